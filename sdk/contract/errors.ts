@@ -1,0 +1,96 @@
+/** Every code an error of the service can carry, and the body it comes in. */
+import type { MismatchField } from './wire.ts'
+
+export const ERROR_CODES = [
+  'INVALID_CLIENT',
+  'INSUFFICIENT_SCOPE',
+  'INVALID_REQUEST',
+  'INVALID_AMOUNT',
+  'USER_NOT_FOUND',
+  'ACCOUNT_NOT_LINKED',
+  'INSUFFICIENT_BALANCE',
+  'BALANCE_LIMIT',
+  'WALLET_INACTIVE',
+  'REFERENCE_CONFLICT',
+  'ORIGIN_NOT_ALLOWED',
+  'SESSION_EXPIRED',
+  'INVALID_SESSION',
+  'CARD_DECLINED',
+  'PAYMENT_INTENT_NOT_FOUND',
+  'BROWSER_CALL_REFUSED',
+  'CROSS_SITE_REFUSED',
+  'INVALID_LINK_CODE',
+  'INVALID_CREDENTIALS',
+  'INVALID_CODE',
+  'EMAIL_TAKEN',
+  'WEAK_PASSWORD',
+  'RATE_LIMITED',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'METHOD_NOT_ALLOWED',
+  'NOT_FOUND',
+  'PROCESSOR_UNAVAILABLE',
+  'UNAVAILABLE',
+  'INTERNAL',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
+
+export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  INVALID_CLIENT: 'The client credentials are missing, wrong, or belong to an inactive app.',
+  INSUFFICIENT_SCOPE: 'The client app does not have the scope this call needs.',
+  INVALID_REQUEST: 'The request is malformed; `fields` names what is wrong.',
+  INVALID_AMOUNT: 'The amount is not a positive number with at most the decimals of the currency.',
+  USER_NOT_FOUND: 'The user does not exist in the service and has to authenticate in the widget.',
+  ACCOUNT_NOT_LINKED: 'The user of the client app has not linked a wallet; decided on the client side.',
+  INSUFFICIENT_BALANCE: 'The balance does not cover the debit; a new attempt uses a new referenceId.',
+  BALANCE_LIMIT: 'The credit would lift the balance above the highest one the service keeps.',
+  WALLET_INACTIVE: 'The wallet is frozen: it takes credits, but no debits and no new top-ups.',
+  REFERENCE_CONFLICT: 'The reference was already used for a different operation, and the app is strict about it.',
+  ORIGIN_NOT_ALLOWED: 'The origin is not listed in the app as one that may embed the widget.',
+  SESSION_EXPIRED: 'The widget session has expired; the backend creates a new one.',
+  INVALID_SESSION: 'The widget session is missing, malformed, unknown or revoked.',
+  CARD_DECLINED: 'The card was declined; `declineCode` says why.',
+  PAYMENT_INTENT_NOT_FOUND: 'There is no such payment intent for this user.',
+  BROWSER_CALL_REFUSED: 'A client secret arrived from a browser; it has to stay in the backend.',
+  CROSS_SITE_REFUSED: 'Another site called a route that only the hosted pages may call.',
+  INVALID_LINK_CODE: 'The link code is unknown, used, expired, or of another app.',
+  INVALID_CREDENTIALS: 'The email address and password do not belong together.',
+  INVALID_CODE: 'The mailed code is wrong, used or expired.',
+  EMAIL_TAKEN: 'There is already an account with this email address.',
+  WEAK_PASSWORD: 'The password is too short, too long, or too common.',
+  RATE_LIMITED: 'Too many requests; Retry-After says when to come back.',
+  PAYLOAD_TOO_LARGE: 'The body of the request is too large.',
+  UNSUPPORTED_MEDIA_TYPE: 'The body of the request is not JSON.',
+  METHOD_NOT_ALLOWED: 'The path exists, but not with this method.',
+  NOT_FOUND: 'There is nothing at this path.',
+  PROCESSOR_UNAVAILABLE: 'The card processor does not answer; the rest of the wallet works.',
+  UNAVAILABLE: 'The service cannot answer now; repeating the same request is safe.',
+  INTERNAL: 'Something unexpected happened; `requestId` finds it in the log of the service.',
+}
+
+/** A newer service may use codes this version does not know; they still pass through as text. */
+export type AnyErrorCode = ErrorCode | (string & {})
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(ERROR_MEANINGS, value)
+}
+
+export type ErrorBody = {
+  error: string
+  code: ErrorCode
+  /** Present when the user must authenticate: show the widget without a session. */
+  requiresAuth?: boolean
+  requestId: string
+  /** INVALID_REQUEST, INVALID_AMOUNT: what is wrong with each wrong field, by its name. */
+  fields?: Record<string, string>
+  /** INSUFFICIENT_BALANCE: the balance, what was asked for, and what is missing. */
+  balance?: number
+  requiredAmount?: number
+  shortfall?: number
+  /** CARD_DECLINED: the processor's reason. */
+  declineCode?: string
+  /** A recorded refusal, answered again because its reference was used again. */
+  replayed?: true
+  mismatch?: MismatchField[]
+}

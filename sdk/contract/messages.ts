@@ -1,0 +1,111 @@
+/** The messages between the widget in its frame and the page around it: one union, and one parser each way. */
+import type { AnyErrorCode } from './errors.ts'
+
+export const MESSAGE_VERSION = 1
+
+/** From the widget to the page that embeds it. */
+export type WidgetMessage =
+  /** The widget is ready and shows the wallet. */
+  | { type: 'SERVICE_WALLET_LOADED'; version: 1 }
+  /** The balance or the state of the wallet changed. */
+  | { type: 'SERVICE_WALLET_UPDATED'; version: 1 }
+  /** The user wants to top up. `opened` is false when the browser kept the widget from opening `url` itself. */
+  | { type: 'SERVICE_OPEN_TOPUP'; version: 1; opened: boolean; url: string }
+  /** The widget is ready and shows its sign-in form. */
+  | { type: 'SERVICE_AUTH_REQUIRED'; version: 1 }
+  /** The user signed in. The one-time code lets the backend prove that this user owns the id. */
+  | { type: 'SERVICE_AUTH_SUCCESS'; version: 1; serviceUserId: string; linkCode: string }
+  /** The user wants to sign out or to use another account. */
+  | { type: 'SERVICE_LOGOUT_REQUEST'; version: 1 }
+  /** The height of the content in CSS pixels. */
+  | { type: 'SERVICE_RESIZE'; version: 1; height: number }
+  /** The session ends soon: answer with SERVICE_SESSION. */
+  | { type: 'SERVICE_SESSION_EXPIRING'; version: 1; expiresAt: string }
+  | { type: 'SERVICE_SESSION_EXPIRED'; version: 1 }
+  | { type: 'SERVICE_ERROR'; version: 1; code: AnyErrorCode }
+
+/** From the page to the widget: the only message the widget listens to. It renews the session in place. */
+export type HostMessage = { type: 'SERVICE_SESSION'; version: 1; sessionToken: string }
+
+export type WidgetMessageType = WidgetMessage['type']
+
+const maxHeight = 100_000
+const maxUrlLength = 2048
+
+/** The message in `data`, made of its known fields alone; null for anything that is not exactly one of ours. */
+export function parseWidgetMessage(data: unknown): WidgetMessage | null {
+  const fields = fieldsOf(data)
+  if (fields === null) return null
+  const { type } = fields
+  const version = MESSAGE_VERSION
+  switch (type) {
+    case 'SERVICE_WALLET_LOADED':
+    case 'SERVICE_WALLET_UPDATED':
+    case 'SERVICE_AUTH_REQUIRED':
+    case 'SERVICE_LOGOUT_REQUEST':
+    case 'SERVICE_SESSION_EXPIRED':
+      return { type, version }
+    case 'SERVICE_OPEN_TOPUP': {
+      const { opened, url } = fields
+      return typeof opened === 'boolean' && isHttpUrl(url) ? { type, version, opened, url } : null
+    }
+    case 'SERVICE_AUTH_SUCCESS': {
+      const { serviceUserId, linkCode } = fields
+      return isServiceUserId(serviceUserId) && isMatch(linkCode, /^[\w.~-]{1,256}$/)
+        ? { type, version, serviceUserId, linkCode }
+        : null
+    }
+    case 'SERVICE_RESIZE': {
+      const { height } = fields
+      return typeof height === 'number' && height >= 0 && height <= maxHeight ? { type, version, height } : null
+    }
+    case 'SERVICE_SESSION_EXPIRING': {
+      const { expiresAt } = fields
+      return isTimestamp(expiresAt) ? { type, version, expiresAt } : null
+    }
+    case 'SERVICE_ERROR': {
+      const { code } = fields
+      return isMatch(code, /^[A-Z][A-Z0-9_]{0,63}$/) ? { type, version, code } : null
+    }
+    default:
+      return null
+  }
+}
+
+export function parseHostMessage(data: unknown): HostMessage | null {
+  const fields = fieldsOf(data)
+  if (fields?.type !== 'SERVICE_SESSION') return null
+  const { sessionToken } = fields
+  return isSessionToken(sessionToken) ? { type: 'SERVICE_SESSION', version: MESSAGE_VERSION, sessionToken } : null
+}
+
+export function isSessionToken(value: unknown): value is string {
+  return isMatch(value, /^ws_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+}
+
+export function isServiceUserId(value: unknown): value is string {
+  return isMatch(value, /^su_[\w-]{16,64}$/)
+}
+
+function fieldsOf(data: unknown): Record<string, unknown> | null {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return null
+  const fields = data as Record<string, unknown>
+  return fields.version === MESSAGE_VERSION ? fields : null
+}
+
+function isMatch(value: unknown, pattern: RegExp): value is string {
+  return typeof value === 'string' && pattern.test(value)
+}
+
+function isTimestamp(value: unknown): value is string {
+  return isMatch(value, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/) && !Number.isNaN(Date.parse(value))
+}
+
+function isHttpUrl(value: unknown): value is string {
+  if (!isMatch(value, /^https?:\/\//) || value.length > maxUrlLength) return false
+  try {
+    return Boolean(new URL(value))
+  } catch {
+    return false
+  }
+}
