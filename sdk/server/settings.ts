@@ -1,0 +1,51 @@
+/** Options as given → settings that hold; every mistake is a TypeError that repeats none of the values. */
+
+export type BillfoldOptions = {
+  /** Where the service runs, for example `https://wallet.example.com`. */
+  baseUrl: string
+  clientId: string
+  /** Never leaves the backend, and never appears in an error. */
+  clientSecret: string
+  /** For each attempt; 10 000 when absent. The service itself gives up after 8 000. */
+  timeoutMs?: number
+  /** How often a call is repeated after a network fault, a time-out, 429 or 503; 2 when absent. */
+  maxRetries?: number
+  /** Replaces the global fetch: for a proxy, a keep-alive agent, a test. It is handed the secret. */
+  fetch?: typeof fetch
+}
+
+export type Settings = Required<BillfoldOptions>
+
+export function parseSettings(options: BillfoldOptions): Settings {
+  const { clientId, clientSecret, timeoutMs = 10_000, maxRetries = 2 } = options
+  if (typeof clientId !== 'string' || clientId === '') throw new TypeError('clientId is missing.')
+  if (typeof clientSecret !== 'string' || clientSecret === '') throw new TypeError('clientSecret is missing.')
+  if (!(timeoutMs > 0 && timeoutMs <= 0x7fff_ffff)) throw new TypeError('timeoutMs is not a positive number.')
+  if (!Number.isInteger(maxRetries) || maxRetries < 0) throw new TypeError('maxRetries is not a whole number.')
+  const send = options.fetch ?? ((...request: Parameters<typeof fetch>) => globalThis.fetch(...request))
+  return {
+    baseUrl: parseBase(options.baseUrl),
+    clientId,
+    clientSecret,
+    timeoutMs,
+    maxRetries,
+    fetch: send as typeof fetch,
+  }
+}
+
+function parseBase(baseUrl: string): string {
+  const url = urlOrNull(baseUrl)
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is not an http or https address.')
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError('baseUrl must hold neither credentials nor a query.')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+function urlOrNull(text: string): URL | null {
+  try {
+    return new URL(text)
+  } catch {
+    return null
+  }
+}
