@@ -1,0 +1,57 @@
+/** Finds out why a frame stays silent. The browser tells a page next to nothing about a frame of another site. */
+
+export type LoadFailure = 'BLOCKED' | 'TIMED_OUT' | 'NOT_ALLOWED'
+
+export function watchLoad(
+  iframe: HTMLIFrameElement,
+  baseUrl: string,
+  timeoutMs: number,
+  onFailure: (code: LoadFailure) => void,
+): { stop(): void } {
+  const stopped = new AbortController()
+  const { signal } = stopped
+  let isOver = false
+
+  function end(code?: LoadFailure): void {
+    if (isOver) return
+    isOver = true
+    stopped.abort()
+    clearTimeout(timeout)
+    clearTimeout(silence)
+    if (code !== undefined) onFailure(code)
+  }
+
+  async function lookInto(): Promise<void> {
+    end((await isReachable(baseUrl, signal)) ? 'NOT_ALLOWED' : 'BLOCKED')
+  }
+
+  const timeout = setTimeout(() => end('TIMED_OUT'), timeoutMs)
+  let silence: ReturnType<typeof setTimeout>
+
+  // A refused frame fires `load` like a good one. A good one speaks soon after; a silent one is looked into.
+  iframe.addEventListener(
+    'load',
+    () => {
+      clearTimeout(silence)
+      silence = setTimeout(() => void lookInto(), timeoutMs / 3)
+    },
+    { signal },
+  )
+  document.addEventListener(
+    'securitypolicyviolation',
+    (event) => {
+      const isFrameRule = /^(frame|child|default)-src/.test(event.effectiveDirective)
+      if (isFrameRule && event.blockedURI.startsWith(new URL(baseUrl).origin)) end('BLOCKED')
+    },
+    { signal },
+  )
+  return { stop: () => end() }
+}
+
+/** An opaque request says nothing about its answer, but it fails when there is none. */
+async function isReachable(baseUrl: string, signal: AbortSignal): Promise<boolean> {
+  return await fetch(`${baseUrl}/healthz`, { mode: 'no-cors', credentials: 'omit', cache: 'no-store', signal }).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,208 @@
+/** A wallet in an element of your page: the frame, its sessions, and the whole link flow. */
+import { isSessionToken } from '../contract/messages.ts'
+import type { WidgetMessage } from '../contract/messages.ts'
+import { openFrame } from './frame.ts'
+import type { Frame } from './frame.ts'
+import { WalletError } from './wallet-error.ts'
+import type { WalletErrorCode } from './wallet-error.ts'
+
+export type WalletSession = { sessionToken: string; expiresAt: string }
+
+export type WalletLink = { serviceUserId: string; linkCode: string }
+
+export type MountOptions = {
+  /** Where the service runs, for example `https://wallet.example.com`. */
+  baseUrl: string
+  clientId: string
+  /** Asks your backend for a session; null when the user has not linked a wallet. */
+  fetchSession: (page: { parentOrigin: string }) => Promise<WalletSession | null>
+  /** Has your backend verify `linkCode` and store the id on the current user. Awaited before the session is fetched. */
+  onLinked: (link: WalletLink) => unknown
+  /** Has your backend remove the stored id: the user wants to sign out or to switch accounts. Awaited. */
+  onUnlinked?: () => unknown
+  /** The wallet changed: refresh what your page shows of it. */
+  onUpdated?: () => unknown
+  /** Every message of the widget, as it came. */
+  onEvent?: (message: WidgetMessage) => unknown
+  /** Without it, errors go to the page's own `error` event. */
+  onError?: (error: WalletError) => unknown
+  /** Handed to `fetchSession`; the origin of this page when absent. */
+  parentOrigin?: string
+  /** Language of the widget, for example `de`; the browser's when absent. */
+  lang?: string
+  theme?: 'light' | 'dark'
+  /** Accessible name of the frame. */
+  title?: string
+  /** 15 000 when absent. */
+  loadTimeoutMs?: number
+}
+
+export type WalletHandle = {
+  /** Starts over with a fresh session. */
+  reload(): Promise<void>
+  /** Removes the frame and everything that listens or waits. */
+  unmount(): void
+}
+
+/** More renewals than this in ten seconds mean that the new sessions are born expired, so asking on would not end. */
+const maxRenewals = 5
+
+export function mountWallet(element: Element, options: MountOptions): WalletHandle {
+  const baseUrl = new URL(options.baseUrl).href.replace(/\/+$/, '')
+  let frame: Frame | null = null
+  let isMounted = true
+  /** Grows with every load: what an older load still had under way is dropped when it comes back. */
+  let turn = 0
+  let isLinking = false
+  let isRenewing = false
+  let hasExpired = false
+  let renewals: number[] = []
+
+  async function load(withSession: boolean): Promise<void> {
+    const mine = ++turn
+    try {
+      const sessionToken = withSession ? await askForSession() : null
+      if (mine === turn) show(sessionToken)
+    } catch (cause) {
+      if (mine === turn) failSession(cause)
+    }
+  }
+
+  async function askForSession(): Promise<string | null> {
+    const session = await options.fetchSession({ parentOrigin: options.parentOrigin ?? location.origin })
+    if (session === null) return null
+    if (!isSessionToken(session?.sessionToken)) throw new TypeError('fetchSession gave no session token.')
+    return session.sessionToken
+  }
+
+  /** A new frame each time: setting `src` again would leave an entry in the history and old messages in flight. */
+  function show(sessionToken: string | null): void {
+    hasExpired = false
+    frame = openFrame(element, frame, {
+      url: widgetUrl(sessionToken),
+      baseUrl,
+      title: options.title ?? 'Wallet',
+      loadTimeoutMs: options.loadTimeoutMs ?? 15_000,
+      onMessage: receive,
+      onFailure: (code) => fail(code),
+    })
+  }
+
+  function widgetUrl(sessionToken: string | null): string {
+    const query = new URLSearchParams({ clientId: options.clientId })
+    if (sessionToken !== null) query.set('session', sessionToken)
+    if (options.lang) query.set('lang', options.lang)
+    if (options.theme) query.set('theme', options.theme)
+    return `${baseUrl}/widget/wallet?${query}`
+  }
+
+  function receive(message: WidgetMessage): void {
+    tell(() => options.onEvent?.(message))
+    switch (message.type) {
+      case 'SERVICE_AUTH_SUCCESS': {
+        const { serviceUserId, linkCode } = message
+        void relink(() => options.onLinked({ serviceUserId, linkCode }), true)
+        break
+      }
+      case 'SERVICE_LOGOUT_REQUEST':
+        void relink(() => options.onUnlinked?.(), false)
+        break
+      case 'SERVICE_SESSION_EXPIRING':
+        void renew()
+        break
+      case 'SERVICE_SESSION_EXPIRED':
+        hasExpired = true
+        void renew()
+        break
+      case 'SERVICE_WALLET_UPDATED':
+        tell(() => options.onUpdated?.())
+        break
+      case 'SERVICE_RESIZE':
+        frame?.resize(message.height)
+        break
+      case 'SERVICE_OPEN_TOPUP':
+        if (!message.opened) openTopup(message.url)
+        break
+      case 'SERVICE_ERROR':
+        fail(message.code === 'ORIGIN_NOT_ALLOWED' ? 'NOT_ALLOWED' : 'SERVICE_ERROR', { serviceCode: message.code })
+        break
+      case 'SERVICE_WALLET_LOADED':
+      case 'SERVICE_AUTH_REQUIRED':
+    }
+  }
+
+  /** The backend first, the frame after it, so that the new session is one of the new link. */
+  async function relink(change: () => unknown, withSession: boolean): Promise<void> {
+    if (isLinking) return
+    isLinking = true
+    try {
+      const result = await change()
+      // `fetch` resolves on an error of the backend too, and a link that was not stored must not look like one.
+      if (result instanceof Response && !result.ok) throw new Error(`The backend answered ${result.status}.`)
+      if (isMounted) await load(withSession)
+    } catch (cause) {
+      fail('LINK_FAILED', { cause })
+    } finally {
+      isLinking = false
+    }
+  }
+
+  async function renew(): Promise<void> {
+    if (isRenewing) return
+    isRenewing = true
+    const mine = turn
+    try {
+      const now = Date.now()
+      renewals = [...renewals.filter((time) => now - time < 10_000), now]
+      if (renewals.length > maxRenewals) throw new Error('New sessions expire at once.')
+      const sessionToken = await askForSession()
+      if (mine !== turn) return
+      hasExpired = false
+      if (sessionToken === null) show(null)
+      else frame?.post({ type: 'SERVICE_SESSION', version: 1, sessionToken })
+    } catch (cause) {
+      // Before the end there is another chance: the widget says when the session has expired, and that is tried too.
+      if (mine === turn && hasExpired) failSession(cause)
+    } finally {
+      isRenewing = false
+    }
+  }
+
+  function openTopup(url: string): void {
+    const { origin, pathname } = new URL(url)
+    if (origin + pathname === `${baseUrl}/widget/topup`) open(url, '_blank', 'noopener')
+  }
+
+  function failSession(cause: unknown): void {
+    const isRefusedOrigin = (cause as { code?: unknown } | null)?.code === 'ORIGIN_NOT_ALLOWED'
+    fail(isRefusedOrigin ? 'NOT_ALLOWED' : 'SESSION_FAILED', { cause })
+  }
+
+  function fail(code: WalletErrorCode, details?: ConstructorParameters<typeof WalletError>[1]): void {
+    if (!isMounted) return
+    const error = new WalletError(code, details)
+    const { onError } = options
+    if (onError) tell(() => onError(error))
+    else reportError(error)
+  }
+
+  void load(true)
+  return {
+    reload: () => (isMounted ? load(true) : Promise.resolve()),
+    unmount: () => {
+      isMounted = false
+      turn++
+      frame?.close()
+      frame = null
+    },
+  }
+}
+
+/** A mistake in a callback belongs to the page and must not stop the widget. */
+function tell(callback: () => unknown): void {
+  try {
+    callback()
+  } catch (error) {
+    reportError(error)
+  }
+}
