@@ -1,0 +1,73 @@
+import { ProcessorUnavailable, type Refusal } from '../processor.ts'
+import { nextDueAt, type DeliveryMode } from './events.ts'
+import { advance, decodePayment, encodePayment, type Moment, type SandboxPayment, type Transition } from './payment.ts'
+import { settingsId } from './settings.ts'
+import type { SandboxRecord, SandboxStore } from './store.ts'
+
+export type SandboxDeps = {
+  readonly store: SandboxStore
+  /** Our own endpoint; a function, because a port may be known only once the service listens. */
+  readonly webhookUrl: () => string
+  readonly webhookSecret: string
+  readonly now: () => Date
+  /** Unguessable, and of letters and digits only: client secrets are made of it. */
+  readonly newId: () => string
+  /** Where the sandbox's pages are mounted, `/sandbox`. */
+  readonly basePath: string
+  readonly processingMs?: number
+  readonly disputeAfterMs?: number
+  readonly lateMs?: number
+}
+
+export async function findPayment(store: SandboxStore, id: string): Promise<SandboxPayment | undefined> {
+  const record = id === settingsId ? undefined : await store.find(id)
+  return record && decodePayment(record.document)
+}
+
+export async function listPayments(store: SandboxStore, limit: number): Promise<SandboxPayment[]> {
+  const records = await store.listNewest(limit)
+  return records.filter((record) => record.id !== settingsId).map((record) => decodePayment(record.document))
+}
+
+/** True when this payment was written, false when one with its id exists already. */
+export async function insertPayment(store: SandboxStore, payment: SandboxPayment): Promise<boolean> {
+  return store.put(recordOf(payment, 1))
+}
+
+/**
+ * Reads, lets due things happen, applies the change, writes if nobody wrote in between, and begins again if somebody did: of
+ * two refunds at once, the second sees the first. Undefined when there is no such payment.
+ */
+export async function changePayment(
+  deps: SandboxDeps,
+  mode: DeliveryMode,
+  id: string,
+  change: Transition,
+): Promise<SandboxPayment | Refusal | undefined> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const record = id === settingsId ? undefined : await deps.store.find(id)
+    if (!record) return undefined
+    const stored = decodePayment(record.document)
+    const moment = momentOf(deps, mode)
+    const changed = change(advance(stored, moment), moment)
+    if ('refused' in changed || changed === stored) return changed
+    if (await deps.store.put(recordOf(changed, record.version + 1))) return changed
+  }
+  throw new ProcessorUnavailable('busy', 'the payment is being changed by too many at once')
+}
+
+function momentOf(deps: SandboxDeps, mode: DeliveryMode): Moment {
+  const { newId, processingMs = 5_000, disputeAfterMs = 5_000, lateMs = 20_000 } = deps
+  return { now: deps.now().getTime(), newId, mode, processingMs, disputeAfterMs, lateMs }
+}
+
+function recordOf(payment: SandboxPayment, version: number): SandboxRecord {
+  const dueAt = nextDueAt(payment)
+  return {
+    id: payment.id,
+    version,
+    document: encodePayment(payment),
+    createdAt: new Date(payment.createdAt),
+    dueAt: dueAt === undefined ? undefined : new Date(dueAt),
+  }
+}

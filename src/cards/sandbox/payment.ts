@@ -1,0 +1,172 @@
+import { refuse, type Payment, type PaymentStatus, type Refusal } from '../processor.ts'
+import { withEvent, type DeliveryMode, type SandboxEvent } from './events.ts'
+import type { CardScenario } from './test-cards.ts'
+
+/**
+ * The sandbox's rules: what a payment is and how it changes. Pure; one payment is one document, its refunds, dispute and webhooks
+ * in it, so that a compare-and-set of the document makes every change atomic, and a change and its webhook inseparable.
+ */
+export type SandboxPayment = {
+  readonly id: string
+  readonly clientSecret: string
+  readonly topupId: string
+  readonly userId: string
+  readonly description: string
+  readonly currency: string
+  readonly amountMinor: bigint
+  readonly status: PaymentStatus
+  readonly receivedMinor: bigint
+  readonly refunds: readonly { readonly id: string; readonly key: string; readonly amountMinor: bigint }[]
+  readonly dispute: { readonly state: 'open' | 'won' | 'lost'; readonly amountMinor: bigint } | undefined
+  readonly decline: { readonly code: string; readonly message: string } | undefined
+  /** What will happen by itself, and when. */
+  readonly later: { readonly at: number; readonly outcome: 'succeeded' | 'failed' | 'disputed' } | undefined
+  readonly events: readonly SandboxEvent[]
+  readonly createdAt: number
+}
+
+/** Everything a change takes from outside itself. */
+export type Moment = {
+  readonly now: number
+  readonly newId: () => string
+  readonly mode: DeliveryMode
+  readonly processingMs: number
+  readonly disputeAfterMs: number
+  readonly lateMs: number
+}
+
+export type Transition = (payment: SandboxPayment, moment: Moment) => SandboxPayment | Refusal
+
+/** Trying a card on a payment that has taken money, is taking it or has ended changes nothing: a double click never charges twice. */
+export function attempt(scenario: CardScenario): Transition {
+  return (payment, moment) => (isOpen(payment) ? withEvents(payment, play(payment, scenario, moment), moment) : payment)
+}
+
+export function isOpen(payment: SandboxPayment): boolean {
+  return payment.status === 'requires_payment_method' || payment.status === 'requires_action'
+}
+
+function play(payment: SandboxPayment, scenario: CardScenario, moment: Moment): SandboxPayment {
+  const fresh = { ...payment, decline: undefined }
+  if (scenario.kind === 'declined') return declined(fresh, scenario.code, scenario.message)
+  if (scenario.kind === 'challenge') return { ...fresh, status: 'requires_action' }
+  if (scenario.kind === 'processing') {
+    return { ...fresh, status: 'processing', later: { at: moment.now + moment.processingMs, outcome: scenario.end } }
+  }
+  if (scenario.kind === 'disputed-later') {
+    return { ...paid(fresh), later: { at: moment.now + moment.disputeAfterMs, outcome: 'disputed' } }
+  }
+  return paid(fresh)
+}
+
+function paid(payment: SandboxPayment): SandboxPayment {
+  return { ...payment, status: 'succeeded', receivedMinor: payment.amountMinor, later: undefined }
+}
+
+function declined(payment: SandboxPayment, code: string, message: string): SandboxPayment {
+  return { ...payment, status: 'requires_payment_method', decline: { code, message } }
+}
+
+export function answerChallenge(approved: boolean): Transition {
+  return (payment, moment) => {
+    if (payment.status !== 'requires_action') return payment
+    const message = 'The bank could not confirm that this was you. Try again or use another card.'
+    const next = approved ? paid(payment) : declined(payment, 'authentication_required', message)
+    return withEvents(payment, next, moment)
+  }
+}
+
+/** Lets the time pass: what was due by now has happened. */
+export function advance(payment: SandboxPayment, moment: Moment): SandboxPayment {
+  if (!payment.later || payment.later.at > moment.now) return payment
+  const { outcome } = payment.later
+  const settled = { ...payment, later: undefined }
+  if (outcome === 'succeeded') return withEvents(payment, paid(settled), moment)
+  if (outcome === 'failed') return withEvents(payment, { ...settled, status: 'failed' }, moment)
+  return openDispute(settled, moment)
+}
+
+/** The panel's "now": does at once what would have happened later. */
+export function hasten(payment: SandboxPayment, moment: Moment): SandboxPayment {
+  return payment.later ? advance({ ...payment, later: { ...payment.later, at: moment.now } }, moment) : payment
+}
+
+export function cancel(payment: SandboxPayment, moment: Moment): SandboxPayment | Refusal {
+  if (payment.status === 'cancelled') return payment
+  if (!isOpen(payment)) {
+    return refuse('not-cancellable', `A payment that is ${payment.status} cannot be cancelled.`)
+  }
+  return withEvents(payment, { ...payment, status: 'cancelled', decline: undefined }, moment)
+}
+
+export function refund(key: string, amountMinor: bigint): Transition {
+  return (payment, moment) => {
+    const before = payment.refunds.find((made) => made.key === key)
+    if (before?.amountMinor === amountMinor) return payment
+    if (before) return refuse('key-conflict', 'This idempotency key was used for a different refund.')
+    if (amountMinor <= 0n) return refuse('amount-unsupported', 'The amount must be more than zero.')
+    if (payment.status !== 'succeeded') return refuse('not-refundable', 'This payment has not taken any money.')
+    if (payment.dispute && payment.dispute.state !== 'won') {
+      return refuse('not-refundable', 'A disputed payment cannot be refunded.')
+    }
+    const left = payment.receivedMinor - refundedMinor(payment)
+    if (amountMinor > left) return refuse('exceeds-refundable', `Only ${left} is left to refund, in minor units.`)
+    const made = { id: `re_sandbox_${moment.newId()}`, key, amountMinor }
+    return withEvent({ ...payment, refunds: [...payment.refunds, made] }, 'refund.created', moment)
+  }
+}
+
+/** Only what the payment still holds can be disputed, and only once; otherwise nothing happens. */
+export function openDispute(payment: SandboxPayment, moment: Moment): SandboxPayment {
+  const amountMinor = payment.receivedMinor - refundedMinor(payment)
+  if (payment.dispute || amountMinor === 0n) return payment
+  return withEvent({ ...payment, dispute: { state: 'open', amountMinor } }, 'dispute.opened', moment)
+}
+
+export function closeDispute(state: 'won' | 'lost'): Transition {
+  return (payment, moment) => {
+    if (payment.dispute?.state !== 'open') return payment
+    return withEvent({ ...payment, dispute: { ...payment.dispute, state } }, `dispute.${state}`, moment)
+  }
+}
+
+function refundedMinor(payment: SandboxPayment): bigint {
+  return payment.refunds.reduce((sum, made) => sum + made.amountMinor, 0n)
+}
+
+/** Every attempt is told of, even one that ends in the status it began with: a second decline is news. */
+function withEvents(before: SandboxPayment, after: SandboxPayment, moment: Moment): SandboxPayment {
+  const declinedNow = after.decline && after.decline !== before.decline
+  return withEvent(after, declinedNow ? 'payment.declined' : `payment.${after.status}`, moment)
+}
+
+export function paymentView(payment: SandboxPayment, challengeUrl: string): Payment {
+  const held = payment.dispute && payment.dispute.state !== 'won' ? payment.dispute.amountMinor : 0n
+  return {
+    id: payment.id,
+    clientSecret: payment.clientSecret,
+    status: payment.status,
+    amountMinor: payment.amountMinor,
+    amountReceivedMinor: payment.receivedMinor,
+    currency: payment.currency,
+    refundedMinor: refundedMinor(payment),
+    disputed: payment.dispute?.state ?? 'none',
+    disputedMinor: held,
+    declineCode: payment.decline?.code,
+    declineMessage: payment.decline?.message,
+    nextAction: payment.status === 'requires_action' ? { kind: 'redirect', url: challengeUrl } : undefined,
+    userId: payment.userId,
+    topupId: payment.topupId,
+  }
+}
+
+/** JSON has no bigint: every field whose name ends in `Minor` is written as text. */
+export function encodePayment(payment: SandboxPayment): string {
+  return JSON.stringify(payment, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+}
+
+export function decodePayment(document: string): SandboxPayment {
+  return JSON.parse(document, (key, value: unknown) =>
+    key.endsWith('Minor') ? BigInt(value as string) : value,
+  ) as SandboxPayment
+}

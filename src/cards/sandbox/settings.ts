@@ -1,0 +1,23 @@
+import { ProcessorUnavailable } from '../processor.ts'
+import { deliveryModes, type DeliveryMode } from './events.ts'
+import type { SandboxStore } from './store.ts'
+
+/** What the panel switches, for every process. An outage hides the processor from the rest of the service, not from the panel. */
+export type SandboxSettings = { readonly mode: DeliveryMode; readonly outage: boolean }
+
+export const settingsId = 'settings'
+
+export async function readSettings(store: SandboxStore): Promise<SandboxSettings> {
+  const record = await store.find(settingsId)
+  return record ? (JSON.parse(record.document) as SandboxSettings) : { mode: deliveryModes[0], outage: false }
+}
+
+/** Two people pressing at once: the later one wins. */
+export async function writeSettings(store: SandboxStore, settings: SandboxSettings): Promise<void> {
+  const document = JSON.stringify(settings)
+  for (let tries = 0; tries < 20; tries += 1) {
+    const version = ((await store.find(settingsId))?.version ?? 0) + 1
+    if (await store.put({ id: settingsId, version, document, createdAt: new Date(0), dueAt: undefined })) return
+  }
+  throw new ProcessorUnavailable('busy', 'the settings of the sandbox are being changed by too many at once')
+}
