@@ -1,0 +1,37 @@
+/** Passwords: argon2id, a few at a time, so that a rush of logins never slows the money down. */
+
+const maxAtOnce = 2
+const maxWaiting = 500
+let running = 0
+const waiting: (() => void)[] = []
+
+/** Too many passwords are being checked; the caller should be told to come back. */
+export class PasswordsBusy extends Error {}
+
+export async function hashPassword(password: string): Promise<string> {
+  return await inTurn(() => Bun.password.hash(password, { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 }))
+}
+
+/** Against no hash at all it takes just as long, so that an unknown email cannot be told from a wrong password. */
+export async function isPassword(password: string, hash: string | null | undefined): Promise<boolean> {
+  const isEqual = await inTurn(() => Bun.password.verify(password, hash ?? unmatched))
+  return isEqual && hash !== null && hash !== undefined
+}
+
+/** The hash of a random text that nobody kept, with the parameters above. */
+const unmatched =
+  '$argon2id$v=19$m=19456,t=2,p=1$pP1xZ1mSyuZ6BqBYbMHaZl7C2t9cyqPnGCs6S9tZGVM$F2CnyIyxZ7wrCI0ZD5oIjZHKTBgxXPSf3S2zIgcSyx4'
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= maxAtOnce) {
+    if (waiting.length >= maxWaiting) throw new PasswordsBusy()
+    await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+  running++
+  try {
+    return await work()
+  } finally {
+    running--
+    waiting.shift()?.()
+  }
+}

@@ -1,0 +1,55 @@
+/** What the actions work with: the configuration, the database, the writer, and the apps held in memory. */
+import type { Config } from '../config.ts'
+import { faultFields, type Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
+import type { Database } from '../store/database.ts'
+import { openReader, type Reader } from '../store/reader.ts'
+import { openRepeats, type Repeats } from '../store/repeats.ts'
+import { openWriter, type Writer } from '../store/writer.ts'
+import { openAttempts, type Attempts } from './attempts.ts'
+import { openWrongSecrets } from './authenticate.ts'
+
+export type Service = {
+  readonly config: Config
+  readonly db: Database
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly now: () => Date
+  readonly apps: AppDirectory
+  readonly writer: Writer
+  readonly reader: Reader
+  readonly repeats: Repeats
+  readonly wrongSecrets: Attempts
+  readonly browserCalls: Attempts
+}
+
+export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'>
+
+export function openService({ config, db, log, metrics, now }: Parts): Service {
+  const writer = openWriter(db.connection, config.writerLanes, {
+    batch: metrics.batch,
+    fault: (error) => log.warn('a batch starts again', faultFields(error)),
+  })
+  const service: Service = {
+    config,
+    db,
+    log,
+    metrics,
+    now,
+    writer,
+    apps: openAppDirectory(db),
+    reader: openReader(db),
+    repeats: openRepeats(db),
+    wrongSecrets: openWrongSecrets(),
+    browserCalls: openAttempts({ limit: 1, windowMs: 60_000 }),
+  }
+  metrics.watch({ queueDepth: writer.depth, pool: db.pool })
+  return service
+}
+
+/** Everything in flight has its answer when this returns; the pool stays open for whoever opened it. */
+export async function closeService(service: Service): Promise<void> {
+  await service.writer.close()
+  await service.repeats.close()
+}

@@ -1,0 +1,58 @@
+/** The order of checks of every call that carries a client secret: browser? → credentials → scope → shape. */
+import type { z } from 'zod'
+import { authenticate } from '../actions/authenticate.ts'
+import { recordBrowserCall } from '../actions/record-browser-call.ts'
+import type { Service } from '../actions/service.ts'
+import type { App, Scope } from '../store/apps.ts'
+import { refuse, refuseFor, type Answer } from './reply.ts'
+import { readJson, readQuery, type Input } from './request.ts'
+import type { Call } from './route.ts'
+
+export type ClientCall<T> =
+  { readonly app: App; readonly input: T; readonly refusal?: never } | { readonly refusal: Answer }
+
+export async function readClientCall<T>(
+  service: Service,
+  call: Call,
+  { scope, schema }: { scope?: Scope; schema: z.ZodType<T> },
+): Promise<ClientCall<T>> {
+  const read = call.request.method === 'GET' ? readQuery(call.request) : await readJson(call.request)
+  if ('status' in read) return { refusal: read }
+  const { clientId, clientSecret } = read.values
+  if (clientSecret !== undefined && isFromBrowser(call.request)) {
+    await recordBrowserCall(service, clientId, call.address)
+    return { refusal: refuse('BROWSER_CALL_REFUSED') }
+  }
+  if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }
+  const { app, retryAfterSeconds } = await authenticate(service, { clientId, clientSecret }, call.address)
+  if (!app) return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
+  if (scope && !app.scopes.includes(scope)) return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }
+  const parsed = parseInput(schema, read)
+  return 'refusal' in parsed ? parsed : { app, input: parsed.input }
+}
+
+/** No backend sends these; every browser does. A secret that comes with them has leaked. */
+function isFromBrowser(request: Request): boolean {
+  return request.headers.has('origin') || request.headers.has('sec-fetch-site')
+}
+
+export function parseInput<T>(schema: z.ZodType<T>, read: Input): { input: T } | { refusal: Answer } {
+  if (read.spoiled) return { refusal: refuseSpoiled(read.spoiled) }
+  const parsed = schema.safeParse(read.values)
+  if (parsed.success) return { input: parsed.data }
+  const fields: Record<string, string> = {}
+  for (const issue of parsed.error.issues) fields[String(issue.path[0] ?? 'body')] ??= issue.message
+  return { refusal: refuseFields(fields) }
+}
+
+function refuseSpoiled({ field, problem }: { field: string; problem: string }): Answer {
+  const isTooLong = problem !== 'is given twice' && /amount/i.test(field)
+  return isTooLong ? refuseFields({ [field]: problem }) : refuse('INVALID_REQUEST', { fields: { [field]: problem } })
+}
+
+/** An amount that is the only thing wrong has a code of its own. */
+function refuseFields(fields: Record<string, string>): Answer {
+  const names = Object.keys(fields)
+  const isAmountAlone = names.length === 1 && (names[0] === 'amount' || names[0] === 'requiredAmount')
+  return refuse(isAmountAlone ? 'INVALID_AMOUNT' : 'INVALID_REQUEST', { fields })
+}

@@ -1,0 +1,40 @@
+/** Examples for the API's documentation. A test sends each of them. */
+
+const serviceUserId = 'su_0123456789abcdef0123456789abcdef'
+
+export function postingExample(direction: 'debit' | 'credit') {
+  const isDebit = direction === 'debit'
+  const referenceType = isDebit ? 'ORDER_PAYMENT' : 'ORDER_REFUND'
+  return {
+    input: { serviceUserId, amount: 19.99, referenceType, referenceId: 'order-1001', description: 'Order 1001' },
+    output: {
+      balance: isDebit ? 80.01 : 100,
+      message: `${isDebit ? 'Debited' : 'Credited'} 19.99 USD.`,
+      transactionId: 'txn_5f0c7e3b9a4d4c1e8f2a6b7c8d9e0f1a',
+    },
+  }
+}
+
+export const walletExample = {
+  input: { serviceUserId, limit: '50' },
+  output: {
+    balance: 80.01,
+    transactions: [
+      {
+        id: 'txn_5f0c7e3b9a4d4c1e8f2a6b7c8d9e0f1a',
+        type: 'DEBIT',
+        amount: 19.99,
+        balanceAfter: 80.01,
+        currency: 'USD',
+        referenceType: 'ORDER_PAYMENT',
+        referenceId: 'order-1001',
+        description: 'Order 1001',
+        sequence: 2,
+        createdAt: '2026-01-31T12:00:00.000Z',
+      },
+    ],
+    isActive: true,
+    currency: 'USD',
+    nextBefore: null,
+  },
+}

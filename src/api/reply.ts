@@ -1,0 +1,76 @@
+/** The one table from a code to its status and sentence, and the shape of every JSON answer. */
+import type { ErrorCode } from '../../sdk/contract.ts'
+
+type Row = readonly [status: number, error: string]
+
+const refusals: Record<ErrorCode, Row> = {
+  INVALID_CLIENT: [401, 'The client credentials are missing or not valid.'],
+  INSUFFICIENT_SCOPE: [403, 'The client app does not have the scope that this call needs.'],
+  INVALID_REQUEST: [400, 'The request is not valid; `fields` names what is wrong.'],
+  INVALID_AMOUNT: [400, 'The amount must be a positive number with at most the decimals of the currency.'],
+  USER_NOT_FOUND: [404, 'There is no such user for this app; the user must sign in through the widget.'],
+  ACCOUNT_NOT_LINKED: [404, 'The user has not linked a wallet.'],
+  INSUFFICIENT_BALANCE: [400, 'The balance is not sufficient. A new attempt uses a new referenceId.'],
+  BALANCE_LIMIT: [
+    400,
+    'The balance would pass the highest one the service keeps. A new attempt uses a new referenceId.',
+  ],
+  WALLET_INACTIVE: [403, 'The wallet is not active: it takes credits only.'],
+  REFERENCE_CONFLICT: [409, 'The reference was used before for a different operation.'],
+  ORIGIN_NOT_ALLOWED: [403, 'The origin is not one of the app’s allowedIframeParents.'],
+  SESSION_EXPIRED: [401, 'The widget session has expired; the backend must create a new one.'],
+  INVALID_SESSION: [401, 'The widget session is not valid.'],
+  CARD_DECLINED: [402, 'The card was declined.'],
+  PAYMENT_INTENT_NOT_FOUND: [404, 'There is no such payment intent.'],
+  BROWSER_CALL_REFUSED: [
+    403,
+    'A client secret must never be sent from a browser. Rotate it, and call from the backend.',
+  ],
+  CROSS_SITE_REFUSED: [403, 'Only the hosted pages may make this call.'],
+  INVALID_LINK_CODE: [400, 'The link code is unknown, used or expired.'],
+  INVALID_CREDENTIALS: [401, 'The email and password do not match.'],
+  INVALID_CODE: [400, 'The code is wrong, used or expired.'],
+  EMAIL_TAKEN: [409, 'There is already an account with this email.'],
+  WEAK_PASSWORD: [400, 'The password is too short, too long or too common.'],
+  RATE_LIMITED: [429, 'Too many requests; wait as long as Retry-After says.'],
+  PAYLOAD_TOO_LARGE: [413, 'The body is larger than 64 KiB.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json in UTF-8.'],
+  METHOD_NOT_ALLOWED: [405, 'The path does not have this method; Allow names those it has.'],
+  NOT_FOUND: [404, 'There is nothing at this path.'],
+  PROCESSOR_UNAVAILABLE: [503, 'The card processor does not answer; the rest of the wallet works.'],
+  UNAVAILABLE: [503, 'The service cannot answer now. Sending the same request again is safe.'],
+  INTERNAL: [500, 'Something unexpected happened; the log has it under the requestId.'],
+}
+
+export type Answer = {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function answer(body: Readonly<Record<string, unknown>>): Answer {
+  return { status: 200, body }
+}
+
+export type Extras = Readonly<Record<string, unknown>> & {
+  readonly error?: string
+  readonly fields?: Readonly<Record<string, string>>
+}
+
+export function refuse(code: ErrorCode, extras: Extras = {}, headers: Readonly<Record<string, string>> = {}): Answer {
+  const [status, error] = refusals[code]
+  return { status, body: { error, code, ...extras }, headers }
+}
+
+export function statusOf(code: ErrorCode): number {
+  return refusals[code][0]
+}
+
+/** A person has to sign in, so the contract wants to see requiresAuth. */
+export function refuseUnknownUser(status: 401 | 404): Answer {
+  return { ...refuse('USER_NOT_FOUND', { requiresAuth: true }), status }
+}
+
+export function refuseFor(retryAfterSeconds: number, code: 'RATE_LIMITED' | 'UNAVAILABLE' = 'RATE_LIMITED'): Answer {
+  return refuse(code, {}, { 'retry-after': String(retryAfterSeconds) })
+}

@@ -1,0 +1,27 @@
+/** A JSON route: what it is called, what it takes and gives, and what it does. OpenAPI is made from the same object. */
+import type { z } from 'zod'
+import type { ErrorCode } from '../../sdk/contract.ts'
+import type { Answer } from './reply.ts'
+
+export type Call = {
+  readonly request: Request
+  /** Of the caller, behind trusted proxies. */
+  readonly address: string
+  readonly requestId: string
+}
+
+export type Route = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly tag: 'Server' | 'Widget' | 'Operations'
+  readonly summary: string
+  readonly description?: string
+  /** The query of a GET, the JSON body of a POST. */
+  readonly input?: z.ZodType
+  /** For a POST that also has a query. */
+  readonly query?: z.ZodType
+  readonly output: z.ZodType
+  readonly errors: readonly ErrorCode[]
+  readonly example: { readonly input?: object; readonly output: unknown }
+  readonly handle: (call: Call) => Promise<Answer>
+}

@@ -1,0 +1,188 @@
+/** The server-to-server wallet API: for the backends of client apps only. */
+import { z } from 'zod'
+import { postForApp } from '../actions/post.ts'
+import { readWallet } from '../actions/read-wallet.ts'
+import type { Service } from '../actions/service.ts'
+import { formatMinor, majorNumber, parseAmount, parseDecimal } from '../ledger/money.ts'
+import { transactionIdOf } from '../store/outcomes.ts'
+import type { PostResult } from '../store/settle.ts'
+import { readClientCall } from './client-call.ts'
+import { postingExample, walletExample } from './examples.ts'
+import { toTransaction } from './records.ts'
+import { answer, refuse, refuseUnknownUser, type Answer } from './reply.ts'
+import type { Route } from './route.ts'
+import * as shape from './shapes.ts'
+
+const callErrors = ['INVALID_CLIENT', 'INSUFFICIENT_SCOPE', 'INVALID_REQUEST', 'BROWSER_CALL_REFUSED'] as const
+const alwaysErrors = ['RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL'] as const
+
+export function serverRoutes(service: Service): Route[] {
+  return [
+    walletRoute(service),
+    checkBalanceRoute(service),
+    postingRoute(service, 'debit'),
+    postingRoute(service, 'credit'),
+  ]
+}
+
+const whole = (min: number, max: number) => {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z
+    .string(message)
+    .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max, message)
+}
+
+function walletRoute(service: Service): Route {
+  const { currency } = service.config
+  const schema = z.object({
+    ...shape.credentialFields,
+    serviceUserId: shape.serviceUserId,
+    limit: whole(1, 200).optional().describe('How many transactions, 1 to 200; 50 when absent'),
+    before: whole(1, Number.MAX_SAFE_INTEGER).optional().describe('Only transactions with a lower sequence'),
+  })
+  return {
+    method: 'GET',
+    path: '/api/server/wallet',
+    tag: 'Server',
+    summary: 'Read a wallet',
+    description: 'The transactions are the app’s own and the service’s own (TOPUP, BONUS), newest first.',
+    input: schema,
+    output: z.object({
+      balance: shape.money,
+      transactions: z.array(shape.transaction),
+      isActive: z.boolean(),
+      currency: z.string(),
+      nextBefore: z.int().nullable().describe('Give it as `before` for the next page; null on the last'),
+    }),
+    errors: [...callErrors, 'USER_NOT_FOUND', ...alwaysErrors],
+    example: walletExample,
+    handle: async (call) => {
+      const read = await readClientCall(service, call, { scope: 'wallet:read', schema })
+      if (read.refusal) return read.refusal
+      const { app, input } = read
+      const limit = Number(input.limit ?? 50)
+      const before = input.before === undefined ? undefined : Number(input.before)
+      const found = await readWallet(service, app, input.serviceUserId, { limit, before })
+      if (!found) return refuseUnknownUser(401)
+      return answer({
+        balance: majorNumber(found.wallet.balanceMinor, currency),
+        transactions: found.transfers.map((transfer) => toTransaction(transfer, currency)),
+        isActive: found.wallet.frozenFor === null,
+        currency: currency.code,
+        nextBefore: found.nextBefore,
+      })
+    },
+  }
+}
+
+function checkBalanceRoute(service: Service): Route {
+  const { currency } = service.config
+  const schema = z.object({
+    ...shape.credentialFields,
+    serviceUserId: shape.serviceUserId,
+    requiredAmount: shape.requiredAmount(currency),
+  })
+  return {
+    method: 'GET',
+    path: '/api/server/wallet/check-balance',
+    tag: 'Server',
+    summary: 'Check whether a balance would cover an amount',
+    input: schema,
+    output: z.object({ balance: shape.money, requiredAmount: shape.money, hasSufficientBalance: z.boolean() }),
+    errors: [...callErrors, 'INVALID_AMOUNT', 'USER_NOT_FOUND', ...alwaysErrors],
+    example: {
+      input: { serviceUserId: 'su_0123456789abcdef0123456789abcdef', requiredAmount: '19.99' },
+      output: { balance: 80.01, requiredAmount: 19.99, hasSufficientBalance: true },
+    },
+    handle: async (call) => {
+      const read = await readClientCall(service, call, { scope: 'wallet:read', schema })
+      if (read.refusal) return read.refusal
+      const { app, input } = read
+      const wallet = await service.reader.find(app.clientId, input.serviceUserId)
+      if (!wallet) return refuseUnknownUser(401)
+      const requiredMinor = parseDecimal(input.requiredAmount, currency)!
+      return answer({
+        balance: majorNumber(wallet.balanceMinor, currency),
+        requiredAmount: majorNumber(requiredMinor, currency),
+        hasSufficientBalance: wallet.balanceMinor >= requiredMinor,
+      })
+    },
+  }
+}
+
+function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
+  const { currency } = service.config
+  const schema = z.object({
+    ...shape.credentialFields,
+    serviceUserId: shape.serviceUserId,
+    amount: shape.amount(currency),
+    referenceType: shape.referenceType,
+    referenceId: shape.referenceId,
+    description: shape.description,
+  })
+  return {
+    method: 'POST',
+    path: `/api/server/wallet/${direction}`,
+    tag: 'Server',
+    summary: direction === 'debit' ? 'Take money from a wallet' : 'Put money into a wallet',
+    description: 'Idempotent on (referenceType, referenceId): a repeat answers the first outcome and moves nothing.',
+    input: schema,
+    output: z.object({
+      balance: shape.money,
+      message: z.string(),
+      transactionId: z.string(),
+      replayed: z.literal(true).optional(),
+      mismatch: z.array(z.enum(['amount', 'user', 'direction'])).optional(),
+    }),
+    errors: [
+      ...callErrors,
+      'INVALID_AMOUNT',
+      'USER_NOT_FOUND',
+      ...(direction === 'debit'
+        ? (['WALLET_INACTIVE', 'INSUFFICIENT_BALANCE'] as const)
+        : (['BALANCE_LIMIT'] as const)),
+      'REFERENCE_CONFLICT',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      ...alwaysErrors,
+    ],
+    example: postingExample(direction),
+    handle: async (call) => {
+      const read = await readClientCall(service, call, { scope: 'wallet:write', schema })
+      if (read.refusal) return read.refusal
+      const { app, input } = read
+      const { serviceUserId, referenceType, referenceId, description = null } = input
+      const amountMinor = parseAmount(input.amount, currency)!
+      const posting = { direction, serviceUserId, amountMinor, referenceType, referenceId, description }
+      const result = await postForApp(service, app, posting)
+      if (result.kind === 'unknown-user') return refuseUnknownUser(404)
+      if (result.kind === 'inactive') return refuse('WALLET_INACTIVE')
+      const { mismatch = [] } = result.replay ?? {}
+      if (mismatch.length > 0 && app.strictReferences) return refuse('REFERENCE_CONFLICT', { mismatch })
+      return toAnswer(service, result)
+    },
+  }
+}
+
+/** The same for the first use and for every repeat: it is made from the outcome alone. */
+function toAnswer(service: Service, { outcome, replay }: Extract<PostResult, { kind: 'recorded' }>): Answer {
+  const { currency } = service.config
+  const { amountMinor, balanceMinor, refusal } = outcome
+  const askedMinor = amountMinor < 0n ? -amountMinor : amountMinor
+  const major = (minor: bigint) => majorNumber(minor, currency)
+  const repeated = replay && {
+    replayed: true,
+    ...(replay.mismatch.length > 0 ? { mismatch: replay.mismatch } : {}),
+  }
+  const headers = replay ? { 'idempotent-replayed': 'true' } : undefined
+  const balance = major(balanceMinor)
+  if (refusal === 'INSUFFICIENT_BALANCE') {
+    const shortfall = major(askedMinor - balanceMinor)
+    return refuse(refusal, { balance, requiredAmount: major(askedMinor), shortfall, ...repeated }, headers)
+  }
+  if (refusal) return refuse(refusal, { balance, ...repeated }, headers)
+  const verb = amountMinor < 0n ? 'Debited' : 'Credited'
+  const message = `${verb} ${formatMinor(askedMinor, currency)} ${currency.code}.`
+  const body = { balance, message, transactionId: transactionIdOf(outcome.referenceKey), ...repeated }
+  return headers ? { status: 200, body, headers } : { status: 200, body }
+}

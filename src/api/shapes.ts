@@ -1,0 +1,71 @@
+/** The fields that several routes share, as schemas that validate and document. */
+import { z } from 'zod'
+import { majorNumber, maxOperationMinor, parseAmount, parseDecimal, type Currency } from '../ledger/money.ts'
+import {
+  isDescription,
+  isLabel,
+  maxDescriptionLength,
+  maxReferenceIdLength,
+  maxReferenceTypeLength,
+} from '../ledger/reference.ts'
+
+const label = (max: number) =>
+  z
+    .string(`must be text of 1 to ${max} characters`)
+    .max(max, `must have at most ${max} characters`)
+    .refine((text) => isLabel(text, max), `must be text of 1 to ${max} characters, without control characters`)
+    .meta({ minLength: 1 })
+
+/** Documented here, checked by authenticate before any other field is looked at. */
+export const credentialFields = {
+  clientId: z.unknown().meta({ type: 'string', description: 'Public identifier of the client app' }),
+  clientSecret: z.unknown().meta({ type: 'string', description: 'Secret of the client app; backend only' }),
+}
+
+export const serviceUserId = label(128).describe('The link of the app’s user to a service account, su_…')
+export const referenceType = label(maxReferenceTypeLength).describe('A free label such as ORDER_PAYMENT')
+export const referenceId = label(maxReferenceIdLength).describe(
+  'With referenceType the idempotency key: a repeat answers the first outcome and moves nothing',
+)
+export const description = z
+  .string('must be text')
+  .max(maxDescriptionLength, `must have at most ${maxDescriptionLength} characters`)
+  .refine(isDescription, 'must be well-formed text without NUL')
+  .nullish()
+  .describe('Shown to the user')
+
+export function amount(currency: Currency) {
+  const max = majorNumber(maxOperationMinor(currency), currency)
+  const message = `must be a number above 0, at most ${max}, with at most ${currency.decimals} decimals`
+  return z
+    .number(message)
+    .positive(message)
+    .max(max, message)
+    .refine((value) => parseAmount(value, currency) !== undefined, message)
+    .describe(`In ${currency.code}, in major units`)
+}
+
+export function requiredAmount(currency: Currency) {
+  const message = `must be plain decimal text such as 19.99, with at most ${currency.decimals} decimals`
+  return z
+    .string(message)
+    .refine((text) => parseDecimal(text, currency) !== undefined, message)
+    .describe('Plain decimal text; 0 is allowed')
+}
+
+export const money = z.number().describe('In major units')
+
+export const transaction = z
+  .object({
+    id: z.string().regex(/^txn_[0-9a-f]{32}$/),
+    type: z.enum(['DEBIT', 'CREDIT']),
+    amount: z.number().positive(),
+    balanceAfter: money,
+    currency: z.string().length(3),
+    referenceType: z.string(),
+    referenceId: z.string(),
+    description: z.string().nullable(),
+    sequence: z.int().positive(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Transaction' })

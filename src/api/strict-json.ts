@@ -1,0 +1,78 @@
+/** JSON as money needs it: valid UTF-8, one object, no key twice, no number that a double cannot hold. */
+
+export type Spoiled = { readonly field: string; readonly problem: string }
+
+/** The object, and the first of its fields that cannot be believed; or why there is no object at all. */
+export type Parsed =
+  | { readonly value: Record<string, unknown>; readonly spoiled?: Spoiled | undefined }
+  | { readonly value?: never; readonly problem: string }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+export function parseStrictJson(bytes: ArrayBuffer | Uint8Array): Parsed {
+  let text: string
+  let value: unknown
+  try {
+    text = utf8.decode(bytes)
+    value = JSON.parse(text)
+  } catch {
+    return { problem: 'must be valid JSON in UTF-8' }
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'must be a JSON object' }
+  return { value: value as Record<string, unknown>, spoiled: findSpoiled(text) }
+}
+
+/**
+ * JSON.parse keeps the last of two equal keys and rounds long numbers, without a word. This walk over text that is
+ * already known to be JSON notices both, for the fields of the object itself.
+ */
+function findSpoiled(text: string): Spoiled | undefined {
+  const keys = new Set<string>()
+  let depth = 0
+  let key = ''
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 0x22) {
+      const end = endOfString(text, i)
+      if (depth === 1 && isKey(text, end)) {
+        key = JSON.parse(text.slice(i, end + 1)) as string
+        if (keys.has(key)) return { problem: 'is given twice', field: key }
+        keys.add(key)
+      }
+      i = end
+    } else if (char === 0x7b || char === 0x5b) depth++
+    else if (char === 0x7d || char === 0x5d) depth--
+    else if (depth === 1 && ((char >= 0x30 && char <= 0x39) || char === 0x2d)) {
+      const end = endOfNumber(text, i)
+      if (significantDigits(text.slice(i, end)) > 15)
+        return { problem: 'has more digits than a number can hold', field: key }
+      i = end - 1
+    }
+  }
+  return undefined
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start + 1
+  while (text.charCodeAt(end) !== 0x22) end += text.charCodeAt(end) === 0x5c ? 2 : 1
+  return end
+}
+
+function isKey(text: string, endOfString: number): boolean {
+  let i = endOfString + 1
+  while (text.charCodeAt(i) <= 0x20) i++
+  return text.charCodeAt(i) === 0x3a
+}
+
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1
+  while (/[\d.eE+-]/.test(text[end] ?? '')) end++
+  return end
+}
+
+function significantDigits(number: string): number {
+  return number
+    .replace(/[eE].*$/, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|0+$/g, '').length
+}

@@ -1,0 +1,117 @@
+/** The HTTP app. It never listens, so tests call it directly. */
+import { Hono } from 'hono'
+import { docsPages } from './api/docs.ts'
+import { healthRoutes, type Readiness } from './api/health.ts'
+import { openapiRoute } from './api/openapi.ts'
+import { refuse, refuseFor, type Answer } from './api/reply.ts'
+import type { Route } from './api/route.ts'
+import { serverRoutes } from './api/server.ts'
+import type { Service } from './actions/service.ts'
+import { faultFields } from './log.ts'
+import { isUnavailable } from './store/database.ts'
+import { Unavailable } from './store/lane.ts'
+import { plainHeaders } from './web/headers.ts'
+import type { Visit, WebApp } from './web/visit.ts'
+
+export type App = {
+  readonly fetch: (request: Request, address?: string) => Promise<Response>
+  readonly readiness: Readiness
+}
+
+export function buildApp(service: Service): App {
+  const readiness: Readiness = { isDraining: false }
+  const web: WebApp = new Hono()
+  const routes = [...serverRoutes(service), ...healthRoutes(service, readiness)]
+  for (const route of [...routes, openapiRoute(service, routes)]) mountRoute(service, web, route)
+  web.get('/metrics', (c) => metricsPage(service, c.env))
+  docsPages(web)
+  const methodsOf = Map.groupBy(routes, (route) => route.path)
+  for (const [path, here] of methodsOf) {
+    const allow = here.map((route) => route.method).join(', ')
+    web.all(path, (c) => {
+      c.env.route = path
+      return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow }), c.env.requestId)
+    })
+  }
+  web.notFound((c) => toResponse(refuse('NOT_FOUND'), c.env.requestId))
+  web.onError((error, c) => toResponse(faultAnswer(service, error, c.env), c.env.requestId))
+  return { readiness, fetch: (request, address = '127.0.0.1') => visit(service, web, request, address) }
+}
+
+/** One request, from the outside in and out again: an id, a time, a line in the log, a count. */
+async function visit(service: Service, web: WebApp, request: Request, address: string): Promise<Response> {
+  const startedAt = performance.now()
+  const env: Visit = { address: clientAddress(service, request, address), requestId: nextRequestId(), route: 'none' }
+  const response = await answerTo(web, request, env)
+  response.headers.set('x-request-id', env.requestId)
+  const ms = performance.now() - startedAt
+  service.metrics.request(env.route, request.method, response.status, ms)
+  service.log.info('request', {
+    requestId: env.requestId,
+    method: request.method,
+    route: env.route,
+    status: response.status,
+    ms: Math.round(ms * 1000) / 1000,
+  })
+  return response
+}
+
+/** Hono would answer a HEAD like a GET; the API has no HEAD, and says so like any other method it has not. */
+async function answerTo(web: WebApp, request: Request, env: Visit): Promise<Response> {
+  if (request.method !== 'HEAD') return await web.fetch(request, env)
+  const probe = new Request(request.url, { method: 'OPTIONS' })
+  const { pathname } = new URL(request.url)
+  const response = await web.fetch(
+    pathname.startsWith('/api/') ? probe : new Request(request.url, { headers: request.headers }),
+    env,
+  )
+  return new Response(null, { status: response.status, headers: response.headers })
+}
+
+function mountRoute(service: Service, web: WebApp, route: Route): void {
+  web.on(route.method, route.path, async (c) => {
+    c.env.route = route.path
+    const { address, requestId } = c.env
+    const result = await route
+      .handle({ request: c.req.raw, address, requestId })
+      .catch((error: unknown) => faultAnswer(service, error, c.env))
+    return toResponse(result, requestId)
+  })
+}
+
+/** A refusal is a value and never gets here. What does is either a database that is away, or a mistake of ours. */
+function faultAnswer(service: Service, error: unknown, { requestId, route }: Visit): Answer {
+  const isAway = error instanceof Unavailable || isUnavailable(error)
+  service.log[isAway ? 'warn' : 'error']('a request failed', { requestId, route, ...faultFields(error) })
+  return isAway ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')
+}
+
+export function toResponse({ status, body, headers }: Answer, requestId: string): Response {
+  const isError = status >= 400 && 'code' in body
+  return new Response(JSON.stringify(isError ? { ...body, requestId } : body), {
+    status,
+    headers: { ...plainHeaders, 'content-type': 'application/json', ...headers },
+  })
+}
+
+async function metricsPage(service: Service, env: Visit): Promise<Response> {
+  env.route = '/metrics'
+  const { registry } = service.metrics
+  const headers = { ...plainHeaders, 'content-type': registry.contentType }
+  return new Response(await registry.metrics(), { headers })
+}
+
+/** The proxies that are trusted add to the right; what stands further left is the caller's own claim. */
+function clientAddress(service: Service, request: Request, address: string): string {
+  const { trustedProxies } = service.config
+  if (trustedProxies === 0) return address
+  const hops = (request.headers.get('x-forwarded-for') ?? '').split(',').map((hop) => hop.trim())
+  return hops.at(-trustedProxies) || address
+}
+
+const processMark = Math.random().toString(36).slice(2, 10)
+let requestCount = 0
+
+function nextRequestId(): string {
+  return `req_${processMark}${(++requestCount).toString(36).padStart(6, '0')}`
+}

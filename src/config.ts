@@ -1,0 +1,197 @@
+/** Environment → frozen Config. Every mistake is reported, all at once, and nothing else reads the environment. */
+import { z } from 'zod'
+import { parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
+
+export type Config = {
+  readonly isProduction: boolean
+  readonly host: string
+  readonly port: number
+  /** Where browsers and client apps reach the service; no slash at the end. */
+  readonly publicUrl: string
+  readonly dataDir: string
+  readonly databaseUrl: string | undefined
+  readonly currency: Currency
+  readonly workers: number
+  readonly writerLanes: number
+  readonly hasDemo: boolean
+  readonly logLevel: LogLevel
+  /** How many proxies stand in front, each adding an address to X-Forwarded-For. */
+  readonly trustedProxies: number
+  readonly mail: { readonly smtpUrl: string | undefined; readonly from: string }
+  readonly cards: CardConfig
+  readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
+}
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+export type CardConfig =
+  | { readonly processor: 'none' | 'sandbox' }
+  | {
+      readonly processor: 'stripe'
+      readonly secretKey: string
+      readonly publishableKey: string
+      readonly webhookSecret: string
+      /** Only for tests: another address than Stripe's own. */
+      readonly apiUrl: string | undefined
+    }
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[]
+  constructor(mistakes: readonly string[]) {
+    super(`The configuration has ${mistakes.length} mistake(s):\n${mistakes.map((m) => `  - ${m}`).join('\n')}`)
+    this.mistakes = mistakes
+  }
+}
+
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `write a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, `write a whole number from ${min} to ${max}`)
+
+const url = (protocols: string[]) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    message: `write an address that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+  })
+
+const decimal = z.string().regex(/^\d+(\.\d+)?$/, 'write a plain amount such as 10 or 2.50')
+
+const settings = z.object({
+  NODE_ENV: z.enum(['development', 'production', 'test'], 'write development, production or test').optional(),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: whole(0, 65_535).default(3000),
+  PUBLIC_URL: url(['http:', 'https:']).optional(),
+  DATA_DIR: z.string().min(1).default('./data'),
+  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
+  CURRENCY: z
+    .string()
+    .refine((code) => parseCurrency(code) !== undefined, 'write a code of ISO 4217 such as USD, EUR or JPY')
+    .default('USD'),
+  WORKERS: whole(1, 64).default(1),
+  WRITER_LANES: whole(1, 16).default(2),
+  DEMO: z.enum(['0', '1'], 'write 1 for demo data or 0 for none').optional(),
+  LOG_LEVEL: z.enum(logLevels, `write one of ${logLevels.join(', ')}`).default('info'),
+  TRUSTED_PROXIES: whole(0, 10).default(0),
+  SMTP_URL: url(['smtp:', 'smtps:']).optional(),
+  MAIL_FROM: z.string().min(3).default('Billfold <wallet@localhost>'),
+  CARD_PROCESSOR: z.enum(['sandbox', 'stripe', 'none'], 'write stripe, sandbox or none').optional(),
+  STRIPE_SECRET_KEY: z.string().optional(),
+  STRIPE_PUBLISHABLE_KEY: z.string().optional(),
+  STRIPE_WEBHOOK_SECRET: z.string().optional(),
+  STRIPE_API_URL: url(['http:', 'https:']).optional(),
+  TOPUP_MIN: decimal.default('1'),
+  TOPUP_MAX: decimal.default('10000'),
+})
+
+type Settings = z.infer<typeof settings>
+
+export function parseConfig(environment: Environment): Config {
+  const mistakes: string[] = []
+  // An empty variable is an unset one: that is what `PORT=` in a .env file means to people.
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  )
+  const parsed = settings.safeParse(given)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      mistakes.push(`${String(issue.path[0])}=${shown(issue.path[0], given)}: ${issue.message}`)
+    }
+    // The fields that did parse are checked too, so that all mistakes are told together.
+    const good = Object.fromEntries(
+      Object.entries(given).filter(([key]) => !mistakes.some((m) => m.startsWith(`${key}=`))),
+    )
+    mistakes.push(...combinedMistakes(settings.parse(good)))
+    throw new ConfigError(mistakes)
+  }
+  mistakes.push(...combinedMistakes(parsed.data))
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  return toConfig(parsed.data)
+}
+
+/** The value in words, unless the variable could hold a secret. */
+function shown(name: PropertyKey | undefined, given: Record<string, unknown>): string {
+  return /KEY|SECRET|URL|PASSWORD/.test(String(name)) ? '…' : String(given[String(name)])
+}
+
+function combinedMistakes(s: Settings): string[] {
+  const mistakes: string[] = []
+  const isProduction = s.NODE_ENV === 'production'
+  if (isProduction) mistakes.push(...unsafeInProduction(s))
+  if (s.PUBLIC_URL && new URL(s.PUBLIC_URL).pathname !== '/')
+    mistakes.push('PUBLIC_URL: write scheme, host and port only, without a path')
+  if (s.CARD_PROCESSOR === 'stripe') {
+    for (const [name, prefix] of stripeKeys)
+      if (!s[name]?.startsWith(prefix))
+        mistakes.push(`${name}: CARD_PROCESSOR=stripe needs it; it begins with ${prefix}`)
+  }
+  const currency = parseCurrency(s.CURRENCY)!
+  const [min, max] = [parseDecimal(s.TOPUP_MIN, currency), parseDecimal(s.TOPUP_MAX, currency)]
+  if (min === undefined || max === undefined || min <= 0n || max < min)
+    mistakes.push(`TOPUP_MIN and TOPUP_MAX: write amounts of ${s.CURRENCY}, above zero, the smaller one first`)
+  return mistakes
+}
+
+const stripeKeys = [
+  ['STRIPE_SECRET_KEY', 'sk_'],
+  ['STRIPE_PUBLISHABLE_KEY', 'pk_'],
+  ['STRIPE_WEBHOOK_SECRET', 'whsec_'],
+] as const
+
+/** What is convenient in development would lose money or trust in production. */
+function unsafeInProduction(s: Settings): string[] {
+  const mistakes: string[] = []
+  if (!s.PUBLIC_URL) mistakes.push('PUBLIC_URL: production needs the https address that browsers use')
+  else if (new URL(s.PUBLIC_URL).protocol !== 'https:')
+    mistakes.push('PUBLIC_URL: production needs https, for the widget shows money and takes passwords')
+  if (s.DEMO === '1') mistakes.push('DEMO=1: demo data has well-known passwords; leave it out in production')
+  if (s.CARD_PROCESSOR === undefined)
+    mistakes.push('CARD_PROCESSOR: write stripe, or none for a service without card top-ups')
+  if (s.CARD_PROCESSOR === 'sandbox')
+    mistakes.push('CARD_PROCESSOR=sandbox: it credits play money; write stripe or none in production')
+  if (s.STRIPE_API_URL) mistakes.push("STRIPE_API_URL: it is for tests; production talks to Stripe's own address")
+  if (!s.SMTP_URL) mistakes.push('SMTP_URL: production needs it, or nobody can confirm an email or reset a password')
+  return mistakes
+}
+
+function toConfig(s: Settings): Config {
+  const isProduction = s.NODE_ENV === 'production'
+  const currency = parseCurrency(s.CURRENCY)!
+  return Object.freeze({
+    isProduction,
+    host: s.HOST,
+    port: s.PORT,
+    publicUrl: new URL(s.PUBLIC_URL ?? `http://${urlHost(s.HOST)}:${s.PORT}`).origin,
+    dataDir: s.DATA_DIR,
+    databaseUrl: s.DATABASE_URL,
+    currency,
+    workers: s.WORKERS,
+    writerLanes: s.WRITER_LANES,
+    hasDemo: !isProduction && s.DEMO !== '0',
+    logLevel: s.LOG_LEVEL,
+    trustedProxies: s.TRUSTED_PROXIES,
+    mail: { smtpUrl: s.SMTP_URL, from: s.MAIL_FROM },
+    cards: cardConfig(s),
+    topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },
+  })
+}
+
+/** A browser cannot be sent to the address that means "all addresses". */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function cardConfig(s: Settings): CardConfig {
+  if (s.CARD_PROCESSOR !== 'stripe') return { processor: s.CARD_PROCESSOR ?? 'sandbox' }
+  return {
+    processor: 'stripe',
+    secretKey: s.STRIPE_SECRET_KEY!,
+    publishableKey: s.STRIPE_PUBLISHABLE_KEY!,
+    webhookSecret: s.STRIPE_WEBHOOK_SECRET!,
+    apiUrl: s.STRIPE_API_URL,
+  }
+}

@@ -1,0 +1,58 @@
+/** Money is `bigint` minor units from the edge in; the edge speaks JSON numbers in major units. */
+
+export type Currency = { readonly code: string; readonly decimals: number }
+
+/** ISO 4217: every currency has two decimals, but for these. */
+const decimalsOf: Record<string, number> = {
+  ...Object.fromEntries(
+    'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0]),
+  ),
+  ...Object.fromEntries('BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3])),
+}
+
+export function parseCurrency(code: string): Currency | undefined {
+  if (!/^[A-Z]{3}$/.test(code)) return undefined
+  return { code, decimals: decimalsOf[code] ?? 2 }
+}
+
+/** A balance stays below 2^53 minor units, so that a JSON number holds it exactly. */
+export const maxBalanceMinor = 2n ** 53n - 1n
+
+/** One operation moves at most this much, in major units. */
+const maxOperationText = '999999999.99'
+
+export function maxOperationMinor(currency: Currency): bigint {
+  return parseDecimal(maxOperationText.slice(0, 10 + currency.decimals).replace(/\.$/, ''), currency)!
+}
+
+/** Plain decimal text to minor units; undefined when it is not exactly an amount of this currency. */
+export function parseDecimal(text: string, currency: Currency): bigint | undefined {
+  const match = /^(0|[1-9]\d{0,15})(?:\.(\d{1,20}))?$/.exec(text)
+  if (!match) return undefined
+  const fraction = (match[2] ?? '').replace(/0+$/, '')
+  if (fraction.length > currency.decimals) return undefined
+  return BigInt(match[1]! + fraction.padEnd(currency.decimals, '0'))
+}
+
+/**
+ * A JSON number to minor units, by the shortest text that reads back as the same number, never by rounding:
+ * 19.99 is "19.99", while 0.1 + 0.2 is "0.30000000000000004" and no amount of money.
+ */
+export function parseAmount(value: unknown, currency: Currency): bigint | undefined {
+  if (typeof value !== 'number' || Object.is(value, -0)) return undefined
+  const minor = parseDecimal(String(value), currency)
+  return minor !== undefined && minor > 0n && minor <= maxOperationMinor(currency) ? minor : undefined
+}
+
+/** Minor units to exact decimal text: 1999n is "19.99". */
+export function formatMinor(minor: bigint, currency: Currency): string {
+  if (currency.decimals === 0) return String(minor)
+  const sign = minor < 0n ? '-' : ''
+  const digits = String(minor < 0n ? -minor : minor).padStart(currency.decimals + 1, '0')
+  return `${sign}${digits.slice(0, -currency.decimals)}.${digits.slice(-currency.decimals)}`
+}
+
+/** Minor units to the JSON number of the contract. Exact as text, because |minor| < 2^53. */
+export function majorNumber(minor: bigint, currency: Currency): number {
+  return Number(minor) / 10 ** currency.decimals
+}

@@ -1,0 +1,32 @@
+/** (app, referenceType, referenceId): the idempotency key of a debit or credit. */
+
+export type Reference = {
+  /** Whose reference it is: `app:<clientId>`, or the service's own namespace, which no app can reach. */
+  readonly namespace: string
+  readonly type: string
+  readonly id: string
+}
+
+export const serviceNamespace = 'service'
+
+export const maxReferenceTypeLength = 100
+export const maxReferenceIdLength = 255
+export const maxDescriptionLength = 500
+
+/** Control characters and lone surrogates have no place in a label; PostgreSQL could not even hold some of them. */
+export function isLabel(text: string, maxLength: number): boolean {
+  return text.length > 0 && text.length <= maxLength && text.isWellFormed() && !/\p{Cc}/u.test(text)
+}
+
+export function isDescription(text: string): boolean {
+  return text.length <= maxDescriptionLength && text.isWellFormed() && !text.includes('\0')
+}
+
+/** One text for each reference and one reference for each text: no part can hold the separator. */
+export function referenceText({ namespace, type, id }: Reference): string {
+  return `${namespace}\u0000${type}\u0000${id}`
+}
+
+export function counterAccountOfApp(clientId: string): string {
+  return `app:${clientId}`
+}

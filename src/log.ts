@@ -1,0 +1,29 @@
+/** Structured logs: one JSON object a line. Only named fields get in, so no URL, body or header ever does. */
+import { logLevels, type LogLevel } from './config.ts'
+
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+export type Log = {
+  readonly debug: (message: string, fields?: LogFields) => void
+  readonly info: (message: string, fields?: LogFields) => void
+  readonly warn: (message: string, fields?: LogFields) => void
+  readonly error: (message: string, fields?: LogFields) => void
+}
+
+export function openLog(level: LogLevel, write: (text: string) => void): Log {
+  const lowest = logLevels.indexOf(level)
+  const at = (name: Exclude<LogLevel, 'silent'>) => {
+    if (logLevels.indexOf(name) < lowest) return () => {}
+    return (message: string, fields: LogFields = {}) =>
+      write(`${JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields })}\n`)
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** What a log may say of a fault: its kind and PostgreSQL's code. A message or stack can hold what a user sent. */
+export function faultFields(error: unknown): LogFields {
+  if (!(error instanceof Error)) return { fault: typeof error }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  const frame = error.stack?.split('\n').find((line) => /\bsrc\//.test(line))
+  return { fault: error.name, code, at: frame?.match(/src\/[\w./-]+:\d+/)?.[0] }
+}

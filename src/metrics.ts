@@ -1,0 +1,95 @@
+/** What the service tells Prometheus. Labels are route patterns and codes, never what a user sent. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { PostResult } from './store/settle.ts'
+
+export type Metrics = {
+  readonly request: (route: string, method: string, status: number, ms: number) => void
+  readonly batch: (size: number, rounds: number, ms: number) => void
+  readonly posted: (result: PostResult) => void
+  readonly watch: (sources: Sources) => void
+  readonly registry: Registry
+}
+
+type Sources = {
+  readonly queueDepth: () => number
+  readonly pool: { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number }
+}
+
+export function openMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 8]
+  const requests = new Histogram({
+    name: 'billfold_http_request_seconds',
+    help: 'Requests by route pattern, method and status.',
+    labelNames: ['route', 'method', 'status'],
+    buckets: seconds,
+    registers,
+  })
+  const sizes = new Histogram({
+    name: 'billfold_batch_operations',
+    help: 'Operations in a batch of the writer.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    registers,
+  })
+  const commits = new Histogram({
+    name: 'billfold_batch_seconds',
+    help: 'Time from the start of a batch to its last answer, the commit included.',
+    buckets: seconds,
+    registers,
+  })
+  const restarts = new Counter({
+    name: 'billfold_batch_restarts_total',
+    help: 'Rounds a batch needed beyond its first.',
+    registers,
+  })
+  const operations = new Counter({
+    name: 'billfold_operations_total',
+    help: 'Debits and credits by what they came to: posted, replayed, or the code of the refusal.',
+    labelNames: ['direction', 'result'],
+    registers,
+  })
+  // A labelled child costs a look-up by object each time; these are few, and kept.
+  const byRoute = new Map<string, ReturnType<typeof requests.labels>>()
+
+  return {
+    registry,
+    request: (route, method, status, ms) => {
+      const key = `${method} ${route} ${status}`
+      let child = byRoute.get(key)
+      if (!child) byRoute.set(key, (child = requests.labels(route, method, String(status))))
+      child.observe(ms / 1000)
+    },
+    batch: (size, rounds, ms) => {
+      sizes.observe(size)
+      commits.observe(ms / 1000)
+      if (rounds > 1) restarts.inc(rounds - 1)
+    },
+    posted: (result) => {
+      if (result.kind === 'recorded') {
+        const { outcome, replay } = result
+        const direction = outcome.amountMinor < 0n ? 'debit' : 'credit'
+        operations.inc({ direction, result: replay ? 'replayed' : (outcome.refusal ?? 'posted') })
+      } else
+        operations.inc({ direction: 'any', result: result.kind === 'inactive' ? 'WALLET_INACTIVE' : 'USER_NOT_FOUND' })
+    },
+    watch: ({ queueDepth, pool }) => {
+      gauge(registry, 'billfold_writer_queue_depth', 'Operations waiting for or in a batch.', queueDepth)
+      gauge(registry, 'billfold_pool_connections', 'Connections of the reading pool.', () => pool.totalCount)
+      gauge(registry, 'billfold_pool_idle', 'Idle connections of the reading pool.', () => pool.idleCount)
+      gauge(registry, 'billfold_pool_waiting', 'Reads waiting for a connection.', () => pool.waitingCount)
+      gauge(registry, 'billfold_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss())
+    },
+  }
+}
+
+function gauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
+}

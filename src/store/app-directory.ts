@@ -1,0 +1,50 @@
+/**
+ * All client apps, in memory. Looking one up costs nothing and takes the same time whether it exists or not; a change
+ * made by any process is seen here within half a second, because no look-up trusts an older copy.
+ */
+import { getAppsVersion, listApps, type App } from './apps.ts'
+import type { Database } from './database.ts'
+
+export type AppDirectory = {
+  /** Answers at once while the copy is fresh, or after one short read. */
+  readonly find: (clientId: string) => App | undefined | Promise<App | undefined>
+  readonly list: () => Promise<App[]>
+  /** For a change this process has just made itself. */
+  readonly forget: () => void
+}
+
+const freshForMs = 500
+
+export function openAppDirectory(db: Database): AppDirectory {
+  let apps = new Map<string, App>()
+  let version = -1n
+  let freshUntil = 0
+  let refreshing: Promise<void> | undefined
+
+  async function refresh(): Promise<void> {
+    const askedAt = performance.now()
+    // The number is read before the apps: a change in between makes the next look-up read them again.
+    const current = await getAppsVersion(db.pool)
+    if (current !== version) {
+      apps = new Map((await listApps(db.pool)).map((app) => [app.clientId, app]))
+      version = current
+    }
+    freshUntil = askedAt + freshForMs
+  }
+
+  function ensureFresh(): Promise<void> | undefined {
+    if (performance.now() < freshUntil) return undefined
+    return (refreshing ??= refresh().finally(() => (refreshing = undefined)))
+  }
+
+  return {
+    find: (clientId) => ensureFresh()?.then(() => apps.get(clientId)) ?? apps.get(clientId),
+    list: async () => {
+      await ensureFresh()
+      return [...apps.values()]
+    },
+    forget: () => {
+      freshUntil = 0
+    },
+  }
+}

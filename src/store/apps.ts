@@ -1,0 +1,166 @@
+/** Client apps and their secrets. */
+import type { Queryable } from './database.ts'
+
+export const scopes = ['wallet:read', 'wallet:write'] as const
+export type Scope = (typeof scopes)[number]
+
+/** What an operator sets. */
+export type AppSettings = {
+  readonly name: string
+  readonly allowedOrigins: readonly string[]
+  readonly allowedIframeParents: readonly string[]
+  readonly scopes: readonly Scope[]
+  readonly strictReferences: boolean
+  /** `#rrggbb`, or null for the service's own. */
+  readonly accentColor: string | null
+  readonly logoUrl: string | null
+}
+
+export type AppSecret = {
+  readonly id: string
+  readonly hash: Buffer
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly lastUsedAt: Date | null
+}
+
+export type App = AppSettings & {
+  readonly clientId: string
+  readonly isActive: boolean
+  readonly createdAt: Date
+  /** Newest first, ended ones included. */
+  readonly secrets: readonly AppSecret[]
+}
+
+type AppRow = {
+  client_id: string
+  name: string
+  allowed_origins: string[]
+  allowed_iframe_parents: string[]
+  scopes: Scope[]
+  strict_references: boolean
+  is_active: boolean
+  accent_color: string | null
+  logo_url: string | null
+  created_at: Date
+}
+
+type SecretRow = {
+  id: string
+  client_id: string
+  secret_hash: Buffer
+  created_at: Date
+  expires_at: Date | null
+  last_used_at: Date | null
+}
+
+export async function getAppsVersion(db: Queryable): Promise<bigint> {
+  const { rows } = await db.query<{ version: bigint }>('select version from apps_version')
+  return rows[0]!.version
+}
+
+export async function listApps(db: Queryable): Promise<App[]> {
+  const apps = await db.query<AppRow>('select * from apps order by created_at, client_id')
+  const secrets = await db.query<SecretRow>(
+    'select s.*, u.last_used_at from app_secrets s left join app_secret_uses u on u.secret_id = s.id order by s.created_at desc, s.id',
+  )
+  const byApp = Map.groupBy(secrets.rows, (row) => row.client_id)
+  return apps.rows.map((row) => toApp(row, byApp.get(row.client_id) ?? []))
+}
+
+export async function findApp(db: Queryable, clientId: string): Promise<App | undefined> {
+  const { rows } = await db.query<AppRow>('select * from apps where client_id = $1', [clientId])
+  if (!rows[0]) return undefined
+  const secrets = await db.query<SecretRow>(
+    'select s.*, u.last_used_at from app_secrets s left join app_secret_uses u on u.secret_id = s.id where s.client_id = $1 order by s.created_at desc, s.id',
+    [clientId],
+  )
+  return toApp(rows[0], secrets.rows)
+}
+
+export async function insertApp(db: Queryable, clientId: string, settings: AppSettings): Promise<void> {
+  await db.query(
+    `insert into apps (client_id, name, allowed_origins, allowed_iframe_parents, scopes, strict_references, accent_color, logo_url)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    settingValues(clientId, settings),
+  )
+}
+
+export async function updateApp(db: Queryable, clientId: string, settings: AppSettings): Promise<void> {
+  await db.query(
+    `update apps set name = $2, allowed_origins = $3, allowed_iframe_parents = $4, scopes = $5, strict_references = $6,
+       accent_color = $7, logo_url = $8 where client_id = $1`,
+    settingValues(clientId, settings),
+  )
+}
+
+function settingValues(clientId: string, s: AppSettings): unknown[] {
+  const lists = [s.allowedOrigins, s.allowedIframeParents, s.scopes]
+  return [clientId, s.name, ...lists, s.strictReferences, s.accentColor, s.logoUrl]
+}
+
+export async function updateAppActive(db: Queryable, clientId: string, isActive: boolean): Promise<void> {
+  await db.query('update apps set is_active = $2 where client_id = $1', [clientId, isActive])
+}
+
+export async function insertSecret(db: Queryable, id: string, clientId: string, hash: Buffer): Promise<void> {
+  await db.query('insert into app_secrets (id, client_id, secret_hash) values ($1, $2, $3)', [id, clientId, hash])
+}
+
+/** Lets the app's other secrets end at the given time, or earlier where they end earlier already. */
+export async function updateOtherSecretsEnd(
+  db: Queryable,
+  clientId: string,
+  keptId: string,
+  expiresAt: Date,
+): Promise<void> {
+  await db.query(
+    `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), $3)
+     where client_id = $1 and id <> $2 and (expires_at is null or expires_at > $3)`,
+    [clientId, keptId, expiresAt],
+  )
+}
+
+/** Whether there was such a secret to end. */
+export async function updateSecretEnd(
+  db: Queryable,
+  clientId: string,
+  secretId: string,
+  expiresAt: Date,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), $3) where client_id = $1 and id = $2`,
+    [clientId, secretId, expiresAt],
+  )
+  return rowCount === 1
+}
+
+export async function upsertSecretUse(db: Queryable, secretId: string, at: Date): Promise<void> {
+  await db.query(
+    `insert into app_secret_uses as u (secret_id, last_used_at) values ($1, $2)
+     on conflict (secret_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`,
+    [secretId, at],
+  )
+}
+
+function toApp(row: AppRow, secrets: SecretRow[]): App {
+  return {
+    clientId: row.client_id,
+    name: row.name,
+    allowedOrigins: row.allowed_origins,
+    allowedIframeParents: row.allowed_iframe_parents,
+    scopes: row.scopes,
+    strictReferences: row.strict_references,
+    accentColor: row.accent_color,
+    logoUrl: row.logo_url,
+    isActive: row.is_active,
+    createdAt: row.created_at,
+    secrets: secrets.map((secret) => ({
+      id: secret.id,
+      hash: secret.secret_hash,
+      createdAt: secret.created_at,
+      expiresAt: secret.expires_at,
+      lastUsedAt: secret.last_used_at,
+    })),
+  }
+}

@@ -1,0 +1,48 @@
+/** What the first use of a reference came to. Kept for ever, answered again for ever. */
+import { createHash } from 'node:crypto'
+import { referenceText, type Reference } from '../ledger/reference.ts'
+import type { Queryable } from './database.ts'
+
+export type RecordedRefusal = 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
+
+export type Outcome = {
+  readonly referenceKey: string
+  readonly walletId: string
+  /** What was asked: above zero a credit, below zero a debit. */
+  readonly amountMinor: bigint
+  /** After the transfer, or at the moment of the refusal. */
+  readonly balanceMinor: bigint
+  readonly at: Date
+  readonly refusal: RecordedRefusal | null
+}
+
+/** 128 bits of SHA-256, as a uuid. Finding another reference with the same key takes 2^64 tries, and hurts only oneself. */
+export function referenceKeyOf(reference: Reference): string {
+  const hex = createHash('sha256').update(referenceText(reference)).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+}
+
+/** A transfer is known by its reference's key: one id for one reference, and nothing in it names the wallet. */
+export function transactionIdOf(referenceKey: string): string {
+  return `txn_${referenceKey.replaceAll('-', '')}`
+}
+
+type Row = [string, string, bigint, bigint, Date, RecordedRefusal | null]
+
+const findSql = `select reference_key, wallet_id, amount, balance, created_at, refusal
+  from outcomes where reference_key = any($1::uuid[])`
+
+export async function findOutcomes(db: Queryable, referenceKeys: string): Promise<Map<string, Outcome>> {
+  const { rows } = await db.query<Row>({
+    name: 'find-outcomes',
+    text: findSql,
+    values: [referenceKeys],
+    rowMode: 'array',
+  })
+  return new Map(
+    rows.map(([referenceKey, walletId, amountMinor, balanceMinor, at, refusal]) => [
+      referenceKey,
+      { referenceKey, walletId, amountMinor, balanceMinor, at, refusal },
+    ]),
+  )
+}

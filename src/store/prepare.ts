@@ -1,0 +1,29 @@
+/** A migrated database to work on: the one that was named, or the embedded one. */
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import type { Connection } from './database.ts'
+import { startEmbedded } from './embedded.ts'
+import { migrate } from './migrate.ts'
+
+export type Prepared = { readonly connection: Connection; readonly release: () => Promise<void> }
+
+export async function prepareDatabase(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  log: (message: string) => void,
+): Promise<Prepared> {
+  const prepared = config.databaseUrl
+    ? { connection: { connectionString: config.databaseUrl }, release: async () => {} }
+    : await startEmbedded({ dataDir: config.dataDir, log })
+  const client = new pg.Client(prepared.connection)
+  try {
+    await client.connect()
+    const { applied } = await migrate(client)
+    for (const name of applied) log(`migration ${name} applied`)
+  } catch (error) {
+    await client.end().catch(() => {})
+    await prepared.release()
+    throw error
+  }
+  await client.end()
+  return prepared
+}

@@ -1,0 +1,59 @@
+/**
+ * Later uses of a reference, for whoever looks into one: written in the background, one row for each different thing
+ * they asked for, so that an endless retry loop costs one row. Losing one in a crash loses no money.
+ */
+import { plainArray } from './array.ts'
+import type { Database } from './database.ts'
+
+export type Repeat = { readonly referenceKey: string; readonly walletId: string; readonly amountMinor: bigint }
+
+export type Repeats = { readonly note: (repeat: Repeat) => void; readonly close: () => Promise<void> }
+
+const maxHeld = 10_000
+const flushAfterMs = 250
+
+export function openRepeats(db: Database): Repeats {
+  let held = new Map<string, Repeat & { times: number }>()
+  let flushing: Promise<void> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  async function flush(): Promise<void> {
+    timer = undefined
+    await flushing
+    const repeats = [...held.values()]
+    held = new Map()
+    if (repeats.length === 0) return
+    flushing = insertRepeats(db, repeats).catch(() => {})
+    await flushing
+  }
+
+  return {
+    note: (repeat) => {
+      const key = `${repeat.referenceKey} ${repeat.walletId} ${repeat.amountMinor}`
+      const known = held.get(key)
+      if (known) known.times++
+      else if (held.size < maxHeld) held.set(key, { ...repeat, times: 1 })
+      timer ??= setTimeout(() => void flush(), flushAfterMs)
+    },
+    close: async () => {
+      clearTimeout(timer)
+      await flush()
+    },
+  }
+}
+
+async function insertRepeats(db: Database, repeats: (Repeat & { times: number })[]): Promise<void> {
+  await db.pool.query(
+    `insert into repeats as r (reference_key, wallet_id, amount, times, first_at, last_at)
+     select key, wallet_id, amount, times, now(), now()
+     from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[]) as n(key, wallet_id, amount, times)
+     order by 1, 2, 3
+     on conflict (reference_key, wallet_id, amount) do update set times = r.times + excluded.times, last_at = excluded.last_at`,
+    [
+      plainArray(repeats.map((repeat) => repeat.referenceKey)),
+      plainArray(repeats.map((repeat) => repeat.walletId)),
+      plainArray(repeats.map((repeat) => repeat.amountMinor)),
+      plainArray(repeats.map((repeat) => repeat.times)),
+    ],
+  )
+}

@@ -1,0 +1,159 @@
+/** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
+import { textArray } from './array.ts'
+import type { Queryable, Transaction } from './database.ts'
+
+export type FrozenFor = 'operator' | 'debt' | null
+
+export type WalletRow = {
+  readonly id: string
+  readonly balanceMinor: bigint
+  readonly sequence: number
+  readonly frozenFor: FrozenFor
+  readonly frozenReason: string | null
+}
+
+export type Transfer = {
+  readonly walletId: string
+  readonly sequence: number
+  readonly amountMinor: bigint
+  readonly balanceAfterMinor: bigint
+  readonly referenceKey: string
+  readonly createdAt: Date
+  readonly counterAccount: string
+  readonly referenceType: string
+  readonly referenceId: string
+  readonly description: string | null
+}
+
+type Raw = { id: string; balance: bigint; sequence: bigint; frozen_for: FrozenFor; frozen_reason: string | null }
+
+export async function findWallet(db: Queryable, id: string): Promise<WalletRow | undefined> {
+  const { rows } = await db.query<Raw>('select * from wallets where id = $1', [id])
+  return rows[0] && toWallet(rows[0])
+}
+
+export async function lockWallet(tx: Transaction, id: string): Promise<WalletRow | undefined> {
+  const { rows } = await tx.query<Raw>('select * from wallets where id = $1 for update', [id])
+  return rows[0] && toWallet(rows[0])
+}
+
+export async function updateFreeze(
+  tx: Transaction,
+  id: string,
+  frozenFor: FrozenFor,
+  reason: string | null,
+): Promise<void> {
+  await tx.query('update wallets set frozen_for = $2, frozen_reason = $3 where id = $1', [id, frozenFor, reason])
+}
+
+export type LinkedWallet = {
+  readonly clientId: string
+  readonly walletId: string
+  readonly balanceMinor: bigint
+  readonly isActive: boolean
+}
+
+const linkedSql = `select l.id, l.client_id, w.id, w.balance, w.frozen_for is null
+  from links l join wallets w on w.id = l.user_id where l.id = any($1::text[]) and l.disconnected_at is null`
+
+/** The wallets behind many serviceUserIds in one read. */
+export async function findLinkedWallets(
+  db: Queryable,
+  serviceUserIds: readonly string[],
+): Promise<Map<string, LinkedWallet>> {
+  const { rows } = await db.query<[string, string, string, bigint, boolean]>({
+    name: 'find-linked-wallets',
+    text: linkedSql,
+    values: [textArray(serviceUserIds)],
+    rowMode: 'array',
+  })
+  return new Map(
+    rows.map(([link, clientId, walletId, balanceMinor, isActive]) => [
+      link,
+      { clientId, walletId, balanceMinor, isActive },
+    ]),
+  )
+}
+
+export type TransferFilter = {
+  readonly limit: number
+  /** Only transfers with a lower sequence. */
+  readonly before?: number | undefined
+  /** An app sees its own transfers and the service's, never another app's. Undefined: all of them. */
+  readonly visibleTo?: string | undefined
+}
+
+type RawTransfer = {
+  wallet_id: string
+  sequence: bigint
+  amount: bigint
+  balance_after: bigint
+  reference_key: string
+  created_at: Date
+  counter_account: string
+  reference_type: string
+  reference_id: string
+  description: string | null
+}
+
+const columns = `t.wallet_id, t.sequence, t.amount, t.balance_after, t.reference_key, t.created_at, t.counter_account,
+  t.reference_type, t.reference_id, t.description`
+
+/** A wallet and its newest transfers, newest first, as they were at one moment. */
+export async function findWalletWithTransfers(
+  db: Queryable,
+  walletId: string,
+  filter: TransferFilter,
+): Promise<{ wallet: WalletRow; transfers: Transfer[] } | undefined> {
+  const { rows } = await db.query<Omit<RawTransfer, 'sequence'> & { sequence: bigint | null } & Prefixed>({
+    name: 'find-wallet-with-transfers',
+    text: `select w.id as w_id, w.balance as w_balance, w.sequence as w_sequence, w.frozen_for as w_frozen_for,
+        w.frozen_reason as w_frozen_reason, ${columns}
+      from wallets w left join lateral (
+        select * from transfers t where t.wallet_id = w.id and t.sequence < coalesce($2::bigint, 9223372036854775807)
+          and ($3::text is null or t.counter_account = $3 or t.counter_account not like 'app:%')
+        order by t.sequence desc limit $4) t on true
+      where w.id = $1 order by t.sequence desc`,
+    values: [walletId, filter.before ?? null, filter.visibleTo ?? null, filter.limit],
+  })
+  if (!rows[0]) return undefined
+  const { w_id: id, w_balance: balance, w_sequence: sequence, w_frozen_for, w_frozen_reason } = rows[0]
+  const wallet = toWallet({ id, balance, sequence, frozen_for: w_frozen_for, frozen_reason: w_frozen_reason })
+  const transfers = rows.flatMap((row) =>
+    row.sequence === null ? [] : [toTransfer({ ...row, sequence: row.sequence })],
+  )
+  return { wallet, transfers }
+}
+
+type Prefixed = {
+  w_id: string
+  w_balance: bigint
+  w_sequence: bigint
+  w_frozen_for: FrozenFor
+  w_frozen_reason: string | null
+}
+
+function toTransfer(row: RawTransfer): Transfer {
+  return {
+    walletId: row.wallet_id,
+    sequence: Number(row.sequence),
+    amountMinor: row.amount,
+    balanceAfterMinor: row.balance_after,
+    referenceKey: row.reference_key,
+    createdAt: row.created_at,
+    counterAccount: row.counter_account,
+    referenceType: row.reference_type,
+    referenceId: row.reference_id,
+    description: row.description,
+  }
+}
+
+function toWallet(row: Raw): WalletRow {
+  return {
+    id: row.id,
+    balanceMinor: row.balance,
+    sequence: Number(row.sequence),
+    frozenFor: row.frozen_for,
+    frozenReason: row.frozen_reason,
+  }
+}
