@@ -46,7 +46,7 @@ export function openFrame(parent: Element, old: Frame | null, options: FrameOpti
   }
 
   addEventListener('message', receive)
-  const hadFocus = old?.iframe.matches(':focus')
+  const hadFocus = old !== null && (old.iframe.getRootNode() as Document | ShadowRoot).activeElement === old.iframe
   old?.close()
   parent.append(iframe)
   if (hadFocus) iframe.focus()

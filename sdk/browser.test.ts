@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'bun:test'
+import { send, tokens, widgetIn } from './test/browser-rig.ts'
+import { eventually, visitShop } from './test/shop-visit.ts'
+
+const shop = visitShop()
+const link = { serviceUserId: 'su_0123456789abcdef', linkCode: 'lc_0123456789abcdef' }
+const [first, second, third] = tokens
+
+describe('the frame', () => {
+  test('has exactly the permissions of the contract, and a name', async () => {
+    await shop.mountIn('a')
+    await widgetIn(shop.page(), 'a', 'clientId=app_1')
+    const frame = shop.page().locator('#a iframe')
+    expect(await frame.getAttribute('allow')).toBe('payment *')
+    expect(await frame.getAttribute('sandbox')).toBe(
+      'allow-same-origin allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox',
+    )
+    expect(await frame.getAttribute('title')).toBe('Wallet')
+    expect(await frame.getAttribute('src')).toBe(`${shop.rig().serviceOrigin}/widget/wallet?clientId=app_1`)
+  })
+
+  test('takes the height the widget asks for', async () => {
+    await shop.mountIn('a', { sessions: [first] })
+    await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_RESIZE', version: 1, height: 411.2 })
+    await eventually(
+      async () =>
+        await shop
+          .page()
+          .locator('#a iframe')
+          .evaluate((frame) => frame.clientHeight),
+      412,
+    )
+  })
+
+  test('leaves no entry in the history of the page when it is loaded anew', async () => {
+    await shop.mountIn('a', { sessions: [first, second] })
+    await widgetIn(shop.page(), 'a', first)
+    const before = await shop.page().evaluate(() => history.length)
+    await shop.page().evaluate(() => window.wallets.a!.handle.reload())
+    await widgetIn(shop.page(), 'a', second)
+    expect(await shop.page().evaluate(() => history.length)).toBe(before)
+    expect(await shop.page().locator('#a iframe').count()).toBe(1)
+  })
+})
+
+describe('the link flow', () => {
+  test('goes from sign-in over the backend to a widget with a session', async () => {
+    await shop.mountIn('a')
+    const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
+    await shop.page().evaluate((token) => window.wallets.a!.sessions.push(token), first)
+    await send(signIn, { type: 'SERVICE_AUTH_SUCCESS', version: 1, ...link })
+    await widgetIn(shop.page(), 'a', `session=${first}`)
+    expect(await shop.callsOf('a')).toEqual([shop.asked(), `onLinked ${JSON.stringify(link)}`, 'stored', shop.asked()])
+    await eventually(
+      () => shop.walletOf('a', ({ events }) => events.map((event) => event.type)),
+      ['SERVICE_AUTH_REQUIRED', 'SERVICE_AUTH_SUCCESS', 'SERVICE_WALLET_LOADED'],
+    )
+  })
+
+  test('runs once when the widget says it twice', async () => {
+    await shop.mountIn('a')
+    const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
+    await shop.page().evaluate((token) => window.wallets.a!.sessions.push(token), first)
+    const success = { type: 'SERVICE_AUTH_SUCCESS', version: 1, ...link }
+    await signIn.evaluate((data) => [data, data].forEach((message) => window.send(message)), success)
+    await widgetIn(shop.page(), 'a', first)
+    expect((await shop.callsOf('a')).filter((call) => call.startsWith('onLinked'))).toHaveLength(1)
+  })
+
+  test.each(['THROWS', 'ANSWERS_500'] as const)('stops when storing the link %s', async (linkAnswer) => {
+    await shop.mountIn('a', { sessions: [null, first] })
+    const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
+    await shop.page().evaluate((answer) => (window.wallets.a!.linkAnswer = answer), linkAnswer)
+    await send(signIn, { type: 'SERVICE_AUTH_SUCCESS', version: 1, ...link })
+    await eventually(() => shop.errorsOf('a'), ['LINK_FAILED'])
+    expect((await shop.callsOf('a')).filter((call) => call === shop.asked())).toHaveLength(1)
+  })
+
+  test('keeps the focus in the widget', async () => {
+    await shop.mountIn('a', { sessions: [null, first] })
+    const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
+    await signIn.locator('input').focus()
+    await send(signIn, { type: 'SERVICE_AUTH_SUCCESS', version: 1, ...link })
+    await widgetIn(shop.page(), 'a', first)
+    expect(await shop.page().evaluate(() => document.activeElement?.tagName)).toBe('IFRAME')
+  })
+
+  test('ends with the link removed, then a widget without a session', async () => {
+    await shop.mountIn('a', { sessions: [first, second] })
+    await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
+    await eventually(() => shop.frameSrc('a'), `${shop.rig().serviceOrigin}/widget/wallet?clientId=app_1`)
+    expect(await shop.callsOf('a')).toEqual([shop.asked(), 'onUnlinked'])
+  })
+})
+
+describe('a session', () => {
+  test('is renewed in place, by a message to the one right origin', async () => {
+    await shop.mountIn('a', { sessions: [first, second] })
+    const frame = await widgetIn(shop.page(), 'a', first)
+    await send(frame, { type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: '2025-03-01T10:00:00Z' })
+    const renewal = { type: 'SERVICE_SESSION', version: 1, sessionToken: second }
+    await eventually(() => frame.evaluate(() => window.inbound), [{ data: renewal, origin: shop.rig().shopOrigin }])
+    expect(frame.url()).toContain(first)
+  })
+
+  test('that could not be renewed in time is tried again when it has expired', async () => {
+    await shop.mountIn('a', { sessions: [first, 'FAILS', third] })
+    const frame = await widgetIn(shop.page(), 'a', first)
+    await send(frame, { type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: '2025-03-01T10:00:00Z' })
+    await eventually(() => shop.walletOf('a', ({ sessions }) => sessions.length), 1)
+    await Bun.sleep(50)
+    expect(await shop.errorsOf('a')).toEqual([])
+    await send(frame, { type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+    await eventually(() => frame.evaluate(() => window.inbound.length), 1)
+    expect(await shop.errorsOf('a')).toEqual([])
+  })
+
+  test('that expired and cannot be renewed is an error', async () => {
+    await shop.mountIn('a', { sessions: [first, 'FAILS'] })
+    await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+    await eventually(() => shop.errorsOf('a'), ['SESSION_FAILED'])
+  })
+
+  test('of a user whose link is gone gives way to the sign-in form', async () => {
+    await shop.mountIn('a', { sessions: [first, null] })
+    await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+    await eventually(() => shop.frameSrc('a'), `${shop.rig().serviceOrigin}/widget/wallet?clientId=app_1`)
+  })
+
+  test('that is always born expired does not make the page ask for ever', async () => {
+    await shop.mountIn('a', { sessions: [first, ...Array.from({ length: 50 }, () => second)] })
+    const frame = await widgetIn(shop.page(), 'a', first)
+    for (let times = 0; times < 12; times++) {
+      await send(frame, { type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+      await Bun.sleep(60)
+    }
+    expect((await shop.callsOf('a')).length).toBeLessThanOrEqual(6)
+    expect(await shop.errorsOf('a')).toContain('SESSION_FAILED')
+  })
+})
+
+function topup(url: string, opened: boolean): object {
+  return { type: 'SERVICE_OPEN_TOPUP', version: 1, opened, url }
+}
+
+describe('the top-up page', () => {
+  test('is opened by the page when the widget could not', async () => {
+    await shop.mountIn('a', { sessions: [first] })
+    const url = `${shop.rig().serviceOrigin}/widget/topup?session=${first}`
+    const [popup] = await Promise.all([
+      shop.page().waitForEvent('popup'),
+      send(await widgetIn(shop.page(), 'a', first), topup(url, false)),
+    ])
+    await popup.waitForURL(url)
+    expect(await popup.evaluate(() => window.opener as unknown)).toBeNull()
+    await popup.close()
+  })
+
+  test('is not opened twice, and nothing else is opened in its name', async () => {
+    await shop.mountIn('a', { sessions: [first] })
+    const frame = await widgetIn(shop.page(), 'a', first)
+    const pages = () => shop.page().context().pages().length
+    const before = pages()
+    await send(frame, topup(`${shop.rig().serviceOrigin}/widget/topup?session=${first}`, true))
+    await send(frame, topup('https://elsewhere.example/widget/topup', false))
+    await send(frame, topup(`${shop.rig().serviceOrigin}/admin`, false))
+    await eventually(() => shop.walletOf('a', ({ events }) => events.length), 4)
+    await Bun.sleep(200)
+    expect(pages()).toBe(before)
+  })
+})

@@ -1,0 +1,176 @@
+/** A shop on one site, a stand-in for the hosted pages on another, and a real Chromium that visits the shop. */
+import { join } from 'node:path'
+import { chromium } from '@playwright/test'
+import type { Browser, Frame, Page } from '@playwright/test'
+import type { WalletError, WalletHandle } from '../browser.ts'
+import type { WidgetMessage } from '../contract.ts'
+
+/** What one widget on the page was asked and told; the tests look at it from outside. */
+export type Wallet = {
+  handle: WalletHandle
+  calls: string[]
+  events: WidgetMessage[]
+  errors: Pick<WalletError, 'code' | 'serviceCode'>[]
+  /** What the next calls of fetchSession come to: a token, null for no link, `FAILS`, or `ORIGIN_NOT_ALLOWED`. */
+  sessions: (string | null)[]
+  linkAnswer: 'OK' | 'THROWS' | 'ANSWERS_500'
+}
+
+declare global {
+  interface Window {
+    wallets: Record<string, Wallet>
+    inbound: { data: unknown; origin: string }[]
+    send(message: unknown): void
+  }
+}
+
+export const tokens = [1, 2, 3].map((digit) => `ws_3f0c1f9e-6f5b-4d7e-9f55-00000000000${digit}`) as [
+  string,
+  string,
+  string,
+]
+
+const html = { 'content-type': 'text/html' }
+const walletPage = (shop: string) => `<!doctype html><title>Wallet</title><input autofocus><script>
+  window.inbound = []
+  addEventListener('message', (event) => inbound.push({ data: event.data, origin: event.origin }))
+  window.send = (message) => parent.postMessage(message, '${shop}')
+  const hasSession = new URLSearchParams(location.search).has('session')
+  send({ type: hasSession ? 'SERVICE_WALLET_LOADED' : 'SERVICE_AUTH_REQUIRED', version: 1 })
+</script>`
+
+const shopPage = `<!doctype html><title>Shop</title><div id="a"></div><div id="b"></div>
+<script>window.wallets = {}</script><script src="/billfold.js"></script>`
+
+function notLinked(): Response {
+  return Response.json(null)
+}
+
+export async function startBrowserRig() {
+  const script = await Bun.build({ entrypoints: [join(import.meta.dir, '../browser/script.ts')], format: 'iife' })
+  const scriptText = await script.outputs[0]!.text()
+  const shopRequests: { path: string; body: unknown }[] = []
+  let shopSession = notLinked
+  let linkStatus = 200
+
+  const shop = Bun.serve({
+    port: 0,
+    hostname: 'localhost',
+    async fetch(request) {
+      const { pathname } = new URL(request.url)
+      if (pathname === '/billfold.js')
+        return new Response(scriptText, { headers: { 'content-type': 'text/javascript' } })
+      if (pathname === '/strict') {
+        return new Response(shopPage, { headers: { ...html, 'content-security-policy': "frame-src 'none'" } })
+      }
+      if (request.method !== 'POST') return new Response(shopPage, { headers: html })
+      shopRequests.push({ path: pathname, body: await request.json() })
+      return pathname === '/session' ? shopSession() : new Response(null, { status: linkStatus })
+    },
+  })
+  const shopOrigin = `http://localhost:${shop.port}`
+
+  const service = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 60,
+    fetch(request) {
+      const { searchParams, pathname } = new URL(request.url)
+      const clientId = searchParams.get('clientId')
+      if (clientId === 'slow') return new Promise<Response>(() => {})
+      const headers = clientId === 'refused' ? { ...html, 'content-security-policy': "frame-ancestors 'none'" } : html
+      return new Response(pathname === '/widget/wallet' ? walletPage(shopOrigin) : '<!doctype html>ok', { headers })
+    },
+  })
+
+  const browser = await launch()
+  return {
+    shopOrigin,
+    serviceOrigin: service.url.origin,
+    browser,
+    shopRequests,
+    answerSession: (answer: () => Response) => {
+      shopSession = answer
+    },
+    answerLink: (status: number) => {
+      linkStatus = status
+    },
+    async stop(): Promise<void> {
+      await browser.close()
+      await Promise.all([shop.stop(true), service.stop(true)])
+    },
+  }
+}
+
+/** The browser of the system if there is one, else the one Playwright installed. */
+async function launch(): Promise<Browser> {
+  const found = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
+  return await chromium.launch({ ...(found && { executablePath: found }), args: ['--no-sandbox'] })
+}
+
+export type MountSetup = {
+  clientId?: string
+  baseUrl: string
+  sessions?: Wallet['sessions']
+  loadTimeoutMs?: number
+}
+
+export async function mount(page: Page, id: string, setup: MountSetup): Promise<void> {
+  await page.evaluate(
+    ({ id, setup }) => {
+      const wallet: Omit<Wallet, 'handle'> = {
+        calls: [],
+        events: [],
+        errors: [],
+        sessions: setup.sessions ?? [],
+        linkAnswer: 'OK',
+      }
+      const handle = window.Billfold.mountWallet(document.getElementById(id)!, {
+        baseUrl: setup.baseUrl,
+        clientId: setup.clientId ?? 'app_1',
+        ...(setup.loadTimeoutMs && { loadTimeoutMs: setup.loadTimeoutMs }),
+        fetchSession: async ({ parentOrigin }) => {
+          wallet.calls.push(`fetchSession ${parentOrigin}`)
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          const next = wallet.sessions.shift() ?? null
+          if (next === 'FAILS') throw new Error('offline')
+          if (next === 'ORIGIN_NOT_ALLOWED') throw Object.assign(new Error('no'), { code: next })
+          return next === null ? null : { sessionToken: next, expiresAt: '2025-03-01T10:00:00Z' }
+        },
+        onLinked: async (link) => {
+          wallet.calls.push(`onLinked ${JSON.stringify(link)}`)
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          if (wallet.linkAnswer === 'THROWS') throw new Error('not stored')
+          wallet.calls.push('stored')
+          return new Response(null, { status: wallet.linkAnswer === 'OK' ? 204 : 500 })
+        },
+        onUnlinked: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          wallet.calls.push('onUnlinked')
+        },
+        onUpdated: () => wallet.calls.push('onUpdated'),
+        onEvent: (message) => wallet.events.push(message),
+        onError: ({ code, serviceCode }) =>
+          wallet.errors.push(serviceCode === undefined ? ({ code } as never) : { code, serviceCode }),
+      })
+      window.wallets[id] = Object.assign(wallet, { handle })
+    },
+    { id, setup },
+  )
+}
+
+/** The document in the widget's frame, once it is there and its address holds `part`. */
+export async function widgetIn(page: Page, id: string, part: string): Promise<Frame> {
+  for (let tries = 0; tries < 100; tries++) {
+    const element = await page.$(`#${id} iframe`)
+    const frame = await element?.contentFrame()
+    const isReady = frame?.url().includes(part) && (await frame.evaluate(() => 'send' in window).catch(() => false))
+    if (frame && isReady) return frame
+    await Bun.sleep(50)
+  }
+  throw new Error(`No widget with ${part} in #${id}.`)
+}
+
+export async function send(frame: Frame, message: WidgetMessage | object): Promise<void> {
+  await frame.evaluate((data) => window.send(data), message)
+}

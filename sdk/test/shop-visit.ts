@@ -1,0 +1,54 @@
+/** A fresh visit to the shop for every test of a file, and what the tests look at there. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'bun:test'
+import { isDeepStrictEqual } from 'node:util'
+import type { Page } from '@playwright/test'
+import { mount, startBrowserRig } from './browser-rig.ts'
+import type { MountSetup, Wallet } from './browser-rig.ts'
+
+export function visitShop() {
+  let rig: Awaited<ReturnType<typeof startBrowserRig>>
+  let page: Page
+
+  beforeAll(async () => {
+    rig = await startBrowserRig()
+  }, 30_000)
+  afterAll(() => rig.stop())
+  beforeEach(async () => {
+    page = await rig.browser.newPage()
+    await page.goto(rig.shopOrigin)
+    rig.shopRequests.length = 0
+  })
+  afterEach(() => page.close())
+
+  async function walletOf<T>(id: string, look: (wallet: Omit<Wallet, 'handle'>) => T): Promise<T> {
+    const wallet = await page.evaluate((id) => {
+      const { calls, events, errors, sessions, linkAnswer } = window.wallets[id]!
+      return { calls, events, errors, sessions, linkAnswer }
+    }, id)
+    return look(wallet)
+  }
+
+  return {
+    rig: () => rig,
+    page: () => page,
+    walletOf,
+    callsOf: (id: string) => walletOf(id, (wallet) => wallet.calls),
+    errorsOf: (id: string) => walletOf(id, (wallet) => wallet.errors.map((error) => error.code as string)),
+    frameSrc: async (id: string) => await page.locator(`#${id} iframe`).getAttribute('src'),
+    /** How a call of fetchSession is noted. */
+    asked: () => `fetchSession ${rig.shopOrigin}`,
+    async mountIn(id: string, setup: Partial<MountSetup> = {}): Promise<void> {
+      await mount(page, id, { baseUrl: rig.serviceOrigin, ...setup })
+    },
+  }
+}
+
+/** Looks again until it is so, for at most five seconds. */
+export async function eventually<T>(look: () => Promise<T> | T, expected: T): Promise<void> {
+  let seen: T = await look()
+  for (let tries = 0; tries < 100 && !isDeepStrictEqual(seen, expected); tries++) {
+    await Bun.sleep(50)
+    seen = await look()
+  }
+  expect(seen).toEqual(expected)
+}
