@@ -10,6 +10,7 @@ import type { Service } from './actions/service.ts'
 import { faultFields } from './log.ts'
 import { isUnavailable } from './store/database.ts'
 import { Unavailable } from './store/lane.ts'
+import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
 import type { Visit, WebApp } from './web/visit.ts'
 
@@ -25,6 +26,7 @@ export function buildApp(service: Service): App {
   for (const route of [...routes, openapiRoute(service, routes)]) mountRoute(service, web, route)
   web.get('/metrics', (c) => metricsPage(service, c.env))
   docsPages(web)
+  assetRoute(web)
   const methodsOf = Map.groupBy(routes, (route) => route.path)
   for (const [path, here] of methodsOf) {
     const allow = here.map((route) => route.method).join(', ')

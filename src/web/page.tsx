@@ -1,0 +1,105 @@
+/** The shell of every page: rendered on the server, escaped by default, with a policy that runs only what we wrote. */
+import { randomBytes } from 'node:crypto'
+import type { ComponentChildren } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { plainHeaders } from './headers.ts'
+
+export type Page = {
+  readonly title: string
+  readonly lang?: string
+  readonly dir?: 'ltr' | 'rtl'
+  readonly theme?: 'light' | 'dark' | undefined
+  /** Addresses of stylesheets and scripts, from `assetUrl`; scripts are deferred. */
+  readonly styles?: readonly string[]
+  readonly scripts?: readonly string[]
+  /** Text of one inline stylesheet, for values that differ from page to page. It must come from our own code alone. */
+  readonly inlineStyle?: string
+  /** Handed to the page's script, which reads it with `JSON.parse` from `<script type="application/json" id="data">`. */
+  readonly data?: unknown
+  readonly body: ComponentChildren
+}
+
+export type PagePolicy = {
+  readonly nonce: string
+  /** Origins that may frame the page; none when absent. */
+  readonly frameAncestors?: readonly string[]
+  /** What a page needs beyond our own files: a card processor's script, frame and address. */
+  readonly scriptSources?: readonly string[]
+  readonly frameSources?: readonly string[]
+  readonly connectSources?: readonly string[]
+  /** Where forms may be sent: nowhere when absent, for the widget sends none. */
+  readonly formAction?: "'self'"
+}
+
+export function newNonce(): string {
+  return randomBytes(18).toString('base64url')
+}
+
+export function renderPage(page: Page, nonce: string): string {
+  return `<!doctype html>${renderToString(<Shell page={page} nonce={nonce} />)}`
+}
+
+function Shell({ page, nonce }: { page: Page; nonce: string }) {
+  return (
+    <html lang={page.lang ?? 'en'} dir={page.dir ?? 'ltr'} data-theme={page.theme}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <meta name="color-scheme" content={page.theme ?? 'light dark'} />
+        <title>{page.title}</title>
+        <link rel="icon" href="data:," />
+        {page.styles?.map((href) => (
+          <link rel="stylesheet" href={href} />
+        ))}
+        {page.inlineStyle && <style nonce={nonce} dangerouslySetInnerHTML={{ __html: page.inlineStyle }} />}
+        {page.scripts?.map((src) => (
+          <script defer nonce={nonce} src={src} />
+        ))}
+      </head>
+      <body>
+        {page.body}
+        {page.data !== undefined && (
+          <script type="application/json" id="data" dangerouslySetInnerHTML={{ __html: scriptJson(page.data) }} />
+        )}
+      </body>
+    </html>
+  )
+}
+
+/** JSON that no text in it can end early: `</script>` and `<!--` need a `<`. */
+export function scriptJson(data: unknown): string {
+  return JSON.stringify(data).replace(/</g, '\\u003c')
+}
+
+export function pageResponse(html: string, policy: PagePolicy, status = 200): Response {
+  return new Response(html, { status, headers: pageHeaders(policy) })
+}
+
+/** A page that nobody may frame says so twice, for old browsers; one that some may must leave the old header out. */
+export function pageHeaders(policy: PagePolicy): Record<string, string> {
+  const { 'x-frame-options': deny, ...rest } = plainHeaders
+  return {
+    ...rest,
+    ...(policy.frameAncestors === undefined && { 'x-frame-options': deny! }),
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': contentPolicy(policy),
+    'permissions-policy':
+      'accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), usb=()',
+  }
+}
+
+export function contentPolicy(policy: PagePolicy): string {
+  const { nonce, frameAncestors = [], scriptSources = [], frameSources = [], connectSources = [] } = policy
+  return [
+    "default-src 'none'",
+    `script-src ${[`'nonce-${nonce}'`, ...scriptSources].join(' ')}`,
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    `connect-src ${["'self'", ...connectSources].join(' ')}`,
+    `frame-src ${frameSources.join(' ') || "'none'"}`,
+    `frame-ancestors ${frameAncestors.join(' ') || "'none'"}`,
+    `form-action ${policy.formAction ?? "'none'"}`,
+    "base-uri 'none'",
+  ].join('; ')
+}
