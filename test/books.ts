@@ -1,0 +1,32 @@
+/** The invariants every test of money ends in, asked of the database itself and not of the code under test. */
+import { expect } from 'bun:test'
+import type { Queryable } from '../src/store/database.ts'
+
+const invariants = {
+  'wallets and positions cancel out': `select s from (select coalesce((select sum(balance) from wallets), 0)
+    + coalesce((select sum(debited - credited) from positions), 0) as s) x where s <> 0`,
+  'a position is what its transfers say': `select * from
+    (select counter_account, sum(debited - credited) p, sum(transfers) n from positions group by 1) p full join
+    (select counter_account, -sum(amount) p, count(*) n from transfers group by 1) t using (counter_account)
+    where p.p is distinct from t.p or p.n is distinct from t.n`,
+  'a balance is the sum of its transfers': `select w.id from wallets w left join transfers t on t.wallet_id = w.id
+    group by w.id having w.balance <> coalesce(sum(t.amount), 0) or w.sequence <> count(t.wallet_id)`,
+  'every entry follows from the one before': `select * from (select wallet_id, sequence, amount, balance_after,
+      lag(balance_after, 1, 0) over w as before, row_number() over w as n,
+      lag(created_at, 1, '-infinity') over w as earlier, created_at
+    from transfers window w as (partition by wallet_id order by sequence)) t
+    where balance_after <> before + amount or sequence <> n or created_at < earlier`,
+  'no active wallet is below zero': `select id from wallets where balance < 0 and frozen_for is null`,
+  'every transfer has its outcome and every outcome its transfer': `select * from transfers t full join
+    (select * from outcomes where refusal is null) o using (reference_key)
+    where t.wallet_id is distinct from o.wallet_id or t.amount is distinct from o.amount
+      or t.sequence is distinct from o.sequence or t.balance_after is distinct from o.balance`,
+  'no refusal moved money': `select 1 from outcomes o join transfers t using (reference_key) where o.refusal is not null`,
+}
+
+export async function expectBalancedBooks({ db }: { db: { pool: Queryable } }): Promise<void> {
+  for (const [fact, sql] of Object.entries(invariants)) {
+    const { rows } = await db.pool.query(sql)
+    expect(rows, fact).toEqual([])
+  }
+}

@@ -1,0 +1,71 @@
+/** A service on a database of its own, and an app and users to try it with. */
+import { closeService, openService, type Service } from '../src/actions/service.ts'
+import { createApp } from '../src/actions/manage-apps.ts'
+import { newId, newServiceUserId } from '../src/actions/tokens.ts'
+import { buildApp, type App } from '../src/app.ts'
+import { parseConfig, type Environment } from '../src/config.ts'
+import { openLog } from '../src/log.ts'
+import { openMetrics } from '../src/metrics.ts'
+import type { AppSettings } from '../src/store/apps.ts'
+import { openDatabase, transact } from '../src/store/database.ts'
+import { getOrInsertLink } from '../src/store/links.ts'
+import { insertUser } from '../src/store/users.ts'
+import { testDatabase } from './postgres.ts'
+
+export type TestService = {
+  readonly service: Service
+  readonly app: App
+  readonly logged: string[]
+  readonly close: () => Promise<void>
+}
+
+export async function openTestService(environment: Environment = {}, now = () => new Date()): Promise<TestService> {
+  const database = await testDatabase()
+  const logged: string[] = []
+  const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'debug', ...environment })
+  const db = openDatabase(database.connection)
+  const log = openLog(config.logLevel, (text) => logged.push(text))
+  const service = openService({ config, db, log, metrics: openMetrics(), now })
+  const app = buildApp(service)
+  const close = async () => {
+    await closeService(service)
+    await db.pool.end()
+    await database.drop()
+  }
+  return { service, app, logged, close }
+}
+
+export const operator = { name: 'test', address: null }
+
+const settings: AppSettings = {
+  name: 'Test shop',
+  allowedOrigins: ['https://shop.example'],
+  allowedIframeParents: ['https://shop.example'],
+  scopes: ['wallet:read', 'wallet:write'],
+  strictReferences: false,
+  accentColor: null,
+  logoUrl: null,
+}
+
+export type Credentials = { readonly clientId: string; readonly clientSecret: string }
+
+export async function newApp(service: Service, changes: Partial<AppSettings> = {}): Promise<Credentials> {
+  return await createApp(service, operator, { ...settings, ...changes })
+}
+
+/** A user with an empty wallet, linked to the app. */
+export async function newUser(service: Service, { clientId }: { clientId: string }): Promise<TestUser> {
+  const userId = newId()
+  return await transact(service.db, async (tx) => {
+    const email = `${userId}@example.com`
+    await insertUser(tx, { id: userId, email, passwordHash: null, firstName: 'Ada', lastName: 'Lovelace' })
+    const link = await getOrInsertLink(tx, { id: newServiceUserId(), clientId, userId })
+    return { userId, serviceUserId: link.id }
+  })
+}
+
+export type TestUser = { readonly userId: string; readonly serviceUserId: string }
+
+export async function linkUser(service: Service, { clientId }: { clientId: string }, userId: string): Promise<string> {
+  return (await getOrInsertLink(service.db.pool, { id: newServiceUserId(), clientId, userId })).id
+}
