@@ -9,25 +9,8 @@ import {
   type Refund,
   type Refusal,
 } from './processor.ts'
-
-/** What a test does in the payer's, the bank's and the network's place. */
-export type Bench = {
-  readonly processor: CardProcessor
-  pay(id: string): Promise<void>
-  decline(id: string): Promise<void>
-  requireAction(id: string): Promise<void>
-  process(id: string): Promise<void>
-  settle(id: string): Promise<void>
-  dispute(id: string): Promise<void>
-  closeDispute(id: string, state: 'won' | 'lost'): Promise<void>
-  /** The bodies of the webhooks sent about a payment so far, the oldest first. */
-  webhookBodies(id: string): Promise<string[]>
-  sign(body: string, options: { at: Date; secret?: string }): Headers
-  takeDown(): Promise<void>
-  close(): Promise<void>
-}
-
-const now = new Date('2030-01-01T12:00:00Z')
+import type { Bench } from './contract-bench.ts'
+import { webhookSuite } from './contract-webhooks.ts'
 
 /** Every processor keeps these promises; a new one is added by passing this suite. */
 export function contractSuite(name: string, open: () => Promise<Bench>): void {
@@ -62,11 +45,6 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
       const payment = await processor.retrievePayment(id)
       if (!payment) throw new Error('the payment is unknown')
       return payment
-    }
-
-    async function lastBody(): Promise<{ id: string; body: string }> {
-      const { id } = await createPaid()
-      return { id, body: (await bench.webhookBodies(id)).at(-1)! }
     }
 
     function refund(paymentIntentId: string, amountMinor: bigint, idempotencyKey: string = crypto.randomUUID()) {
@@ -269,64 +247,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
       })
     })
 
-    describe('webhooks', () => {
-      test('a signed webhook names the payment to look at, as text and as bytes', async () => {
-        const { id, body } = await lastBody()
-        const headers = bench.sign(body, { at: now })
-        const event = await processor.parseWebhook(body, headers, now)
-        expect(event).toMatchObject({ paymentIntentId: id })
-        expect(await processor.parseWebhook(new TextEncoder().encode(body), headers, now)).toEqual(event)
-      })
-
-      test('refunds and disputes are told of with the payment they concern', async () => {
-        const { id } = await createPaid()
-        await refund(id, 500n)
-        const afterRefund = (await bench.webhookBodies(id)).at(-1)!
-        await bench.dispute(id)
-        const afterDispute = (await bench.webhookBodies(id)).at(-1)!
-        for (const body of [afterRefund, afterDispute]) {
-          const event = await processor.parseWebhook(body, bench.sign(body, { at: now }), now)
-          expect(event).toMatchObject({ paymentIntentId: id })
-        }
-      })
-
-      test('another secret, no signature, and nonsense for a signature are invalid', async () => {
-        const { body } = await lastBody()
-        const forged = bench.sign(body, { at: now, secret: 'whsec_of_a_stranger' })
-        expect(await processor.parseWebhook(body, forged, now)).toBe('invalid-signature')
-        expect(await processor.parseWebhook(body, new Headers(), now)).toBe('invalid-signature')
-        for (const [header] of forged) {
-          for (const value of ['t=1', 'v1=00', 't=,v1=', 't=x,v1=zz', ',,,', 't=1,v1=', `t=${'9'.repeat(400)},v1=0`]) {
-            const headers = new Headers({ [header]: value })
-            expect(await processor.parseWebhook(body, headers, now)).toBe('invalid-signature')
-          }
-        }
-      })
-
-      test('a signature is good for 300 seconds and not for 301', async () => {
-        const { id, body } = await lastBody()
-        const at = (ageSeconds: number) => bench.sign(body, { at: new Date(now.getTime() - ageSeconds * 1000) })
-        expect(await processor.parseWebhook(body, at(300), now)).toMatchObject({ paymentIntentId: id })
-        expect(await processor.parseWebhook(body, at(301), now)).toBe('invalid-signature')
-      })
-
-      test('a body that was parsed and written again, or changed by one byte, is invalid', async () => {
-        const { body } = await lastBody()
-        const headers = bench.sign(body, { at: now })
-        const rewritten = JSON.stringify(JSON.parse(body), null, 1)
-        expect(await processor.parseWebhook(rewritten, headers, now)).toBe('invalid-signature')
-        expect(await processor.parseWebhook(`${body} `, headers, now)).toBe('invalid-signature')
-        expect(await processor.parseWebhook('', headers, now)).toBe('invalid-signature')
-      })
-
-      test('a signed event of a kind nobody asked about is ignored, and a signed body that is no event is malformed', async () => {
-        const unknown = JSON.stringify({ id: 'evt_1', object: 'event', type: 'plan.created', data: { object: {} } })
-        expect(await processor.parseWebhook(unknown, bench.sign(unknown, { at: now }), now)).toBe('ignored')
-        for (const body of ['not json', 'null', '[]', '{}', '"text"', '{"id":1,"type":2,"data":3}']) {
-          expect(await processor.parseWebhook(body, bench.sign(body, { at: now }), now)).toBe('malformed')
-        }
-      })
-    })
+    webhookSuite(() => ({ bench, createPaid, refund }))
 
     describe('when the processor is down', () => {
       test('every question is a ProcessorUnavailable, never a refusal', async () => {
@@ -345,14 +266,6 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
           )
           expect(fault).toBeInstanceOf(ProcessorUnavailable)
         }
-      })
-
-      test('a webhook can still be read', async () => {
-        const { id, body } = await lastBody()
-        await bench.takeDown()
-        expect(await processor.parseWebhook(body, bench.sign(body, { at: now }), now)).toMatchObject({
-          paymentIntentId: id,
-        })
       })
     })
   })

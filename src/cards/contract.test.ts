@@ -1,4 +1,5 @@
-import { contractSuite, type Bench } from './contract-suite.ts'
+import type { Bench } from './contract-bench.ts'
+import { contractSuite } from './contract-suite.ts'
 import { changeAsPayer, createSandboxProcessor } from './sandbox.ts'
 import { changePayment, findPayment, type SandboxDeps } from './sandbox/change.ts'
 import { attempt, closeDispute, hasten, openDispute, type Transition } from './sandbox/payment.ts'
