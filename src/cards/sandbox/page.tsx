@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import type { ComponentChildren } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import type { CurrencyDecimals } from '../processor.ts'
+import type { SandboxDeps } from './change.ts'
+
+/** What the sandbox's pages need beside what the sandbox itself needs. */
+export type SandboxPageDeps = SandboxDeps & {
+  readonly decimalsOf: CurrencyDecimals
+  /** The service's own stylesheet, linked before the sandbox's. */
+  readonly stylesheetHref?: string
+  /** The origins that may frame the top-up page, and so the card form inside it; none but our own when left out. */
+  readonly frameAncestors?: (topup: { userId: string; topupId: string }) => Promise<readonly string[]>
+}
+
+export const sandboxStyle = readFileSync(new URL('./sandbox.css', import.meta.url), 'utf8')
+
+type Frame = { deps: SandboxPageDeps; title: string; wide?: boolean; children: ComponentChildren }
+
+function Document({ deps, title, wide = false, children }: Frame) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>{`${title} · Sandbox`}</title>
+        {deps.stylesheetHref && <link rel="stylesheet" href={deps.stylesheetHref} />}
+        <link rel="stylesheet" href={`${deps.basePath}/style.css`} />
+      </head>
+      <body class="sandbox">
+        <p class="sandbox-ribbon">Sandbox: no real card, no real money</p>
+        <main class={wide ? 'sandbox-wide' : 'sandbox-narrow'}>{children}</main>
+      </body>
+    </html>
+  )
+}
+
+export function renderPage(frame: Frame): string {
+  return `<!doctype html>${renderToString(<Document {...frame} />)}`
+}
+
+export function NoticePage({ title, text }: { title: string; text: string }) {
+  return (
+    <section class="sandbox-card">
+      <h1>{title}</h1>
+      <p>{text}</p>
+    </section>
+  )
+}
+
+/** Written from the digits themselves: a bigint that becomes a number on the way would not stay exact. */
+export function formatMinor(amountMinor: bigint, currency: string, decimalsOf: CurrencyDecimals): string {
+  const decimals = decimalsOf(currency)
+  const major = majorText(amountMinor, decimals)
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency, minimumFractionDigits: decimals })
+  return format.format(major as `${number}`)
+}
+
+export function majorText(amountMinor: bigint, decimals: number): string {
+  const digits = amountMinor.toString().padStart(decimals + 1, '0')
+  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+/** Plain decimal text with at most the currency's decimals, or undefined. */
+export function parseMajor(text: string, decimals: number): bigint | undefined {
+  const [, whole, part = ''] = /^\s*(\d{1,15})(?:\.(\d*))?\s*$/.exec(text) ?? []
+  if (whole === undefined || part.length > decimals) return undefined
+  return BigInt(whole + part.padEnd(decimals, '0'))
+}

@@ -1,0 +1,93 @@
+import { Hono, type Context, type MiddlewareHandler } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { changePayment, findPayment, listPayments } from './change.ts'
+import { deliverAgain, deliverReversed, deliveryModes, holdEvent } from './events.ts'
+import { parseMajor, renderPage, type SandboxPageDeps } from './page.tsx'
+import { PanelPage } from './panel-page.tsx'
+import { closeDispute, hasten, openDispute, paymentView, refund, type Transition } from './payment.ts'
+import { readSettings, writeSettings } from './settings.ts'
+
+const shownPayments = 50
+
+/** Where a developer plays bank, network and bad luck. It has no sign-in: the sandbox does not exist in production. */
+export function panelRoutes(deps: SandboxPageDeps): Hono {
+  const app = new Hono()
+  app.use(bodyLimit({ maxSize: 4 * 1024 }), sameSiteOnly)
+
+  app.get('/', (c) => showPanel(c, deps, 200, undefined))
+
+  app.post('/settings', async (c) => {
+    const form = await c.req.parseBody()
+    const mode = deliveryModes.find((known) => known === form['mode'])
+    if (!mode) return showPanel(c, deps, 422, 'Choose how webhooks are delivered.')
+    await writeSettings(deps.store, { mode, outage: form['outage'] === 'on' })
+    return c.redirect(`${deps.basePath}/panel`, 303)
+  })
+
+  app.post('/payments/:id/refund', async (c) => {
+    const id = c.req.param('id')
+    const payment = await findPayment(deps.store, id)
+    if (!payment) return showPanel(c, deps, 404, 'There is no such payment.')
+    const { amount } = await c.req.parseBody()
+    const view = paymentView(payment, '')
+    const isAll = typeof amount !== 'string' || amount.trim() === ''
+    const minor = isAll
+      ? view.amountReceivedMinor - view.refundedMinor
+      : parseMajor(amount, deps.decimalsOf(view.currency))
+    if (minor === undefined) return showPanel(c, deps, 422, 'Write the amount as a plain number, like 12.50.')
+    return change(c, deps, id, refund(`panel-${deps.newId()}`, minor))
+  })
+
+  app.post('/payments/:id/:action', async (c) => {
+    const transition = paymentActions.get(c.req.param('action'))
+    if (!transition) return showPanel(c, deps, 404, 'There is no such action.')
+    return change(c, deps, c.req.param('id'), transition)
+  })
+
+  app.post('/payments/:id/events/:event/:when', async (c) => {
+    const transition = eventActions.get(c.req.param('when'))
+    if (!transition) return showPanel(c, deps, 404, 'There is no such action.')
+    return change(c, deps, c.req.param('id'), transition(c.req.param('event')))
+  })
+
+  return app
+}
+
+const paymentActions = new Map<string, Transition>([
+  ['dispute', openDispute],
+  ['win', closeDispute('won')],
+  ['lose', closeDispute('lost')],
+  ['hasten', hasten],
+  ['reverse', (payment, { now }) => deliverReversed(payment, now)],
+])
+
+const eventActions = new Map<string, (eventId: string) => Transition>([
+  ['now', (eventId) => (payment, moment) => deliverAgain(payment, eventId, moment.now)],
+  ['late', (eventId) => (payment, moment) => deliverAgain(payment, eventId, moment.now + moment.lateMs)],
+  ['never', (eventId) => (payment) => holdEvent(payment, eventId)],
+])
+
+async function change(c: Context, deps: SandboxPageDeps, id: string, transition: Transition) {
+  const { mode } = await readSettings(deps.store)
+  const changed = await changePayment(deps, mode, id, transition)
+  if (!changed) return showPanel(c, deps, 404, 'There is no such payment.')
+  if ('refused' in changed) return showPanel(c, deps, 422, changed.message)
+  return c.redirect(`${deps.basePath}/panel#${id}`, 303)
+}
+
+async function showPanel(c: Context, deps: SandboxPageDeps, status: 200 | 404 | 422, problem: string | undefined) {
+  const [settings, payments] = await Promise.all([readSettings(deps.store), listPayments(deps.store, shownPayments)])
+  const children = <PanelPage deps={deps} settings={settings} payments={payments} problem={problem} />
+  return c.html(renderPage({ deps, title: 'Panel', wide: true, children }), status)
+}
+
+/** A page elsewhere must not press these buttons for a developer who happens to visit it. */
+const sameSiteOnly: MiddlewareHandler = async (c, next) => {
+  const site = c.req.header('sec-fetch-site')
+  const origin = c.req.header('origin')
+  const isForeign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== c.req.header('host'))
+  if (c.req.method !== 'GET' && (isForeign || (site !== undefined && site !== 'same-origin'))) {
+    return c.text('Open the panel itself and press the button there.', 403)
+  }
+  return next()
+}

@@ -1,0 +1,143 @@
+import { formatMinor, type SandboxPageDeps } from './page.tsx'
+import type { SandboxPayment } from './payment.ts'
+import { testCards, type CardEntry } from './test-cards.ts'
+
+type FormProps = {
+  deps: SandboxPageDeps
+  payment: SandboxPayment
+  returnTo: string
+  mistake?: { field: keyof CardEntry | undefined; message: string }
+}
+
+/** Sent with every form of the payer: who may act on this payment, and where to go afterwards. */
+function HiddenFields({ payment, returnTo }: { payment: SandboxPayment; returnTo: string }) {
+  return (
+    <>
+      <input type="hidden" name="secret" value={payment.clientSecret} />
+      <input type="hidden" name="return" value={returnTo} />
+    </>
+  )
+}
+
+/**
+ * What was typed is never sent back into the page, and the browser is asked neither to fill in nor to remember a card: the
+ * only cards that belong here are on the list below the form.
+ */
+export function CardPage({ deps, payment, returnTo, mistake }: FormProps) {
+  return (
+    <section class="sandbox-card">
+      <h1>Pay {formatMinor(payment.amountMinor, payment.currency, deps.decimalsOf)}</h1>
+      <p class="sandbox-muted">{payment.description}</p>
+      {mistake && (
+        <p class="sandbox-alert" role="alert" id="mistake">
+          {mistake.message}
+        </p>
+      )}
+      <form method="post" action={`${deps.basePath}/card/${payment.id}`} autocomplete="off" novalidate>
+        <HiddenFields payment={payment} returnTo={returnTo} />
+        <CardField
+          name="number"
+          label="Card number"
+          hint="4242 4242 4242 4242"
+          wrong={mistake?.field}
+          list="test-cards"
+        />
+        <div class="sandbox-pair">
+          <CardField name="expiry" label="Expiry date" hint="MM / YY" wrong={mistake?.field} />
+          <CardField name="cvc" label="CVC" hint="123" wrong={mistake?.field} />
+        </div>
+        <button type="submit">Pay now</button>
+      </form>
+      <TestCardList />
+    </section>
+  )
+}
+
+type FieldProps = {
+  name: keyof CardEntry
+  label: string
+  hint: string
+  wrong: keyof CardEntry | undefined
+  list?: string
+}
+
+function CardField({ name, label, hint, wrong, list }: FieldProps) {
+  const isWrong = wrong === name
+  return (
+    <label class="sandbox-field">
+      <span>{label}</span>
+      <input
+        name={name}
+        type="text"
+        inputMode="numeric"
+        autocomplete="off"
+        placeholder={hint}
+        required
+        list={list}
+        aria-invalid={isWrong ? 'true' : undefined}
+        aria-describedby={isWrong ? 'mistake' : undefined}
+      />
+    </label>
+  )
+}
+
+function TestCardList() {
+  return (
+    <details class="sandbox-details">
+      <summary>Test cards</summary>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Number</th>
+            <th scope="col">What happens</th>
+          </tr>
+        </thead>
+        <tbody>
+          {testCards.map((card) => (
+            <tr key={card.number}>
+              <td>
+                <code>{spaced(card.number)}</code>
+              </td>
+              <td>{card.what}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="sandbox-muted">Any expiry date that is not over, any CVC.</p>
+      <datalist id="test-cards">
+        {testCards.map((card) => (
+          <option key={card.number} value={spaced(card.number)} label={card.what} />
+        ))}
+      </datalist>
+    </details>
+  )
+}
+
+function spaced(number: string): string {
+  return number.replaceAll(/(\d{4})(?=\d)/g, '$1 ')
+}
+
+export function ChallengePage({ deps, payment, returnTo }: FormProps) {
+  return (
+    <section class="sandbox-card">
+      <p class="sandbox-bank">Sandbox Bank</p>
+      <h1>Is this you?</h1>
+      <p>A payment with your card waits for you to confirm it.</p>
+      <dl class="sandbox-facts">
+        <dt>Amount</dt>
+        <dd>{formatMinor(payment.amountMinor, payment.currency, deps.decimalsOf)}</dd>
+        <dt>For</dt>
+        <dd>{payment.description}</dd>
+      </dl>
+      <form method="post" action={`${deps.basePath}/challenge/${payment.id}`}>
+        <HiddenFields payment={payment} returnTo={returnTo} />
+        <button type="submit" name="answer" value="approve">
+          Yes, approve
+        </button>
+        <button type="submit" name="answer" value="refuse" class="sandbox-second">
+          No, refuse
+        </button>
+      </form>
+    </section>
+  )
+}

@@ -1,0 +1,143 @@
+import { Hono, type Context } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { VNode } from 'preact'
+import { changeAsPayer, challengePath } from '../sandbox.ts'
+import { NoticePage, renderPage, type SandboxPageDeps } from './page.tsx'
+import { CardPage, ChallengePage } from './payer-pages.tsx'
+import { answerChallenge, attempt, isOpen, paymentView, type SandboxPayment, type Transition } from './payment.ts'
+import { isCardMistake, parseCard } from './test-cards.ts'
+
+const look: Transition = (payment) => payment
+
+/** The card form, the bank's challenge, and the same for a script: what a payer meets. The client secret is the right to act. */
+export function payerRoutes(deps: SandboxPageDeps): Hono {
+  const app = new Hono()
+  app.use(bodyLimit({ maxSize: 8 * 1024 }))
+
+  app.get('/card/:id', async (c) => {
+    const payment = await changeAsPayer(deps, c.req.param('id'), c.req.query('secret') ?? '', look)
+    if (!payment) return unknown(c, deps)
+    const returnTo = parseReturn(c.req.query('return'))
+    if (!isOpen(payment)) return done(c, deps, payment, returnTo)
+    return show(c, deps, payment, 200, 'Pay', <CardPage deps={deps} payment={payment} returnTo={returnTo} />)
+  })
+
+  app.post('/card/:id', async (c) => {
+    const form = await readForm(c)
+    const id = c.req.param('id')
+    const before = await changeAsPayer(deps, id, form('secret'), look)
+    if (!before) return unknown(c, deps)
+    const returnTo = parseReturn(form('return'))
+    const again = (status: 402 | 422, payment: SandboxPayment, mistake: Mistake) => {
+      const page = <CardPage deps={deps} payment={payment} returnTo={returnTo} mistake={mistake} />
+      return show(c, deps, payment, status, 'Pay', page)
+    }
+    const scenario = parseCard({ number: form('number'), expiry: form('expiry'), cvc: form('cvc') }, deps.now())
+    if (isCardMistake(scenario)) return again(422, before, scenario)
+    const payment = await changeAsPayer(deps, id, form('secret'), attempt(scenario))
+    if (!payment) return unknown(c, deps)
+    if (payment.decline) return again(402, payment, { field: undefined, message: payment.decline.message })
+    if (payment.status === 'requires_action')
+      return c.redirect(withReturn(challengePath(deps.basePath, payment), returnTo), 303)
+    return done(c, deps, payment, returnTo)
+  })
+
+  app.get('/challenge/:id', async (c) => {
+    const payment = await changeAsPayer(deps, c.req.param('id'), c.req.query('secret') ?? '', look)
+    if (!payment) return unknown(c, deps)
+    const returnTo = parseReturn(c.req.query('return'))
+    if (payment.status !== 'requires_action') return done(c, deps, payment, returnTo)
+    return show(c, deps, payment, 200, 'Confirm', <ChallengePage deps={deps} payment={payment} returnTo={returnTo} />)
+  })
+
+  app.post('/challenge/:id', async (c) => {
+    const form = await readForm(c)
+    const approved = form('answer') === 'approve'
+    const payment = await changeAsPayer(deps, c.req.param('id'), form('secret'), answerChallenge(approved))
+    return payment ? done(c, deps, payment, parseReturn(form('return'))) : unknown(c, deps)
+  })
+
+  app.post('/confirm', async (c) => {
+    const text = textFields(await c.req.json().catch(() => undefined))
+    const [id, secret] = [text('paymentIntentId'), text('clientSecret')]
+    if (!(await changeAsPayer(deps, id, secret, look))) return c.json({ error: 'This payment is unknown.' }, 404)
+    const scenario = parseCard({ number: text('number'), expiry: text('expiry'), cvc: text('cvc') }, deps.now())
+    if (isCardMistake(scenario)) return c.json({ error: scenario.message, field: scenario.field }, 422)
+    const payment = await changeAsPayer(deps, id, secret, attempt(scenario))
+    if (!payment) return c.json({ error: 'This payment is unknown.' }, 404)
+    const { status, declineCode, declineMessage, nextAction } = paymentView(
+      payment,
+      challengePath(deps.basePath, payment),
+    )
+    return c.json({ paymentIntentId: id, status, declineCode, declineMessage, nextAction })
+  })
+
+  return app
+}
+
+type Mistake = Parameters<typeof CardPage>[0]['mistake']
+
+async function readForm(c: Context): Promise<(name: string) => string> {
+  return textFields(await c.req.parseBody().catch(() => undefined))
+}
+
+/** Whatever was sent, a field is text; a file, a list or a number is no text. */
+function textFields(sent: unknown): (name: string) => string {
+  const fields = new Map(sent && typeof sent === 'object' ? Object.entries(sent) : [])
+  return (name) => {
+    const value: unknown = fields.get(name)
+    return typeof value === 'string' ? value : ''
+  }
+}
+
+/** Only a path of our own origin: anything else would make the sandbox send people wherever a link says. */
+export function parseReturn(path: string | undefined): string {
+  return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : ''
+}
+
+function withReturn(path: string, returnTo: string): string {
+  return returnTo === '' ? path : `${path}&return=${encodeURIComponent(returnTo)}`
+}
+
+const endings: Record<SandboxPayment['status'], [title: string, text: string]> = {
+  requires_payment_method: ['Not paid', 'The card was not charged. Go back and try again.'],
+  requires_action: ['One more step', 'Your bank waits for your answer.'],
+  processing: ['Processing', 'The bank is taking its time. You can close this page: the result will be told.'],
+  succeeded: ['Paid', 'You can close this page.'],
+  failed: ['Not paid', 'This payment failed for good. Start a new one.'],
+  cancelled: ['Cancelled', 'This payment was cancelled. Start a new one.'],
+}
+
+function done(c: Context, deps: SandboxPageDeps, payment: SandboxPayment, returnTo: string) {
+  if (returnTo !== '') return c.redirect(returnTo, 303)
+  const [title, text] = endings[payment.status]
+  return show(c, deps, payment, 200, title, <NoticePage title={title} text={text} />)
+}
+
+function unknown(c: Context, deps: SandboxPageDeps) {
+  const children = (
+    <NoticePage title="Unknown payment" text="This link belongs to no payment. Start again from the wallet." />
+  )
+  return c.html(renderPage({ deps, title: 'Unknown payment', children }), 404)
+}
+
+async function show(
+  c: Context,
+  deps: SandboxPageDeps,
+  { userId, topupId }: SandboxPayment,
+  status: 200 | 402 | 422,
+  title: string,
+  children: VNode,
+) {
+  const parents = (await deps.frameAncestors?.({ userId, topupId })) ?? []
+  c.header('content-security-policy', contentSecurityPolicy(parents))
+  return c.html(renderPage({ deps, title, children }), status)
+}
+
+/** A frame inside a frame is checked against every page around it, so the app's pages must be named beside our own. */
+export function contentSecurityPolicy(parents: readonly string[] | 'nobody'): string {
+  const origins =
+    parents === 'nobody' ? [] : ["'self'", ...parents.filter((origin) => /^https?:\/\/[\w.:[\]-]+$/.test(origin))]
+  const ancestors = origins.length > 0 ? origins.join(' ') : "'none'"
+  return `default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors ${ancestors}`
+}
