@@ -1,0 +1,51 @@
+import { totalmem } from 'node:os'
+
+const mebibyte = 1024 * 1024
+
+/** What the machine, or the container around us, really lets us use. */
+export function usableMemory(): number {
+  const limit = process.constrainedMemory?.() ?? 0
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
+}
+
+/**
+ * The server's settings, written anew at every start. Durability is PostgreSQL's own default, spelled out because it is the
+ * promise this service makes. Steady small writes want few, spread-out checkpoints: every page's first change after one
+ * goes to the log whole.
+ */
+export function serverSettings(memoryBytes: number): string {
+  const sharedBuffers = clamp(memoryBytes / 16, 32, 1024)
+  const settings = {
+    fsync: 'on',
+    synchronous_commit: 'on',
+    full_page_writes: 'on',
+    max_connections: '200',
+    shared_buffers: `${sharedBuffers}MB`,
+    effective_cache_size: `${clamp(memoryBytes / 2, 128, 65_536)}MB`,
+    maintenance_work_mem: `${clamp(memoryBytes / 64, 16, 256)}MB`,
+    max_wal_size: '4GB',
+    checkpoint_timeout: '15min',
+    wal_compression: 'on',
+    random_page_cost: '1.1',
+    jit: 'off',
+    timezone: 'UTC',
+    lc_messages: 'C',
+    logging_collector: 'on',
+    log_directory: 'log',
+    log_filename: 'postgres-%Y%m%dT%H%M%S.log',
+    log_file_mode: '0600',
+    log_rotation_size: '10MB',
+    log_rotation_age: '1d',
+    log_timezone: 'UTC',
+    // Neither statements nor the details of an error: both can carry what people wrote.
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+  }
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'`)
+  return `# Written by billfold at every start. Put changes into postgresql.conf, which is read after this.\n${lines.join('\n')}\n`
+}
+
+function clamp(bytes: number, least: number, most: number): number {
+  return Math.round(Math.min(most, Math.max(least, bytes / mebibyte)))
+}
