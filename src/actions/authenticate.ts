@@ -1,5 +1,6 @@
 /** Is this the app it says it is? One answer for an unknown app, a wrong secret and an inactive app, in the same time. */
 import { timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { App, AppSecret } from '../store/apps.ts'
 import { upsertSecretUse } from '../store/apps.ts'
 import { openAttempts } from './attempts.ts'
@@ -33,7 +34,7 @@ export async function authenticate(
     noteUse(service, secret)
     return { app }
   }
-  return { retryAfterSeconds: service.wrongSecrets.fail(`${clientId.slice(0, 64)} ${address}`, service.now()) }
+  return await slowDown(service, clientId, address)
 }
 
 function findSecret(secrets: readonly AppSecret[], presented: string, now: Date): AppSecret | undefined {
@@ -57,7 +58,24 @@ function noteUse(service: Service, secret: AppSecret): void {
   upsertSecretUse(service.db.pool, secret.id, now).catch(() => notedAt.delete(secret.id))
 }
 
-/** Ten wrong secrets a minute for each app and address; the right secret, and every other address, is not held up. */
+const maxSlowed = 50
+let slowed = 0
+
+/**
+ * Wrong secrets of one app from one address wait longer and longer for the same answer. The right secret is never held
+ * up, here or elsewhere: a backend that still has an old one must not stop its neighbours that have the new one.
+ */
+async function slowDown(service: Service, clientId: string, address: string): Promise<Authentication> {
+  const key = `${clientId.slice(0, 64)} ${address}`
+  const { excess, secondsLeft } = service.wrongSecrets.count(key, service.now())
+  if (excess === 0 || clientId === '') return { retryAfterSeconds: undefined }
+  if (slowed >= maxSlowed) return { retryAfterSeconds: secondsLeft }
+  slowed++
+  await sleep(Math.min(excess * 50, 1_000))
+  slowed--
+  return { retryAfterSeconds: undefined }
+}
+
 export function openWrongSecrets() {
-  return openAttempts({ limit: 10, windowMs: 60_000 })
+  return openAttempts({ limit: 20, windowMs: 60_000 })
 }
