@@ -8,7 +8,7 @@ const service = startScriptedService()
 afterAll(() => service.stop())
 beforeEach(() => service.play())
 
-const wallet = { balance: 5, transactions: [], isActive: true, nextBefore: null }
+const wallet = { balance: 5, transactions: [], isActive: true, currency: 'USD', nextBefore: null }
 const posted = { balance: 80.01, message: 'Debited.', transactionId: 'txn_1' }
 const session = { sessionToken: 'ws_3f0c1f9e-6f5b-4d7e-9f55-0e7d6f0c8a11', expiresAt: '2025-03-01T10:00:00.000Z' }
 
@@ -71,8 +71,12 @@ describe('a call', () => {
   })
 
   test('says that a debit was a replay, and in what it differs', async () => {
-    service.play(answer({ ...posted, replayed: true, mismatch: ['amount'] }))
-    expect(await service.client().debit(order)).toEqual({ ...posted, replayed: true, mismatch: ['amount'] })
+    service.play(answer({ ...posted, replayed: true, mismatch: ['amount', 'user', 'direction'] }))
+    expect(await service.client().debit(order)).toEqual({
+      ...posted,
+      replayed: true,
+      mismatch: ['amount', 'user', 'direction'],
+    })
   })
 
   test('keeps the path of the base address', async () => {

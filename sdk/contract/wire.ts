@@ -38,7 +38,8 @@ export type WalletResponse = {
   /** Newest first. */
   transactions: Transaction[]
   isActive: boolean
-  currency?: string
+  /** ISO 4217, as on every transaction. */
+  currency: string
   /** Where the next page starts; absent or null on the last page. */
   nextBefore?: number | null
 }
@@ -59,7 +60,7 @@ export type PostingRequest = {
 }
 
 /** In what a repeated reference differs from its first use. */
-export type MismatchField = 'amount' | 'serviceUserId' | 'direction'
+export type MismatchField = 'amount' | 'user' | 'direction'
 
 export type PostingResponse = {
   balance: number
@@ -94,7 +95,7 @@ export type WidgetWalletResponse = {
   /** The last 10, newest first. */
   transactions: Transaction[]
   isActive: boolean
-  currency?: string
+  currency: string
   user: { firstName: string; lastName: string }
 }
 
@@ -118,8 +119,8 @@ export type CreateIntentResponse = {
 /** POST /api/widget/topup/confirm?session= */
 export type ConfirmTopupRequest = { paymentIntentId: string }
 
-/** What the user still has to do: follow an address, or let the processor's script handle it. */
-export type NextAction = { type: 'redirect'; url: string } | { type: 'processor' }
+/** What the user still has to do: follow an address, or let the processor's script in the page handle it. */
+export type NextAction = { kind: 'redirect'; url: string } | { kind: 'script' }
 
 export type ConfirmTopupResponse = {
   status: TopupStatus

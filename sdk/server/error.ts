@@ -80,7 +80,7 @@ export function errorOfAnswer(
   })
 }
 
-const mismatchFields: readonly MismatchField[] = ['amount', 'serviceUserId', 'direction']
+const mismatchFields: readonly MismatchField[] = ['amount', 'user', 'direction']
 
 export function mismatchOf(value: unknown): MismatchField[] | undefined {
   if (!Array.isArray(value)) return undefined

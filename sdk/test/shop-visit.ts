@@ -1,11 +1,13 @@
 /** A fresh visit to the shop for every test of a file, and what the tests look at there. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout } from 'bun:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from '@playwright/test'
 import { mount, startBrowserRig } from './browser-rig.ts'
 import type { MountSetup, Wallet } from './browser-rig.ts'
 
 export function visitShop() {
+  // A browser on a busy machine is slow; a test that fails should say what it saw, not that time ran out.
+  setDefaultTimeout(30_000)
   let rig: Awaited<ReturnType<typeof startBrowserRig>>
   let page: Page
 
