@@ -29,7 +29,7 @@ function Document({ deps, title, wide = false, children }: Frame) {
         <link rel="stylesheet" href={`${deps.basePath}/style.css`} />
       </head>
       <body class="sandbox">
-        <p class="sandbox-ribbon">Sandbox: no real card, no real money</p>
+        <header class="sandbox-ribbon">Sandbox: no real card, no real money</header>
         <main class={wide ? 'sandbox-wide' : 'sandbox-narrow'}>{children}</main>
       </body>
     </html>

@@ -13,10 +13,10 @@ type PanelProps = {
 export function PanelPage({ deps, settings, payments, problem }: PanelProps) {
   return (
     <>
-      <header class="sandbox-head">
+      <div class="sandbox-head">
         <h1>Sandbox panel</h1>
         <a href={`${deps.basePath}/panel`}>Refresh</a>
-      </header>
+      </div>
       {problem && (
         <p class="sandbox-alert" role="alert">
           {problem}
