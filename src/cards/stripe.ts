@@ -100,8 +100,8 @@ async function createPayment(
 }
 
 /**
- * `charge.disputed` stays true after a dispute ended, so it tells reliably whether the disputes must be read as well; the charge
- * itself says neither how much is disputed nor how it ended.
+ * The charge says that it has been disputed, but neither how much is held nor how it ended: then the disputes are read as well.
+ * Should Stripe ever take that mark back after a won dispute, the amount held, none, would still be right.
  */
 async function retrievePayment(
   stripe: Stripe,
