@@ -1,0 +1,42 @@
+/** The languages there are: one file each in `languages/`. Adding one is adding a file. */
+import { readdirSync } from 'node:fs'
+import type { Words } from './words.ts'
+
+export type Language = { readonly code: string; readonly dir: 'ltr' | 'rtl'; readonly words: Words }
+
+const rightToLeft = new Set(['ar', 'fa', 'he', 'ur'])
+
+const codes = readdirSync(new URL('./languages/', import.meta.url))
+  .filter((file) => /^[a-z]{2,3}\.ts$/.test(file))
+  .map((file) => file.replace('.ts', ''))
+
+const all = await Promise.all(
+  codes.map(async (code) => {
+    const { words } = (await import(`./languages/${code}.ts`)) as { words: Words }
+    return { code, dir: rightToLeft.has(code) ? 'rtl' : 'ltr', words } satisfies Language
+  }),
+)
+
+export const languages: ReadonlyMap<string, Language> = new Map(all.map((language) => [language.code, language]))
+
+/** What the page asked for, else what the browser prefers, else English. */
+export function chooseLanguage(asked: string | undefined, acceptLanguage: string | undefined): Language {
+  const wanted = [asked ?? '', ...parseAcceptLanguage(acceptLanguage ?? '')]
+  const found = wanted.map((tag) => languages.get(tag.toLowerCase().split('-')[0]!)).find(Boolean)
+  return found ?? languages.get('en')!
+}
+
+/** Tags, most wanted first. `q=0` means "not this one". */
+function parseAcceptLanguage(header: string): string[] {
+  return header
+    .slice(0, 500)
+    .split(',')
+    .map((part) => {
+      const [tag = '', ...parameters] = part.trim().split(';')
+      const q = parameters.map((parameter) => /^\s*q=([\d.]+)$/.exec(parameter)?.[1]).find(Boolean)
+      return { tag, weight: q === undefined ? 1 : Number(q) || 0 }
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+    .map(({ tag }) => tag)
+}
