@@ -238,13 +238,13 @@ describe.each(['/api/server/wallet', '/api/server/wallet/check-balance'])('%s', 
 
   test('answers missing and wrong credentials with one and the same body', async () => {
     const bodies = new Set<string>()
-    for (const changes of [
-      { clientId: '' },
-      { clientSecret: '' },
-      { clientSecret: 'bfs_wrong' },
-      { clientId: 'app_none' },
-    ]) {
-      const reply = await get(String(query(changes)))
+    for (const [name, value] of [
+      ['clientId', ''],
+      ['clientSecret', ''],
+      ['clientSecret', 'bfs_wrong'],
+      ['clientId', 'app_none'],
+    ] as const) {
+      const reply = await get(String(query({ [name]: value })))
       expect(reply.status).toBe(401)
       const { requestId: _, ...rest } = reply.body
       bodies.add(JSON.stringify(rest))

@@ -16,6 +16,8 @@ export type TestService = {
   readonly service: Service
   readonly app: App
   readonly logged: string[]
+  /** For a process of its own on the same database. */
+  readonly databaseUrl: string
   readonly close: () => Promise<void>
 }
 
@@ -32,7 +34,7 @@ export async function openTestService(environment: Environment = {}, now = () =>
     await db.pool.end()
     await database.drop()
   }
-  return { service, app, logged, close }
+  return { service, app, logged, databaseUrl: database.url, close }
 }
 
 export const operator = { name: 'test', address: null }

@@ -68,7 +68,6 @@ describe('a secret', () => {
     const app = await newApp(opened.service)
     await client(app).wallet('su_x')
     await Bun.sleep(100)
-    opened.service.apps.forget()
     const { rows } = await opened.service.db.pool.query(
       'select 1 from app_secret_uses u join app_secrets s on s.id = u.secret_id where s.client_id = $1',
       [app.clientId],
@@ -95,12 +94,12 @@ describe('a secret', () => {
         }),
         '10.2.2.2',
       )
-    for (const headers of [
-      { origin: 'https://shop.example' },
-      { 'sec-fetch-site': 'cross-site' },
-      { origin: 'null' },
-    ]) {
-      const response = await from(headers)
+    for (const [name, value] of [
+      ['origin', 'https://shop.example'],
+      ['sec-fetch-site', 'cross-site'],
+      ['origin', 'null'],
+    ] as const) {
+      const response = await from({ [name]: value })
       expect(response.status).toBe(403)
       expect(await response.json()).toMatchObject({ code: 'BROWSER_CALL_REFUSED' })
     }

@@ -27,12 +27,17 @@ export async function authenticate(
 ): Promise<Authentication> {
   const clientId = typeof credentials.clientId === 'string' ? credentials.clientId : ''
   const clientSecret = typeof credentials.clientSecret === 'string' ? credentials.clientSecret : ''
-  const found = service.apps.find(clientId)
-  const app = found instanceof Promise ? await found : found
-  const secret = findSecret(app?.secrets ?? [], clientSecret, service.now())
-  if (app && secret && app.isActive) {
-    noteUse(service, secret)
-    return { app }
+  // A failure is looked at twice: the app or secret may be newer than what this process holds. That is so for every
+  // failure, known app or not, so all of them take the same time.
+  for (const isSecondLook of [false, true]) {
+    if (isSecondLook) await service.apps.refresh()
+    const found = service.apps.find(clientId)
+    const app = found instanceof Promise ? await found : found
+    const secret = findSecret(app?.secrets ?? [], clientSecret, service.now())
+    if (app && secret && app.isActive) {
+      noteUse(service, secret)
+      return { app }
+    }
   }
   return await slowDown(service, clientId, address)
 }

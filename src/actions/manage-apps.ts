@@ -62,7 +62,7 @@ export async function createApp(
     await store.insertSecret(tx, newId(), clientId, hashSecret(clientSecret))
     await record(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
   })
-  service.apps.forget()
+  await service.apps.refresh()
   return { clientId, clientSecret }
 }
 
@@ -141,6 +141,6 @@ async function changeApp(
     if (before) await change(tx, before)
     return before !== undefined
   })
-  service.apps.forget()
+  await service.apps.refresh()
   return isKnown
 }

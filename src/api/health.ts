@@ -18,7 +18,11 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       output,
       errors: [],
       example: { output: { status: 'ok' } },
-      handle: async () => answer({ status: 'ok' }),
+      // An embedding page may ask, without reading the answer, whether the service can be reached at all.
+      handle: async () => ({
+        ...answer({ status: 'ok' }),
+        headers: { 'cross-origin-resource-policy': 'cross-origin' },
+      }),
     },
     {
       method: 'GET',

@@ -72,7 +72,7 @@ describe('it works', () => {
     const seen: unknown[] = []
     let before: unknown
     do {
-      const query = before === undefined ? {} : { before: String(before) }
+      const query: Record<string, string> = before === undefined ? {} : { before: String(before) }
       const { body } = await client.wallet(su, { limit: '3', ...query })
       seen.push(...(body['transactions'] as { sequence: number }[]).map((record) => record.sequence))
       before = body['nextBefore']

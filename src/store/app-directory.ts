@@ -9,8 +9,8 @@ export type AppDirectory = {
   /** Answers at once while the copy is fresh, or after one short read. */
   readonly find: (clientId: string) => App | undefined | Promise<App | undefined>
   readonly list: () => Promise<App[]>
-  /** For a change this process has just made itself. */
-  readonly forget: () => void
+  /** Looks for changes that were made before this call. */
+  readonly refresh: () => Promise<void>
 }
 
 const freshForMs = 500
@@ -32,6 +32,12 @@ export function openAppDirectory(db: Database): AppDirectory {
     freshUntil = askedAt + freshForMs
   }
 
+  /** One read at a time; whoever comes while one is under way shares the next, which is sure to see what they saw. */
+  async function refreshAfterThis(): Promise<void> {
+    await refreshing?.catch(() => {})
+    await (refreshing ??= refresh().finally(() => (refreshing = undefined)))
+  }
+
   function ensureFresh(): Promise<void> | undefined {
     if (performance.now() < freshUntil) return undefined
     return (refreshing ??= refresh().finally(() => (refreshing = undefined)))
@@ -43,8 +49,6 @@ export function openAppDirectory(db: Database): AppDirectory {
       await ensureFresh()
       return [...apps.values()]
     },
-    forget: () => {
-      freshUntil = 0
-    },
+    refresh: refreshAfterThis,
   }
 }

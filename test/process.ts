@@ -1,0 +1,54 @@
+/** The service as a real process, the way it is started in earnest. */
+export type ServiceProcess = {
+  readonly url: string
+  readonly pid: number
+  readonly send: (request: Request) => Promise<Response>
+  /** Asks it to end, and waits; the exit code. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number>
+  /** As a power cut would. */
+  readonly kill: () => Promise<void>
+  readonly output: () => string
+}
+
+export async function startProcess(environment: Record<string, string>): Promise<ServiceProcess> {
+  const child = Bun.spawn([process.execPath, 'src/main.ts'], {
+    cwd: new URL('..', import.meta.url).pathname,
+    env: { ...baseEnvironment(), DEMO: '0', PORT: '0', LOG_LEVEL: 'warn', ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let output = ''
+  const ready = Promise.withResolvers<string>()
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) {
+      output += decoder.decode(chunk, { stream: true })
+      const url = /^billfold ready on (\S+)$/m.exec(output)?.[1]
+      if (url) ready.resolve(url)
+    }
+  }
+  void collect(child.stdout)
+  void collect(child.stderr)
+  void child.exited.then((code) => ready.reject(new Error(`the service ended with ${code}: ${output}`)))
+  const url = await ready.promise
+  return {
+    url,
+    pid: child.pid,
+    send: (request) => fetch(request, { keepalive: true }),
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal)
+      return await child.exited
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await child.exited
+    },
+    output: () => output,
+  }
+}
+
+/** Nothing of the machine's own settings but what finding programs takes. */
+function baseEnvironment(): Record<string, string> {
+  const { PATH = '', HOME = '', TMPDIR } = process.env
+  return { PATH, HOME, ...(TMPDIR ? { TMPDIR } : {}) }
+}

@@ -1,0 +1,125 @@
+/** Two real processes on one database: what could race, races here. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { setAppActive, updateApp, rotateSecret } from '../src/actions/manage-apps.ts'
+import { updateLinkDisconnected } from '../src/store/links.ts'
+import { expectBalancedBooks } from './books.ts'
+import { newClient, type Client, type Reply } from './client.ts'
+import { startProcess, type ServiceProcess } from './process.ts'
+import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from './service.ts'
+
+let opened: TestService
+let processes: ServiceProcess[]
+let credentials: Credentials
+let clients: [Client, Client]
+
+beforeAll(async () => {
+  opened = await openTestService()
+  const environment = { DATABASE_URL: opened.databaseUrl }
+  processes = await Promise.all([startProcess(environment), startProcess(environment)])
+  credentials = await newApp(opened.service)
+  clients = clientsOf(credentials)
+}, 60_000)
+afterAll(async () => {
+  await Promise.all(processes.map((one) => one.stop()))
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+}, 60_000)
+
+const clientsOf = (who: Credentials) => processes.map((one) => newClient(one.send, who, one.url)) as [Client, Client]
+const withoutReplay = ({ body: { replayed: _, requestId: __, ...rest } }: Reply) => JSON.stringify(rest)
+
+test('200 references, each sent 10 times at once, are each applied once, and all answers are equal', async () => {
+  const { serviceUserId: su } = await newUser(opened.service, credentials)
+  await clients[0].credit(su, 1000)
+  const references = Array.from({ length: 200 }, (_, i) => `ten-times-${i}`)
+  const replies = await Promise.all(
+    references.map((reference) =>
+      Promise.all(Array.from({ length: 10 }, (_, i) => clients[i % 2]!.debit(su, 1, reference))),
+    ),
+  )
+  for (const group of replies) {
+    expect(group.map((reply) => reply.status)).toEqual(Array(10).fill(200))
+    expect(new Set(group.map(withoutReplay)).size).toBe(1)
+    expect(group.filter((reply) => reply.body['replayed'] === undefined)).toHaveLength(1)
+  }
+  expect(await clients[0].balance(su)).toBe(800)
+}, 60_000)
+
+test('a wallet of 100 against 400 debits of 1 pays exactly 100 times', async () => {
+  const { serviceUserId: su } = await newUser(opened.service, credentials)
+  await clients[0].credit(su, 100)
+  const replies = await Promise.all(Array.from({ length: 400 }, (_, i) => clients[i % 2]!.debit(su, 1)))
+  expect(replies.filter((reply) => reply.status === 200)).toHaveLength(100)
+  const refused = replies.filter((reply) => reply.status === 400)
+  expect(refused).toHaveLength(300)
+  for (const { body } of refused) expect(body['code']).toBe('INSUFFICIENT_BALANCE')
+  expect(await clients[1].balance(su)).toBe(0)
+}, 60_000)
+
+test('one reference used for two users at once has one outcome', async () => {
+  const users = await Promise.all([newUser(opened.service, credentials), newUser(opened.service, credentials)])
+  for (let round = 0; round < 50; round++) {
+    const reference = `two-users-${round}`
+    const replies = await Promise.all(users.map((user, i) => clients[i]!.credit(user.serviceUserId, 1, reference)))
+    expect(replies.map((reply) => reply.status)).toEqual([200, 200])
+    expect(replies.filter((reply) => reply.body['replayed'] === undefined)).toHaveLength(1)
+    const replayed = replies.find((reply) => reply.body['replayed'])!
+    expect(replayed.body['mismatch']).toEqual(['user'])
+  }
+  const balances = await Promise.all(users.map((user) => clients[0].balance(user.serviceUserId)))
+  expect(balances.reduce((sum: number, balance) => sum + Number(balance), 0)).toBe(50)
+}, 60_000)
+
+test('random batches over few wallets for 30 seconds end in answers, and no deadlock reaches a client', async () => {
+  const users = await Promise.all(Array.from({ length: 6 }, () => newUser(opened.service, credentials)))
+  const statuses = new Map<number, number>()
+  const moved = new Map(users.map((user) => [user.serviceUserId, 0]))
+  const endsAt = Date.now() + 30_000
+  const worker = async (n: number) => {
+    while (Date.now() < endsAt) {
+      const { serviceUserId: su } = users[Math.floor(Math.random() * users.length)]!
+      const amount = 1 + Math.floor(Math.random() * 20)
+      const isDebit = Math.random() < 0.6
+      const client = clients[n % 2]!
+      const { status } = isDebit ? await client.debit(su, amount) : await client.credit(su, amount)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      if (status === 200) moved.set(su, moved.get(su)! + (isDebit ? -amount : amount))
+    }
+  }
+  await Promise.all(Array.from({ length: 40 }, (_, n) => worker(n)))
+  // 400 is a debit that found too little money.
+  expect([...statuses.keys()].sort()).toEqual([200, 400])
+  for (const [su, balance] of moved) expect(await clients[0].balance(su)).toBe(balance)
+}, 90_000)
+
+describe('within a second, the other process knows', () => {
+  const changed = async (probe: () => Promise<boolean>) => {
+    for (const endsAt = Date.now() + 1_000; Date.now() < endsAt; await Bun.sleep(25)) if (await probe()) return true
+    return false
+  }
+
+  test('a rotated secret, changed scopes and a deactivated app', async () => {
+    const app = await newApp(opened.service)
+    const [, second] = clientsOf(app)
+    const { serviceUserId: su } = await newUser(opened.service, app)
+    expect((await second.credit(su, 1)).status).toBe(200)
+    const { clientSecret } = (await rotateSecret(opened.service, operator, app.clientId, 'none'))!
+    expect(await changed(async () => (await second.wallet(su)).status === 401)).toBeTrue()
+    const [, renewed] = clientsOf({ ...app, clientSecret })
+    expect((await renewed.wallet(su)).status).toBe(200)
+    const found = (await opened.service.apps.find(app.clientId))!
+    await updateApp(opened.service, operator, app.clientId, { ...found, scopes: ['wallet:read'] })
+    expect(await changed(async () => (await renewed.credit(su, 1)).status === 403)).toBeTrue()
+    await setAppActive(opened.service, operator, app.clientId, false)
+    expect(await changed(async () => (await renewed.wallet(su)).status === 401)).toBeTrue()
+  }, 20_000)
+
+  test('a disconnected user, and that at once', async () => {
+    const { serviceUserId: su, userId } = await newUser(opened.service, credentials)
+    expect((await clients[1].credit(su, 1)).status).toBe(200)
+    await updateLinkDisconnected(opened.service.db.pool, userId, su)
+    expect((await clients[1].credit(su, 1)).status).toBe(404)
+    expect((await clients[1].checkBalance(su, '1')).status).toBe(401)
+    expect((await clients[1].wallet(su)).status).toBe(401)
+  })
+})
