@@ -1,0 +1,62 @@
+/** After the load, the books: everything that was acknowledged is there once, nothing else is, and all sums agree. */
+import type { BenchDatabase } from './cluster.ts'
+import type { Result } from './job.ts'
+
+export type Acknowledged = { posted: number; refused: number; replayed: number }
+
+export function addAcknowledged(total: Acknowledged, result: Result): void {
+  total.posted += result.posted
+  total.refused += result.refused
+  total.replayed += result.replayed
+}
+
+export type Exactness = {
+  readonly acknowledged: Acknowledged
+  /** What does not agree, in words; empty when all does. */
+  readonly faults: readonly string[]
+}
+
+/** `seeded` transfers were there before the load. */
+export async function checkExactness(
+  database: BenchDatabase,
+  acknowledged: Acknowledged,
+  seeded: number,
+): Promise<Exactness> {
+  const faults: string[] = []
+  const expect = (what: string, found: string | undefined, wanted: number) => {
+    if (found !== String(wanted)) faults.push(`${what}: ${found}, not ${wanted}`)
+  }
+  const [counts] = await database.query(countsSql)
+  expect('transfers', counts?.['transfers'], seeded + acknowledged.posted)
+  expect('outcomes of transfers', counts?.['posted'], seeded + acknowledged.posted)
+  expect('outcomes of refusals', counts?.['refused'], acknowledged.refused)
+  expect('transfers counted in the positions', counts?.['counted'], seeded + acknowledged.posted)
+  expect('sum of wallets and positions', counts?.['total'], 0)
+  const [books] = await database.query(booksSql)
+  expect('wallets that are not the sum of their transfers', books?.['unequal'], 0)
+  expect('transfers whose balance does not follow from the one before', books?.['broken'], 0)
+  expect('wallets below zero', books?.['overdrawn'], 0)
+  return { acknowledged, faults }
+}
+
+const countsSql = `select
+  (select count(*) from transfers) as transfers,
+  (select count(*) from outcomes where refusal is null) as posted,
+  (select count(*) from outcomes where refusal is not null) as refused,
+  (select sum(transfers) from positions) as counted,
+  (select sum(balance) from wallets) + (select sum(debited - credited) from positions) as total`
+
+const booksSql = `
+with entry as (
+  select wallet_id, sequence, amount, balance_after,
+    lag(sequence, 1, 0::bigint) over w as sequence_before, lag(balance_after, 1, 0::bigint) over w as balance_before
+  from transfers window w as (partition by wallet_id order by sequence)
+), sums as (
+  select wallet_id, count(*) as count, sum(amount) as sum,
+    count(*) filter (where sequence <> sequence_before + 1 or balance_after <> balance_before + amount or balance_after < 0) as broken
+  from entry group by wallet_id
+)
+select coalesce(sum(broken), 0) as broken,
+  count(*) filter (where w.balance <> coalesce(s.sum, 0) or w.sequence <> coalesce(s.count, 0)) as unequal,
+  count(*) filter (where w.balance < 0) as overdrawn
+from wallets w left join sums s on s.wallet_id = w.id`

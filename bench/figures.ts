@@ -1,0 +1,68 @@
+/** The figures and their goals, and whether they are met. */
+import { median } from './rounds.ts'
+
+export type Figure = {
+  readonly name: string
+  readonly goal: string
+  /** The median of what was measured, and how far the single measurements went. */
+  readonly value: number
+  readonly lowest: number
+  readonly highest: number
+  readonly isMet: boolean
+  readonly unit: '' | 'MB'
+}
+
+const goals = {
+  'debits ÷ TPC-B': { least: 5 },
+  'one hot wallet ÷ 100,000 wallets': { least: 0.95 },
+  'debits ÷ bare JSON echo': { least: 0.6 },
+  '10 % refused ÷ none': { least: 0.8 },
+  '10 % replays ÷ none': { least: 0.8 },
+  'with 10 million transfers ÷ empty': { least: 0.9 },
+  'check-balance ÷ debits': { least: 1.2 },
+  'p99 ÷ p50 at 128 connections': { most: 2 },
+  'memory after the load': { most: 150, unit: 'MB' },
+  'memory at the end ÷ at one third': { most: 1.1 },
+} as const satisfies Record<string, { least?: number; most?: number; unit?: 'MB' }>
+
+export type FigureName = keyof typeof goals
+
+export function toFigure(name: FigureName, values: readonly number[]): Figure {
+  const goal: { least?: number; most?: number; unit?: 'MB' } = goals[name]
+  const value = median(values)
+  const { least = -Infinity, most = Infinity, unit = '' } = goal
+  return {
+    name,
+    goal: goal.least === undefined ? `≤ ${most}${unit && ` ${unit}`}` : `≥ ${least}`,
+    value,
+    lowest: Math.min(...values),
+    highest: Math.max(...values),
+    isMet: value >= least && value <= most,
+    unit,
+  }
+}
+
+export function figureTable(figures: readonly Figure[]): string {
+  const rows = figures.map(({ name, goal, value, lowest, highest, isMet, unit }) => [
+    name,
+    goal,
+    shown(value) + (unit && ` ${unit}`),
+    `${shown(lowest)} … ${shown(highest)}`,
+    isMet ? 'met' : 'missed',
+  ])
+  return table(['figure', 'goal', 'median', 'single rounds', 'verdict'], rows)
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => cell.padEnd(widths[i]!))
+      .join('  ')
+      .trimEnd()
+  return [line(head), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n')
+}
+
+function shown(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}

@@ -1,0 +1,123 @@
+/** One run, from an empty folder to figures. */
+import { checkExactness } from './exactness.ts'
+import { toFigure, type Figure, type FigureName } from './figures.ts'
+import type { Job, Latency } from './job.ts'
+import { describeMachine } from './machine.ts'
+import { watchMemory, type Memory } from './memory.ts'
+import type { Options } from './options.ts'
+import { pgbenchMissing, type Pgbench } from './pgbench.ts'
+import { takeTurns, type Contender, type Measured, type Round } from './rounds.ts'
+import { runRound, type Site, type Stage } from './stage.ts'
+
+export type Report = Awaited<ReturnType<typeof measure>>
+
+export async function measure(options: Options, stage: Stage, note: (text: string) => void) {
+  const startedAt = new Date().toISOString()
+  note('starting the service with 100,000 wallets')
+  const site = await stage.openSite('spread', { users: 100_000, transfersPerUser: 1 })
+  const sites = [site]
+  note('preparing pgbench')
+  const pgbench = await stage.openPgbench()
+  if (!pgbench) note(pgbenchMissing)
+  const contenders = await openContenders(options, stage, site, pgbench)
+  if (options.isLarge) {
+    note('making 1,000,000 wallets and 10,000,000 transfers; this takes minutes')
+    const large = await stage.openSite('large', { users: 1_000_000, transfersPerUser: 10 })
+    sites.push(large)
+    contenders.push({ name: 'large', measure: () => debits(options, stage, 'large', large) })
+  }
+  const base = { name: 'debits', measure: () => debits(options, stage, 'debits', site) }
+  note('warming up')
+  for (const contender of [base, ...contenders]) await contender.measure()
+  const measured = await takeTurns(base, contenders, options.cycles, (round, done, of) =>
+    note(`${String(done).padStart(3)}/${of}  ${roundText(round)}`),
+  )
+  note(`load for ${options.memorySeconds} s, watching memory`)
+  const memory = await watchMemory(stage, site, jobOn(options, site, { seconds: options.memorySeconds }))
+  note('checking the books')
+  const checks = await Promise.all(sites.map((s) => checkExactness(s.database, s.acknowledged, s.seededTransfers)))
+  return {
+    startedAt,
+    machine: await describeMachine(site.database, pgbench),
+    options,
+    figures: toFigures(measured, memory),
+    basePerSecond: measured.basePerSecond,
+    comparisons: measured.comparisons,
+    memory,
+    acknowledged: checks.map((check) => check.acknowledged),
+    faults: checks.flatMap((check) => check.faults),
+    rounds: measured.rounds,
+  }
+}
+
+async function openContenders(
+  options: Options,
+  stage: Stage,
+  site: Site,
+  pgbench: Pgbench | undefined,
+): Promise<Contender[]> {
+  const echo = await stage.openEcho()
+  const echoTarget = { ...site.target, port: echo.port }
+  const contenders: Contender[] = [
+    { name: 'hot', measure: () => debits(options, stage, 'hot', site, { users: 1 }) },
+    {
+      name: 'echo',
+      measure: () => runRound(stage, 'echo', echo, jobOn(options, site, { target: echoTarget })),
+    },
+    { name: 'refused', measure: () => debits(options, stage, 'refused', site, { refused: 0.1 }) },
+    { name: 'replays', measure: () => debits(options, stage, 'replays', site, { replayed: 0.1 }) },
+    { name: 'check-balance', measure: () => debits(options, stage, 'check-balance', site, { call: 'check-balance' }) },
+  ]
+  if (pgbench) {
+    const measure = async () => ({ name: 'pgbench', perSecond: await pgbench.measure(options.roundSeconds) })
+    contenders.unshift({ name: 'pgbench', measure })
+  }
+  return contenders
+}
+
+function debits(options: Options, stage: Stage, name: string, site: Site, change: Partial<Job> = {}): Promise<Round> {
+  return runRound(stage, name, site.server, jobOn(options, site, change), site.acknowledged)
+}
+
+function jobOn(options: Options, { target }: Site, change: Partial<Job>): Omit<Job, 'mark'> {
+  const { connections, roundSeconds: seconds } = options
+  return { target, call: 'debit', users: Infinity, connections, seconds, refused: 0, replayed: 0, ...change }
+}
+
+const figureOf = {
+  pgbench: { name: 'debits ÷ TPC-B', isInverse: true },
+  hot: { name: 'one hot wallet ÷ 100,000 wallets', isInverse: false },
+  echo: { name: 'debits ÷ bare JSON echo', isInverse: true },
+  refused: { name: '10 % refused ÷ none', isInverse: false },
+  replays: { name: '10 % replays ÷ none', isInverse: false },
+  'check-balance': { name: 'check-balance ÷ debits', isInverse: false },
+  large: { name: 'with 10 million transfers ÷ empty', isInverse: false },
+} as const satisfies Record<string, { name: FigureName; isInverse: boolean }>
+
+function toFigures(measured: Measured, memory: Memory): Figure[] {
+  const ratios = measured.comparisons.map(({ name, overBase }) => {
+    const figure = figureOf[name as keyof typeof figureOf]
+    return toFigure(figure.name, figure.isInverse ? overBase.map((ratio) => 1 / ratio) : overBase)
+  })
+  const latencies = measured.rounds.filter((round) => round.name === 'debits').map(latencyOf)
+  return [
+    ...ratios,
+    toFigure(
+      'p99 ÷ p50 at 128 connections',
+      latencies.map(({ p50, p99 }) => p99 / p50),
+    ),
+    toFigure('memory after the load', [memory.endMb]),
+    toFigure('memory at the end ÷ at one third', [memory.growth]),
+  ]
+}
+
+function roundText(round: Round): string {
+  const rate = `${round.name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(7)}/s`
+  if (!('latencyMs' in round)) return rate
+  const { p50, p99 } = latencyOf(round)
+  return `${rate}  p50 ${p50.toFixed(1)} ms  p99 ${p99.toFixed(1)} ms`
+}
+
+function latencyOf(round: Round): Latency {
+  return round['latencyMs'] as Latency
+}

@@ -1,0 +1,42 @@
+/** What is measured, and for how long. */
+import { parseArgs } from 'node:util'
+
+export type Options = {
+  readonly isQuick: boolean
+  readonly isLarge: boolean
+  readonly cycles: number
+  readonly roundSeconds: number
+  readonly memorySeconds: number
+  readonly connections: number
+}
+
+export const usage = `npm run bench [-- flags]
+
+  --quick          a first impression in about a minute and a half; the committed chart stays as it is
+  --large          also a database of 1 million wallets and 10 million transfers (some minutes to make, 6 GB of disk)
+  --long           five minutes of load for the memory figure, instead of 30 seconds
+  --connections N  connections of the load; 128 unless told
+  --help           this`
+
+export function parseOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      large: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
+      connections: { type: 'string', default: '128' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return undefined
+  const isQuick = values.quick
+  return {
+    isQuick,
+    isLarge: values.large,
+    cycles: isQuick ? 3 : 7,
+    roundSeconds: isQuick ? 1 : 2,
+    memorySeconds: values.long ? 300 : isQuick ? 10 : 30,
+    connections: Number(values.connections),
+  }
+}

@@ -1,0 +1,51 @@
+/** PostgreSQL's own yardstick: TPC-B, the debit and credit of 1985, by PostgreSQL's own program. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import type { Cluster } from './cluster.ts'
+
+export type Pgbench = { readonly version: string; readonly measure: (seconds: number) => Promise<number> }
+
+export const pgbenchMissing =
+  'pgbench was not found on PATH or in /usr/lib/postgresql/*/bin: the comparison with TPC-B is left out. ' +
+  'It comes with PostgreSQL (Debian: apt install postgresql-contrib; macOS: brew install postgresql).'
+
+/** Fifty branches, so that 32 clients rarely wait for the same one: TPC-B at its best. */
+const scale = 50
+const clients = 32
+
+export async function preparePgbench(cluster: Cluster): Promise<Pgbench | undefined> {
+  const program = findProgram()
+  if (!program) return undefined
+  const database = await cluster.createDatabase('pgbench')
+  const { host, port, user } = database.connection
+  const run = async (args: string[]) => {
+    const child = Bun.spawn([program, '-h', String(host), '-p', String(port), '-U', String(user), ...args, 'pgbench'], {
+      env: { PATH: process.env['PATH'] ?? '' },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [output, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+    if ((await child.exited) !== 0) throw new Error(`pgbench failed: ${faults.slice(-500)}`)
+    return output
+  }
+  await run(['-i', '-q', '-s', String(scale)])
+  return {
+    version: spawnSync(program, ['--version']).stdout.toString().trim(),
+    measure: async (seconds) => {
+      // It vacuums its small tables before each run by itself, as it wants to be run.
+      const whole = String(Math.max(1, Math.round(seconds)))
+      const output = await run(['-c', String(clients), '-j', '2', '-M', 'prepared', '-T', whole])
+      const tps = /^tps = ([\d.]+)/m.exec(output)?.[1]
+      if (!tps) throw new Error(`pgbench answered in an unknown way:\n${output}`)
+      return Number(tps)
+    },
+  }
+}
+
+function findProgram(): string | undefined {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted().toReversed() : []
+  return ['pgbench', ...versions.map((version) => `${debian}/${version}/bin/pgbench`)].find(
+    (program) => spawnSync(program, ['--version']).status === 0,
+  )
+}

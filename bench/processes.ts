@@ -1,0 +1,88 @@
+/** The processes of a run: services, the echo, the load. Each is started here, and ended by whoever started it. */
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Job, Result } from './job.ts'
+
+export type Server = { readonly port: number; readonly pid: number; readonly stop: () => Promise<void> }
+
+const projectDir = join(import.meta.dir, '..')
+
+/**
+ * The service as anyone would run it, its log at the default level going to /dev/null: it pays for every line, and no
+ * terminal or disk pays for it too. `dir` may be another checkout, to compare two versions.
+ */
+export async function startService(
+  { dir = projectDir, databaseUrl, env = {} }: { dir?: string; databaseUrl: string; env?: Record<string, string> },
+  faultsFile: string,
+): Promise<Server> {
+  const settings = { HOST: '127.0.0.1', DATABASE_URL: databaseUrl, DEMO: '0', ...env }
+  return await startServer(['src/main.ts'], dir, settings, '/readyz', faultsFile)
+}
+
+export async function startEcho(faultsFile: string): Promise<Server> {
+  return await startServer(['bench/echo.ts'], projectDir, {}, '/', faultsFile)
+}
+
+async function startServer(
+  args: string[],
+  cwd: string,
+  env: Record<string, string>,
+  readyPath: string,
+  faultsFile: string,
+): Promise<Server> {
+  const port = freePort()
+  const faults = openSync(faultsFile, 'a')
+  const child = Bun.spawn([process.execPath, ...args], {
+    cwd,
+    env: { ...process.env, ...env, PORT: String(port) },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: faults,
+  })
+  closeSync(faults)
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await child.exited
+  }
+  for (const until = Date.now() + 30_000; ; await sleep(50)) {
+    if (child.exitCode !== null || Date.now() > until) {
+      await stop()
+      throw new Error(`${args.join(' ')} did not start:\n${readFileSync(faultsFile, 'utf8').slice(-2000)}`)
+    }
+    const response = await fetch(`http://127.0.0.1:${port}${readyPath}`).catch(() => undefined)
+    if (response && response.status < 500) return { port, pid: child.pid, stop }
+  }
+}
+
+function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = listener
+  listener.stop(true)
+  return port
+}
+
+export type Load = { readonly run: (job: Job) => Promise<Result>; readonly stop: () => Promise<void> }
+
+export function startLoad(): Load {
+  let waiting: PromiseWithResolvers<Result> | undefined
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'load.ts')], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    ipc: (message: Result | { fault: string }) => {
+      if ('fault' in message) waiting?.reject(new Error(`the load failed: ${message.fault}`))
+      else waiting?.resolve(message)
+    },
+    onExit: () => waiting?.reject(new Error('the load process ended')),
+  })
+  return {
+    run: async (job) => {
+      waiting = Promise.withResolvers<Result>()
+      child.send(job)
+      return await waiting.promise
+    },
+    stop: async () => {
+      child.kill()
+      await child.exited
+    },
+  }
+}

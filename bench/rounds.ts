@@ -1,0 +1,60 @@
+/** Short rounds in turn, A B A C A …: noise hits both sides of a ratio, and each ratio is taken between neighbours. */
+
+export type Round = {
+  readonly name: string
+  readonly perSecond: number
+  readonly [detail: string]: unknown
+}
+
+export type Contender = { readonly name: string; readonly measure: () => Promise<Round> }
+
+export type Comparison = {
+  readonly name: string
+  readonly perSecond: number
+  /** Of each cycle, the base over the contender and the contender over the base; the figure is the median. */
+  readonly overBase: readonly number[]
+}
+
+export type Measured = {
+  readonly rounds: readonly Round[]
+  readonly basePerSecond: number
+  readonly comparisons: readonly Comparison[]
+}
+
+export async function takeTurns(
+  base: Contender,
+  contenders: readonly Contender[],
+  cycles: number,
+  progress: (round: Round, done: number, of: number) => void,
+): Promise<Measured> {
+  const rounds: Round[] = []
+  const of = 1 + cycles * contenders.length * 2
+  const measure = async (contender: Contender) => {
+    const round = await contender.measure()
+    rounds.push(round)
+    progress(round, rounds.length, of)
+    return round
+  }
+  const overBase = new Map<string, number[]>(contenders.map(({ name }) => [name, []]))
+  let before = await measure(base)
+  for (let cycle = 0; cycle < cycles; cycle++) {
+    for (const contender of contenders) {
+      const round = await measure(contender)
+      const after = await measure(base)
+      overBase.get(contender.name)!.push(round.perSecond / ((before.perSecond + after.perSecond) / 2))
+      before = after
+    }
+  }
+  const perSecond = (name: string) => median(rounds.filter((round) => round.name === name).map((r) => r.perSecond))
+  return {
+    rounds,
+    basePerSecond: perSecond(base.name),
+    comparisons: contenders.map(({ name }) => ({ name, perSecond: perSecond(name), overBase: overBase.get(name)! })),
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}

@@ -1,0 +1,34 @@
+/** `npm run bench`: its own database, service and load; every figure is a ratio of rounds taken in turn in this run. */
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { drawComparison } from './comparison.ts'
+import { measure } from './measure.ts'
+import { parseOptions, usage, type Options } from './options.ts'
+import { reportText } from './report.ts'
+import { openStage } from './stage.ts'
+
+const options = parseOptions(process.argv.slice(2))
+if (!options) console.log(usage)
+else await run(options)
+process.exit()
+
+async function run(options: Options): Promise<void> {
+  const resultsDir = join(import.meta.dir, 'results')
+  await mkdir(resultsDir, { recursive: true })
+  // Not in the system's temporary folder: where that is held in memory, durable would mean nothing.
+  const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
+  const interrupted = () => void stage.close().finally(() => process.exit(130))
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  try {
+    const report = await measure(options, stage, (text) => console.log(text))
+    console.log(`\n${reportText(report)}`)
+    const name = options.isQuick ? 'quick' : 'full'
+    await writeFile(join(resultsDir, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`)
+    const chart = options.isQuick ? join(resultsDir, 'comparison.svg') : join(import.meta.dir, 'comparison.svg')
+    await writeFile(chart, drawComparison(report))
+    console.log(`\nwritten: bench/results/${name}.json, ${options.isQuick ? 'bench/results/' : 'bench/'}comparison.svg`)
+    if (report.faults.length > 0) process.exitCode = 1
+  } finally {
+    await stage.close()
+  }
+}

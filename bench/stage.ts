@@ -1,0 +1,90 @@
+/** Everything a run needs, started once: the server, the service on a seeded database, the echo, the load. */
+import { join } from 'node:path'
+import { startCluster, type BenchDatabase, type Cluster } from './cluster.ts'
+import type { Job, Result, Target } from './job.ts'
+import { preparePgbench, type Pgbench } from './pgbench.ts'
+import { startEcho, startLoad, startService, type Load, type Server } from './processes.ts'
+import type { Round } from './rounds.ts'
+import { seed, type Seeding } from './seed.ts'
+import { addAcknowledged, type Acknowledged } from './exactness.ts'
+import { usageOf } from './usage.ts'
+
+/** A running service, its database, and what the load was told by it. */
+export type Site = {
+  readonly server: Server
+  readonly database: BenchDatabase
+  readonly target: Target
+  readonly seededTransfers: number
+  readonly acknowledged: Acknowledged
+}
+
+export type Stage = {
+  readonly cluster: Cluster
+  readonly load: Load
+  readonly openSite: (
+    name: string,
+    seeding: Seeding,
+    where?: { dir?: string; env?: Record<string, string> },
+  ) => Promise<Site>
+  readonly openEcho: () => Promise<Server>
+  readonly openPgbench: () => Promise<Pgbench | undefined>
+  readonly close: () => Promise<void>
+}
+
+export async function openStage(dir: string): Promise<Stage> {
+  const cluster = await startCluster(dir)
+  const load = startLoad()
+  const servers: Server[] = []
+  const faultsFile = join(dir, 'faults.log')
+  return {
+    cluster,
+    load,
+    openSite: async (name, seeding, where = {}) => {
+      const database = await cluster.createDatabase(name)
+      // The service migrates; only then is there something to seed.
+      const server = await startService({ ...where, databaseUrl: database.url }, faultsFile)
+      servers.push(server)
+      const app = await seed(database, seeding, join(dir, `${name}.users`))
+      return {
+        server,
+        database,
+        target: { ...app, port: server.port },
+        seededTransfers: seeding.users * seeding.transfersPerUser,
+        acknowledged: { posted: 0, refused: 0, replayed: 0 },
+      }
+    },
+    openEcho: async () => {
+      const echo = await startEcho(faultsFile)
+      servers.push(echo)
+      return echo
+    },
+    openPgbench: () => preparePgbench(cluster),
+    close: async () => {
+      await load.stop()
+      await Promise.all(servers.map((server) => server.stop()))
+      await cluster.stop()
+    },
+  }
+}
+
+let rounds = 0
+
+/** One round of load on a server. What a service acknowledges is added up, for the books to be checked against. */
+export async function runRound(
+  { load, cluster }: Pick<Stage, 'load' | 'cluster'>,
+  name: string,
+  server: Server,
+  job: Omit<Job, 'mark'>,
+  acknowledged?: Acknowledged,
+): Promise<Round & Result> {
+  const before = usageOf(server.pid)
+  const databaseBefore = cluster.cpuSeconds()
+  const result = await load.run({ ...job, mark: `${process.pid}-${++rounds}` })
+  const after = usageOf(server.pid)
+  const databaseCores = (cluster.cpuSeconds() - databaseBefore) / result.seconds
+  if (Object.keys(result.wrong).length > 0)
+    throw new Error(`wrong answers in a round of ${name}: ${JSON.stringify(result.wrong)}`)
+  if (acknowledged) addAcknowledged(acknowledged, result)
+  const serverCores = (after.cpuSeconds - before.cpuSeconds) / result.seconds
+  return { name, ...result, serverCores, databaseCores }
+}

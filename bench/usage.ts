@@ -1,0 +1,53 @@
+/** What a process uses, as the system sees it. */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+export type Usage = { readonly rssBytes: number; readonly cpuSeconds: number }
+
+export function usageOf(pid: number): Usage {
+  return process.platform === 'linux' ? fromProc(pid) : fromPs(pid)
+}
+
+/** The clock ticks of /proc are hundredths of a second on every Linux that runs Bun, the pages as large as the system says. */
+const pageBytes = process.platform === 'linux' ? Number(spawnSync('getconf', ['PAGESIZE']).stdout) : 0
+
+function fromProc(pid: number): Usage {
+  const fields = statOf(String(pid))
+  return { cpuSeconds: (fields[11]! + fields[12]!) / 100, rssBytes: fields[21]! * pageBytes }
+}
+
+/** From the parent's pid (1) on. The name before, in parentheses, may hold spaces; these fields do not. */
+function statOf(pid: string): number[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+}
+
+/** A process and its children, those that ended included; not a number where there is no /proc. */
+export function familyCpuSeconds(pid: number): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const ticks = (fields: readonly number[], from: number, to: number) =>
+    fields.slice(from, to).reduce((a, b) => a + b, 0)
+  let total = ticks(statOf(String(pid)), 11, 15)
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const fields = statOf(name)
+      if (fields[1] === pid) total += ticks(fields, 11, 13)
+    } catch {
+      // It ended while we looked; its time is now in the parent's.
+    }
+  }
+  return total / 100
+}
+
+function fromPs(pid: number): Usage {
+  const [rss = '0', time = '0'] = spawnSync('ps', ['-o', 'rss=,time=', '-p', String(pid)])
+    .stdout.toString()
+    .trim()
+    .split(/\s+/)
+  const cpuSeconds = time.split(/[:-]/).reduce((sum, part) => sum * 60 + Number(part), 0)
+  return { rssBytes: Number(rss) * 1024, cpuSeconds }
+}
