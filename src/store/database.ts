@@ -50,7 +50,8 @@ export async function transact<T>(db: Database, work: (tx: Transaction) => Promi
 /** PostgreSQL's five-letter code of an error, if it is one of PostgreSQL's. */
 export function sqlState(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  // Every one of them has a digit, which tells them from the system's own EPIPE.
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 export const uniqueViolation = '23505'

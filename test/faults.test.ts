@@ -1,0 +1,200 @@
+/** What breaks, breaks here: the service, the database, both, in the middle of money. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase } from '../src/store/database.ts'
+import { prepareDatabase } from '../src/store/prepare.ts'
+import { expectBalancedBooks } from './books.ts'
+import { newClient, type Reply } from './client.ts'
+import { startProcess, type ServiceProcess } from './process.ts'
+import { newApp, newUser, openTestService, type TestService } from './service.ts'
+
+/** A stream of debits that keeps coming, remembers every reference, and what each was answered. */
+function startLoad(
+  send: () => ServiceProcess,
+  credentials: { clientId: string; clientSecret: string },
+  users: string[],
+) {
+  const answers = new Map<string, Reply | undefined>()
+  const userOf = (reference: string) => users[Number(reference.split('-')[1]) % users.length]!
+  let isOn = true
+  let count = 0
+  const ask = async (reference: string) => {
+    const { url, send: fetch } = send()
+    return await newClient(fetch, credentials, url).debit(userOf(reference), 1, reference)
+  }
+  const worker = async () => {
+    while (isOn) {
+      const reference = `load-${++count}`
+      answers.set(reference, undefined)
+      const reply = await ask(reference).catch(() => undefined)
+      if (reply && reply.status !== 503) answers.set(reference, reply)
+      else await Bun.sleep(20)
+    }
+  }
+  const workers = Array.from({ length: 32 }, worker)
+  return {
+    answers,
+    ask,
+    stop: async () => {
+      isOn = false
+      await Promise.all(workers)
+    },
+  }
+}
+
+/** Every unanswered request is sent again with its reference; then each must count once. */
+async function expectExactlyOnce(load: ReturnType<typeof startLoad>, service: TestService['service']): Promise<void> {
+  const unanswered = [...load.answers].filter(([, reply]) => reply === undefined).map(([reference]) => reference)
+  for (const reference of unanswered) load.answers.set(reference, await load.ask(reference))
+  const replies = [...load.answers.values()]
+  expect(replies.every((reply) => reply?.status === 200)).toBeTrue()
+  const { rows } = await service.db.pool.query<{ reference_id: string }>(
+    `select reference_id from transfers where reference_id like 'load-%'`,
+  )
+  expect(rows.map((row) => row.reference_id).sort()).toEqual([...load.answers.keys()].sort())
+  await expectBalancedBooks(service)
+}
+
+describe('a service that is killed under load', () => {
+  let opened: TestService
+  beforeAll(async () => {
+    opened = await openTestService()
+  })
+  afterAll(() => opened.close())
+
+  test('and started again has lost nothing and doubled nothing', async () => {
+    const credentials = await newApp(opened.service)
+    const users = await Promise.all(Array.from({ length: 5 }, () => newUser(opened.service, credentials)))
+    const environment = { DATABASE_URL: opened.databaseUrl }
+    let process = await startProcess(environment)
+    const client = newClient(process.send, credentials, process.url)
+    for (const user of users) await client.credit(user.serviceUserId, 1_000_000)
+    const load = startLoad(
+      () => process,
+      credentials,
+      users.map((user) => user.serviceUserId),
+    )
+    for (let round = 0; round < 3; round++) {
+      await Bun.sleep(700)
+      await process.kill()
+      process = await startProcess(environment)
+    }
+    await Bun.sleep(500)
+    await load.stop()
+    expect([...load.answers.values()].filter((reply) => reply !== undefined).length).toBeGreaterThan(100)
+    await expectExactlyOnce(load, opened.service)
+    await process.stop()
+  }, 60_000)
+
+  test('answers everything that is in flight when it is asked to end, and takes nothing new', async () => {
+    const credentials = await newApp(opened.service)
+    const { serviceUserId: su } = await newUser(opened.service, credentials)
+    const process = await startProcess({ DATABASE_URL: opened.databaseUrl })
+    const client = newClient(process.send, credentials, process.url)
+    await client.credit(su, 1000)
+    const debits = Array.from({ length: 300 }, () => client.debit(su, 1))
+    await Bun.sleep(5)
+    const stopped = process.stop()
+    const replies = await Promise.allSettled(debits)
+    expect(await stopped).toBe(0)
+    const answered = replies.filter((reply) => reply.status === 'fulfilled' && reply.value.status === 200).length
+    const { rows } = await opened.service.db.pool.query(
+      `select count(*)::int as n from transfers t join links l on l.user_id = t.wallet_id where l.id = $1 and t.amount < 0`,
+      [su],
+    )
+    expect(rows[0].n).toBe(answered)
+    expect(answered).toBeGreaterThan(0)
+  }, 30_000)
+})
+
+describe('connections that break', () => {
+  test('in the middle of batches cost no answer and no money', async () => {
+    const opened = await openTestService()
+    const credentials = await newApp(opened.service)
+    const { serviceUserId: su } = await newUser(opened.service, credentials)
+    const client = newClient(opened.app.fetch, credentials)
+    await client.credit(su, 100_000)
+    let isOn = true
+    const cutter = (async () => {
+      while (isOn) {
+        await opened.service.db.pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and application_name = 'billfold writer'`,
+        )
+        await Bun.sleep(40)
+      }
+    })()
+    const replies: Reply[] = []
+    for (let round = 0; round < 60; round++) {
+      replies.push(...(await Promise.all(Array.from({ length: 25 }, () => client.debit(su, 1)))))
+    }
+    isOn = false
+    await cutter
+    expect(replies.map((reply) => reply.status).filter((status) => status !== 200)).toEqual([])
+    expect(await client.balance(su)).toBe(100_000 - replies.length)
+    await expectBalancedBooks(opened.service)
+    await opened.close()
+  }, 60_000)
+
+  test('a lock that is not given up in time is 503 with Retry-After, and the same request later counts once', async () => {
+    const opened = await openTestService()
+    const credentials = await newApp(opened.service)
+    const { serviceUserId: su, userId } = await newUser(opened.service, credentials)
+    const client = newClient(opened.app.fetch, credentials)
+    await client.credit(su, 10)
+    const blocker = await opened.service.db.pool.connect()
+    await blocker.query('begin')
+    await blocker.query('select 1 from wallets where id = $1 for update', [userId])
+    const reply = await client.debit(su, 1, 'held')
+    expect([reply.status, reply.body['code']]).toEqual([503, 'UNAVAILABLE'])
+    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0)
+    await blocker.query('rollback')
+    blocker.release()
+    expect((await client.debit(su, 1, 'held')).status).toBe(200)
+    expect(await client.balance(su)).toBe(9)
+    await expectBalancedBooks(opened.service)
+    await opened.close()
+  }, 60_000)
+})
+
+describe('the embedded database', () => {
+  test('killed under load, with the service and without it, loses nothing', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'billfold faults '))
+    const environment = { DATA_DIR: dataDir }
+    let process = await startProcess(environment)
+    const prepared = await prepareDatabase({ databaseUrl: undefined, dataDir }, () => {})
+    const db = openDatabase(prepared.connection)
+    const opened = await openTestService()
+    const service = { ...opened.service, db, apps: opened.service.apps }
+    const credentials = await newApp(service)
+    const users = await Promise.all(Array.from({ length: 5 }, () => newUser(service, credentials)))
+    const client = newClient(process.send, credentials, process.url)
+    for (const user of users) expect((await client.credit(user.serviceUserId, 1_000_000)).status).toBe(200)
+    const load = startLoad(
+      () => process,
+      credentials,
+      users.map((user) => user.serviceUserId),
+    )
+    await Bun.sleep(500)
+    await killPostmaster(dataDir)
+    await Bun.sleep(2_500)
+    await killPostmaster(dataDir)
+    await process.kill()
+    process = await startProcess(environment)
+    await Bun.sleep(500)
+    await load.stop()
+    await expectExactlyOnce(load, service)
+    expect(await process.stop()).toBe(0)
+    await db.pool.end()
+    await prepared.release()
+    await opened.close()
+    await rm(dataDir, { recursive: true })
+  }, 120_000)
+})
+
+async function killPostmaster(dataDir: string): Promise<void> {
+  const pid = Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
+  process.kill(pid, 'SIGKILL')
+}
