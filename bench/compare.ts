@@ -1,6 +1,6 @@
 /**
  * Is a change faster? Debits on this checkout and on another one (or on this one with other settings), in turn, in one run:
- * `bun bench/compare.ts [--dir <checkout>] [--cycles 10] [--call check-balance] [NAME=value …]`
+ * `bun bench/compare.ts [--dir <checkout>] [--base <checkout>] [--cycles 10] [--call check-balance] [NAME=value …]`
  */
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     dir: { type: 'string' },
+    base: { type: 'string' },
     cycles: { type: 'string', default: '10' },
     seconds: { type: 'string', default: '1' },
     connections: { type: 'string', default: '128' },
@@ -34,9 +35,8 @@ process.exit()
 
 async function compare(stage: Stage): Promise<void> {
   const seeding = { users: 100_000, transfersPerUser: 1 }
-  const ours = await stage.openSite('ours', seeding)
-  const where = values.dir === undefined ? { env } : { dir: values.dir, env }
-  const other = await stage.openSite('other', seeding, where)
+  const ours = await stage.openSite('ours', seeding, values.base === undefined ? {} : { dir: values.base })
+  const other = await stage.openSite('other', seeding, values.dir === undefined ? { env } : { dir: values.dir, env })
   const base = { name: 'this', measure: () => round(stage, 'this', ours) }
   const contender = { name: 'other', measure: () => round(stage, 'other', other) }
   for (let i = 0; i < 3; i++) for (const { measure } of [base, contender]) await measure()

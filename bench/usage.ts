@@ -28,8 +28,6 @@ function statOf(pid: string): number[] {
 /** A process and its children, those that ended included; not a number where there is no /proc. */
 export function familyCpuSeconds(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN
-  const ticks = (fields: readonly number[], from: number, to: number) =>
-    fields.slice(from, to).reduce((a, b) => a + b, 0)
   let total = ticks(statOf(String(pid)), 11, 15)
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
@@ -50,4 +48,8 @@ function fromPs(pid: number): Usage {
     .split(/\s+/)
   const cpuSeconds = time.split(/[:-]/).reduce((sum, part) => sum * 60 + Number(part), 0)
   return { rssBytes: Number(rss) * 1024, cpuSeconds }
+}
+
+function ticks(fields: readonly number[], from: number, to: number): number {
+  return fields.slice(from, to).reduce((a, b) => a + b, 0)
 }
