@@ -1,0 +1,57 @@
+/** What is wrong with the books, in words that lead to the row. */
+
+/** Every check there is. A fault carries the name of the check that found it. */
+export const checks = [
+  'entry-sequence',
+  'entry-running-balance',
+  'entry-overdraft',
+  'entry-time',
+  'entry-reference-key',
+  'entry-without-outcome',
+  'entry-with-refusal',
+  'entry-unlike-outcome',
+  'entry-without-link',
+  'wallet-missing',
+  'wallet-without-user',
+  'wallet-balance',
+  'wallet-sequence',
+  'wallet-last-entry',
+  'wallet-overdrawn-active',
+  'wallet-frozen-without-debt',
+  'link-dangling',
+  'outcome-without-entry',
+  'outcome-refusal-unfounded',
+  'outcome-without-wallet',
+  'position-differs',
+  'books-unbalanced',
+] as const
+export type Check = (typeof checks)[number]
+
+export type Fault = {
+  readonly check: Check
+  readonly walletId: string | null
+  /** Which of the wallet's entries. */
+  readonly sequence: number | null
+  /** A whole sentence; amounts in minor units, as the tables hold them. */
+  readonly message: string
+}
+
+/** A table in ruins has millions of faults; this many of each statement say enough. */
+export const maxFaultsPerStatement = 1_000
+
+export function entryFault(check: Check, walletId: string, sequence: bigint, problem: string): Fault {
+  return {
+    check,
+    walletId,
+    sequence: Number(sequence),
+    message: `Wallet ${walletId}, entry ${sequence}: ${problem}.`,
+  }
+}
+
+export function walletFault(check: Check, walletId: string, problem: string): Fault {
+  return { check, walletId, sequence: null, message: `Wallet ${walletId}: ${problem}.` }
+}
+
+export function bookFault(check: Check, message: string): Fault {
+  return { check, walletId: null, sequence: null, message }
+}
