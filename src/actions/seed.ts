@@ -1,0 +1,46 @@
+/** Many users, linked to one app and funded, within seconds. They have no password, so nobody can sign in as one. */
+import { serviceNamespace } from '../ledger/reference.ts'
+import { findApp } from '../store/apps.ts'
+import { referenceKeyOf } from '../store/outcomes.ts'
+import { insertSeed, type SeedUser } from '../store/seed.ts'
+import { record, type Actor } from './record.ts'
+import type { Service } from './service.ts'
+import { newId, newServiceUserId } from './tokens.ts'
+
+export type SeedOrder = { readonly users: number; readonly clientId: string; readonly creditMinor: bigint }
+
+export type SeedResult = { readonly serviceUserIds: string[] } | { readonly refusal: 'in-production' | 'unknown-app' }
+
+/** Large enough that the round trips do not count, small enough that a slice stays far below the statement's time limit. */
+const usersPerSlice = 5_000
+
+export async function seedUsers(service: Service, actor: Actor, order: SeedOrder): Promise<SeedResult> {
+  // Play money among real money could never be told apart again.
+  if (service.config.isProduction) return { refusal: 'in-production' }
+  if (!(await findApp(service.db.pool, order.clientId))) return { refusal: 'unknown-app' }
+  const { clientId, creditMinor } = order
+  const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
+  const serviceUserIds: string[] = []
+  while (serviceUserIds.length < order.users) {
+    const count = Math.min(usersPerSlice, order.users - serviceUserIds.length)
+    const users = Array.from({ length: count }, (_, i) => newSeedUser(service.now(), serviceUserIds.length + i + 1))
+    await insertSeed(service.db.pool, users, gift)
+    for (const user of users) serviceUserIds.push(user.serviceUserId)
+  }
+  const detail = { users: order.users, creditMinor: String(creditMinor) }
+  await record(service.db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
+  return { serviceUserIds }
+}
+
+function newSeedUser(now: Date, number: number): SeedUser {
+  const userId = newId(now)
+  const referenceId = `seed-${userId}`
+  return {
+    userId,
+    email: `seed-${userId}@billfold.example`,
+    firstName: String(number),
+    serviceUserId: newServiceUserId(),
+    referenceId,
+    referenceKey: referenceKeyOf({ namespace: serviceNamespace, type: 'BONUS', id: referenceId }),
+  }
+}

@@ -1,0 +1,68 @@
+/** Many funded users at once, for load tests and demos: the rows the writer would have made, in bulk. */
+import { plainArray, textArray } from './array.ts'
+import type { Queryable } from './database.ts'
+
+export type SeedUser = {
+  readonly userId: string
+  readonly email: string
+  readonly firstName: string
+  readonly serviceUserId: string
+  readonly referenceKey: string
+  readonly referenceId: string
+}
+
+export type SeedGift = {
+  readonly clientId: string
+  readonly creditMinor: bigint
+  readonly counterAccount: string
+  readonly referenceType: string
+  readonly description: string
+}
+
+/** Writers are numbered from 1, so this row of a position is nobody else's. Two seeds at once wait for each other. */
+const seedWriter = 0
+
+/**
+ * One statement, so that a slice of users is there with its money and the other side of it, or not at all. Without a
+ * credit the wallets are empty, and there is nothing to enter.
+ */
+const seedSql = `
+with seed as (
+  select *, statement_timestamp() as at
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[])
+    as s(user_id, email, first_name, link_id, reference_key, reference_id)
+), person as (
+  insert into users (id, email, first_name, last_name) select user_id, email, first_name, 'Seed' from seed returning id
+), wallet as (
+  insert into wallets (id, balance, sequence) select id, $8::bigint, case when $8::bigint > 0 then 1 else 0 end from person
+), link as (
+  insert into links (id, client_id, user_id) select link_id, $7::text, user_id from seed
+), transfer as (
+  insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id, description)
+  select user_id, 1, $8::bigint, $8::bigint, reference_key, at, $9::text, $10::text, reference_id, $11::text from seed where $8::bigint > 0
+), outcome as (
+  insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at)
+  select reference_key, user_id, $8::bigint, $8::bigint, 1, at from seed where $8::bigint > 0
+)
+insert into positions as p (counter_account, day, writer, debited, credited, transfers)
+select $9::text, (at at time zone 'UTC')::date, $12::integer, 0, (count(*) * $8::bigint)::bigint, count(*)
+from seed where $8::bigint > 0 group by 1, 2
+on conflict (counter_account, day, writer) do update set
+  credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers`
+
+export async function insertSeed(db: Queryable, users: readonly SeedUser[], gift: SeedGift): Promise<void> {
+  await db.query(seedSql, [
+    plainArray(users.map((user) => user.userId)),
+    textArray(users.map((user) => user.email)),
+    textArray(users.map((user) => user.firstName)),
+    textArray(users.map((user) => user.serviceUserId)),
+    plainArray(users.map((user) => user.referenceKey)),
+    textArray(users.map((user) => user.referenceId)),
+    gift.clientId,
+    gift.creditMinor,
+    gift.counterAccount,
+    gift.referenceType,
+    gift.description,
+    seedWriter,
+  ])
+}
