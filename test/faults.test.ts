@@ -47,7 +47,7 @@ function startLoad(
 /** Every unanswered request is sent again with its reference; then each must count once. */
 async function expectExactlyOnce(load: ReturnType<typeof startLoad>, service: TestService['service']): Promise<void> {
   const unanswered = [...load.answers].filter(([, reply]) => reply === undefined).map(([reference]) => reference)
-  for (const reference of unanswered) load.answers.set(reference, await load.ask(reference))
+  await Promise.all(unanswered.map(async (reference) => load.answers.set(reference, await load.ask(reference))))
   const replies = [...load.answers.values()]
   expect(replies.every((reply) => reply?.status === 200)).toBeTrue()
   const { rows } = await service.db.pool.query<{ reference_id: string }>(

@@ -1,0 +1,78 @@
+/**
+ * `npm test`: everything. `npm run check`: types, lint and format alone. Names of files or folders after it run those
+ * tests alone. Test files are spread over two processes, because each has its own databases and waits a lot.
+ */
+import { Glob } from 'bun'
+import { ensureChromium } from './chromium.ts'
+
+const root = new URL('..', import.meta.url).pathname
+const [mode, ...rest] = process.argv.slice(2)
+const bin = (name: string) => `${root}node_modules/.bin/${name}`
+
+type Run = { readonly isGood: boolean; readonly output: string }
+
+async function run(command: string[], environment: Record<string, string> = {}): Promise<Run> {
+  const child = Bun.spawn(command, {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+    stdin: 'ignore',
+  })
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { isGood: (await child.exited) === 0, output: out + err }
+}
+
+async function check(): Promise<boolean> {
+  const checks = {
+    types: [bin('tsc'), '-p', '.'],
+    lint: [bin('oxlint'), '--type-aware', '--deny-warnings'],
+    format: [bin('prettier'), '--check', '--log-level', 'warn', '.'],
+    unused: [bin('knip')],
+  }
+  let isGood = true
+  for (const [name, command] of Object.entries(checks)) {
+    const result = await run(command)
+    console.log(`${result.isGood ? 'ok  ' : 'FAIL'} ${name}`)
+    if (!result.isGood) console.log(result.output)
+    isGood &&= result.isGood
+  }
+  return isGood
+}
+
+/** Longest first, as they were last seen, so that neither process is left alone at the end. */
+const slow = ['test/faults', 'test/two-processes', 'test/topup', 'test/browser', 'test/example', 'test/admin', 'sdk/']
+const weight = (path: string) => (slow.findIndex((prefix) => path.startsWith(prefix)) + 1 || 99) * 1000
+
+async function test(only: string[]): Promise<boolean> {
+  await ensureChromium()
+  const found = await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.test.{ts,tsx}').scan(root))
+  const files = found
+    .filter((path) => !path.includes('node_modules') && (only.length === 0 || only.some((name) => path.includes(name))))
+    .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))
+  const totals = { passed: 0, failed: 0, files: 0 }
+  const worker = async () => {
+    for (let file = files.shift(); file !== undefined; file = files.shift()) {
+      const startedAt = performance.now()
+      const { isGood, output } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], { NODE_ENV: 'test' })
+      const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
+      const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
+      totals.passed += passed
+      totals.files++
+      totals.failed += isGood ? 0 : Math.max(1, failed)
+      console.log(`${isGood ? 'ok  ' : 'FAIL'} ${file} (${passed} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s)`)
+      if (!isGood) console.log(output)
+    }
+  }
+  await Promise.all([worker(), worker()])
+  console.log(`${totals.files} files`)
+  console.log(`${totals.passed} passed, ${totals.failed} failed`)
+  return totals.failed === 0 && totals.passed > 0
+}
+
+const startedAt = performance.now()
+const only = mode === undefined || mode === 'check' ? rest : [mode, ...rest]
+const isChecked = only.length > 0 || (await check())
+const isGood = mode === 'check' ? isChecked : (await test(only)) && isChecked
+console.log(`${isGood ? 'All is well' : 'Something failed'} after ${Math.round((performance.now() - startedAt) / 1000)} s.`)
+process.exit(isGood ? 0 : 1)

