@@ -89,6 +89,8 @@ const settings = z.object({
 
 type Settings = z.infer<typeof settings>
 
+export const variableNames: readonly string[] = Object.keys(settings.shape)
+
 export function parseConfig(environment: Environment): Config {
   const mistakes: string[] = []
   // An empty variable is an unset one: that is what `PORT=` in a .env file means to people.

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { ConfigError, parseConfig, variableNames, type Environment } from './config.ts'
+
+function mistakesOf(environment: Environment): readonly string[] {
+  try {
+    parseConfig(environment)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes
+    throw error
+  }
+}
+
+test('nothing at all is a working configuration for development', () => {
+  expect(parseConfig({})).toMatchObject({
+    isProduction: false,
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: 'http://127.0.0.1:3000',
+    dataDir: './data',
+    databaseUrl: undefined,
+    currency: { code: 'USD', decimals: 2 },
+    workers: 1,
+    hasDemo: true,
+    cards: { processor: 'sandbox' },
+    topup: { minMinor: 100n, maxMinor: 1_000_000n },
+  })
+})
+
+test('an empty variable is an unset one', () => {
+  expect(parseConfig({ PORT: '', CURRENCY: '' }).port).toBe(3000)
+})
+
+test.each([
+  ['PORT', '70000'],
+  ['PORT', 'http'],
+  ['WORKERS', '0'],
+  ['CURRENCY', 'dollar'],
+  ['DATABASE_URL', 'mysql://x'],
+  ['PUBLIC_URL', 'shop.example'],
+  ['PUBLIC_URL', 'https://shop.example/wallet'],
+  ['DEMO', 'yes'],
+  ['LOG_LEVEL', 'loud'],
+  ['SMTP_URL', 'mail.example'],
+  ['CARD_PROCESSOR', 'paypal'],
+  ['TOPUP_MIN', '-1'],
+  ['TOPUP_MAX', '0.5'],
+  ['NODE_ENV', 'prod'],
+])('%s=%s is a mistake that is named', (name, value) => {
+  const mistakes = mistakesOf({ [name]: value })
+  expect(mistakes).toHaveLength(1)
+  expect(mistakes[0]).toContain(name)
+})
+
+test('all mistakes are told together', () => {
+  const mistakes = mistakesOf({ PORT: 'x', CURRENCY: 'x', WORKERS: 'x', CARD_PROCESSOR: 'stripe' })
+  expect(mistakes.map((mistake) => mistake.split(/[=:]/)[0])).toEqual([
+    'PORT',
+    'CURRENCY',
+    'WORKERS',
+    'STRIPE_SECRET_KEY',
+    'STRIPE_PUBLISHABLE_KEY',
+    'STRIPE_WEBHOOK_SECRET',
+  ])
+})
+
+test('a mistake never shows what could be a secret', () => {
+  const mistakes = mistakesOf({ DATABASE_URL: 'mysql://me:hunter2@x', SMTP_URL: 'hunter2', STRIPE_API_URL: 'hunter2' })
+  expect(mistakes).toHaveLength(3)
+  expect(mistakes.join()).not.toContain('hunter2')
+})
+
+describe('production', () => {
+  const good = {
+    NODE_ENV: 'production',
+    PUBLIC_URL: 'https://wallet.example',
+    SMTP_URL: 'smtps://mail.example',
+    CARD_PROCESSOR: 'none',
+  }
+
+  test('starts when everything unsafe is left out, without demo data', () => {
+    expect(parseConfig(good)).toMatchObject({ isProduction: true, hasDemo: false })
+  })
+
+  test('refuses every unsafe default, and says why', () => {
+    const mistakes = mistakesOf({ NODE_ENV: 'production' })
+    expect(mistakes.map((mistake) => mistake.split(/[=:]/)[0])).toEqual(['PUBLIC_URL', 'CARD_PROCESSOR', 'SMTP_URL'])
+  })
+
+  test.each([
+    ['PUBLIC_URL', 'http://wallet.example'],
+    ['DEMO', '1'],
+    ['CARD_PROCESSOR', 'sandbox'],
+    ['STRIPE_API_URL', 'http://localhost:1'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(mistakesOf({ ...good, [name]: value })).toHaveLength(1)
+  })
+})
+
+test('the limits of a top-up are in the currency', () => {
+  expect(parseConfig({ CURRENCY: 'JPY', TOPUP_MIN: '100' }).topup.minMinor).toBe(100n)
+  expect(mistakesOf({ CURRENCY: 'JPY', TOPUP_MIN: '0.5' })).toHaveLength(1)
+})
+
+test('.env.example names every variable there is, and no other', async () => {
+  const text = await readFile(new URL('../.env.example', import.meta.url), 'utf8')
+  const named = [...text.matchAll(/^# ?([A-Z_]+)=/gm)].map(([, name]) => name!)
+  expect(named.sort()).toEqual([...variableNames].sort())
+})
