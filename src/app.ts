@@ -1,11 +1,13 @@
 /** The HTTP app. It never listens, so tests call it directly. */
 import { Hono } from 'hono'
+import { adminPages } from './admin/pages.tsx'
 import { docsPages } from './api/docs.ts'
 import { healthRoutes, type Readiness } from './api/health.ts'
 import { openapiRoute } from './api/openapi.ts'
 import { refuse, refuseFor, type Answer } from './api/reply.ts'
 import type { Route } from './api/route.ts'
 import { serverRoutes } from './api/server.ts'
+import { widgetRoutes } from './api/widget.ts'
 import type { Service } from './actions/service.ts'
 import { faultFields } from './log.ts'
 import { isUnavailable } from './store/database.ts'
@@ -22,11 +24,12 @@ export type App = {
 export function buildApp(service: Service): App {
   const readiness: Readiness = { isDraining: false }
   const web: WebApp = new Hono()
-  const routes = [...serverRoutes(service), ...healthRoutes(service, readiness)]
+  const routes = [...serverRoutes(service), ...widgetRoutes(service), ...healthRoutes(service, readiness)]
   for (const route of [...routes, openapiRoute(service, routes)]) mountRoute(service, web, route)
   web.get('/metrics', (c) => metricsPage(service, c.env))
   docsPages(web)
   assetRoute(web)
+  adminPages(service, web)
   const methodsOf = Map.groupBy(routes, (route) => route.path)
   for (const [path, here] of methodsOf) {
     const allow = here.map((route) => route.method).join(', ')
@@ -77,7 +80,7 @@ function mountRoute(service: Service, web: WebApp, route: Route): void {
     const result = await route
       .handle({ request: c.req.raw, address, requestId })
       .catch((error: unknown) => faultAnswer(service, error, c.env))
-    return toResponse(result, requestId)
+    return result instanceof Response ? result : toResponse(result, requestId)
   })
 }
 

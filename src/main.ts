@@ -1,4 +1,5 @@
 /** One process: config → database → app → listen → drain. The only file that knows the process and the runtime. */
+import { startJobs } from './actions/jobs.ts'
 import { closeService, openService } from './actions/service.ts'
 import { buildApp } from './app.ts'
 import { ConfigError, parseConfig, type Config } from './config.ts'
@@ -30,6 +31,7 @@ async function run(config: Config): Promise<void> {
   const db = openDatabase(prepared.connection)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   const app = buildApp(service)
+  const stopJobs = startJobs(service)
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
@@ -50,7 +52,10 @@ async function run(config: Config): Promise<void> {
   await stopping.promise
   app.readiness.isDraining = true
   log.info('draining')
+  // Streams have no end of their own, and the server waits for every answer under way.
+  service.live.close()
   await server.stop()
+  await stopJobs()
   await closeService(service)
   await db.pool.end()
   await prepared.release()

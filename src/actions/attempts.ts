@@ -2,6 +2,8 @@
 export type Attempts = {
   /** Notes one more; how many beyond the limit that makes in this window, and how long the window lasts yet. */
   readonly count: (key: string, now: Date) => { readonly excess: number; readonly secondsLeft: number }
+  /** The seconds to wait when the limit is reached, without noting anything. */
+  readonly waitOf: (key: string, now: Date) => number | undefined
   readonly clear: (key: string) => void
 }
 
@@ -21,6 +23,11 @@ export function openAttempts({ limit, windowMs }: { limit: number; windowMs: num
       window.count++
       const secondsLeft = Math.max(1, Math.ceil((window.endsAt - now.getTime()) / 1000))
       return { excess: Math.max(0, window.count - limit), secondsLeft }
+    },
+    waitOf: (key, now) => {
+      const window = windows.get(key)
+      if (!window || window.count < limit || window.endsAt <= now.getTime()) return undefined
+      return Math.ceil((window.endsAt - now.getTime()) / 1000)
     },
     clear: (key) => void windows.delete(key),
   }

@@ -34,6 +34,10 @@ export function normaliseEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase()
 }
 
+/** One plain address. What mail programs read as a list, a name or a comment (commas, brackets, quotes) is refused. */
 export function isEmail(email: string): boolean {
-  return email.length <= 254 && /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]+\.[^\s@\p{Cc}]+$/u.test(email) && email.isWellFormed()
+  return email.length <= 254 && email.isWellFormed() && emailPattern.test(email)
 }
+
+const emailPattern =
+  /^[^\s@\p{Cc}\p{Cf}<>()[\]\\,;:"]{1,64}@(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?\.)+[\p{L}\p{N}][\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}]$/u

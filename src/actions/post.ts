@@ -62,6 +62,7 @@ export async function postForService(service: Service, posting: ServicePosting):
 
 function note(service: Service, result: PostResult): void {
   service.metrics.posted(result)
+  if (result.kind === 'recorded' && !result.replay) service.live.poke(result.outcome.walletId)
   if (result.kind !== 'recorded' || !result.replay?.walletId) return
   const { walletId, amountMinor } = result.replay
   service.repeats.note({ referenceKey: result.outcome.referenceKey, walletId, amountMinor })

@@ -6,9 +6,12 @@ import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import type { Database } from '../store/database.ts'
 import { openReader, type Reader } from '../store/reader.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
+import { findSessions } from '../store/sessions.ts'
 import { openWriter, type Writer } from '../store/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
 import { openWrongSecrets } from './authenticate.ts'
+import { openLive, type Live } from './live.ts'
+import { openMail, type MailSender } from './mail.ts'
 
 export type Service = {
   readonly config: Config
@@ -22,6 +25,12 @@ export type Service = {
   readonly repeats: Repeats
   readonly wrongSecrets: Attempts
   readonly browserCalls: Attempts
+  /** By address; what is counted by account is counted in the database. */
+  readonly wrongPasswords: Attempts
+  readonly wrongCodes: Attempts
+  readonly signUps: Attempts
+  readonly live: Live
+  readonly mail: MailSender
 }
 
 export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'>
@@ -43,6 +52,14 @@ export function openService({ config, db, log, metrics, now }: Parts): Service {
     repeats: openRepeats(db),
     wrongSecrets: openWrongSecrets(),
     browserCalls: openAttempts({ limit: 1, windowMs: 60_000 }),
+    wrongPasswords: openAttempts({ limit: 100, windowMs: 15 * 60_000 }),
+    wrongCodes: openAttempts({ limit: 50, windowMs: 15 * 60_000 }),
+    signUps: openAttempts({ limit: 50, windowMs: 60 * 60_000 }),
+    live: openLive(
+      (tokenHashes) => findSessions(db.pool, tokenHashes),
+      (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
+    ),
+    mail: openMail(config, log),
   }
   metrics.watch({ queueDepth: writer.depth, pool: db.pool })
   return service
@@ -50,6 +67,8 @@ export function openService({ config, db, log, metrics, now }: Parts): Service {
 
 /** Everything in flight has its answer when this returns; the pool stays open for whoever opened it. */
 export async function closeService(service: Service): Promise<void> {
+  service.live.close()
   await service.writer.close()
   await service.repeats.close()
+  await service.mail.close()
 }

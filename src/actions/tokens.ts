@@ -1,5 +1,5 @@
 /** Ids and secrets. Everything random in the service is made here. */
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto'
 
 /** A version 7 UUID: time first, so that new rows land at the end of an index. */
 export function newId(now: Date = new Date()): string {
@@ -27,6 +27,16 @@ export function newServiceUserId(): string {
 
 export function newSessionToken(): string {
   return `ws_${randomUUID()}`
+}
+
+/** 192 random bits, for two minutes. */
+export function newLinkCode(): string {
+  return `lc_${randomBytes(24).toString('base64url')}`
+}
+
+/** Six digits, for people to copy from a mail. */
+export function newMailedCode(): string {
+  return String(randomInt(1_000_000)).padStart(6, '0')
 }
 
 /** How a secret is stored: it is random and long, so one round of SHA-256 hides it. */

@@ -86,13 +86,16 @@ function requestBody({ input, example }: Route): Json {
   }
 }
 
-function responses({ output, example, errors }: Route): Json {
-  const byStatus = Map.groupBy(errors, statusOf)
+function responses({ output, example, errors, status = 200, accepted, mediaType = 'application/json' }: Route): Json {
+  const byStatus = Map.groupBy(new Set(errors), statusOf)
   return {
-    200: {
-      description: 'It worked.',
-      content: { 'application/json': { schema: jsonSchema(output), example: example.output } },
+    [status]: {
+      description: status === 202 ? 'It is under way.' : 'It worked.',
+      content: { [mediaType]: { schema: jsonSchema(output), example: example.output } },
     },
+    ...(accepted
+      ? { 202: { description: 'It is under way.', content: { 'application/json': { schema: jsonSchema(accepted) } } } }
+      : {}),
     ...Object.fromEntries(
       [...byStatus].sort(([a], [b]) => a - b).map(([status, codes]) => [status, errorResponse(codes)]),
     ),

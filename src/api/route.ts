@@ -21,7 +21,14 @@ export type Route = {
   /** For a POST that also has a query. */
   readonly query?: z.ZodType
   readonly output: z.ZodType
+  /** Of success: 200 unless said otherwise. */
+  readonly status?: 200 | 202
+  /** What a 202 holds, where that is not the only success. */
+  readonly accepted?: z.ZodType
+  /** Of the output: JSON unless said otherwise. */
+  readonly mediaType?: 'application/json' | 'text/event-stream'
   readonly errors: readonly ErrorCode[]
   readonly example: { readonly input?: object; readonly output: unknown }
-  readonly handle: (call: Call) => Promise<Answer>
+  /** A stream is a Response already. */
+  readonly handle: (call: Call) => Promise<Answer | Response>
 }

@@ -41,6 +41,61 @@ export async function findUser(db: Queryable, id: string): Promise<User | undefi
   return rows[0] && toUser(rows[0])
 }
 
+/** The user, when there is one. */
+export async function updatePassword(tx: Transaction, email: string, passwordHash: string): Promise<User | undefined> {
+  const { rows } = await tx.query<Row>('update users set password_hash = $2 where email = $1 returning *', [
+    email,
+    passwordHash,
+  ])
+  return rows[0] && toUser(rows[0])
+}
+
+/** What is known about an email. Found in one read that does the same work whether or not there is anybody. */
+export type Identity = {
+  readonly userId: string | undefined
+  /** Of the user, or of the sign-up that waits for its email to be confirmed. */
+  readonly passwordHash: string | null
+  readonly isSigningUp: boolean
+  /** The user has signed in from this address before. */
+  readonly isKnownAddress: boolean
+}
+
+const identitySql = `select u.id, case when u.id is null then s.password_hash else u.password_hash end as password_hash,
+    u.id is null and s.email is not null as is_signing_up, a.user_id is not null as is_known_address
+  from (select $1::text as email) as asked
+    left join users u on u.email = asked.email
+    left join sign_ups s on s.email = asked.email and s.expires_at > $3
+    left join user_addresses a on a.user_id = u.id and a.address_hash = $2`
+
+export async function getIdentity(db: Queryable, email: string, addressHash: Buffer, now: Date): Promise<Identity> {
+  const { rows } = await db.query<{
+    id: string | null
+    password_hash: string | null
+    is_signing_up: boolean
+    is_known_address: boolean
+  }>({ name: 'get-identity', text: identitySql, values: [email, addressHash, now] })
+  const row = rows[0]!
+  return {
+    userId: row.id ?? undefined,
+    passwordHash: row.password_hash,
+    isSigningUp: row.is_signing_up,
+    isKnownAddress: row.is_known_address,
+  }
+}
+
+/** Remembers where a user signed in from: the twenty places used last. */
+export async function upsertUserAddress(db: Queryable, userId: string, addressHash: Buffer, now: Date): Promise<void> {
+  await db.query(
+    `with known as (
+       insert into user_addresses as a (user_id, address_hash, last_at) values ($1, $2, $3)
+       on conflict (user_id, address_hash) do update set last_at = greatest(a.last_at, excluded.last_at))
+     delete from user_addresses where user_id = $1 and address_hash in (
+       select address_hash from user_addresses where user_id = $1 and address_hash <> $2
+       order by last_at desc offset 19)`,
+    [userId, addressHash, now],
+  )
+}
+
 function toUser(row: Row): User {
   return {
     id: row.id,

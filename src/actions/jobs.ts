@@ -1,0 +1,45 @@
+/** What the service does by itself from time to time. Every process runs every job; a job sees to it that one is enough. */
+import { faultFields } from '../log.ts'
+import { deleteExpired } from '../store/cleanup.ts'
+import type { Service } from './service.ts'
+
+type Job = { readonly name: string; readonly everyMs: number; readonly run: (service: Service) => Promise<unknown> }
+
+const jobs: readonly Job[] = [
+  { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db, service.now()) },
+]
+
+/** Returns a function that stops them and waits for the one that is running. */
+export function startJobs(service: Service): () => Promise<void> {
+  const stops = jobs.map((job) => startJob(service, job))
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()))
+  }
+}
+
+function startJob(service: Service, { name, everyMs, run }: Job): () => Promise<void> {
+  let isStopped = false
+  let running = Promise.resolve()
+  let timer = setTimeout(step, firstAfterMs(everyMs))
+
+  function step(): void {
+    running = run(service).then(
+      () => {},
+      (error: unknown) => service.log.warn('a job failed', { job: name, ...faultFields(error) }),
+    )
+    void running.then(() => {
+      if (!isStopped) timer = setTimeout(step, everyMs)
+    })
+  }
+
+  return async () => {
+    isStopped = true
+    clearTimeout(timer)
+    await running
+  }
+}
+
+/** Soon after the start, but not at the same moment in every process. */
+function firstAfterMs(everyMs: number): number {
+  return Math.min(everyMs, 1_000 + Math.random() * 10_000)
+}

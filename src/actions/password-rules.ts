@@ -1,0 +1,92 @@
+/** What a new password must be: 8 to 256 characters of any kind, and not one that everybody tries first. */
+import { readFileSync } from 'node:fs'
+
+const minPasswordLength = 8
+export const maxPasswordLength = 256
+
+/** What is wrong with it, to be shown beside the field; undefined when it will do. */
+export function findPasswordProblem(password: string, email: string): string | undefined {
+  // Compared as it will be hashed. Characters are code points: what people count is neither bytes nor UTF-16.
+  const text = password.normalize('NFKC').toLowerCase()
+  const length = countCharacters(password)
+  if (length < minPasswordLength) return `must have at least ${minPasswordLength} characters`
+  if (length > maxPasswordLength) return `must have at most ${maxPasswordLength} characters`
+  if (isRepetitive(text) || isRun(text)) return 'is a pattern that is easy to guess'
+  if (/^\d{1,9}$/.test(text)) return 'must be more than a few digits'
+  if (isCommon(text)) return 'is one of the most common passwords'
+  if (isMadeOf(text, email)) return 'must not be made of the email address'
+  return undefined
+}
+
+function countCharacters(text: string): number {
+  return Array.from(text).length
+}
+
+/** Few different characters, or one short piece over and over. */
+function isRepetitive(text: string): boolean {
+  return new Set(text).size < 4 || /^(.{1,4})\1+.{0,3}$/su.test(text)
+}
+
+const rows = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890',
+  'qwertyuiop',
+  'asdfghjkl',
+  'zxcvbnm',
+  'qwertzuiop',
+  'yxcvbnm',
+  'azertyuiop',
+  'qsdfghjklm',
+  'wxcvbn',
+  '1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p',
+].flatMap((row) => [row, row.split('').reverse().join('')])
+
+/** Neighbours of the alphabet or the keyboard, nearly from end to end: abc12345, qwertyuiop, 87654321. */
+function isRun(text: string): boolean {
+  let steps = 0
+  for (let i = 1; i < text.length; i++) {
+    const pair = text.slice(i - 1, i + 1)
+    if (rows.some((row) => row.includes(pair))) steps++
+  }
+  return text.length - steps <= 2
+}
+
+const common = new Set(
+  readFileSync(new URL('./common-passwords.txt', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .flatMap((line) => line.split(' ')),
+)
+
+const swaps: Record<string, string> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+}
+
+/** Itself, or a common word with up to six digits and signs around it: Dragon2024!, P@ssw0rd1. */
+function isCommon(text: string): boolean {
+  if (common.has(text)) return true
+  const [, before = '', word = '', after = ''] = /^([^\p{L}]*)(.*?)([^\p{L}]*)$/su.exec(text) ?? []
+  if (before.length + after.length > 6) return false
+  return common.has(word) || common.has(unswapped(word)) || common.has(unswapped(text))
+}
+
+function unswapped(text: string): string {
+  return text.replace(/[013457@$!]/g, (char) => swaps[char]!)
+}
+
+/** Long enough to stand without it, a password may well hold the name in the address. */
+function isMadeOf(text: string, email: string): boolean {
+  const whole = email.trim().normalize('NFKC').toLowerCase()
+  const name = whole.split('@')[0]!
+  if (name.length < 3) return false
+  const rest = text.replaceAll(whole, '').replaceAll(name, '')
+  return rest !== text && countCharacters(rest) < minPasswordLength
+}

@@ -1,0 +1,165 @@
+/** Signing up and in, inside the hosted pages. What these answer never tells whether an email has an account. */
+import { z } from 'zod'
+import type { Connected } from '../actions/connect.ts'
+import type { Limited } from '../actions/limits.ts'
+import { logIn } from '../actions/log-in.ts'
+import { resendConfirmCode, sendResetCode, type Mailed } from '../actions/mail-code.ts'
+import { findPasswordProblem } from '../actions/password-rules.ts'
+import { resetPassword } from '../actions/reset-password.ts'
+import type { Service } from '../actions/service.ts'
+import { confirmEmail, signUp } from '../actions/sign-up.ts'
+import type { App } from '../store/apps.ts'
+import { answer, refuse, refuseFor, type Answer } from './reply.ts'
+import type { Route } from './route.ts'
+import { readPageCall, unlessBusy } from './widget-call.ts'
+import * as shape from './widget-shapes.ts'
+
+const { clientId, email } = shape
+const errors = ['INVALID_CLIENT', 'RATE_LIMITED', ...shape.callErrors, ...shape.bodyErrors] as const
+const example = { clientId: shape.exampleIds.clientId, email: shape.exampleIds.email }
+const examplePassword = 'seven tired llamas'
+const connectedExample = {
+  serviceUserId: shape.exampleIds.serviceUserId,
+  linkCode: shape.exampleIds.linkCode,
+}
+
+export function widgetAuthRoutes(service: Service): Route[] {
+  return [
+    signUpRoute(service),
+    confirmRoute(service),
+    resendRoute(service),
+    logInRoute(service),
+    forgotRoute(service),
+    resetRoute(service),
+  ]
+}
+
+function signUpRoute(service: Service): Route {
+  const { password, firstName, lastName } = shape
+  return authRoute(service, z.object({ clientId, email, password, firstName, lastName }), {
+    path: '/api/widget/auth/sign-up',
+    summary: 'Sign up; a code is mailed',
+    description: 'The same answer for an email that has an account already: its owner gets a mail that says so.',
+    status: 202,
+    output: next('confirm'),
+    errors: ['WEAK_PASSWORD', ...errors],
+    example: {
+      input: { ...example, password: examplePassword, firstName: 'Ada', lastName: 'Lovelace' },
+      output: { next: 'confirm' },
+    },
+    run: async (app, input, address) => {
+      const problem = findPasswordProblem(input.password, input.email)
+      if (problem) return refuse('WEAK_PASSWORD', { fields: { password: problem } })
+      return toMailedAnswer(await signUp(service, app, { ...input, address }), 'confirm')
+    },
+  })
+}
+
+function confirmRoute(service: Service): Route {
+  return authRoute(service, z.object({ clientId, email, code: shape.mailedCode }), {
+    path: '/api/widget/auth/confirm',
+    summary: 'Confirm the email of a sign-up, which makes the account',
+    output: shape.connected,
+    errors: ['INVALID_CODE', ...errors],
+    example: { input: { ...example, code: '204863' }, output: connectedExample },
+    run: async (app, input, address) => toCodeAnswer(await confirmEmail(service, app, { ...input, address })),
+  })
+}
+
+function resendRoute(service: Service): Route {
+  return authRoute(service, z.object({ clientId, email }), {
+    path: '/api/widget/auth/resend',
+    summary: 'Mail another code for a sign-up',
+    status: 202,
+    output: next('confirm'),
+    errors,
+    example: { input: example, output: { next: 'confirm' } },
+    run: async (app, input, address) =>
+      toMailedAnswer(await resendConfirmCode(service, app, { ...input, address }), 'confirm'),
+  })
+}
+
+function logInRoute(service: Service): Route {
+  return authRoute(service, z.object({ clientId, email, password: shape.password }), {
+    path: '/api/widget/auth/login',
+    summary: 'Sign in',
+    description: 'Answers 202 with `next: "confirm"` while the email of a sign-up is not confirmed.',
+    output: shape.connected,
+    accepted: next('confirm'),
+    errors: ['INVALID_CREDENTIALS', ...errors],
+    example: { input: { ...example, password: examplePassword }, output: connectedExample },
+    run: async (app, input, address) => {
+      const result = await logIn(service, app, { ...input, address })
+      if (result.kind === 'wrong') return refuse('INVALID_CREDENTIALS')
+      if (result.kind === 'unconfirmed') return { status: 202, body: { next: 'confirm' } }
+      return toConnectedAnswer(result)
+    },
+  })
+}
+
+function forgotRoute(service: Service): Route {
+  return authRoute(service, z.object({ clientId, email }), {
+    path: '/api/widget/auth/forgot',
+    summary: 'Mail a code for a new password',
+    status: 202,
+    output: next('reset'),
+    errors,
+    example: { input: example, output: { next: 'reset' } },
+    run: async (app, input, address) =>
+      toMailedAnswer(await sendResetCode(service, app, { ...input, address }), 'reset'),
+  })
+}
+
+function resetRoute(service: Service): Route {
+  return authRoute(service, z.object({ clientId, email, code: shape.mailedCode, password: shape.password }), {
+    path: '/api/widget/auth/reset',
+    summary: 'Choose a new password with a mailed code, and sign in',
+    output: shape.connected,
+    errors: ['INVALID_CODE', 'WEAK_PASSWORD', ...errors],
+    example: { input: { ...example, code: '204863', password: examplePassword }, output: connectedExample },
+    run: async (app, input, address) => {
+      const problem = findPasswordProblem(input.password, input.email)
+      if (problem) return refuse('WEAK_PASSWORD', { fields: { password: problem } })
+      return toCodeAnswer(await resetPassword(service, app, { ...input, address }))
+    },
+  })
+}
+
+type AuthRoute<T> = Omit<Route, 'method' | 'tag' | 'input' | 'handle'> & {
+  readonly run: (app: App, input: T, address: string) => Promise<Answer>
+}
+
+function authRoute<T extends { clientId: string }>(
+  service: Service,
+  schema: z.ZodType<T>,
+  { run, ...rest }: AuthRoute<T>,
+): Route {
+  return {
+    ...rest,
+    method: 'POST',
+    tag: 'Widget',
+    input: schema,
+    handle: async (call) => {
+      const read = await readPageCall(service, call, schema)
+      return read.refusal ?? (await unlessBusy(() => run(read.app, read.input, call.address)))
+    },
+  }
+}
+
+function next(step: 'confirm' | 'reset') {
+  return z.object({ next: z.literal(step) })
+}
+
+function toMailedAnswer(result: Mailed, step: 'confirm' | 'reset'): Answer {
+  if (result.kind === 'limited') return refuseFor(result.retryAfterSeconds)
+  return { status: 202, body: { next: step } }
+}
+
+function toCodeAnswer(result: Connected | Limited | { kind: 'wrong-code' }): Answer {
+  return result.kind === 'wrong-code' ? refuse('INVALID_CODE') : toConnectedAnswer(result)
+}
+
+function toConnectedAnswer(result: Connected | Limited): Answer {
+  if (result.kind === 'limited') return refuseFor(result.retryAfterSeconds)
+  return answer({ serviceUserId: result.serviceUserId, linkCode: result.linkCode })
+}

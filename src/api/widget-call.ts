@@ -1,0 +1,70 @@
+/** The order of checks of every call the hosted pages make: from here? → session or app → shape. */
+import type { z } from 'zod'
+import { PasswordsBusy } from '../actions/passwords.ts'
+import type { Service } from '../actions/service.ts'
+import { checkSession } from '../actions/widget-sessions.ts'
+import type { App } from '../store/apps.ts'
+import type { Session } from '../store/sessions.ts'
+import { parseInput } from './client-call.ts'
+import { refuse, refuseFor, type Answer } from './reply.ts'
+import { readJson, readQuery } from './request.ts'
+import type { Call } from './route.ts'
+
+export type SessionCall<T> =
+  { readonly session: Session; readonly input: T; readonly refusal?: never } | { readonly refusal: Answer }
+
+/** A call with `?session=`. The schema is of the JSON body, for a POST. */
+export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {
+  if (!isFromOwnPages(service, call.request)) return { refusal: refuse('CROSS_SITE_REFUSED') }
+  const query = readQuery(call.request)
+  if (query.spoiled)
+    return { refusal: refuse('INVALID_REQUEST', { fields: { [query.spoiled.field]: query.spoiled.problem } }) }
+  const { session, code } = await checkSession(service, query.values['session'])
+  if (code) return { refusal: refuse(code) }
+  const read = call.request.method === 'GET' ? query : await readJson(call.request)
+  if ('status' in read) return { refusal: read }
+  const parsed = parseInput(schema, read)
+  return 'refusal' in parsed ? parsed : { session, input: parsed.input }
+}
+
+export type PageCall<T> =
+  { readonly app: App; readonly input: T; readonly refusal?: never } | { readonly refusal: Answer }
+
+/** A call of the signed-out page, which names its app. */
+export async function readPageCall<T extends { clientId: string }>(
+  service: Service,
+  call: Call,
+  schema: z.ZodType<T>,
+): Promise<PageCall<T>> {
+  if (!isFromOwnPages(service, call.request)) return { refusal: refuse('CROSS_SITE_REFUSED') }
+  const read = await readJson(call.request)
+  if ('status' in read) return { refusal: read }
+  const parsed = parseInput(schema, read)
+  if ('refusal' in parsed) return parsed
+  const app = await service.apps.find(parsed.input.clientId)
+  if (!app?.isActive) return { refusal: refuse('INVALID_CLIENT') }
+  return { app, input: parsed.input }
+}
+
+/**
+ * Only our own pages may call. Browsers say where a call comes from; those that do not send Sec-Fetch-Site (or reach us
+ * over plain http) send Origin with every POST and every call across origins.
+ */
+export function isFromOwnPages(service: Service, request: Request): boolean {
+  const site = request.headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin'
+  const origin = request.headers.get('origin')
+  if (origin === null || origin === service.config.publicUrl) return true
+  // In development the page may have been opened by another name of this machine than the configured one.
+  return URL.canParse(origin) && new URL(origin).host === (request.headers.get('host') ?? new URL(request.url).host)
+}
+
+/** More passwords wait to be checked than can be in reasonable time. */
+export async function unlessBusy(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof PasswordsBusy) return refuseFor(5)
+    throw error
+  }
+}

@@ -1,0 +1,110 @@
+/** The live wallet: a stream of server-sent events, for as long as the session lives. */
+import { z } from 'zod'
+import type { Service } from '../actions/service.ts'
+import { endOf } from '../actions/widget-sessions.ts'
+import { majorNumber } from '../ledger/money.ts'
+import type { Session } from '../store/sessions.ts'
+import { plainHeaders } from '../web/headers.ts'
+import { refuseFor, type Answer } from './reply.ts'
+import type { Route } from './route.ts'
+import { readSessionCall } from './widget-call.ts'
+import { exampleIds, sessionErrors, sessionQuery } from './widget-shapes.ts'
+
+const expiringMs = 45_000
+/** Shorter than the time after which a server or proxy takes a silent connection for a dead one. */
+const pingMs = 15_000
+/** Events a reader may be behind; one that has stopped reading is cut off rather than kept in memory. */
+const maxBehind = 64
+
+export function eventsRoute(service: Service): Route {
+  return {
+    method: 'GET',
+    path: '/api/widget/events',
+    tag: 'Widget',
+    summary: 'Changes of the wallet as they happen',
+    description: [
+      'Server-sent events: `wallet` {balance, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the end',
+      'of the session; `expired` at its end; `ended` {code} when it is revoked. The stream ends with the session.',
+    ].join(' '),
+    input: sessionQuery,
+    output: z.string(),
+    mediaType: 'text/event-stream',
+    errors: ['RATE_LIMITED', ...sessionErrors],
+    example: {
+      input: { session: exampleIds.sessionToken },
+      output: 'event: wallet\ndata: {"balance":80.01,"sequence":2,"isActive":true}\n\n',
+    },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, sessionQuery)
+      if (read.refusal) return read.refusal
+      return openStream(service, read.session)
+    },
+  }
+}
+
+function openStream(service: Service, session: Session): Response | Answer {
+  const encoder = new TextEncoder()
+  const timers: ReturnType<typeof setTimeout>[] = []
+  let shown = ''
+  let sequence = 0
+  let stop: (() => void) | undefined
+  let controller: ReadableStreamDefaultController<Uint8Array>
+
+  const write = (text: string) => {
+    if (!stop) return
+    if ((controller.desiredSize ?? 0) < -maxBehind) return close()
+    controller.enqueue(encoder.encode(text))
+  }
+  const send = (event: string, data: object) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  const finish = () => {
+    for (const timer of timers) clearTimeout(timer)
+    stop?.()
+    stop = undefined
+  }
+  const close = () => {
+    if (!stop) return
+    finish()
+    controller.close()
+  }
+  const end = (code: 'SESSION_EXPIRED' | 'INVALID_SESSION') => {
+    if (code === 'SESSION_EXPIRED') send('expired', {})
+    else send('ended', { code })
+    close()
+  }
+  const show = (current: Session) => {
+    const data = {
+      balance: majorNumber(current.balanceMinor, service.config.currency),
+      sequence: current.sequence,
+      isActive: current.frozenFor === null,
+    }
+    const text = JSON.stringify(data)
+    // A look that was under way when this stream opened may have seen less than the stream has.
+    if (text === shown || data.sequence < sequence) return
+    send('wallet', data)
+    shown = text
+    sequence = data.sequence
+  }
+  const look = (current: Session | undefined) => {
+    const code = current ? endOf(current, service.now()) : 'INVALID_SESSION'
+    if (code) end(code)
+    else show(current!)
+  }
+
+  const body = new ReadableStream<Uint8Array>({
+    start: (opened) => void (controller = opened),
+    cancel: finish,
+  })
+  stop = service.live.watch({ session, look, end: close })
+  if (!stop) return refuseFor(5)
+  const leftMs = session.expiresAt.getTime() - service.now().getTime()
+  // A lost connection is opened again by the browser after this long.
+  write('retry: 1000\n\n')
+  show(session)
+  const expiresAt = session.expiresAt.toISOString()
+  timers.push(setTimeout(() => send('expiring', { expiresAt }), Math.max(0, leftMs - expiringMs)))
+  timers.push(setTimeout(() => end('SESSION_EXPIRED'), Math.max(0, leftMs)))
+  timers.push(setInterval(() => write(': ping\n\n'), pingMs))
+  return new Response(body, {
+    headers: { ...plainHeaders, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+  })
+}

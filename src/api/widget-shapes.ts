@@ -1,0 +1,58 @@
+/** The fields of the widget's routes, and what their examples share. */
+import { z } from 'zod'
+import { isEmail, normaliseEmail } from '../actions/create-user.ts'
+import { maxPasswordLength } from '../actions/password-rules.ts'
+import { isLabel } from '../ledger/reference.ts'
+
+/** Checked by the routes themselves: what is no session at all is 401, like one that has ended. */
+export const sessionQuery = z.object({
+  session: z.unknown().meta({ type: 'string', description: 'The widget session token, ws_…' }),
+})
+
+export const clientId = z
+  .string('must be text')
+  .refine((text) => isLabel(text, 128), 'must be text of 1 to 128 characters, without control characters')
+  .describe('Public identifier of the client app')
+
+export const email = z
+  .string('must be an email address')
+  .max(320, 'must be an email address')
+  .refine((text) => isEmail(normaliseEmail(text)), 'must be an email address')
+
+/** A code point may take two units of text. What a new password must be is for the rules to say, with a code of its own. */
+export const password = z
+  .string('must be text')
+  .min(1, 'must be text')
+  .max(2 * maxPasswordLength, `must have at most ${maxPasswordLength} characters`)
+  .refine((text) => text.isWellFormed(), 'must be well-formed text')
+
+export const mailedCode = z
+  .string('must be the six digits of the mail')
+  .regex(/^\d{6}$/, 'must be the six digits of the mail')
+
+const name = z
+  .string('must be text of 1 to 100 characters')
+  .max(100, 'must have at most 100 characters')
+  .refine((text) => isLabel(text.trim(), 100), 'must be text of 1 to 100 characters, without control characters')
+  .transform((text) => text.trim())
+
+export const firstName = name.describe('Shown in the widget')
+export const lastName = name.describe('Shown in the widget')
+
+export const message = z.object({ message: z.string() })
+export const connected = z.object({
+  serviceUserId: z.string().describe('The link of this app and user, su_…'),
+  linkCode: z.string().describe('One-time, for two minutes: the app’s backend verifies it'),
+})
+
+export const callErrors = ['CROSS_SITE_REFUSED', 'INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL'] as const
+export const bodyErrors = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const
+export const sessionErrors = ['SESSION_EXPIRED', 'INVALID_SESSION', ...callErrors] as const
+
+export const exampleIds = {
+  clientId: 'app_0123456789abcdef0123',
+  serviceUserId: 'su_0123456789abcdef0123456789abcdef',
+  sessionToken: 'ws_3f1c2f0e-6d0b-4c7e-9a53-0d5f4b8f2a11',
+  linkCode: 'lc_Zm9yIGV4YW1wbGUgcHVycG9zZXMgb25s',
+  email: 'ada@example.com',
+}

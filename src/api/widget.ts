@@ -1,0 +1,230 @@
+/** Widget sessions, and the calls the hosted pages make with one. */
+import { z } from 'zod'
+import { disconnectApp, listConnectedApps, verifyLink } from '../actions/manage-links.ts'
+import { parseOrigin } from '../actions/origins.ts'
+import { readWidgetWallet } from '../actions/read-wallet.ts'
+import type { Service } from '../actions/service.ts'
+import { createSession, revokeSession } from '../actions/widget-sessions.ts'
+import { majorNumber } from '../ledger/money.ts'
+import { readClientCall } from './client-call.ts'
+import { walletExample } from './examples.ts'
+import { toTransaction } from './records.ts'
+import { answer, refuse, refuseUnknownUser } from './reply.ts'
+import type { Route } from './route.ts'
+import * as shape from './shapes.ts'
+import { widgetAuthRoutes } from './widget-auth.ts'
+import { readSessionCall } from './widget-call.ts'
+import { eventsRoute } from './widget-events.ts'
+import { bodyErrors, clientId, exampleIds, message, sessionErrors, sessionQuery } from './widget-shapes.ts'
+
+const backendErrors = ['INVALID_CLIENT', 'BROWSER_CALL_REFUSED', 'INVALID_REQUEST', ...bodyErrors] as const
+const alwaysErrors = ['RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL'] as const
+
+export function widgetRoutes(service: Service): Route[] {
+  return [
+    verifyLinkRoute(service),
+    sessionRoute(service),
+    walletRoute(service),
+    eventsRoute(service),
+    logoutRoute(service),
+    linksRoute(service),
+    disconnectRoute(service),
+    ...widgetAuthRoutes(service),
+  ]
+}
+
+function verifyLinkRoute(service: Service): Route {
+  const linkCode = z
+    .string('must be text')
+    .min(1, 'must be text of 1 to 256 characters')
+    .max(256, 'must have at most 256 characters')
+    .describe('From SERVICE_AUTH_SUCCESS')
+  const schema = z.object({ ...shape.credentialFields, linkCode })
+  return {
+    method: 'POST',
+    path: '/api/server/link/verify',
+    tag: 'Server',
+    summary: 'Prove that a browser’s user owns a serviceUserId',
+    description: 'A link code works once, for two minutes, and only for the app whose widget handed it out.',
+    input: schema,
+    output: z.object({ serviceUserId: z.string() }),
+    errors: [...backendErrors, 'INVALID_LINK_CODE', ...alwaysErrors],
+    example: { input: { linkCode: exampleIds.linkCode }, output: { serviceUserId: exampleIds.serviceUserId } },
+    handle: async (call) => {
+      const read = await readClientCall(service, call, { schema })
+      if (read.refusal) return read.refusal
+      const serviceUserId = await verifyLink(service, read.app, read.input.linkCode)
+      return serviceUserId === undefined ? refuse('INVALID_LINK_CODE') : answer({ serviceUserId })
+    },
+  }
+}
+
+function sessionRoute(service: Service): Route {
+  const { isProduction } = service.config
+  const toOrigin = (text: string) => {
+    const parsed = parseOrigin(text, { isProduction })
+    return parsed.problem === undefined ? parsed.origin : undefined
+  }
+  const parentOrigin = z
+    .string('must be an origin such as https://shop.example')
+    .max(300, 'must be an origin such as https://shop.example')
+    .refine((text) => toOrigin(text) !== undefined, 'must be an origin such as https://shop.example')
+    .nullish()
+    .describe('The origin of the embedding page, one of allowedIframeParents: the session works nowhere else')
+  const schema = z.object({ ...shape.credentialFields, serviceUserId: shape.serviceUserId, parentOrigin })
+  return {
+    method: 'POST',
+    path: '/api/widget/session',
+    tag: 'Widget',
+    summary: 'Create a widget session',
+    description: 'For the backend of the client app. The session lives for five minutes.',
+    input: schema,
+    output: z.object({ sessionToken: z.string(), expiresAt: z.iso.datetime() }),
+    errors: [...backendErrors, 'USER_NOT_FOUND', 'ORIGIN_NOT_ALLOWED', ...alwaysErrors],
+    example: {
+      input: { serviceUserId: exampleIds.serviceUserId, parentOrigin: 'https://shop.example' },
+      output: { sessionToken: exampleIds.sessionToken, expiresAt: '2026-01-31T12:05:00.000Z' },
+    },
+    handle: async (call) => {
+      const read = await readClientCall(service, call, { schema })
+      if (read.refusal) return read.refusal
+      const { serviceUserId, parentOrigin } = read.input
+      const origin = parentOrigin ? toOrigin(parentOrigin)! : null
+      const created = await createSession(service, read.app, { serviceUserId, parentOrigin: origin })
+      if (created.kind === 'unknown-user') return refuseUnknownUser(404)
+      if (created.kind === 'origin-not-allowed') return refuse('ORIGIN_NOT_ALLOWED')
+      return answer({ sessionToken: created.sessionToken, expiresAt: created.expiresAt.toISOString() })
+    },
+  }
+}
+
+function walletRoute(service: Service): Route {
+  const { currency } = service.config
+  const { balance, transactions, isActive } = walletExample.output
+  return {
+    method: 'GET',
+    path: '/api/widget/wallet',
+    tag: 'Widget',
+    summary: 'The wallet as its user sees it',
+    description: 'The last ten transactions, of every app and of the service itself.',
+    input: sessionQuery,
+    output: z.object({
+      balance: shape.money,
+      transactions: z.array(shape.transaction).max(10),
+      isActive: z.boolean(),
+      currency: z.string(),
+      user: z.object({ firstName: z.string(), lastName: z.string() }),
+      app: z.object({ name: z.string() }),
+      frozenReason: z.enum(['operator', 'debt']).optional(),
+      expiresAt: z.iso.datetime(),
+      serverTime: z.iso.datetime(),
+    }),
+    errors: sessionErrors,
+    example: {
+      input: { session: exampleIds.sessionToken },
+      output: {
+        balance,
+        transactions,
+        isActive,
+        currency: 'USD',
+        user: { firstName: 'Ada', lastName: 'Lovelace' },
+        app: { name: 'Example shop' },
+        expiresAt: '2026-01-31T12:05:00.000Z',
+        serverTime: '2026-01-31T12:00:00.000Z',
+      },
+    },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, sessionQuery)
+      if (read.refusal) return read.refusal
+      const { session } = read
+      const { wallet, transfers, appName } = await readWidgetWallet(service, session)
+      return answer({
+        balance: majorNumber(wallet.balanceMinor, currency),
+        transactions: transfers.map((transfer) => toTransaction(transfer, currency)),
+        isActive: wallet.frozenFor === null,
+        currency: currency.code,
+        user: { firstName: session.firstName, lastName: session.lastName },
+        app: { name: appName },
+        ...(wallet.frozenFor === null ? {} : { frozenReason: wallet.frozenFor }),
+        expiresAt: session.expiresAt.toISOString(),
+        serverTime: service.now().toISOString(),
+      })
+    },
+  }
+}
+
+function logoutRoute(service: Service): Route {
+  const schema = z.object({})
+  return {
+    method: 'POST',
+    path: '/api/widget/logout',
+    tag: 'Widget',
+    summary: 'End the session',
+    query: sessionQuery,
+    input: schema,
+    output: message,
+    errors: [...sessionErrors, ...bodyErrors],
+    example: { input: {}, output: { message: 'Signed out.' } },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, schema)
+      if (read.refusal) return read.refusal
+      await revokeSession(service, read.session)
+      return answer({ message: 'Signed out.' })
+    },
+  }
+}
+
+function linksRoute(service: Service): Route {
+  const connectedAt = '2026-01-31T12:00:00.000Z'
+  return {
+    method: 'GET',
+    path: '/api/widget/links',
+    tag: 'Widget',
+    summary: 'The apps that use this wallet',
+    input: sessionQuery,
+    output: z.object({
+      links: z.array(
+        z.object({
+          clientId: z.string(),
+          appName: z.string(),
+          connectedAt: z.iso.datetime(),
+          isThisApp: z.boolean(),
+        }),
+      ),
+    }),
+    errors: sessionErrors,
+    example: {
+      input: { session: exampleIds.sessionToken },
+      output: { links: [{ clientId: exampleIds.clientId, appName: 'Example shop', connectedAt, isThisApp: true }] },
+    },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, sessionQuery)
+      if (read.refusal) return read.refusal
+      const links = await listConnectedApps(service, read.session)
+      return answer({ links: links.map((link) => ({ ...link, connectedAt: link.connectedAt.toISOString() })) })
+    },
+  }
+}
+
+function disconnectRoute(service: Service): Route {
+  const schema = z.object({ clientId })
+  return {
+    method: 'POST',
+    path: '/api/widget/links/disconnect',
+    tag: 'Widget',
+    summary: 'Disconnect an app from this wallet',
+    description: 'Its serviceUserId answers like an unknown one from then on, and its sessions are over.',
+    query: sessionQuery,
+    input: schema,
+    output: message,
+    errors: [...sessionErrors, ...bodyErrors],
+    example: { input: { clientId: exampleIds.clientId }, output: { message: 'Disconnected.' } },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, schema)
+      if (read.refusal) return read.refusal
+      const isDisconnected = await disconnectApp(service, read.session, read.input.clientId, call.address)
+      if (isDisconnected) return answer({ message: 'Disconnected.' })
+      return refuse('INVALID_REQUEST', { fields: { clientId: 'is no app that uses this wallet' } })
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/** Removes what has had its day. Several processes may try: one does it, the others go on. */
+import { transact, type Database, type Transaction } from './database.ts'
+
+const cleanupLock = 0xb111f03d
+/** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
+const batchSize = 1_000
+
+const sessionKeepMs = 24 * 60 * 60_000
+
+const tables = [
+  ['widget_sessions', 'token_hash', 'expires_at', sessionKeepMs],
+  ['link_codes', 'code_hash', 'expires_at', 0],
+  ['mailed_codes', '(email, purpose)', 'expires_at', 0],
+  ['sign_ups', 'email', 'expires_at', 0],
+  ['limits', 'key', 'ends_at', 0],
+] as const
+
+/** How many rows went; 0 also when another process is at it. */
+export async function deleteExpired(db: Database, now: Date): Promise<number> {
+  let total = 0
+  for (;;) {
+    const deleted = await transact(db, (tx) => deleteSome(tx, now))
+    total += deleted
+    if (deleted === 0) return total
+  }
+}
+
+async function deleteSome(tx: Transaction, now: Date): Promise<number> {
+  const { rows } = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [cleanupLock])
+  if (!rows[0]!.taken) return 0
+  let deleted = 0
+  for (const [table, key, end, keepMs] of tables) {
+    const columns = key.replace(/[()]/g, '')
+    const { rowCount } = await tx.query(
+      `delete from ${table} where ${key} in (select ${columns} from ${table} where ${end} <= $1 order by ${end} limit ${batchSize})
+         and ${end} <= $1`,
+      [new Date(now.getTime() - keepMs)],
+    )
+    deleted += rowCount ?? 0
+  }
+  return deleted
+}

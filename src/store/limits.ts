@@ -1,0 +1,30 @@
+/**
+ * Attempts counted in the database, so that a limit holds over all processes. A row lives as long as its window; how
+ * many there can be is bounded by how fast passwords can be hashed, since every attempt that gets past here costs one.
+ */
+import type { Queryable } from './database.ts'
+
+export type Taken = { readonly count: number; readonly endsAt: Date }
+
+/** Counts one more for the key, and says how many its window has seen with this one. */
+export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number, now: Date): Promise<Taken> {
+  const { rows } = await db.query<{ count: number; ends_at: Date }>({
+    name: 'upsert-limit',
+    text: `insert into limits as l (key, count, ends_at) values ($1, 1, $2)
+      on conflict (key) do update set
+        count = case when l.ends_at <= $3 then 1 else l.count + 1 end,
+        ends_at = case when l.ends_at <= $3 then excluded.ends_at else l.ends_at end
+      returning count, ends_at`,
+    values: [key, new Date(now.getTime() + windowMs), now],
+  })
+  return { count: rows[0]!.count, endsAt: rows[0]!.ends_at }
+}
+
+/** Takes one back: what was counted as a failure beforehand turned out to be none. */
+export async function updateLimitBack(db: Queryable, key: Buffer): Promise<void> {
+  await db.query('update limits set count = count - 1 where key = $1 and count > 0', [key])
+}
+
+export async function deleteLimit(db: Queryable, key: Buffer): Promise<void> {
+  await db.query('delete from limits where key = $1', [key])
+}

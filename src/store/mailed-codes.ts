@@ -1,0 +1,52 @@
+/** Codes sent by mail: the newest for each address and purpose, a few tries, one use. */
+import type { Queryable } from './database.ts'
+
+export type CodePurpose = 'confirm' | 'reset'
+
+export type MailedCode = { readonly id: string; readonly codeHash: string }
+
+export async function upsertMailedCode(
+  db: Queryable,
+  code: MailedCode & { email: string; purpose: CodePurpose; expiresAt: Date },
+): Promise<void> {
+  await db.query(
+    `insert into mailed_codes (email, purpose, id, code_hash, expires_at) values ($1, $2, $3, $4, $5)
+     on conflict (email, purpose) do update
+     set id = excluded.id, code_hash = excluded.code_hash, expires_at = excluded.expires_at, tries = 0`,
+    [code.email, code.purpose, code.id, code.codeHash, code.expiresAt],
+  )
+}
+
+/** Spends one try before the code is compared, so that many guesses at once are still no more than the tries there are. */
+export async function updateCodeTries(
+  db: Queryable,
+  email: string,
+  purpose: CodePurpose,
+  { maxTries, now }: { maxTries: number; now: Date },
+): Promise<MailedCode | undefined> {
+  const { rows } = await db.query<{ id: string; code_hash: string }>(
+    `update mailed_codes set tries = tries + 1
+     where email = $1 and purpose = $2 and expires_at > $3 and tries < $4 returning id, code_hash`,
+    [email, purpose, now, maxTries],
+  )
+  return rows[0] && { id: rows[0].id, codeHash: rows[0].code_hash }
+}
+
+export async function hasMailedCode(
+  db: Queryable,
+  email: string,
+  purpose: CodePurpose,
+  { maxTries, now }: { maxTries: number; now: Date },
+): Promise<boolean> {
+  const { rows } = await db.query(
+    'select 1 from mailed_codes where email = $1 and purpose = $2 and expires_at > $3 and tries < $4',
+    [email, purpose, now, maxTries],
+  )
+  return rows.length > 0
+}
+
+/** False when it was used, or replaced by a newer one, in the meantime. */
+export async function deleteMailedCode(db: Queryable, id: string, email: string): Promise<boolean> {
+  const { rowCount } = await db.query('delete from mailed_codes where email = $1 and id = $2', [email, id])
+  return rowCount === 1
+}
