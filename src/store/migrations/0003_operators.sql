@@ -50,14 +50,6 @@ create table operator_invites (
   expires_at timestamptz not null
 );
 
--- Tries at a password or a code, counted before they are judged, for all processes together.
-create table operator_attempts (
-  key text primary key,
-  count integer not null,
-  ends_at timestamptz not null
-);
-create index operator_attempts_ends_at on operator_attempts (ends_at);
-
 -- Forms whose answer shows a secret once: sent again, they do nothing.
 create table operator_forms (
   id uuid primary key,

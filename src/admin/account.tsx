@@ -1,0 +1,189 @@
+/** An operator's own account: password, second factor, sessions. */
+import {
+  changePassword,
+  changeRecoveryCodes,
+  passwordProblem,
+  restartSecondFactor,
+  type OwnPassword,
+} from '../actions/manage-operators.ts'
+import { endSessions, listOwnSessions } from '../actions/operator-sessions.ts'
+import { countRecoveryCodes } from '../store/operators.ts'
+import { Badge, Facts, Field, Form, Heading, Table, When } from './parts.tsx'
+import { redirect, showNotFound, showPage, withCookie } from './respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { showRecoveryCodes } from './second-factor.tsx'
+import { tooMany } from './sign-in.tsx'
+
+export const accountRoutes: AdminRoute[] = [
+  get('/admin/account', (call) => show(call)),
+  post('/admin/account/password', setPassword, 'viewer'),
+  post('/admin/account/recovery-codes', renewCodes, 'viewer'),
+  post('/admin/account/second-factor', restart, 'viewer'),
+  post('/admin/account/sessions/end', endOne, 'viewer'),
+  post('/admin/account/sessions/end-all', endAll, 'viewer'),
+]
+
+async function show(call: Call, problems: Readonly<Record<string, string>> = {}): Promise<Response> {
+  const { service, me } = call
+  const { operator } = me
+  const [sessions, codesLeft] = await Promise.all([
+    listOwnSessions(service, operator.id),
+    countRecoveryCodes(service.db.pool, operator.id),
+  ])
+  const facts = [
+    ['Name', operator.name],
+    ['Email', operator.email],
+    ['Role', operator.role],
+    ['Last signed in', <When at={operator.signedInAt} />],
+  ] as const
+  const body = (
+    <>
+      <Heading title="Your account" />
+      <div class="columns">
+        <section class="card stack">
+          <h2>You</h2>
+          <Facts rows={facts} />
+          <h2>Second factor</h2>
+          <p>
+            {operator.totpSecret ? <Badge kind="good">On</Badge> : <Badge kind="warn">Off</Badge>}{' '}
+            {operator.totpSecret && `${codesLeft} recovery ${codesLeft === 1 ? 'code' : 'codes'} left`}
+          </p>
+          <details open={'own' in problems}>
+            <summary>Change it…</summary>
+            <form class="stack" method="post" action="/admin/account/second-factor">
+              <input type="hidden" name="_token" value={call.formToken} />
+              <Field
+                label="Your password"
+                name="own"
+                type="password"
+                problem={problems['own']}
+                attributes={{ autocomplete: 'current-password', required: true }}
+              />
+              <div class="row">
+                <button class="button small" type="submit">
+                  Set up {operator.totpSecret ? 'another' : 'an'} authenticator
+                </button>
+                {operator.totpSecret && (
+                  <button class="button quiet small" type="submit" formaction="/admin/account/recovery-codes">
+                    New recovery codes
+                  </button>
+                )}
+              </div>
+            </form>
+          </details>
+        </section>
+        <section class="card stack">
+          <h2>Password</h2>
+          <Form call={call} action="/admin/account/password" class="stack">
+            <input type="hidden" name="email" autocomplete="username" value={operator.email} />
+            <Field
+              label="Current password"
+              name="before"
+              type="password"
+              problem={problems['before']}
+              attributes={{ autocomplete: 'current-password', required: true }}
+            />
+            <Field
+              label="New password"
+              name="after"
+              type="password"
+              hint="At least 12 characters. Your other sessions are signed out."
+              problem={problems['after']}
+              attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
+            />
+            <div>
+              <button class="button small" type="submit">
+                Change password
+              </button>
+            </div>
+          </Form>
+        </section>
+      </div>
+      <section class="card stack">
+        <div class="heading">
+          <h2>Sessions</h2>
+          <Form call={call} action="/admin/account/sessions/end-all">
+            <button class="button quiet small" type="submit">
+              Sign out everywhere
+            </button>
+          </Form>
+        </div>
+        <Table label="Sessions" head={['Browser', 'Address', 'Signed in', 'Last seen', '']}>
+          {sessions.map((session) => (
+            <tr key={session.id}>
+              <td>
+                {session.browser} {session.id === me.session.id && <Badge kind="good">this one</Badge>}
+              </td>
+              <td>{session.address}</td>
+              <td>
+                <When at={session.createdAt} />
+              </td>
+              <td>
+                <When at={session.seenAt} />
+              </td>
+              <td class="end">
+                {session.id !== me.session.id && (
+                  <Form call={call} action="/admin/account/sessions/end">
+                    <input type="hidden" name="id" value={session.id} />
+                    <button class="link-button" type="submit">
+                      Sign out
+                    </button>
+                  </Form>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
+        <p class="muted small">A session ends after 30 minutes without a click, and after 12 hours in any case.</p>
+      </section>
+    </>
+  )
+  const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
+  return await showPage(call, { title: 'Your account', here: 'account', body, ...status })
+}
+
+function problemOf(checked: Exclude<OwnPassword, 'right'>): string {
+  return checked === 'wrong' ? 'that is not your password' : tooMany(checked.seconds).problem
+}
+
+async function setPassword(call: Call): Promise<Response> {
+  const { form, service, me, origin } = call
+  const after = form.text('after')
+  const weakness = passwordProblem(after)
+  if (weakness) return await show(call, { after: weakness })
+  const checked = await changePassword(
+    service,
+    me,
+    { before: form.text('before').slice(0, 1024), after },
+    origin.address,
+  )
+  return checked === 'right'
+    ? redirect('/admin/account?done=password-changed')
+    : await show(call, { before: problemOf(checked) })
+}
+
+async function renewCodes(call: Call): Promise<Response> {
+  const { service, me, form, origin } = call
+  const result = await changeRecoveryCodes(service, me.operator, form.text('own').slice(0, 1024), origin.address)
+  return typeof result === 'object' && 'codes' in result
+    ? await showRecoveryCodes(call, result.codes)
+    : await show(call, { own: problemOf(result) })
+}
+
+async function restart(call: Call): Promise<Response> {
+  const result = await restartSecondFactor(call.service, call.me, call.form.text('own').slice(0, 1024), call.origin)
+  return typeof result === 'object' && 'token' in result
+    ? withCookie(call, redirect('/admin/second-factor'), 'session', result.token)
+    : await show(call, { own: problemOf(result) })
+}
+
+async function endOne(call: Call): Promise<Response> {
+  const id = call.form.text('id')
+  const ended = isUuid(id) ? await endSessions(call.service, call.actor, call.me.operator.id, { only: id }) : 0
+  return ended > 0 ? redirect('/admin/account?done=session-ended') : await showNotFound(call, 'session of yours')
+}
+
+async function endAll(call: Call): Promise<Response> {
+  await endSessions(call.service, call.actor, call.me.operator.id)
+  return withCookie(call, redirect('/admin/sign-in?done=signed-out'), 'session', '')
+}

@@ -1,0 +1,180 @@
+/** A client app's secrets: shown once, rotated with an overlap, revoked. */
+import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/manage-apps.ts'
+import { findApp, type App, type AppSecret } from '../store/apps.ts'
+import { insertForm } from '../store/operator-invites.ts'
+import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
+import { isUuid, post, type AdminRoute, type Call } from './route.ts'
+
+export const secretRoutes: AdminRoute[] = [
+  post('/admin/client-apps/:clientId/secrets', rotate),
+  post('/admin/client-apps/:clientId/secrets/:id/revoke', revoke),
+]
+
+const overlapLabels: Record<Overlap, string> = {
+  none: 'Ends now',
+  '1h': 'Lives on for 1 hour',
+  '24h': 'Lives on for 24 hours',
+  '7d': 'Lives on for 7 days',
+}
+
+export function Secrets({ call, app, isAdmin }: { call: Call; app: App; isAdmin: boolean }) {
+  const now = call.service.now()
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Secrets</h2>
+      </div>
+      <Table label="Secrets" head={['Made', 'State', 'Last used', ...(isAdmin ? [''] : [])]}>
+        {app.secrets.map((secret) => (
+          <tr key={secret.id}>
+            <td>
+              <When at={secret.createdAt} />
+            </td>
+            <td>
+              <SecretState secret={secret} now={now} />
+            </td>
+            <td>
+              <When at={secret.lastUsedAt} />
+            </td>
+            {isAdmin && (
+              <td class="end">{isAlive(secret, now) && <Revoke call={call} app={app} secret={secret} now={now} />}</td>
+            )}
+          </tr>
+        ))}
+      </Table>
+      {isAdmin && (
+        <div class="pager">
+          <details class="stretch">
+            <summary>Rotate the secret…</summary>
+            <Form call={call} action={`/admin/client-apps/${app.clientId}/secrets`} class="row bottom">
+              <input type="hidden" name="form" value={crypto.randomUUID()} />
+              <Field
+                label="The old secret"
+                name="overlap"
+                value="24h"
+                options={(Object.keys(overlaps) as Overlap[]).map((overlap) => [overlap, overlapLabels[overlap]])}
+              />
+              <button class="button" type="submit">
+                Make a new secret
+              </button>
+            </Form>
+          </details>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function isAlive(secret: AppSecret, now: Date): boolean {
+  return secret.expiresAt === null || secret.expiresAt > now
+}
+
+function SecretState({ secret, now }: { secret: AppSecret; now: Date }) {
+  if (secret.expiresAt === null) return <Badge kind="good">current</Badge>
+  if (secret.expiresAt <= now)
+    return (
+      <>
+        <Badge>ended</Badge> <When at={secret.expiresAt} />
+      </>
+    )
+  return (
+    <>
+      <Badge kind="warn">ends</Badge> <When at={secret.expiresAt} />
+    </>
+  )
+}
+
+function Revoke({ call, app, secret, now }: { call: Call; app: App; secret: AppSecret; now: Date }) {
+  const isLast = app.secrets.filter((other) => isAlive(other, now)).length === 1
+  return (
+    <details>
+      <summary>Revoke…</summary>
+      <Form call={call} action={`/admin/client-apps/${app.clientId}/secrets/${secret.id}/revoke`} class="stack tight">
+        <p class="small">
+          {isLast
+            ? 'It is the only one: the app can make no call until it has a new secret.'
+            : 'It is refused within a second.'}
+        </p>
+        <div>
+          <button class="button danger small" type="submit">
+            Revoke it now
+          </button>
+        </div>
+      </Form>
+    </details>
+  )
+}
+
+async function rotate(call: Call): Promise<Response> {
+  const { service, form, actor } = call
+  const clientId = call.param('clientId')
+  const app = await findApp(service.db.pool, clientId)
+  if (!app) return await showNotFound(call, 'app')
+  const overlap = (Object.keys(overlaps) as Overlap[]).find((known) => known === form.text('overlap'))
+  if (!overlap) return await showProblem(call, 422, 'Choose how long the old secret lives on.')
+  const formId = form.text('form')
+  if (!isUuid(formId) || !(await insertForm(service.db.pool, formId, `app:${clientId}`)))
+    return await showProblem(call, 409, 'This form was sent before: the new secret was shown then.')
+  const rotated = await rotateSecret(service, actor, clientId, overlap)
+  if (!rotated) return await showNotFound(call, 'app')
+  const note =
+    overlap === 'none'
+      ? 'The old secret is refused from now on.'
+      : `The old secret ends at ${utc(rotated.previousEndsAt)}.`
+  return await showSecret(call, {
+    clientId,
+    clientSecret: rotated.clientSecret,
+    name: app.name,
+    title: 'The new secret',
+    note,
+  })
+}
+
+function utc(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+async function revoke(call: Call): Promise<Response> {
+  const [clientId, id] = [call.param('clientId'), call.param('id')]
+  const isRevoked = isUuid(id) && (await revokeSecret(call.service, call.actor, clientId, id))
+  return isRevoked ? redirect(`/admin/client-apps/${clientId}?done=secret-revoked`) : await showNotFound(call, 'secret')
+}
+
+type Shown = { clientId: string; clientSecret: string; name: string; title: string; note?: string }
+
+/** The only page that ever holds a secret; it is in no log and no cache. */
+export async function showSecret(call: Call, { clientId, clientSecret, name, title, note }: Shown): Promise<Response> {
+  const base = call.service.config.publicUrl
+  const env = `BILLFOLD_URL=${base}\nBILLFOLD_CLIENT_ID=${clientId}\nBILLFOLD_CLIENT_SECRET=${clientSecret}`
+  const curl = `curl -s ${base}/api/server/wallet/credit \\
+  -H 'content-type: application/json' \\
+  -d '{"clientId":"${clientId}","clientSecret":"${clientSecret}",
+       "serviceUserId":"su_…","amount":10,"referenceType":"TEST","referenceId":"test-1"}'`
+  const address = `/admin/client-apps/${clientId}`
+  const body = (
+    <>
+      <Heading title={title} sub={name} />
+      <section class="card stack" data-address={address}>
+        <Notice kind="warn">
+          This is the only time the secret is shown. Keep it in the backend’s configuration, never in a page or an app.
+          {note && ` ${note}`}
+        </Notice>
+        <h2>clientId</h2>
+        <Copy label="clientId" text={clientId} isBlock />
+        <h2>clientSecret</h2>
+        <Copy label="clientSecret" text={clientSecret} isBlock />
+        <h2>For the backend’s .env</h2>
+        <Copy label=".env lines" text={env} isBlock />
+        <h2>A first credit, with a serviceUserId of yours</h2>
+        <Copy label="curl command" text={curl} isBlock />
+        <p>
+          <a class="button" href={address}>
+            I have kept it
+          </a>
+        </p>
+      </section>
+    </>
+  )
+  return await showPage(call, { title, here: 'apps', body })
+}

@@ -1,0 +1,179 @@
+/** One client app: its settings, its secrets, and whether it is active. */
+import type { ComponentChildren } from 'preact'
+import { parseAppSettings, setAppActive, updateApp } from '../actions/manage-apps.ts'
+import { findApp, type App } from '../store/apps.ts'
+import { countLiveSessions } from '../store/live-sessions.ts'
+import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './client-app-form.tsx'
+import { Secrets } from './client-app-secrets.tsx'
+import { AppState } from './client-apps.tsx'
+import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './parts.tsx'
+import { redirect, showNotFound, showPage } from './respond.tsx'
+import { get, post, type AdminRoute, type Call } from './route.ts'
+
+export const clientAppRoutes: AdminRoute[] = [
+  get('/admin/client-apps/:clientId', show),
+  post('/admin/client-apps/:clientId', save),
+  post('/admin/client-apps/:clientId/active', setActive),
+]
+
+async function show(call: Call): Promise<Response> {
+  const app = await findApp(call.service.db.pool, call.param('clientId'))
+  return app ? await appPage(call, app, typedOfSettings(app), {}) : await showNotFound(call, 'app')
+}
+
+async function appPage(
+  call: Call,
+  app: App,
+  typed: Typed,
+  problems: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { service } = call
+  const isAdmin = call.me.operator.role === 'admin'
+  const hasProblems = Object.keys(problems).length > 0
+  const liveSessions = await countLiveSessions(service.db.pool, service.now(), app.clientId)
+  const body = (
+    <>
+      <Heading
+        title={
+          <>
+            {app.name} <AppState app={app} />
+          </>
+        }
+        sub={<Copy label="clientId" text={app.clientId} />}
+      >
+        <a class="button quiet small" href={withQuery('/admin/origin-doctor', { app: app.clientId })}>
+          Check an embedding page
+        </a>
+        <a class="button quiet small" href={withQuery('/admin/books', { account: `app:${app.clientId}` })}>
+          Position
+        </a>
+        <a class="button quiet small" href={withQuery('/admin/audit', { subject: `app:${app.clientId}` })}>
+          History
+        </a>
+      </Heading>
+      {hasProblems && <Notice kind="bad">Nothing was saved. Please look at the fields again.</Notice>}
+      <Secrets call={call} app={app} isAdmin={isAdmin} />
+      {isAdmin ? (
+        <Form call={call} action={`/admin/client-apps/${app.clientId}`} class="card stack">
+          <h2>Settings</h2>
+          <AppFields typed={typed} problems={problems} />
+          <div>
+            <button class="button" type="submit">
+              Save
+            </button>
+          </div>
+        </Form>
+      ) : (
+        <Settings app={app} />
+      )}
+      {isAdmin && <Activity call={call} app={app} liveSessions={liveSessions} />}
+    </>
+  )
+  return await showPage(call, { title: app.name, here: 'apps', body, ...(hasProblems && { status: 422 }) })
+}
+
+function listed(texts: readonly string[]): ComponentChildren {
+  if (texts.length === 0) return 'none'
+  return (
+    <span class="chips">
+      {texts.map((text) => (
+        <code key={text}>{text}</code>
+      ))}
+    </span>
+  )
+}
+
+function Settings({ app }: { app: App }) {
+  return (
+    <section class="card stack">
+      <h2>Settings</h2>
+      <Facts
+        rows={[
+          ['Allowed origins', listed(app.allowedOrigins)],
+          ['Allowed iframe parents', listed(app.allowedIframeParents)],
+          ['Scopes', listed(app.scopes)],
+          ['Strict references', app.strictReferences ? 'on' : 'off'],
+          ['Accent colour', app.accentColor ? <Swatch color={app.accentColor} /> : 'the service’s own'],
+          ['Logo', app.logoUrl ?? 'none'],
+          ['Registered', <When at={app.createdAt} />],
+        ]}
+      />
+    </section>
+  )
+}
+
+/** An attribute of SVG, because the page's policy allows no style in the markup. */
+function Swatch({ color }: { color: string }) {
+  return (
+    <>
+      <svg class="swatch" viewBox="0 0 1 1" aria-hidden="true">
+        <rect width="1" height="1" fill={color} />
+      </svg>{' '}
+      <code>{color}</code>
+    </>
+  )
+}
+
+function Activity({ call, app, liveSessions }: { call: Call; app: App; liveSessions: number }) {
+  const action = `/admin/client-apps/${app.clientId}/active`
+  if (!app.isActive)
+    return (
+      <section class="card stack">
+        <h2>Activate</h2>
+        <p class="muted">Its credentials are accepted again within a second.</p>
+        <Form call={call} action={action}>
+          <input type="hidden" name="to" value="active" />
+          <button class="button" type="submit">
+            Activate
+          </button>
+        </Form>
+      </section>
+    )
+  const sessions =
+    liveSessions === 0
+      ? 'No widget session is open now.'
+      : liveSessions === 1
+        ? 'One open widget session ends at once.'
+        : `${liveSessions} open widget sessions end at once.`
+  return (
+    <section class="card stack danger-zone">
+      <h2>Deactivate</h2>
+      <p class="muted">
+        Its credentials are refused within a second, and its widgets go dark. {sessions} Wallets and money stay as they
+        are.
+      </p>
+      <details>
+        <summary>Deactivate this app…</summary>
+        <Form call={call} action={action} class="stack tight">
+          <input type="hidden" name="to" value="inactive" />
+          <p>
+            <strong>{sessions}</strong>
+          </p>
+          <div>
+            <button class="button danger" type="submit">
+              Deactivate {app.name}
+            </button>
+          </div>
+        </Form>
+      </details>
+    </section>
+  )
+}
+
+async function save(call: Call): Promise<Response> {
+  const { service, form, actor } = call
+  const app = await findApp(service.db.pool, call.param('clientId'))
+  if (!app) return await showNotFound(call, 'app')
+  const checked = parseAppSettings(inputOf(form), service.config)
+  if (checked.problems) return await appPage(call, app, typedOf(form), checked.problems)
+  await updateApp(service, actor, app.clientId, checked.settings)
+  return redirect(`/admin/client-apps/${app.clientId}?done=app-saved`)
+}
+
+async function setActive(call: Call): Promise<Response> {
+  const clientId = call.param('clientId')
+  const isActive = call.form.text('to') === 'active'
+  const isKnown = await setAppActive(call.service, call.actor, clientId, isActive)
+  if (!isKnown) return await showNotFound(call, 'app')
+  return redirect(`/admin/client-apps/${clientId}?done=${isActive ? 'app-activated' : 'app-deactivated'}`)
+}

@@ -1,0 +1,46 @@
+/** What a form sent. A handler reads the fields it knows by name; anything else in the body is nothing. */
+
+export type Form = {
+  /** The first value, or empty. */
+  readonly text: (name: string) => string
+  readonly list: (name: string) => string[]
+  readonly isChecked: (name: string) => boolean
+}
+
+const maxFormBytes = 64 * 1024
+
+/** Undefined when it is no form, or too long for one. */
+export async function readForm(request: Request): Promise<Form | undefined> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
+  const decoder = new TextDecoder()
+  let length = 0
+  let text = ''
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length
+    if (length > maxFormBytes) return undefined
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return toForm(new URLSearchParams(text + decoder.decode()))
+}
+
+export function toForm(fields: URLSearchParams): Form {
+  return {
+    text: (name) => tidy(fields.get(name) ?? ''),
+    list: (name) => fields.getAll(name).map(tidy),
+    isChecked: (name) => fields.has(name),
+  }
+}
+
+/** PostgreSQL holds neither NUL nor half a character. */
+export function tidy(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '').replaceAll('\r\n', '\n')
+}
+
+/** One entry for each line that is not empty. */
+export function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}

@@ -1,0 +1,22 @@
+/** What a page says after a change. The address carries a word from this list, never a text. */
+
+const notices: Readonly<Record<string, string>> = {
+  'app-saved': 'The changes are saved. Every process uses them within a second.',
+  'app-activated': 'The app is active: its credentials are accepted.',
+  'app-deactivated': 'The app is inactive: its credentials and its widgets answer nothing.',
+  'secret-revoked': 'The secret is revoked. It is refused everywhere within a second.',
+  'wallet-frozen': 'The wallet is frozen: it takes credits only.',
+  'wallet-unfrozen': 'The wallet is active again.',
+  'wallet-in-debt': 'Your freeze is lifted, but the wallet is below zero: it stays frozen until the debt is repaid.',
+  'bonus-granted': 'The bonus is credited.',
+  'password-changed': 'Your password is changed, and your other sessions are signed out.',
+  'session-ended': 'That session is signed out.',
+  'sessions-ended': 'The other sessions are signed out.',
+  'access-changed': 'The operator’s access is changed.',
+  'operator-signed-out': 'All of the operator’s sessions are signed out.',
+  'signed-out': 'You are signed out.',
+}
+
+export function noticeOf(word: string): string | undefined {
+  return Object.hasOwn(notices, word) ? notices[word] : undefined
+}

@@ -1,0 +1,156 @@
+/** Who may sign in here, and as what. */
+import { changeAccess, inviteOperator, resetOperator } from '../actions/manage-operators.ts'
+import { endSessions } from '../actions/operator-sessions.ts'
+import { listOperators, roles, type Operator, type Role } from '../store/operators.ts'
+import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
+
+export const operatorRoutes: AdminRoute[] = [
+  get('/admin/operators', (call) => show(call)),
+  post('/admin/operators/invite', invite),
+  post('/admin/operators/:id/access', setAccess),
+  post('/admin/operators/:id/reset', reset),
+  post('/admin/operators/:id/sign-out', signOutOperator),
+]
+
+const roleLabels = [
+  ['viewer', 'Viewer: sees everything'],
+  ['admin', 'Admin: changes everything'],
+] as const
+
+async function show(call: Call): Promise<Response> {
+  const operators = await listOperators(call.service.db.pool)
+  const isAdmin = call.me.operator.role === 'admin'
+  const body = (
+    <>
+      <Heading title="Operators" sub="The people who sign in to this admin area." />
+      {isAdmin && (
+        <section class="card stack">
+          <h2>Invite someone</h2>
+          <Form call={call} action="/admin/operators/invite" class="row bottom">
+            <Field label="Role" name="role" options={roleLabels} value="viewer" />
+            <button class="button" type="submit">
+              Make a one-time link
+            </button>
+          </Form>
+        </section>
+      )}
+      <section class="card flush">
+        <Table
+          label="Operators"
+          head={['Operator', 'Role', 'Second factor', 'Last signed in', ...(isAdmin ? ['Access'] : [])]}
+        >
+          {operators.map((operator) => (
+            <tr key={operator.id}>
+              <td>
+                <strong>{operator.name}</strong> {operator.id === call.me.operator.id && <Badge>you</Badge>}
+                <br />
+                <span class="muted">{operator.email}</span>
+              </td>
+              <td>
+                {operator.role} {!operator.isActive && <Badge kind="bad">no access</Badge>}
+              </td>
+              <td>{operator.totpSecret ? <Badge kind="good">on</Badge> : <Badge kind="warn">not yet</Badge>}</td>
+              <td>
+                <When at={operator.signedInAt} />
+              </td>
+              {isAdmin && (
+                <td>
+                  <Access call={call} operator={operator} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </Table>
+      </section>
+    </>
+  )
+  return await showPage(call, { title: 'Operators', here: 'operators', body })
+}
+
+function Access({ call, operator }: { call: Call; operator: Operator }) {
+  const base = `/admin/operators/${operator.id}`
+  const other: Role = operator.role === 'admin' ? 'viewer' : 'admin'
+  const change = (role: Role, isActive: boolean, label: string) => (
+    <Form call={call} action={`${base}/access`}>
+      <input type="hidden" name="role" value={role} />
+      {isActive && <input type="hidden" name="active" value="yes" />}
+      <button class="link-button" type="submit">
+        {label}
+      </button>
+    </Form>
+  )
+  return (
+    <details>
+      <summary>
+        Change…<span class="visually-hidden"> access of {operator.name}</span>
+      </summary>
+      <div class="stack tight">
+        {operator.isActive && change(other, true, `Make ${other === 'admin' ? 'an admin' : 'a viewer'}`)}
+        {change(operator.role, !operator.isActive, operator.isActive ? 'Take away access' : 'Give access again')}
+        <Form call={call} action={`${base}/sign-out`}>
+          <button class="link-button" type="submit">
+            Sign out everywhere
+          </button>
+        </Form>
+        <Form call={call} action={`${base}/reset`}>
+          <button class="link-button" type="submit">
+            Lost password or phone: make a new link
+          </button>
+        </Form>
+      </div>
+    </details>
+  )
+}
+
+async function invite(call: Call): Promise<Response> {
+  const role = roles.find((known) => known === call.form.text('role'))
+  if (!role) return await showProblem(call, 422, 'Choose a role.')
+  return await showLink(call, await inviteOperator(call.service, call.actor, role), `A new ${role} can join`)
+}
+
+async function reset(call: Call): Promise<Response> {
+  const id = call.param('id')
+  const path = isUuid(id) ? await resetOperator(call.service, call.actor, id) : undefined
+  return path ? await showLink(call, path, 'A new password and second factor') : await showNotFound(call, 'operator')
+}
+
+async function showLink(call: Call, path: string, title: string): Promise<Response> {
+  const body = (
+    <>
+      <Heading title={title} />
+      <section class="card stack">
+        <Notice kind="warn">
+          Whoever opens this link first uses it up. Send it to one person, over a channel you trust. It is not shown
+          again, and ends in 24 hours.
+        </Notice>
+        <Copy label="link" text={`${call.service.config.publicUrl}${path}`} isBlock />
+        <p>
+          <a class="button quiet" href="/admin/operators">
+            Back to the operators
+          </a>
+        </p>
+      </section>
+    </>
+  )
+  return await showPage(call, { title, here: 'operators', body })
+}
+
+async function setAccess(call: Call): Promise<Response> {
+  const role = roles.find((known) => known === call.form.text('role'))
+  const id = call.param('id')
+  if (!role || !isUuid(id)) return await showNotFound(call, 'operator')
+  const result = await changeAccess(call.service, call.actor, id, { role, isActive: call.form.isChecked('active') })
+  if (result === 'unknown') return await showNotFound(call, 'operator')
+  if (result === 'last-admin')
+    return await showProblem(call, 409, 'This is the last admin. Make someone else an admin first.')
+  return redirect('/admin/operators?done=access-changed')
+}
+
+async function signOutOperator(call: Call): Promise<Response> {
+  const id = call.param('id')
+  if (!isUuid(id)) return await showNotFound(call, 'operator')
+  await endSessions(call.service, call.actor, id)
+  return redirect('/admin/operators?done=operator-signed-out')
+}

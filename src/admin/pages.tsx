@@ -1,0 +1,60 @@
+/** All pages and actions of the admin area, on the app. */
+import { PasswordsBusy } from '../actions/passwords.ts'
+import type { Service } from '../actions/service.ts'
+import { faultFields } from '../log.ts'
+import { isUnavailable } from '../store/database.ts'
+import type { Visit, WebApp } from '../web/visit.ts'
+import { accountRoutes } from './account.tsx'
+import { clientAppRoutes } from './client-app.tsx'
+import { newClientAppRoutes } from './client-app-new.tsx'
+import { secretRoutes } from './client-app-secrets.tsx'
+import { clientAppsRoutes } from './client-apps.tsx'
+import { answerTo } from './guard.ts'
+import { operatorRoutes } from './operators.tsx'
+import { showNotFound, showProblem } from './respond.tsx'
+import type { AdminRoute, PublicCall } from './route.ts'
+import { secondFactorRoutes } from './second-factor.tsx'
+import { signInRoutes } from './sign-in.tsx'
+import { welcomeRoutes } from './welcome.tsx'
+
+export const adminRoutes: readonly AdminRoute[] = [
+  ...signInRoutes,
+  ...secondFactorRoutes,
+  ...welcomeRoutes,
+  ...newClientAppRoutes,
+  ...clientAppsRoutes,
+  ...clientAppRoutes,
+  ...secretRoutes,
+  ...operatorRoutes,
+  ...accountRoutes,
+]
+
+/** What no page answers to. */
+const elsewhere: AdminRoute = {
+  method: 'GET',
+  path: '/admin/*',
+  access: 'viewer',
+  handle: (call) => showNotFound(call),
+}
+
+export function adminPages(service: Service, web: WebApp): void {
+  for (const route of [...adminRoutes, elsewhere]) {
+    web.on(route.method, route.path, async (c) => {
+      c.env.route = route.path
+      return await answerTo(service, route, c.req.raw, c.req.param(), c.env).catch((error: unknown) =>
+        showFault(service, c.req.raw, c.env, error),
+      )
+    })
+  }
+}
+
+async function showFault(service: Service, request: Request, env: Visit, error: unknown): Promise<Response> {
+  const isAway = error instanceof PasswordsBusy || isUnavailable(error)
+  const { requestId, route } = env
+  service.log[isAway ? 'warn' : 'error']('an admin page failed', { requestId, route, ...faultFields(error) })
+  const call = { service, request, query: () => '', me: undefined } as unknown as PublicCall
+  const text = isAway
+    ? 'The service is busy or its database is away. Try again in a moment.'
+    : `Something unexpected happened. The log has it under ${requestId}.`
+  return await showProblem(call, isAway ? 503 : 500, text)
+}

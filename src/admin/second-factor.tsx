@@ -1,0 +1,108 @@
+/** Setting up the second factor: a picture to scan, a first code, and recovery codes to keep. */
+import { signOut } from '../actions/operator-sessions.ts'
+import { getPendingSecret, totpUri } from '../actions/second-factor.ts'
+import { confirmSecondFactor, skipSecondFactor } from '../actions/sign-in-operator.ts'
+import { Copy, Field, Form, Notice } from './parts.tsx'
+import { QrPicture } from './qr-picture.tsx'
+import { redirect, showPage, showProblem, withCookie } from './respond.tsx'
+import { get, post, type AdminRoute, type Call, type PublicCall } from './route.ts'
+
+export const secondFactorRoutes: AdminRoute[] = [
+  get('/admin/second-factor', (call) => showSetUp(call), 'enrol'),
+  post('/admin/second-factor', confirm, 'enrol'),
+  post('/admin/second-factor/skip', skip, 'enrol'),
+  post('/admin/second-factor/cancel', cancel, 'enrol'),
+]
+
+async function showSetUp(call: Call, problem?: string): Promise<Response> {
+  const { service, me } = call
+  const secret = await getPendingSecret(service, me.operator)
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>Protect your account</h1>
+        <p class="muted">
+          From now on a code from your phone is asked for after the password. Scan this picture with an authenticator
+          app.
+        </p>
+      </div>
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <QrPicture text={totpUri(service, me.operator, secret)} label="QR code for your authenticator app" />
+      <details>
+        <summary>You cannot scan it?</summary>
+        <p class="muted small">Enter this key in the app, with the name {me.operator.email}:</p>
+        <Copy label="key" text={secret.match(/.{1,4}/g)!.join(' ')} />
+      </details>
+      <Form call={call} action="/admin/second-factor" class="stack">
+        <Field
+          label="The six digits the app shows now"
+          name="code"
+          attributes={{
+            autocomplete: 'one-time-code',
+            inputmode: 'numeric',
+            required: true,
+            class: 'code-input',
+            maxlength: 10,
+          }}
+        />
+        <button class="button" type="submit">
+          Confirm
+        </button>
+      </Form>
+      <div class="row">
+        {!service.config.isProduction && (
+          <Form call={call} action="/admin/second-factor/skip">
+            <button class="link-button" type="submit">
+              Not now (development only)
+            </button>
+          </Form>
+        )}
+        <Form call={call} action="/admin/second-factor/cancel">
+          <button class="link-button" type="submit">
+            Sign out
+          </button>
+        </Form>
+      </div>
+    </section>
+  )
+  return await showPage(call, { title: 'Protect your account', body, ...(problem && { status: 422 }) })
+}
+
+async function confirm(call: Call): Promise<Response> {
+  const done = await confirmSecondFactor(call.service, call.me, call.form.text('code').slice(0, 100), call.origin)
+  if (!done)
+    return await showSetUp(call, 'That code does not fit. Check that the phone’s clock is right, and try the next one.')
+  const response = await showRecoveryCodes(call, done.recoveryCodes)
+  return withCookie(call, response, 'session', done.token)
+}
+
+/** The only time they are shown: what stays in the database are hashes. */
+export async function showRecoveryCodes(call: PublicCall, codes: readonly string[]): Promise<Response> {
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>Keep your recovery codes</h1>
+        <p class="muted">
+          Each signs you in once when the phone is gone. They are not shown again: print them, or put them into a
+          password manager.
+        </p>
+      </div>
+      <Copy label="recovery codes" text={codes.join('\n')} isBlock />
+      <a class="button" href="/admin">
+        I have kept them
+      </a>
+    </section>
+  )
+  return await showPage(call, { title: 'Keep your recovery codes', body })
+}
+
+async function skip(call: Call): Promise<Response> {
+  const token = await skipSecondFactor(call.service, call.me, call.origin)
+  if (!token) return await showProblem(call, 403, 'In production the second factor cannot be left out.')
+  return withCookie(call, redirect('/admin'), 'session', token)
+}
+
+async function cancel(call: Call): Promise<Response> {
+  await signOut(call.service, call.me, call.origin.address)
+  return withCookie(call, redirect('/admin/sign-in?done=signed-out'), 'session', '')
+}

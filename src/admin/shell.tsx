@@ -1,0 +1,80 @@
+/** What surrounds every page of the admin area. */
+import type { ComponentChildren } from 'preact'
+import { Icon, Mark, type IconName } from './icons.tsx'
+import { Notice } from './parts.tsx'
+import { noticeOf } from './notices.ts'
+import type { PublicCall } from './route.ts'
+
+const nav = [
+  ['overview', 'Overview', '/admin'],
+  ['apps', 'Client apps', '/admin/client-apps'],
+  ['wallets', 'Wallets', '/admin/wallets'],
+  ['references', 'References', '/admin/references'],
+  ['books', 'Books', '/admin/books'],
+  ['audit', 'Audit log', '/admin/audit'],
+  ['doctor', 'Origin doctor', '/admin/origin-doctor'],
+  ['operators', 'Operators', '/admin/operators'],
+  ['account', 'Your account', '/admin/account'],
+] as const satisfies readonly (readonly [IconName, string, string])[]
+
+export type NavName = (typeof nav)[number][0]
+
+type FrameProps = { call: PublicCall; here: NavName | undefined; children: ComponentChildren }
+
+export function Frame({ call, here, children }: FrameProps) {
+  const notice = noticeOf(call.query('done'))
+  const isWhole = call.me?.session.stage === 'full'
+  return (
+    <div class={isWhole ? 'admin' : 'admin alone'}>
+      <a class="skip button small" href="#main">
+        Skip to content
+      </a>
+      {isWhole ? <Side call={call} here={here} /> : <Brand />}
+      <main id="main" tabindex={-1}>
+        {notice && <Notice kind="good">{notice}</Notice>}
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function Brand() {
+  return (
+    <a class="brand" href="/admin">
+      <Mark />
+      <span>Billfold</span>
+    </a>
+  )
+}
+
+function Side({ call, here }: { call: PublicCall; here: NavName | undefined }) {
+  const { operator } = call.me!
+  return (
+    <header class="side">
+      <Brand />
+      <nav aria-label="Admin area">
+        <ul role="list">
+          {nav.map(([name, label, href]) => (
+            <li key={name}>
+              <a href={href} aria-current={name === here ? 'page' : undefined}>
+                <Icon name={name} />
+                {label}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <form class="me" method="post" action="/admin/sign-out">
+        <input type="hidden" name="_token" value={call.formToken} />
+        <span>
+          <strong>{operator.name}</strong>
+          <span class="muted">{operator.role}</span>
+        </span>
+        <button class="icon-button" type="submit" title="Sign out">
+          <Icon name="out" />
+          <span class="visually-hidden">Sign out</span>
+        </button>
+      </form>
+    </header>
+  )
+}

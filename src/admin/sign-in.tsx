@@ -1,0 +1,138 @@
+/** Signing in and out. */
+import { signOut } from '../actions/operator-sessions.ts'
+import { signInWithCode, signInWithPassword, type SignInResult } from '../actions/sign-in-operator.ts'
+import { safeNext } from './guard.ts'
+import { Field, Form, Notice } from './parts.tsx'
+import { redirect, showPage, withCookie } from './respond.tsx'
+import { get, post, type AdminRoute, type Call, type PublicCall } from './route.ts'
+
+export const signInRoutes: AdminRoute[] = [
+  { method: 'GET', path: '/admin/sign-in', access: 'public', handle: showSignIn },
+  { method: 'POST', path: '/admin/sign-in', access: 'public', handle: signIn },
+  get('/admin/sign-in/code', (call) => showCode(call), 'code'),
+  post('/admin/sign-in/code', giveCode, 'code'),
+  post('/admin/sign-out', leave, 'viewer'),
+  post('/admin/sign-in/cancel', leave, 'code'),
+]
+
+async function showSignIn(call: PublicCall): Promise<Response> {
+  if (call.me?.session.stage === 'full') return redirect('/admin')
+  return await signInPage(call, {})
+}
+
+type Shown = { problem?: string; email?: string; status?: number; headers?: Record<string, string> }
+
+async function signInPage(call: PublicCall, { problem, email, status, headers }: Shown): Promise<Response> {
+  const next = safeNext(call.query('next') || call.form.text('next'))
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>Sign in</h1>
+        <p class="muted">The admin area of this wallet service.</p>
+      </div>
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <Form call={call} action="/admin/sign-in" class="stack">
+        <input type="hidden" name="next" value={next} />
+        <Field
+          label="Email"
+          name="email"
+          type="email"
+          value={email}
+          attributes={{ autocomplete: 'username', required: true, autofocus: !email }}
+        />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          attributes={{ autocomplete: 'current-password', required: true, autofocus: Boolean(email) }}
+        />
+        <button class="button" type="submit">
+          Continue
+        </button>
+      </Form>
+      <p class="muted small">
+        No account yet? An admin invites you; the first admin is made with <code>npx billfold admin create</code>.
+      </p>
+    </section>
+  )
+  return await showPage(call, { title: 'Sign in', body, ...(status && { status }), ...(headers && { headers }) })
+}
+
+async function signIn(call: PublicCall): Promise<Response> {
+  const email = call.form.text('email')
+  const password = call.form.text('password').slice(0, 1024)
+  const result = await signInWithPassword(call.service, { email, password }, call.origin)
+  if (result.kind !== 'session') {
+    const wrong = 'The email and password do not match.'
+    return await signInPage(call, { email, ...refusal(result, wrong) })
+  }
+  const next = safeNext(call.form.text('next'))
+  const to = result.stage === 'enrol' ? '/admin/second-factor' : `/admin/sign-in/code?next=${encodeURIComponent(next)}`
+  // What a form was bound to before is of no more use, whoever put it there.
+  return withCookie(call, withCookie(call, redirect(to), 'session', result.token), 'form', '')
+}
+
+export function refusal(result: Exclude<SignInResult, { kind: 'session' }>, wrong: string): Shown {
+  if (result.kind === 'wrong') return { problem: wrong, status: 401 }
+  return { ...tooMany(result.seconds), status: 429 }
+}
+
+export function tooMany(seconds: number): { problem: string; headers: Record<string, string> } {
+  const minutes = Math.ceil(seconds / 60)
+  const problem = `Too many tries. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
+  return { problem, headers: { 'retry-after': String(seconds) } }
+}
+
+async function showCode(call: Call, { problem, status, headers }: Shown = {}): Promise<Response> {
+  const next = safeNext(call.query('next') || call.form.text('next'))
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>Enter your code</h1>
+        <p class="muted">The six digits your authenticator app shows now, or one of your recovery codes.</p>
+      </div>
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <Form call={call} action="/admin/sign-in/code" class="stack">
+        <input type="hidden" name="next" value={next} />
+        <Field
+          label="Code"
+          name="code"
+          attributes={{
+            autocomplete: 'one-time-code',
+            required: true,
+            autofocus: true,
+            class: 'code-input',
+            maxlength: 32,
+          }}
+        />
+        <button class="button" type="submit">
+          Sign in
+        </button>
+      </Form>
+      <Form call={call} action="/admin/sign-in/cancel">
+        <button class="link-button" type="submit">
+          Sign in as someone else
+        </button>
+      </Form>
+    </section>
+  )
+  return await showPage(call, {
+    title: 'Enter your code',
+    body,
+    ...(status && { status }),
+    ...(headers && { headers }),
+  })
+}
+
+async function giveCode(call: Call): Promise<Response> {
+  const result = await signInWithCode(call.service, call.me, call.form.text('code').slice(0, 100), call.origin)
+  if (result.kind === 'session')
+    return withCookie(call, redirect(safeNext(call.form.text('next'))), 'session', result.token)
+  const wrong = 'That code is wrong, or was used before. Wait for the next one.'
+  return await showCode(call, refusal(result, wrong))
+}
+
+async function leave(call: Call): Promise<Response> {
+  await signOut(call.service, call.me, call.origin.address)
+  return withCookie(call, redirect('/admin/sign-in?done=signed-out'), 'session', '')
+}

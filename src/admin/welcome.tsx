@@ -1,0 +1,96 @@
+/** The page behind a one-time link: a new operator, or an old one who lost password or phone. */
+import { acceptInvite, findInvite, operatorProblems, type OpenInvite } from '../actions/manage-operators.ts'
+import { Field, Form, Notice } from './parts.tsx'
+import { redirect, showPage, showProblem, withCookie } from './respond.tsx'
+import type { AdminRoute, PublicCall } from './route.ts'
+
+export const welcomeRoutes: AdminRoute[] = [
+  { method: 'GET', path: '/admin/welcome', access: 'public', handle: show },
+  { method: 'POST', path: '/admin/welcome', access: 'public', handle: accept },
+]
+
+const gone = 'This link was used before, or is older than a day. Ask an admin for a new one.'
+
+async function show(call: PublicCall): Promise<Response> {
+  const invite = await findInvite(call.service, call.query('token'))
+  return invite ? await welcomePage(call, invite, call.query('token'), {}) : await showProblem(call, 404, gone)
+}
+
+async function welcomePage(
+  call: PublicCall,
+  { role, operator }: OpenInvite,
+  token: string,
+  problems: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { form } = call
+  const hasProblems = Object.keys(problems).length > 0
+  const title = operator ? 'Choose a new password' : 'Welcome to Billfold'
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>{title}</h1>
+        <p class="muted">
+          {operator
+            ? `For ${operator.email}. A second factor comes next; sessions that are open end.`
+            : `You will be ${role === 'admin' ? 'an admin: you can change everything' : 'a viewer: you can see everything'} here. A second factor comes next.`}
+        </p>
+      </div>
+      {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}
+      <Form call={call} action="/admin/welcome" class="stack">
+        <input type="hidden" name="token" value={token} />
+        {operator ? (
+          <input type="hidden" name="email" autocomplete="username" value={operator.email} />
+        ) : (
+          <>
+            <Field
+              label="Your name"
+              name="name"
+              value={form.text('name')}
+              problem={problems['name']}
+              attributes={{ autocomplete: 'name', required: true, maxlength: 100 }}
+            />
+            <Field
+              label="Email"
+              name="email"
+              type="email"
+              value={form.text('email')}
+              problem={problems['email']}
+              attributes={{ autocomplete: 'username', required: true }}
+            />
+          </>
+        )}
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          hint="At least 12 characters. A few words in a row are easy to remember and hard to guess."
+          problem={problems['password']}
+          attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
+        />
+        <button class="button" type="submit">
+          Continue
+        </button>
+      </Form>
+    </section>
+  )
+  return await showPage(call, { title, body, ...(hasProblems && { status: 422 }) })
+}
+
+async function accept(call: PublicCall): Promise<Response> {
+  const { service, form } = call
+  const token = form.text('token')
+  const invite = await findInvite(service, token)
+  if (!invite) return await showProblem(call, 404, gone)
+  const { operator } = invite
+  const password = form.text('password')
+  const input = operator
+    ? { email: operator.email, name: operator.name, password }
+    : { email: form.text('email'), name: form.text('name'), password }
+  const problems = operatorProblems(input)
+  if (Object.keys(problems).length > 0) return await welcomePage(call, invite, token, problems)
+  const accepted = await acceptInvite(service, token, input, call.origin)
+  if ('token' in accepted)
+    return withCookie(call, withCookie(call, redirect('/admin/second-factor'), 'session', accepted.token), 'form', '')
+  if (accepted.problem === 'used') return await showProblem(call, 404, gone)
+  return await welcomePage(call, invite, token, { email: 'there is already an operator with this email' })
+}

@@ -1,0 +1,162 @@
+/** Operators: the people who sign in to /admin. */
+import type { Queryable, Transaction } from './database.ts'
+
+export const roles = ['viewer', 'admin'] as const
+export type Role = (typeof roles)[number]
+
+export type Operator = {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  readonly passwordHash: string
+  /** Base32; null until a first code was shown. */
+  readonly totpSecret: string | null
+  readonly totpPending: string | null
+  /** The time step of the last accepted code. */
+  readonly totpStep: number
+  readonly isActive: boolean
+  readonly createdAt: Date
+  readonly signedInAt: Date | null
+}
+
+export type OperatorRow = {
+  id: string
+  email: string
+  name: string
+  role: Role
+  password_hash: string
+  totp_secret: string | null
+  totp_pending: string | null
+  totp_step: bigint
+  is_active: boolean
+  created_at: Date
+  signed_in_at: Date | null
+}
+
+type NewOperator = Pick<Operator, 'id' | 'email' | 'name' | 'role' | 'passwordHash'>
+
+/** False when the email is taken. */
+export async function insertOperator(db: Queryable, operator: NewOperator): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into operators (id, email, name, role, password_hash) values ($1, $2, $3, $4, $5) on conflict (email) do nothing`,
+    [operator.id, operator.email, operator.name, operator.role, operator.passwordHash],
+  )
+  return rowCount === 1
+}
+
+export async function findOperator(db: Queryable, id: string): Promise<Operator | undefined> {
+  const { rows } = await db.query<OperatorRow>('select * from operators where id = $1', [id])
+  return rows[0] && toOperator(rows[0])
+}
+
+export async function findOperatorByEmail(db: Queryable, email: string): Promise<Operator | undefined> {
+  const { rows } = await db.query<OperatorRow>('select * from operators where email = $1', [email])
+  return rows[0] && toOperator(rows[0])
+}
+
+export async function hasOperators(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ has: boolean }>('select exists (select from operators) as has')
+  return rows[0]!.has
+}
+
+export async function listOperators(db: Queryable): Promise<Operator[]> {
+  const { rows } = await db.query<OperatorRow>('select * from operators order by created_at, id')
+  return rows.map(toOperator)
+}
+
+/** All of them, locked, so that two admins cannot take the last admin's rights from each other at once. */
+export async function lockOperators(tx: Transaction): Promise<Operator[]> {
+  const { rows } = await tx.query<OperatorRow>('select * from operators order by id for update')
+  return rows.map(toOperator)
+}
+
+export async function updateOperatorAccess(
+  db: Queryable,
+  id: string,
+  access: Pick<Operator, 'role' | 'isActive'>,
+): Promise<void> {
+  await db.query('update operators set role = $2, is_active = $3 where id = $1', [id, access.role, access.isActive])
+}
+
+export async function updatePassword(db: Queryable, id: string, passwordHash: string): Promise<void> {
+  await db.query('update operators set password_hash = $2 where id = $1', [id, passwordHash])
+}
+
+export async function updateSignedIn(db: Queryable, id: string, at: Date): Promise<void> {
+  await db.query('update operators set signed_in_at = $2 where id = $1', [id, at])
+}
+
+/** What is being set up; it counts once a first code was shown. */
+export async function updatePendingTotp(db: Queryable, id: string, secret: string): Promise<void> {
+  await db.query('update operators set totp_pending = $2 where id = $1', [id, secret])
+}
+
+/** The pending secret becomes the one that counts. */
+export async function updateTotpConfirmed(db: Queryable, id: string, step: number): Promise<void> {
+  await db.query(
+    `update operators set totp_secret = totp_pending, totp_pending = null, totp_step = $2
+     where id = $1 and totp_pending is not null`,
+    [id, step],
+  )
+}
+
+export async function updateTotpCleared(db: Queryable, id: string): Promise<void> {
+  await db.query('update operators set totp_secret = null, totp_pending = null where id = $1', [id])
+  await db.query('delete from operator_recovery_codes where operator_id = $1', [id])
+}
+
+/** Takes a time step for good. False when it, or a later one, was taken before: two requests with one code cannot both win. */
+export async function updateTotpStep(db: Queryable, id: string, step: number): Promise<boolean> {
+  const { rowCount } = await db.query('update operators set totp_step = $2 where id = $1 and totp_step < $2', [
+    id,
+    step,
+  ])
+  return rowCount === 1
+}
+
+export async function replaceRecoveryCodes(tx: Transaction, operatorId: string, hashes: Buffer[]): Promise<void> {
+  await tx.query('delete from operator_recovery_codes where operator_id = $1', [operatorId])
+  await tx.query('insert into operator_recovery_codes (operator_id, code_hash) select $1, unnest($2::bytea[])', [
+    operatorId,
+    hashes,
+  ])
+}
+
+/** Whether there was such a code, unused until now. */
+export async function updateRecoveryCodeUsed(
+  db: Queryable,
+  operatorId: string,
+  hash: Buffer,
+  at: Date,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'update operator_recovery_codes set used_at = $3 where operator_id = $1 and code_hash = $2 and used_at is null',
+    [operatorId, hash, at],
+  )
+  return rowCount === 1
+}
+
+export async function countRecoveryCodes(db: Queryable, operatorId: string): Promise<number> {
+  const { rows } = await db.query<{ left: bigint }>(
+    'select count(*) as left from operator_recovery_codes where operator_id = $1 and used_at is null',
+    [operatorId],
+  )
+  return Number(rows[0]!.left)
+}
+
+export function toOperator(row: OperatorRow): Operator {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    passwordHash: row.password_hash,
+    totpSecret: row.totp_secret,
+    totpPending: row.totp_pending,
+    totpStep: Number(row.totp_step),
+    isActive: row.is_active,
+    createdAt: row.created_at,
+    signedInAt: row.signed_in_at,
+  }
+}
