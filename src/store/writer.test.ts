@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { expectBalancedBooks } from '../../test/books.ts'
+import { decideCases } from '../../test/decide-cases.ts'
+import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
+import type { Wallet } from '../ledger/decide.ts'
+import { postForService } from '../actions/post.ts'
+
+let opened: TestService
+let app: { clientId: string }
+
+beforeAll(async () => {
+  opened = await openTestService()
+  app = await newApp(opened.service)
+})
+afterAll(async () => {
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+})
+
+const walletOf = async ({ userId }: TestUser) =>
+  (await opened.service.db.pool.query('select balance, sequence, frozen_for from wallets where id = $1', [userId]))
+    .rows[0]
+
+let count = 0
+const post = (user: TestUser, amountMinor: bigint, isReversal = false, referenceId = `w-${++count}`) =>
+  postForService(opened.service, {
+    walletId: user.userId,
+    counterAccount: 'cards',
+    amountMinor,
+    isReversal,
+    referenceType: 'TEST',
+    referenceId,
+    description: null,
+  })
+
+/** A wallet in any state the rules know, reached by movements alone. */
+async function walletWith(balance: bigint, frozenFor: Wallet['frozenFor']): Promise<TestUser> {
+  const user = await newUser(opened.service, app)
+  if (balance !== 0n) await post(user, balance, balance < 0n)
+  if (frozenFor === 'operator')
+    await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [user.userId])
+  expect(await walletOf(user)).toMatchObject({ balance, frozen_for: frozenFor })
+  return user
+}
+
+describe('the database agrees with the rules', () => {
+  test.each(decideCases)(
+    'balance %p, frozen for %p, amount %p, reversal %p: %s',
+    async (balance, frozenFor, amount, isReversal, said) => {
+      const user = await walletWith(balance, frozenFor)
+      const result = await post(user, amount, isReversal)
+      const after = await walletOf(user)
+      if (/^[A-Z_]+$/.test(said)) {
+        expect(result.kind === 'recorded' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
+        expect(after).toMatchObject({ balance, frozen_for: frozenFor })
+      } else {
+        expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)
+        expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: after.balance, refusal: null } })
+      }
+    },
+  )
+})
+
+describe('a batch', () => {
+  test('gives each operation its own balance, in the order they came', async () => {
+    const user = await walletWith(10n, null)
+    const results = await Promise.all([
+      post(user, -4n),
+      post(user, -7n),
+      post(user, 5n),
+      post(user, -11n),
+      post(user, 0n + 1n),
+    ])
+    const told = results.map(
+      (result) => result.kind === 'recorded' && [result.outcome.refusal, result.outcome.balanceMinor],
+    )
+    expect(told).toEqual([
+      [null, 6n],
+      ['INSUFFICIENT_BALANCE', 6n],
+      [null, 11n],
+      [null, 0n],
+      [null, 1n],
+    ])
+  })
+
+  test('that one operation would poison goes on without it', async () => {
+    const user = await walletWith(100n, null)
+    // The edge lets neither in: a number beyond a bigint, and a text that PostgreSQL cannot hold.
+    const tooLong = await Promise.allSettled([post(user, -1n), post(user, 2n ** 70n), post(user, -1n)])
+    expect(tooLong.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    const poisoned = postForService(opened.service, {
+      walletId: user.userId,
+      counterAccount: 'cards',
+      amountMinor: -1n,
+      referenceType: 'TEST',
+      referenceId: 'nul',
+      description: 'a\u0000b',
+    })
+    const neighbours = await Promise.allSettled([post(user, -1n), poisoned, post(user, -1n)])
+    expect(neighbours.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await walletOf(user)).toMatchObject({ balance: 96n })
+  })
+
+  test('larger than a batch may be becomes several', async () => {
+    const users = await Promise.all(Array.from({ length: 20 }, () => walletWith(1_000n, null)))
+    const results = await Promise.all(Array.from({ length: 3_000 }, (_, i) => post(users[i % 20]!, -1n)))
+    expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
+    for (const user of users) expect(await walletOf(user)).toMatchObject({ balance: 850n, sequence: 151n })
+  })
+
+  test('locks its wallets in the order of their ids, whatever plan there is', async () => {
+    const { db } = opened.service
+    const client = await db.pool.connect()
+    await client.query(
+      `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
+    )
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+      `explain update wallets w set balance = w.balance from unnest('{}'::uuid[], '{}'::bigint[]) as c(id, net) where w.id = c.id`,
+    )
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    client.release(true)
+    expect(plan).toContain('Index Scan using wallets_pkey')
+    expect(plan).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets/)
+  })
+})
+
+test('what is written stays written: no row of the ledger can be changed, removed or emptied', async () => {
+  const user = await walletWith(5n, null)
+  const { pool } = opened.service.db
+  for (const table of ['transfers', 'outcomes', 'audit']) {
+    for (const sql of [`update ${table} set amount = 1`, `delete from ${table}`, `truncate ${table}`]) {
+      const text = table === 'audit' ? sql.replace('amount = 1', `actor = 'x'`) : sql
+      expect(pool.query(text)).rejects.toThrow(/append-only|permission denied/)
+    }
+  }
+  expect(pool.query('update wallets set balance = -1 where id = $1', [user.userId])).rejects.toThrow(
+    'wallets_not_overdrawn',
+  )
+  expect(pool.query('update wallets set balance = 9007199254740992 where id = $1', [user.userId])).rejects.toThrow(
+    'wallets_balance_limit',
+  )
+})
+
+test('positions of two writers never share a row', async () => {
+  const { rows } = await opened.service.db.pool.query(
+    'select counter_account, day, count(*), count(distinct writer) as writers from positions group by 1, 2',
+  )
+  for (const row of rows) expect(row.count).toBe(row.writers)
+})
