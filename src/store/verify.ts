@@ -1,5 +1,5 @@
 /** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
-import pg from 'pg'
+import { Client } from 'pg'
 import type { Connection, Queryable } from './database.ts'
 import type { Fault } from './verify-fault.ts'
 import { nextSlice } from './verify-range.ts'
@@ -28,7 +28,7 @@ export type VerifyResult = {
  * is wrong. The one snapshot for all slices keeps old row versions alive until the end, as any long report does.
  */
 export async function verifyBooks(connection: Connection, options: VerifyOptions = {}): Promise<VerifyResult> {
-  const client = new pg.Client({ ...connection, application_name: 'billfold verify' })
+  const client = new Client({ ...connection, application_name: 'billfold verify' })
   // Without a listener a broken connection would end the process; the query in flight tells of it.
   client.on('error', () => {})
   await client.connect()
