@@ -4,16 +4,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { sqlState, type Connection } from '../src/store/database.ts'
-import { isAlive } from '../src/store/embedded-process.ts'
+import { isAlive, readPidFile } from '../src/store/embedded-process.ts'
 import { startEmbedded, type Embedded } from '../src/store/embedded.ts'
 import { migrate, readMigrations } from '../src/store/migrate.ts'
+import { startService } from './embedded-process.ts'
 
 export type TestDatabase = {
   name: string
   connection: Connection
   /** The same, for a process that is given DATABASE_URL. */
   url: string
-  drop(): Promise<void>
+  drop: () => Promise<void>
 }
 
 const templateLock = 0xb111f02d
@@ -53,9 +54,16 @@ async function connectionTo(database?: string): Promise<Connection> {
     if (database !== undefined) url.pathname = `/${database}`
     return { connectionString: url.href }
   }
-  embedded ??= startEmbedded({ dataDir: testDataDir(), log: () => undefined })
-  const { connection } = await embedded
+  const { connection } = await (embedded ??= joinShared(testDataDir()))
   return { ...connection, database: database ?? connection.database }
+}
+
+/** Bun ends the children of a test that takes too long: the server that others share must not be one of them. */
+async function joinShared(dataDir: string): Promise<Embedded> {
+  const starter = (await readPidFile(join(dataDir, 'postgres'))) === null ? await startService(dataDir) : null
+  const held = await startEmbedded({ dataDir, log: () => undefined })
+  await starter?.kill()
+  return held
 }
 
 function urlOf({ connectionString, host, user, database }: Connection): string {

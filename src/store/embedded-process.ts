@@ -13,7 +13,7 @@ import { errorCode } from './embedded-refused.ts'
 export type PidFile = { pid: number; socketDir: string | null }
 
 /** A server started by us: `failure` is set once it has ended, to what it said. */
-export type ServerProcess = { failure: string | null; ended: Promise<void> }
+export type ServerProcess = { failure: string | null }
 
 export async function readPidFile(databaseDir: string): Promise<PidFile | null> {
   const text = await readFile(join(databaseDir, 'postmaster.pid'), 'utf8').catch(() => null)
@@ -88,17 +88,16 @@ export async function spawnServer(
 
 function watch(child: ChildProcess, program: string, databaseDir: string): ServerProcess {
   let output = ''
-  const ended = Promise.withResolvers<void>()
-  const server: ServerProcess = { failure: null, ended: ended.promise }
+  const server: ServerProcess = { failure: null }
   child.stderr?.on('data', (chunk) => (output = (output + String(chunk)).slice(-8_000)))
   child.on('error', (error) => {
     server.failure = cannotRun(program, error).message
-    ended.resolve()
   })
   child.on('close', () => {
-    void readLogTail(databaseDir).then((tail) => {
-      server.failure = /FATAL|PANIC/.test(output) ? output : tail + output
-      ended.resolve()
+    // Once its log files are open, the server says the rest there.
+    const said = /redirecting log output/.test(output) ? readLogTail(databaseDir) : Promise.resolve(output)
+    void said.then((text) => {
+      server.failure = text
     })
   })
   // Neither the server nor its first words keep a finished program running.

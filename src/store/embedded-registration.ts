@@ -12,8 +12,8 @@ export type Registration = {
   /** Fulfils when the connection ends, by us or by the server. */
   ended: Promise<void>
   /** Gives the share back. True if no other service has one; then none can register until this connection ends. */
-  leave(): Promise<boolean>
-  close(): Promise<void>
+  leave: () => Promise<boolean>
+  close: () => Promise<void>
 }
 
 export type EmbeddedConnection = {
@@ -23,6 +23,9 @@ export type EmbeddedConnection = {
   database: string
   ssl: false
 }
+
+/** The driver has these two; its types do not. */
+type ReferencedClient = Client & { ref(): void; unref(): void }
 
 const serviceLock = 0xb111f01d
 
@@ -56,8 +59,8 @@ export async function register(
     if (isUnavailable(error)) return 'busy'
     throw error
   }
-  // A share alone must not keep a finished program running. The driver has this method; its types do not.
-  ;(client as Client & { unref(): void }).unref()
+  // A share alone must not keep a finished program running.
+  client.unref()
   return { socketDir, ended, leave: () => leave(client), close: () => client.end().catch(() => undefined) }
 }
 
@@ -70,7 +73,7 @@ async function proveOpen(socketDir: string): Promise<void> {
   }
 }
 
-function openClient(socketDir: string, name: 'billfold' | 'postgres'): Client {
+function openClient(socketDir: string, name: 'billfold' | 'postgres'): ReferencedClient {
   const client = new Client({
     ...connectionTo(socketDir, name),
     application_name: 'billfold supervisor',
@@ -78,10 +81,11 @@ function openClient(socketDir: string, name: 'billfold' | 'postgres'): Client {
   })
   // Its end is reported by `ended`; without a listener the error before it would end the process.
   client.on('error', () => undefined)
-  return client
+  return client as ReferencedClient
 }
 
-async function leave(client: Client): Promise<boolean> {
+async function leave(client: ReferencedClient): Promise<boolean> {
+  client.ref()
   try {
     await client.query('select pg_advisory_unlock_shared($1)', [serviceLock])
     const { rows } = await client.query<{ isLast: boolean }>('select pg_try_advisory_lock($1) as "isLast"', [

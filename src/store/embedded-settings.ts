@@ -37,7 +37,9 @@ export function serverSettings(memoryBytes: number): string {
     log_rotation_size: '10MB',
     log_rotation_age: '1d',
     log_timezone: 'UTC',
-    // Neither statements nor the details of an error: both can carry what people wrote.
+    // An error's message, details and statement can all carry what people wrote. The service hears of every error
+    // anyway; the server's own log is for what concerns the server.
+    log_min_messages: 'log',
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',

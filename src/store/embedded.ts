@@ -13,7 +13,7 @@ import { isPrivateFolder, makeSocketFolder } from './embedded-socket.ts'
 export type Embedded = {
   connection: EmbeddedConnection
   /** Gives up our share in the server, and stops it if no other service has one. Close every other connection first. */
-  release(): Promise<void>
+  release: () => Promise<void>
 }
 
 type Log = (message: string) => void
