@@ -22,7 +22,7 @@ export type App = {
 }
 
 export function buildApp(service: Service): App {
-  const readiness: Readiness = { isDraining: false }
+  const readiness: Readiness = { isDraining: false, inFlight: 0 }
   const web: WebApp = new Hono()
   const routes = [...serverRoutes(service), ...widgetRoutes(service), ...healthRoutes(service, readiness)]
   for (const route of [...routes, openapiRoute(service, routes)]) mountRoute(service, web, route)
@@ -40,14 +40,32 @@ export function buildApp(service: Service): App {
   }
   web.notFound((c) => toResponse(refuse('NOT_FOUND'), c.env.requestId))
   web.onError((error, c) => toResponse(faultAnswer(service, error, c.env), c.env.requestId))
-  return { readiness, fetch: (request, address = '127.0.0.1') => visit(service, web, request, address) }
+  return {
+    readiness,
+    fetch: async (request, address = '127.0.0.1') => {
+      readiness.inFlight++
+      try {
+        return await visit(service, web, request, address, readiness)
+      } finally {
+        readiness.inFlight--
+      }
+    },
+  }
 }
 
 /** One request, from the outside in and out again: an id, a time, a line in the log, a count. */
-async function visit(service: Service, web: WebApp, request: Request, address: string): Promise<Response> {
+async function visit(
+  service: Service,
+  web: WebApp,
+  request: Request,
+  address: string,
+  readiness: Readiness,
+): Promise<Response> {
   const startedAt = performance.now()
   const env: Visit = { address: clientAddress(service, request, address), requestId: nextRequestId(), route: 'none' }
-  const response = await answerTo(web, request, env)
+  const response = isTurnedAway(readiness, request)
+    ? toResponse(refuseFor(1, 'UNAVAILABLE'), env.requestId)
+    : await answerTo(web, request, env)
   response.headers.set('x-request-id', env.requestId)
   const ms = performance.now() - startedAt
   service.metrics.request(env.route, request.method, response.status, ms)
@@ -59,6 +77,11 @@ async function visit(service: Service, web: WebApp, request: Request, address: s
     ms: Math.round(ms * 1000) / 1000,
   })
   return response
+}
+
+/** A process that is ending finishes what it has and takes nothing new; only those who ask after it still get an answer. */
+function isTurnedAway({ isDraining }: Readiness, request: Request): boolean {
+  return isDraining && !/^\/(healthz|readyz|metrics)$/.test(new URL(request.url).pathname)
 }
 
 /** Hono would answer a HEAD like a GET; the API has no HEAD, and says so like any other method it has not. */

@@ -1,42 +1,59 @@
 /** One process: config → database → app → listen → drain. The only file that knows the process and the runtime. */
 import { startJobs } from './actions/jobs.ts'
 import { closeService, openService } from './actions/service.ts'
-import { buildApp } from './app.ts'
+import { buildApp, type App } from './app.ts'
 import { ConfigError, parseConfig, type Config } from './config.ts'
 import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
 import { openDatabase } from './store/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 
+/** One of several on a port: its parent says when to end, and tells people what there is to tell. */
+const isWorker = process.argv.includes('--worker')
 const config = readConfig()
 const log = openLog(config.logLevel, openOutput())
 const stopping = Promise.withResolvers<void>()
-let signals = 0
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    // The second Ctrl-C is from someone who does not want to wait; what was in flight is safe to send again.
-    if (++signals > 1) process.exit(130)
-    stopping.resolve()
-  })
-}
+const children = new Set<Bun.Subprocess>()
 
-await run(config).catch((error: unknown) => {
+listenForTheEnd()
+await (config.workers > 1 && !isWorker ? supervise() : serve()).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
 })
 process.exit()
 
-async function run(config: Config): Promise<void> {
+async function serve(): Promise<void> {
   const prepared = await prepareDatabase(config, (message) => log.info(message))
   const db = openDatabase(prepared.connection)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   const app = buildApp(service)
+  const server = listen(app)
   const stopJobs = startJobs(service)
-  const server = Bun.serve({
+  if (isWorker) process.send?.('ready')
+  else process.stdout.write(`billfold ready on ${config.port === 0 ? server.url.origin : config.publicUrl}\n`)
+
+  await stopping.promise
+  log.info('draining')
+  app.readiness.isDraining = true
+  // Streams have no end of their own.
+  service.live.close()
+  // Long enough for whoever watches /readyz to see it, and as long as anything is under way.
+  for (let waited = 0; waited < 250 || (app.readiness.inFlight > 0 && waited < 10_000); waited += 25)
+    await Bun.sleep(25)
+  await server.stop(true)
+  await stopJobs()
+  await closeService(service)
+  await db.pool.end()
+  await prepared.release()
+}
+
+function listen(app: App) {
+  return Bun.serve({
     hostname: config.host,
     port: config.port,
-    reusePort: config.workers > 1,
+    reusePort: isWorker,
     idleTimeout: 30,
+    // Bodies are bounded where they are read, with an answer in JSON.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, server) => app.fetch(request, server.requestIP(request)?.address),
     error: (error) => {
@@ -47,22 +64,61 @@ async function run(config: Config): Promise<void> {
       })
     },
   })
-  process.stdout.write(`billfold ready on ${publicAddress(server.url)}\n`)
+}
+
+/** Several processes on one port. One that ends before its time is started again. */
+async function supervise(): Promise<void> {
+  const prepared = await prepareDatabase(config, (message) => log.info(message))
+  let isStopping = false
+  const keep = async (worker: Worker): Promise<void> => {
+    const code = await worker.child.exited
+    children.delete(worker.child)
+    if (isStopping) return
+    log.error('a worker ended and is started again', { code })
+    await Bun.sleep(500)
+    const next = startWorker()
+    next.ready.catch(() => {})
+    await keep(next)
+  }
+  const workers = Array.from({ length: config.workers }, startWorker)
+  await Promise.all(workers.map((worker) => worker.ready))
+  const kept = workers.map(keep)
+  process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
 
   await stopping.promise
-  app.readiness.isDraining = true
-  log.info('draining')
-  // Streams have no end of their own, and the server waits for every answer under way.
-  service.live.close()
-  await server.stop()
-  await stopJobs()
-  await closeService(service)
-  await db.pool.end()
+  isStopping = true
+  for (const child of children) child.kill('SIGTERM')
+  await Promise.all(kept)
   await prepared.release()
 }
 
-function publicAddress(url: URL): string {
-  return config.port === 0 ? url.origin : config.publicUrl
+type Worker = { readonly child: Bun.Subprocess; readonly ready: Promise<void> }
+
+function startWorker(): Worker {
+  const ready = Promise.withResolvers<void>()
+  const child = Bun.spawn([process.execPath, import.meta.path, '--worker'], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    ipc: () => ready.resolve(),
+  })
+  children.add(child)
+  void child.exited.then(() => ready.reject(new Error('a worker could not start')))
+  return { child, ready: ready.promise }
+}
+
+function listenForTheEnd(): void {
+  let signals = 0
+  const stop = () => {
+    // The second Ctrl-C is from someone who does not want to wait; what was in flight is safe to send again.
+    if (++signals > 1) process.exit(130)
+    stopping.resolve()
+  }
+  process.on('SIGTERM', stop)
+  // A terminal sends Ctrl-C to the workers too; theirs is to wait for the parent, and to go when it is gone.
+  process.on('SIGINT', isWorker ? () => {} : stop)
+  if (isWorker) process.on('disconnect', stop)
+  process.on('exit', () => {
+    for (const child of children) child.kill('SIGKILL')
+  })
 }
 
 function readConfig(): Config {

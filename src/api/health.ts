@@ -5,7 +5,11 @@ import { migrationStatus } from '../store/migrate.ts'
 import { answer, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 
-export type Readiness = { isDraining: boolean }
+export type Readiness = {
+  isDraining: boolean
+  /** Requests that have no answer yet. */
+  inFlight: number
+}
 
 export function healthRoutes(service: Service, readiness: Readiness): Route[] {
   const output = z.object({ status: z.enum(['ok', 'unavailable']) })
