@@ -1,0 +1,110 @@
+/** The shop's pages, its sign-in, and what protects them. Every change comes by POST, from the shop's own page. */
+import { Hono, type Context } from 'hono'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import { apiRoutes, type ShopEnv } from './api.ts'
+import type { ShopConfig } from './config.ts'
+import { maxNameLength, moon, shopPage, signInPage } from './page.ts'
+import type { ShopUser, Store } from './store.ts'
+import { createSession, openBillfold } from './wallet.ts'
+
+const cookie = 'shop_session'
+
+export type ShopFiles = { readonly script: string; readonly style: string }
+
+export function buildShop(config: ShopConfig, store: Store, files: ShopFiles) {
+  const app = new Hono<ShopEnv>()
+  const policy = contentPolicy(new URL(config.billfold.baseUrl).origin)
+
+  app.use(async (c, next) => {
+    // SameSite keeps other sites' requests from carrying the cookie, but another port of this host is the same site.
+    if (c.req.method === 'GET' || isOwnPage(c)) await next()
+    else c.res = c.text('This request did not come from the shop.', 403)
+    c.header('content-security-policy', policy)
+    c.header('x-content-type-options', 'nosniff')
+    // The widget learns which app embeds it from the origin, and needs no more than that.
+    c.header('referrer-policy', 'strict-origin')
+    c.header('cache-control', 'no-store')
+  })
+
+  const file = (path: string, type: string, text: string) =>
+    app.get(path, (c) => c.body(text, 200, { 'content-type': `${type}; charset=utf-8` }))
+  file('/shop.js', 'text/javascript', files.script)
+  file('/style.css', 'text/css', files.style)
+  file('/moon.svg', 'image/svg+xml', moon)
+
+  app.get('/', (c) => {
+    const user = findVisitor(c, store)
+    return c.html(user ? shopPage(config, user) : signInPage())
+  })
+
+  app.post('/sign-in', async (c) => {
+    const { name } = await c.req.parseBody()
+    const trimmed = typeof name === 'string' ? name.trim().replace(/\s+/g, ' ') : ''
+    if (trimmed === '' || trimmed.length > maxNameLength) return c.html(signInPage('Please write a name.'), 400)
+    const secure = new URL(c.req.url).protocol === 'https:'
+    const token = store.insertSession(store.getOrInsertUser(trimmed))
+    setCookie(c, cookie, token, { httpOnly: true, sameSite: 'Lax', path: '/', maxAge: 30 * 86_400, secure })
+    return c.redirect('/', 303)
+  })
+
+  app.post('/sign-out', (c) => {
+    store.removeSession(getCookie(c, cookie) ?? '')
+    deleteCookie(c, cookie, { path: '/' })
+    return c.redirect('/', 303)
+  })
+
+  app.use('/api/*', async (c, next) => {
+    const user = findVisitor(c, store)
+    if (user) c.set('user', user)
+    return user ? await next() : c.json({ code: 'SIGNED_OUT' }, 401)
+  })
+  app.route('/api', apiRoutes(config, store))
+
+  /** A plain link leads here, so that no browser takes the new window for an unwanted one. */
+  app.get('/wallet/topup', async (c) => {
+    const user = findVisitor(c, store)
+    if (!user) return c.redirect('/', 303)
+    const session = await createSession(openBillfold(config, []), store, user).catch(() => undefined)
+    if (session === undefined) return c.text('The wallet service does not answer. Please try again in a moment.', 502)
+    if (session === null) return c.redirect('/', 303)
+    return c.redirect(topupUrl(config.billfold.baseUrl, session.sessionToken, c.req.query('amount') ?? ''), 303)
+  })
+
+  app.onError((error, c) => {
+    console.error(error)
+    return c.json({ code: 'SHOP_FAULT' }, 500)
+  })
+  return app
+}
+
+function topupUrl(baseUrl: string, sessionToken: string, amount: string): string {
+  const url = new URL(`${baseUrl}/widget/topup`)
+  url.searchParams.set('session', sessionToken)
+  if (/^\d{1,9}(\.\d{1,3})?$/.test(amount)) url.searchParams.set('amount', amount)
+  return url.href
+}
+
+function findVisitor(c: Context<ShopEnv>, store: Store): ShopUser | undefined {
+  const token = getCookie(c, cookie)
+  return token === undefined ? undefined : store.findSessionUser(token)
+}
+
+function isOwnPage(c: Context<ShopEnv>): boolean {
+  const origin = c.req.header('origin') ?? ''
+  return URL.canParse(origin) && new URL(origin).host === c.req.header('host')
+}
+
+/** `frame-src` for the widget, and `connect-src` so that the SDK can find out why a frame stays silent. */
+function contentPolicy(serviceOrigin: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src 'self' ${serviceOrigin}`,
+    `frame-src ${serviceOrigin}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

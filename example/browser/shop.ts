@@ -1,0 +1,116 @@
+/** The shop's page. The wallet in it is one call of mountWallet; the rest is the shop's own buttons. */
+import { mountWallet } from '@billfold/sdk/browser'
+import type { Answer, Outcome, SessionAnswer } from '../answers.ts'
+import { byId } from './dom.ts'
+import { forgetStory, tellMessage, tellStep } from './story.ts'
+import { showTour, tick } from './tour.ts'
+import { notify, showOutcome, showState } from './view.ts'
+
+const { billfoldUrl = '', clientId = '' } = byId('shop').dataset
+const lose = byId('lose') as HTMLInputElement
+
+const wallet = mountWallet(byId('wallet'), {
+  baseUrl: billfoldUrl,
+  clientId,
+  title: 'Your wallet',
+  fetchSession: async () => {
+    const { session, steps } = await post<SessionAnswer>('/api/wallet/session')
+    steps.forEach(tellStep)
+    return session
+  },
+  // The widget also says which serviceUserId it is. The page does not pass it on: the backend learns it from the code.
+  onLinked: ({ linkCode }) => act('/api/wallet/link', { linkCode }),
+  onUnlinked: () => act('/api/wallet/unlink'),
+  onUpdated: () => refresh(),
+  onEvent: tellMessage,
+  onError: ({ code, message }) => notify('bad', walletProblems[code] ?? message),
+})
+
+const walletProblems: Readonly<Record<string, string>> = {
+  NOT_ALLOWED: `The wallet service does not let ${location.origin} embed it. Add it to the app's allowedIframeParents.`,
+  BLOCKED: 'The wallet could not be loaded. Is the wallet service running?',
+  TIMED_OUT: 'The wallet takes too long to load. Reload the page to try again.',
+  SESSION_FAILED: 'The shop could not get a session for your wallet. Is the wallet service running?',
+  LINK_FAILED: 'The shop could not link this wallet. Please sign in once more.',
+}
+
+/** One change by the backend. What it answers is all the page knows. */
+async function act(path: string, body: object = {}): Promise<void> {
+  const answer = await post<Answer>(path, body)
+  show(answer)
+  if (answer.outcome.kind === 'failed' && path === '/api/wallet/link') throw new Error(answer.outcome.code)
+}
+
+async function refresh(): Promise<void> {
+  const response = await fetch('/api/state')
+  if (response.ok) show((await response.json()) as Answer)
+}
+
+function show({ outcome, state, steps }: Answer): void {
+  steps.forEach(tellStep)
+  showState(state, { pay: (id) => run(() => change(id, 'pay')), refund: (id) => run(() => change(id, 'refund')) })
+  showOutcome(outcome, state)
+  for (const stop of stopsOf(outcome)) tick(stop)
+  if (state.sharedWith.length > 0) tick('shared')
+}
+
+function stopsOf({ kind }: Outcome): string[] {
+  if (kind === 'paid-once') return ['paid', 'replayed']
+  if (kind === 'refunded-once') return ['refunded', 'replayed']
+  return [kind === 'given-before' ? 'given' : kind]
+}
+
+async function buy(productId: string): Promise<void> {
+  const placed = await post<Answer>('/api/orders', { productId })
+  show(placed)
+  if ('orderId' in placed.outcome && placed.outcome.orderId) await change(placed.outcome.orderId, 'pay')
+}
+
+async function change(orderId: string, verb: 'pay' | 'refund'): Promise<void> {
+  const loseAnswer = lose.checked
+  lose.checked = false
+  await act(`/api/orders/${orderId}/${verb}`, { loseAnswer })
+}
+
+async function unlink(): Promise<void> {
+  await act('/api/wallet/unlink')
+  byId('wallet-title').focus()
+  await wallet.reload()
+}
+
+/** A 4xx of the backend still carries an answer to show; anything else is told as a fault of the shop. */
+async function post<T>(path: string, body: object = {}): Promise<T> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (response.status === 401) location.reload()
+  const answer = (await response.json()) as Record<string, unknown>
+  if (response.ok || 'state' in answer) return answer as T
+  if (Array.isArray(answer['steps'])) answer['steps'].forEach(tellStep)
+  throw Object.assign(new Error(String(answer['message'] ?? answer['code'])), { code: answer['code'] })
+}
+
+/** One at a time: while a click is being worked on, the next does nothing. */
+let isRunning = false
+
+function run(work: () => Promise<void>): void {
+  if (isRunning) return
+  isRunning = true
+  byId('shop').setAttribute('aria-busy', 'true')
+  work()
+    .catch((error: unknown) =>
+      notify('bad', `The shop did not manage that: ${error instanceof Error ? error.message : ''}`),
+    )
+    .finally(() => {
+      isRunning = false
+      byId('shop').removeAttribute('aria-busy')
+    })
+}
+
+for (const button of document.querySelectorAll<HTMLElement>('[data-buy]')) {
+  button.addEventListener('click', () => run(() => buy(button.dataset['buy'] ?? '')))
+}
+byId('gift').addEventListener('click', () => run(() => act('/api/wallet/gift')))
+byId('unlink').addEventListener('click', () => run(unlink))
+byId('forget').addEventListener('click', forgetStory)
+showTour()
+run(refresh)

@@ -1,0 +1,24 @@
+/** Ticks what the visitor has tried. It is kept for the visit, so that changing the shop user does not start over. */
+import { byId } from './dom.ts'
+
+const key = 'tour'
+
+export function tick(stop: string): void {
+  const done = ticked()
+  if (done.has(stop)) return
+  sessionStorage.setItem(key, [...done, stop].join(' '))
+  showTour()
+}
+
+export function showTour(): void {
+  const done = ticked()
+  for (const item of byId('shop').querySelectorAll<HTMLElement>('[data-stop]')) {
+    const isDone = done.has(item.dataset['stop'] ?? '')
+    item.classList.toggle('done', isDone)
+    item.querySelector('.done-word')!.textContent = isDone ? ' (done)' : ''
+  }
+}
+
+function ticked(): Set<string> {
+  return new Set((sessionStorage.getItem(key) ?? '').split(' ').filter(Boolean))
+}

@@ -1,0 +1,150 @@
+/** Shows what the backend answered: the orders, the link, the balance, and one sentence on what came of the last click. */
+import type { Outcome, ShopState, ShownOrder } from '../answers.ts'
+import { byId, make } from './dom.ts'
+
+export type OrderActions = { pay: (orderId: string) => void; refund: (orderId: string) => void }
+
+const shopCurrency = () => byId('shop').dataset['currency'] ?? 'USD'
+
+function money(amount: number, currency = shopCurrency()): string {
+  return new Intl.NumberFormat('en', { style: 'currency', currency }).format(amount)
+}
+
+export function showState(state: ShopState, actions: OrderActions): void {
+  const { user, orders, wallet, sharedWith } = state
+  const isLinked = user.serviceUserId !== undefined
+  byId('linked').hidden = !isLinked
+  byId('purse').hidden = !wallet
+  if (wallet) byId('purse-balance').textContent = money(wallet.balance, wallet.currency)
+  byId('record').textContent = JSON.stringify(user, null, 2)
+  byId('record-hint').textContent = recordHint(isLinked, sharedWith)
+  byId('no-orders').hidden = orders.length > 0
+  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset['key'] : undefined
+  byId('orders').replaceChildren(...orders.map((order) => orderRow(order, isLinked, actions)))
+  // The rows are new; whoever used the keyboard stays where they were, or at the heading if that button is gone.
+  if (focused) (document.querySelector<HTMLElement>(`[data-key="${focused}"]`) ?? byId('orders-title')).focus()
+}
+
+function recordHint(isLinked: boolean, sharedWith: readonly string[]): string {
+  if (!isLinked) return 'No wallet is linked: the field serviceUserId is absent, not null.'
+  if (sharedWith.length === 0) return 'serviceUserId is the link to your wallet. It is worth nothing to another shop.'
+  return `The same wallet is linked to ${sharedWith.join(' and ')} too. That is allowed: serviceUserId is not unique.`
+}
+
+const words: Readonly<Record<ShownOrder['status'], string>> = {
+  open: 'Not paid',
+  paying: 'Payment not confirmed yet',
+  refused: 'Not enough in the wallet',
+  paid: 'Paid',
+  refunding: 'Refund not confirmed yet',
+  refunded: 'Refunded',
+}
+
+function orderRow(order: ShownOrder, isLinked: boolean, actions: OrderActions): HTMLElement {
+  const { id, status, shortfall = 0 } = order
+  const buttons: HTMLElement[] = []
+  const offer = (name: string, action: () => void, kind: string) => {
+    const button = make(
+      'button',
+      { class: `button small ${kind}`, 'data-key': `${id} ${name}` },
+      name,
+      unseen(` ${order.productName}`),
+    )
+    button.addEventListener('click', action)
+    buttons.push(button)
+  }
+  const isShort = status === 'refused' && !order.isCovered
+  if (isShort && isLinked) buttons.push(topupLink(shortfall))
+  if (status === 'open') offer('Pay', () => actions.pay(id), '')
+  if (status === 'paying') offer('Ask again', () => actions.pay(id), '')
+  if (status === 'refused') offer('Try again', () => actions.pay(id), isShort ? 'soft' : '')
+  if (status === 'paid') offer('Refund', () => actions.refund(id), 'soft')
+  if (status === 'refunding') offer('Ask again', () => actions.refund(id), '')
+  return make(
+    'li',
+    { class: `order ${status}`, 'data-order': id },
+    make(
+      'div',
+      { class: 'order-what' },
+      make('strong', {}, order.productName),
+      make('span', { class: 'quiet small' }, id),
+    ),
+    make('span', { class: 'price' }, money(order.amount)),
+    make('span', { class: `state ${status}` }, isShort ? `Short by ${money(shortfall)}` : coveredWords(order)),
+    make('div', { class: 'order-do' }, ...buttons),
+  )
+}
+
+function coveredWords({ status, isCovered }: ShownOrder): string {
+  return status === 'refused' && isCovered ? 'Enough in the wallet now' : words[status]
+}
+
+/** A link, not a script: no browser blocks it, and it works with the middle button too. */
+function topupLink(shortfall: number): HTMLElement {
+  const href = `/wallet/topup?amount=${encodeURIComponent(shortfall)}`
+  return make(
+    'a',
+    { class: 'button small', href, target: '_blank', rel: 'noopener' },
+    `Add ${money(shortfall)}`,
+    unseen(' in a new window'),
+  )
+}
+
+function unseen(text: string): HTMLElement {
+  return make('span', { class: 'unseen' }, text)
+}
+
+export function showOutcome(outcome: Outcome, state: ShopState): void {
+  const order = 'orderId' in outcome ? state.orders.find(({ id }) => id === outcome.orderId) : undefined
+  const what = order?.productName ?? 'order'
+  switch (outcome.kind) {
+    case 'fine':
+    case 'placed':
+      return
+    case 'linked':
+      return notify('good', 'Your wallet is linked to this shop.')
+    case 'unlinked':
+      return notify('good', 'The link is removed. Your wallet and your money are as they were.')
+    case 'given':
+      return notify('good', 'The gift is in your wallet. Watch the balance.')
+    case 'given-before':
+      return notify('info', 'This wallet had its gift already: the reference was known, and nothing moved.')
+    case 'paid':
+      return notify('good', `Paid. The ${what} is yours.`)
+    case 'paid-once':
+      return notify(
+        'good',
+        `Paid, and only once: the answer got lost, the same reference was sent again, and the first answer came back.`,
+      )
+    case 'refused':
+      return notify(
+        'warn',
+        `The wallet is short by ${money(order?.shortfall ?? 0)} for the ${what}. Add that much, then try again.`,
+      )
+    case 'refunded':
+      return notify('good', `The money for the ${what} is back in the wallet that paid.`)
+    case 'refunded-once':
+      return notify('good', `Refunded, and only once, though the first answer got lost.`)
+    case 'not-linked':
+      return notify('info', 'First link a wallet: sign up or sign in, in the frame “Your wallet”. Then press Pay.')
+    case 'unknown':
+      return notify(
+        'warn',
+        'The wallet service has not answered, so nobody knows yet. Ask again: you cannot pay twice.',
+      )
+    case 'failed':
+      return notify('bad', `${outcome.message}${outcome.requestId ? ` (${outcome.requestId})` : ''}`)
+  }
+}
+
+let hiding: ReturnType<typeof setTimeout>
+
+export function notify(kind: 'good' | 'info' | 'warn' | 'bad', text: string): void {
+  const notice = byId('notice')
+  notice.className = `notice ${kind}`
+  notice.textContent = text
+  clearTimeout(hiding)
+  hiding = setTimeout(() => {
+    notice.textContent = ''
+  }, 12_000)
+}

@@ -1,0 +1,32 @@
+/** What the page is shown after each step. */
+import type { ShopState, Step } from './answers.ts'
+import type { ShopConfig } from './config.ts'
+import { findProduct } from './products.ts'
+import { shortened } from './recorder.ts'
+import type { Order, ShopUser, Store } from './store.ts'
+import { isCovered, openBillfold, readWallet } from './wallet.ts'
+
+/** The service is asked for the balance each time: what the shop remembers of it could be wrong a second later. */
+export async function stateOf(config: ShopConfig, store: Store, user: ShopUser, steps: Step[]): Promise<ShopState> {
+  const billfold = openBillfold(config, steps)
+  // Without an answer the page says nothing about the balance; its orders are still there.
+  const wallet = await readWallet(billfold, store, user).catch(() => undefined)
+  const shown = async (order: Order) => ({
+    id: order.id,
+    productName: findProduct(order.productId)?.name ?? order.productId,
+    amount: order.amount,
+    status: order.status,
+    attempts: order.attempts,
+    ...(order.shortfall !== undefined && { shortfall: order.shortfall }),
+    ...(order.status === 'refused' &&
+      wallet && { isCovered: await isCovered(billfold, user, order).catch(() => false) }),
+  })
+  const orders = await Promise.all(store.listOrders(user).map(shown))
+  const { id, name, serviceUserId } = user
+  return {
+    user: { id, name, ...(serviceUserId !== undefined && { serviceUserId: shortened(serviceUserId) }) },
+    sharedWith: store.listLinkedWith(user).map((other) => other.name),
+    orders,
+    ...(wallet && { wallet }),
+  }
+}
