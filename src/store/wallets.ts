@@ -83,7 +83,7 @@ export type TransferFilter = {
   readonly visibleTo?: string | undefined
 }
 
-type RawTransfer = {
+export type RawTransfer = {
   wallet_id: string
   sequence: bigint
   amount: bigint
@@ -96,7 +96,7 @@ type RawTransfer = {
   description: string | null
 }
 
-const columns = `t.wallet_id, t.sequence, t.amount, t.balance_after, t.reference_key, t.created_at, t.counter_account,
+export const transferColumns = `t.wallet_id, t.sequence, t.amount, t.balance_after, t.reference_key, t.created_at, t.counter_account,
   t.reference_type, t.reference_id, t.description`
 
 /** A wallet and its newest transfers, newest first, as they were at one moment. */
@@ -108,7 +108,7 @@ export async function findWalletWithTransfers(
   const { rows } = await db.query<Omit<RawTransfer, 'sequence'> & { sequence: bigint | null } & Prefixed>({
     name: 'find-wallet-with-transfers',
     text: `select w.id as w_id, w.balance as w_balance, w.sequence as w_sequence, w.frozen_for as w_frozen_for,
-        w.frozen_reason as w_frozen_reason, ${columns}
+        w.frozen_reason as w_frozen_reason, ${transferColumns}
       from wallets w left join lateral (
         select * from transfers t where t.wallet_id = w.id and t.sequence < coalesce($2::bigint, 9223372036854775807)
           and ($3::text is null or t.counter_account = $3 or t.counter_account not like 'app:%')
@@ -133,7 +133,7 @@ type Prefixed = {
   w_frozen_reason: string | null
 }
 
-function toTransfer(row: RawTransfer): Transfer {
+export function toTransfer(row: RawTransfer): Transfer {
   return {
     walletId: row.wallet_id,
     sequence: Number(row.sequence),

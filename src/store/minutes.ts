@@ -1,0 +1,101 @@
+/** What the processes did in each minute: a row for each minute and process, added up when somebody looks. */
+import { plainArray } from './array.ts'
+import type { Queryable } from './database.ts'
+
+export type Minute = {
+  readonly requests: number
+  /** Answers of 500 and above. */
+  readonly faults: number
+  readonly debits: number
+  readonly credits: number
+  readonly refusals: number
+  /** Requests by how long they took, in the buckets of the metric. */
+  readonly took: readonly number[]
+  /** Open live streams when the minute was last written. */
+  readonly widgets: number
+}
+
+export async function upsertMinute(db: Queryable, minute: Date, process: string, counted: Minute): Promise<void> {
+  const { requests, faults, debits, credits, refusals, took, widgets } = counted
+  await db.query(
+    `insert into minutes (minute, process, requests, faults, debits, credits, refusals, took, widgets)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (minute, process) do update set requests = excluded.requests, faults = excluded.faults,
+       debits = excluded.debits, credits = excluded.credits, refusals = excluded.refusals, took = excluded.took,
+       widgets = excluded.widgets`,
+    [minute, process, requests, faults, debits, credits, refusals, plainArray(took), widgets],
+  )
+}
+
+export async function deleteOldMinutes(db: Queryable, before: Date): Promise<void> {
+  await db.query('delete from minutes where minute < $1', [before])
+}
+
+export type MinuteSum = Minute & { readonly minute: Date; readonly processes: number }
+
+type Row = {
+  minute: Date
+  processes: bigint
+  requests: bigint
+  faults: bigint
+  debits: bigint
+  credits: bigint
+  refusals: bigint
+  widgets: bigint
+  took: number[][]
+}
+
+export async function listMinutes(db: Queryable, since: Date): Promise<MinuteSum[]> {
+  const { rows } = await db.query<Row>(
+    `select minute, count(*) as processes, sum(requests) as requests, sum(faults) as faults, sum(debits) as debits,
+       sum(credits) as credits, sum(refusals) as refusals, sum(widgets) as widgets, array_agg(took) as took
+     from minutes where minute >= $1 group by minute order by minute`,
+    [since],
+  )
+  return rows.map((row) => ({
+    minute: row.minute,
+    processes: Number(row.processes),
+    requests: Number(row.requests),
+    faults: Number(row.faults),
+    debits: Number(row.debits),
+    credits: Number(row.credits),
+    refusals: Number(row.refusals),
+    widgets: Number(row.widgets),
+    took: row.took.reduce((sum, took) => sum.map((count, i) => count + (took[i] ?? 0))),
+  }))
+}
+
+export type DatabaseHealth = {
+  readonly version: string
+  readonly sizeBytes: bigint
+  readonly connections: number
+  readonly maxConnections: number
+  readonly oldestTransactionSeconds: number
+  readonly answeredInMs: number
+}
+
+export async function getDatabaseHealth(db: Queryable): Promise<DatabaseHealth> {
+  const startedAt = performance.now()
+  const { rows } = await db.query<{
+    version: string
+    size: bigint
+    connections: bigint
+    max: number
+    oldest: number
+  }>(
+    `select current_setting('server_version') as version, pg_database_size(current_database()) as size,
+       (select count(*) from pg_stat_activity where datname = current_database()) as connections,
+       current_setting('max_connections')::integer as max,
+       (select coalesce(max(extract(epoch from now() - xact_start)), 0)::float8 from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()) as oldest`,
+  )
+  const row = rows[0]!
+  return {
+    version: row.version,
+    sizeBytes: row.size,
+    connections: Number(row.connections),
+    maxConnections: row.max,
+    oldestTransactionSeconds: row.oldest,
+    answeredInMs: performance.now() - startedAt,
+  }
+}

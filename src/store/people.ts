@@ -1,0 +1,129 @@
+/** Finding people and their wallets, page by page. A page starts after the last row of the one before, never by counting. */
+import type { Queryable } from './database.ts'
+import type { FrozenFor } from './wallets.ts'
+
+export type Person = {
+  readonly id: string
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly createdAt: Date
+  readonly balanceMinor: bigint
+  readonly frozenFor: FrozenFor
+}
+
+type Row = {
+  id: string
+  email: string
+  first_name: string
+  last_name: string
+  created_at: Date
+  balance: bigint
+  frozen_for: FrozenFor
+}
+
+const columns = 'u.id, u.email, u.first_name, u.last_name, u.created_at, w.balance, w.frozen_for'
+
+/** Ids begin with the time they were made at, so the newest come first. */
+export async function listNewestPeople(
+  db: Queryable,
+  { after, limit, isFrozen }: { after: string | undefined; limit: number; isFrozen: boolean },
+): Promise<Person[]> {
+  const { rows } = await db.query<Row>(
+    isFrozen
+      ? `select ${columns} from wallets w join users u on u.id = w.id
+         where w.frozen_for is not null and w.id < $1 order by w.id desc limit $2`
+      : `select ${columns} from users u join wallets w on w.id = u.id where u.id < $1 order by u.id desc limit $2`,
+    [after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff', limit],
+  )
+  return rows.map(toPerson)
+}
+
+/** A person and the text that was found, which is also where the next page begins. */
+export type Match = { readonly person: Person; readonly key: string }
+
+const keys = [
+  `u.email collate "C"`,
+  `lower(u.first_name || ' ' || u.last_name) collate "C"`,
+  `lower(u.last_name || ' ' || u.first_name) collate "C"`,
+]
+
+const isMatch = (key: string) => `(${key} >= lower($1) and ${key} < lower($1) || U&'\\+10FFFF')`
+
+/** Each person once: under the email when that begins so, else under the first way of writing the name that does. */
+const searchSql = `
+select f.key, ${columns} from (
+  ${keys
+    .map(
+      (key, i) => `(select u.id, ${key} as key from users u
+    where (${key}, u.id) > ($2, $3) and ${isMatch(key)}
+      ${keys
+        .slice(0, i)
+        .map((earlier) => `and not ${isMatch(earlier)}`)
+        .join(' ')}
+    order by ${key}, u.id limit $4)`,
+    )
+    .join(' union all ')}
+) f join users u on u.id = f.id join wallets w on w.id = f.id
+order by f.key, f.id limit $4`
+
+/** People whose email, "first last" or "last first" begins with the text. */
+export async function searchPeople(
+  db: Queryable,
+  prefix: string,
+  { after, limit }: { after: { key: string; id: string } | undefined; limit: number },
+): Promise<Match[]> {
+  const { key, id } = after ?? { key: '', id: '00000000-0000-0000-0000-000000000000' }
+  const { rows } = await db.query<Row & { key: string }>(searchSql, [prefix, key, id, limit])
+  return rows.map((row) => ({ key: row.key, person: toPerson(row) }))
+}
+
+/** By wallet, which is the user's id, or by a serviceUserId, disconnected ones included. */
+export async function findPerson(
+  db: Queryable,
+  by: { readonly id: string } | { readonly serviceUserId: string },
+): Promise<Person | undefined> {
+  const { rows } = await db.query<Row>(
+    'id' in by
+      ? `select ${columns} from users u join wallets w on w.id = u.id where u.id = $1`
+      : `select ${columns} from links l join users u on u.id = l.user_id join wallets w on w.id = u.id where l.id = $1`,
+    ['id' in by ? by.id : by.serviceUserId],
+  )
+  return rows[0] && toPerson(rows[0])
+}
+
+export type KeptLink = {
+  readonly id: string
+  readonly clientId: string
+  readonly createdAt: Date
+  readonly disconnectedAt: Date | null
+}
+
+type LinkRow = { id: string; client_id: string; created_at: Date; disconnected_at: Date | null }
+
+/** All links there ever were, newest first. */
+export async function listAllLinks(db: Queryable, userId: string): Promise<KeptLink[]> {
+  const { rows } = await db.query<LinkRow>(
+    `select id, client_id, created_at, disconnected_at from links where user_id = $1
+     order by disconnected_at is not null, created_at desc, id limit 100`,
+    [userId],
+  )
+  return rows.map((row) => ({
+    id: row.id,
+    clientId: row.client_id,
+    createdAt: row.created_at,
+    disconnectedAt: row.disconnected_at,
+  }))
+}
+
+function toPerson(row: Row): Person {
+  return {
+    id: row.id,
+    email: row.email,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    createdAt: row.created_at,
+    balanceMinor: row.balance,
+    frozenFor: row.frozen_for,
+  }
+}
