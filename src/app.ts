@@ -4,10 +4,13 @@ import { adminPages } from './admin/pages.tsx'
 import { docsPages } from './api/docs.ts'
 import { healthRoutes, type Readiness } from './api/health.ts'
 import { openapiRoute } from './api/openapi.ts'
+import { processorRoutes } from './api/processor.ts'
 import { refuse, refuseFor, type Answer } from './api/reply.ts'
 import type { Route } from './api/route.ts'
+import { sandboxPages } from './api/sandbox.ts'
 import { serverRoutes } from './api/server.ts'
 import { widgetRoutes } from './api/widget.ts'
+import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
 import { faultFields } from './log.ts'
 import { isUnavailable } from './store/database.ts'
@@ -24,12 +27,19 @@ export type App = {
 export function buildApp(service: Service): App {
   const readiness: Readiness = { isDraining: false, inFlight: 0 }
   const web: WebApp = new Hono()
-  const routes = [...serverRoutes(service), ...widgetRoutes(service), ...healthRoutes(service, readiness)]
+  const routes = [
+    ...serverRoutes(service),
+    ...widgetRoutes(service),
+    ...topupRoutes(service),
+    ...processorRoutes(service),
+    ...healthRoutes(service, readiness),
+  ]
   for (const route of [...routes, openapiRoute(service, routes)]) mountRoute(service, web, route)
   web.get('/metrics', (c) => metricsPage(service, c.env))
   docsPages(web)
   assetRoute(web)
   adminPages(service, web)
+  sandboxPages(service, web)
   const methodsOf = Map.groupBy(routes, (route) => route.path)
   for (const [path, here] of methodsOf) {
     const allow = here.map((route) => route.method).join(', ')
@@ -124,9 +134,9 @@ export function toResponse({ status, body, headers }: Answer, requestId: string)
 
 async function metricsPage(service: Service, env: Visit): Promise<Response> {
   env.route = '/metrics'
-  const { registry } = service.metrics
+  const { registry, render } = service.metrics
   const headers = { ...plainHeaders, 'content-type': registry.contentType }
-  return new Response(await registry.metrics(), { headers })
+  return new Response(await render(), { headers })
 }
 
 /** The proxies that are trusted add to the right; what stands further left is the caller's own claim. */

@@ -7,13 +7,13 @@ import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
 import { openDatabase } from './store/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
+import { joinParent, startWorkers } from './workers.ts'
 
 /** One of several on a port: its parent says when to end, and tells people what there is to tell. */
 const isWorker = process.argv.includes('--worker')
 const config = readConfig()
 const log = openLog(config.logLevel, openOutput())
 const stopping = Promise.withResolvers<void>()
-const children = new Set<Bun.Subprocess>()
 
 listenForTheEnd()
 await (config.workers > 1 && !isWorker ? supervise() : serve()).catch((error: unknown) => {
@@ -25,11 +25,12 @@ process.exit()
 async function serve(): Promise<void> {
   const prepared = await prepareDatabase(config, (message) => log.info(message))
   const db = openDatabase(prepared.connection)
-  const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
+  const metrics = openMetrics()
+  const service = openService({ config, db, log, metrics, now: () => new Date() })
   const app = buildApp(service)
   const server = listen(app)
   const stopJobs = startJobs(service)
-  if (isWorker) process.send?.('ready')
+  if (isWorker) metrics.render = joinParent(metrics.registry)
   else process.stdout.write(`billfold ready on ${config.port === 0 ? server.url.origin : config.publicUrl}\n`)
 
   await stopping.promise
@@ -66,43 +67,16 @@ function listen(app: App) {
   })
 }
 
-/** Several processes on one port. One that ends before its time is started again. */
 async function supervise(): Promise<void> {
   const prepared = await prepareDatabase(config, (message) => log.info(message))
-  let isStopping = false
-  const keep = async (worker: Worker): Promise<void> => {
-    const code = await worker.child.exited
-    children.delete(worker.child)
-    if (isStopping) return
-    log.error('a worker ended and is started again', { code })
-    await Bun.sleep(500)
-    const next = startWorker()
-    next.ready.catch(() => {})
-    await keep(next)
-  }
-  const workers = Array.from({ length: config.workers }, startWorker)
-  await Promise.all(workers.map((worker) => worker.ready))
-  const kept = workers.map(keep)
+  const command = [process.execPath, import.meta.path, '--worker']
+  const workers = await startWorkers(config.workers, command, (code) =>
+    log.error('a worker ended and is started again', { code }),
+  )
   process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
-
   await stopping.promise
-  isStopping = true
-  for (const child of children) child.kill('SIGTERM')
-  await Promise.all(kept)
+  await workers.stop()
   await prepared.release()
-}
-
-type Worker = { readonly child: Bun.Subprocess; readonly ready: Promise<void> }
-
-function startWorker(): Worker {
-  const ready = Promise.withResolvers<void>()
-  const child = Bun.spawn([process.execPath, import.meta.path, '--worker'], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    ipc: () => ready.resolve(),
-  })
-  children.add(child)
-  void child.exited.then(() => ready.reject(new Error('a worker could not start')))
-  return { child, ready: ready.promise }
 }
 
 function listenForTheEnd(): void {
@@ -116,9 +90,6 @@ function listenForTheEnd(): void {
   // A terminal sends Ctrl-C to the workers too; theirs is to wait for the parent, and to go when it is gone.
   process.on('SIGINT', isWorker ? () => {} : stop)
   if (isWorker) process.on('disconnect', stop)
-  process.on('exit', () => {
-    for (const child of children) child.kill('SIGKILL')
-  })
 }
 
 function readConfig(): Config {

@@ -8,6 +8,8 @@ export type Metrics = {
   readonly posted: (result: PostResult) => void
   readonly watch: (sources: Sources) => void
   readonly registry: Registry
+  /** The text for Prometheus; of all workers, where there are several. */
+  render: () => Promise<string>
 }
 
 type Sources = {
@@ -54,6 +56,7 @@ export function openMetrics(): Metrics {
 
   return {
     registry,
+    render: () => registry.metrics(),
     request: (route, method, status, ms) => {
       const key = `${method} ${route} ${status}`
       let child = byRoute.get(key)
