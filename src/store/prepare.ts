@@ -5,7 +5,12 @@ import type { Connection } from './database.ts'
 import { startEmbedded } from './embedded.ts'
 import { migrate } from './migrate.ts'
 
-export type Prepared = { readonly connection: Connection; readonly release: () => Promise<void> }
+export type Prepared = {
+  readonly connection: Connection
+  /** The names of the migrations that this call brought. */
+  readonly applied: readonly string[]
+  readonly release: () => Promise<void>
+}
 
 export async function prepareDatabase(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
@@ -15,9 +20,10 @@ export async function prepareDatabase(
     ? { connection: { connectionString: config.databaseUrl }, release: async () => {} }
     : await startEmbedded({ dataDir: config.dataDir, log })
   const client = new pg.Client(prepared.connection)
+  let applied: readonly string[]
   try {
     await client.connect()
-    const { applied } = await migrate(client)
+    applied = (await migrate(client)).applied
     for (const name of applied) log(`migration ${name} applied`)
   } catch (error) {
     await client.end().catch(() => {})
@@ -25,5 +31,5 @@ export async function prepareDatabase(
     throw error
   }
   await client.end()
-  return prepared
+  return { ...prepared, applied }
 }
