@@ -18,6 +18,7 @@ import { Unavailable } from './store/lane.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
 import type { Visit, WebApp } from './web/visit.ts'
+import { widgetPages } from './widget/pages.tsx'
 
 export type App = {
   readonly fetch: (request: Request, address?: string) => Promise<Response>
@@ -38,6 +39,7 @@ export function buildApp(service: Service): App {
   web.get('/metrics', (c) => metricsPage(service, c.env))
   docsPages(web)
   assetRoute(web)
+  widgetPages(service, web)
   adminPages(service, web)
   sandboxPages(service, web)
   const methodsOf = Map.groupBy(routes, (route) => route.path)

@@ -11,6 +11,8 @@ import type { WebApp } from './visit.ts'
 /** Adding an asset is adding a line; the bundler follows what it imports. */
 const sources = {
   'style.css': './style.css',
+  'widget.css': '../widget/widget.css',
+  'widget.js': '../widget/client/widget.tsx',
   'admin.css': '../admin/admin.css',
   'admin.js': '../admin/enhance.ts',
 } as const satisfies Record<string, `${string}.css` | `${string}.ts` | `${string}.tsx`>

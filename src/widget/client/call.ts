@@ -1,0 +1,50 @@
+/** Calls to our own API, from our own pages. */
+import type { AnyErrorCode, WidgetWalletResponse } from '../../../sdk/contract.ts'
+
+export type WidgetWallet = WidgetWalletResponse & {
+  readonly currency: string
+  readonly frozenReason?: 'operator' | 'debt'
+  readonly expiresAt: string
+  readonly serverTime: string
+}
+
+export type LinkedApp = {
+  readonly clientId: string
+  readonly appName: string
+  readonly connectedAt: string
+  readonly isThisApp: boolean
+}
+
+/** NO_NETWORK is ours: nothing answered, so nobody can say more. */
+export type Failure = {
+  readonly code: AnyErrorCode
+  readonly fields: Readonly<Record<string, string>>
+  readonly retryAfterSeconds: number
+}
+
+export type Reply<T> = { readonly body: T; readonly failure?: never } | { readonly failure: Failure }
+
+const timeoutMs = 15_000
+
+export async function call<T>(path: string, session: string | null, body?: object): Promise<Reply<T>> {
+  const query = session === null ? '' : `?session=${encodeURIComponent(session)}`
+  try {
+    const response = await fetch(`/api/widget/${path}${query}`, {
+      credentials: 'omit',
+      cache: 'no-store',
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    })
+    const answer = (await response.json()) as T & { code?: unknown; fields?: Record<string, string> }
+    if (response.ok) return { body: answer }
+    return {
+      failure: {
+        code: typeof answer.code === 'string' ? answer.code : 'INTERNAL',
+        fields: answer.fields ?? {},
+        retryAfterSeconds: Number(response.headers.get('retry-after')) || 0,
+      },
+    }
+  } catch {
+    return { failure: { code: 'NO_NETWORK', fields: {}, retryAfterSeconds: 0 } }
+  }
+}

@@ -1,0 +1,117 @@
+/** The fields of the forms: a label, an input, a hint, and what is wrong with it. */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { useFrame } from './frame-context.tsx'
+import { Icon } from './icons.tsx'
+
+type FieldProps = {
+  name: string
+  label: string
+  autoComplete: string
+  maxLength: number
+  type?: 'text' | 'email' | 'password'
+  inputMode?: 'text' | 'email' | 'numeric' | 'decimal'
+  isName?: boolean
+  class?: string
+  value?: string
+  hint?: string | undefined
+  problem?: string | undefined
+  children?: ComponentChildren
+}
+
+export function Field(props: FieldProps) {
+  const { name, hint, problem, type = 'text', isName = false } = props
+  const id = `field-${name}`
+  const notes = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ')
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      <div class="field-box">
+        <input
+          id={id}
+          name={name}
+          // The types tell inputs apart by one literal each; these three differ in nothing that is set here.
+          type={type as 'text'}
+          class={props.class}
+          inputMode={props.inputMode}
+          autoComplete={props.autoComplete}
+          autoCapitalize={isName ? 'words' : 'none'}
+          spellcheck={false}
+          maxLength={props.maxLength}
+          defaultValue={props.value}
+          required
+          aria-invalid={problem ? true : undefined}
+          aria-describedby={notes || undefined}
+        />
+        {props.children}
+      </div>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {problem && (
+        <p class="problem" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
+    </div>
+  )
+}
+
+export function PasswordField({ isNew, problem }: { isNew: 'no' | 'first' | 'changed'; problem: string | undefined }) {
+  const { words } = useFrame()
+  const [isShown, setShown] = useState(false)
+  return (
+    <Field
+      name="password"
+      label={isNew === 'changed' ? words.newPassword : words.password}
+      type={isShown ? 'text' : 'password'}
+      autoComplete={isNew === 'no' ? 'current-password' : 'new-password'}
+      maxLength={512}
+      problem={problem}
+      hint={isNew === 'no' ? undefined : words.passwordHint}
+    >
+      <button
+        type="button"
+        class="reveal"
+        aria-label={isShown ? words.hidePassword : words.showPassword}
+        aria-pressed={isShown}
+        onClick={() => setShown(!isShown)}
+      >
+        <Icon name="eye" />
+      </button>
+    </Field>
+  )
+}
+
+export function EmailField({ value, problem }: { value: string; problem: string | undefined }) {
+  const { words } = useFrame()
+  return (
+    <Field
+      name="email"
+      label={words.email}
+      type="email"
+      inputMode="email"
+      autoComplete="username"
+      maxLength={254}
+      value={value}
+      problem={problem}
+    />
+  )
+}
+
+export function CodeField({ problem }: { problem: string | undefined }) {
+  const { words } = useFrame()
+  return (
+    <Field
+      name="code"
+      label={words.code}
+      inputMode="numeric"
+      autoComplete="one-time-code"
+      maxLength={12}
+      class="code-input"
+      problem={problem}
+    />
+  )
+}

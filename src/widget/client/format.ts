@@ -1,0 +1,55 @@
+/** Money and time as the reader writes them. */
+
+export function formatMoney(amount: number, currency: string, lang: string, isSigned = false): string {
+  return moneyFormat(currency, lang, isSigned).format(amount)
+}
+
+export type MoneyPart = { readonly text: string; readonly isMinor: boolean }
+
+/** The decimals apart from the rest, so that they can be set smaller; in the order of the language. */
+export function moneyParts(amount: number, currency: string, lang: string): MoneyPart[] {
+  const parts = moneyFormat(currency, lang, false).formatToParts(amount)
+  return parts.map(({ type, value }) => ({ text: value, isMinor: type === 'fraction' || type === 'decimal' }))
+}
+
+function moneyFormat(currency: string, lang: string, isSigned: boolean): Intl.NumberFormat {
+  return new Intl.NumberFormat(lang, {
+    style: 'currency',
+    currency,
+    currencyDisplay: 'narrowSymbol',
+    signDisplay: isSigned ? 'exceptZero' : 'auto',
+  })
+}
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+/** "now", "5 minutes ago", "yesterday"; after a week the date. */
+export function relativeTime(at: Date, now: Date, lang: string): string {
+  const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' })
+  const agoMs = Math.max(0, now.getTime() - at.getTime())
+  if (agoMs < minute) return relative.format(0, 'second')
+  if (agoMs < hour) return relative.format(-Math.floor(agoMs / minute), 'minute')
+  const days = Math.round((startOfDay(now) - startOfDay(at)) / day)
+  if (days === 0) return relative.format(-Math.floor(agoMs / hour), 'hour')
+  if (days < 7) return relative.format(-days, 'day')
+  const format: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' }
+  if (at.getFullYear() !== now.getFullYear()) format.year = 'numeric'
+  return new Intl.DateTimeFormat(lang, format).format(at)
+}
+
+/** "in 2 minutes", for a wait that was asked of the reader. */
+export function relativeWait(seconds: number, lang: string): string {
+  const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'always' })
+  if (seconds < 60) return relative.format(Math.max(1, Math.ceil(seconds)), 'second')
+  return relative.format(Math.ceil(seconds / 60), 'minute')
+}
+
+export function exactTime(at: Date, lang: string): string {
+  return new Intl.DateTimeFormat(lang, { dateStyle: 'full', timeStyle: 'medium' }).format(at)
+}
+
+function startOfDay(at: Date): number {
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime()
+}

@@ -1,0 +1,233 @@
+/** Signing up and in. It ends with a message to the parent, whose backend then opens a session. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call } from './call.ts'
+import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
+import { relativeWait } from './format.ts'
+import { useFrame } from './frame-context.tsx'
+import type { Parent } from './parent.ts'
+import { AppMark, Heading, Notice, Panel, TopBar } from './parts.tsx'
+import {
+  cleanValues,
+  findProblems,
+  problemsOf,
+  steps,
+  type FieldName,
+  type Problems,
+  type StepName,
+  type Values,
+} from './sign-in-steps.ts'
+
+type Answer = { readonly next?: 'confirm' | 'reset'; readonly serviceUserId?: string; readonly linkCode?: string }
+
+const slowAfterMs = 8000
+
+export function SignIn({ parent }: { parent: Parent | undefined }) {
+  const { say } = useFrame()
+  const [step, setStep] = useState<StepName>('login')
+  const [email, setEmail] = useState('')
+  const [isDone, setDone] = useState(false)
+
+  function succeed({ serviceUserId, linkCode }: Answer): void {
+    setDone(true)
+    parent?.post({
+      type: 'SERVICE_AUTH_SUCCESS',
+      version: 1,
+      serviceUserId: serviceUserId ?? '',
+      linkCode: linkCode ?? '',
+    })
+  }
+
+  if (isDone) return <Connecting parent={parent} onAgain={() => (setDone(false), setStep('login'))} />
+  return (
+    <section class="sign-in card">
+      {parent && !parent.isThere && (
+        <Notice tone="info" icon="window">
+          {say('outsideNote')}
+        </Notice>
+      )}
+      <StepForm key={step} step={step} email={email} onEmail={setEmail} onStep={setStep} onDone={succeed} />
+    </section>
+  )
+}
+
+function Connecting({ parent, onAgain }: { parent: Parent | undefined; onAgain: () => void }) {
+  const { say } = useFrame()
+  const [isSlow, setSlow] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), slowAfterMs)
+    return () => clearTimeout(timer)
+  }, [])
+  const isOutside = parent !== undefined && !parent.isThere
+  return (
+    <>
+      <TopBar />
+      <Panel icon="check" title={say(isOutside ? 'signedInOutside' : 'connecting')} isBusy={!isOutside && !isSlow}>
+        {isSlow && !isOutside && (
+          <>
+            <p role="status">{say('connectingSlow')}</p>
+            <button type="button" class="button quiet" onClick={onAgain}>
+              {say('signIn')}
+            </button>
+          </>
+        )}
+      </Panel>
+    </>
+  )
+}
+
+type StepFormProps = {
+  step: StepName
+  email: string
+  onEmail: (email: string) => void
+  onStep: (step: StepName) => void
+  onDone: (answer: Answer) => void
+}
+
+function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
+  const { clientId, appName, logo, lang, say } = useFrame()
+  const [problems, setProblems] = useState<Problems>({})
+  const [waitSeconds, setWaitSeconds] = useState(0)
+  const [isBusy, setBusy] = useState(false)
+  const [hasResent, setResent] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const { fields, title, text, button, path } = steps[step]
+
+  /** Shows what is wrong, and puts the cursor there. */
+  function complain(found: Problems): void {
+    setProblems(found)
+    const field = fields.find((name) => found[name])
+    if (field) form.current?.querySelector<HTMLInputElement>(`[name=${field}]`)?.focus()
+  }
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault()
+    if (isBusy) return
+    const values = Object.fromEntries(new FormData(form.current!)) as Values
+    const found = findProblems(step, values)
+    if (Object.keys(found).length > 0) return complain(found)
+    const sent = { email, ...cleanValues(values) }
+    onEmail(sent.email)
+    setProblems({})
+    setBusy(true)
+    const { body, failure } = await send(path, sent)
+    setBusy(false)
+    if (failure) {
+      setWaitSeconds(failure.retryAfterSeconds)
+      complain(problemsOf(failure))
+    } else if (body.next) onStep(body.next)
+    else onDone(body)
+  }
+
+  async function resend(): Promise<void> {
+    setResent(false)
+    const { failure } = await send(step === 'reset' ? 'forgot' : 'resend', { email })
+    if (failure) {
+      setWaitSeconds(failure.retryAfterSeconds)
+      complain(problemsOf(failure))
+    } else setResent(true)
+  }
+
+  async function send(path: string, values: Values) {
+    const reply = await call<Answer>(`auth/${path}`, null, { clientId, ...values })
+    return reply.failure ? { failure: reply.failure } : { body: reply.body }
+  }
+
+  const problem = (field: FieldName | 'form') => {
+    const key = problems[field]
+    return key && say(key, { when: relativeWait(waitSeconds, lang) })
+  }
+  const to = (next: StepName) => () => onStep(next)
+  const hasCode = step === 'confirm' || step === 'reset'
+
+  return (
+    <form ref={form} class="stack" noValidate onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
+      <div class="sign-in-head">
+        <AppMark name={appName} logo={logo} />
+        <Heading>{say(title)}</Heading>
+        <p class="muted">{say(text, { email })}</p>
+      </div>
+      <div role="alert">
+        {problems.form && (
+          <Notice tone="bad" icon="alert">
+            {problem('form')}
+          </Notice>
+        )}
+      </div>
+      {step === 'sign-up' && (
+        <div class="pair">
+          <Field
+            name="firstName"
+            label={say('firstName')}
+            autoComplete="given-name"
+            isName
+            maxLength={100}
+            problem={problem('firstName')}
+          />
+          <Field
+            name="lastName"
+            label={say('lastName')}
+            autoComplete="family-name"
+            isName
+            maxLength={100}
+            problem={problem('lastName')}
+          />
+        </div>
+      )}
+      {hasCode && <CodeField problem={problem('code')} />}
+      {(fields as readonly FieldName[]).includes('email') && <EmailField value={email} problem={problem('email')} />}
+      {/* A password manager needs to see whose new password this is. */}
+      {step === 'reset' && <input type="hidden" name="email" autoComplete="username" value={email} />}
+      {(fields as readonly FieldName[]).includes('password') && (
+        <PasswordField
+          isNew={step === 'login' ? 'no' : step === 'reset' ? 'changed' : 'first'}
+          problem={problem('password')}
+        />
+      )}
+      {step === 'login' && (
+        <p class="forgot">
+          <button type="button" class="link-button" onClick={to('forgot')}>
+            {say('forgot')}
+          </button>
+        </p>
+      )}
+      <button class="button" aria-disabled={isBusy}>
+        {isBusy && <span class="spinner" aria-hidden="true" />}
+        {say(button)}
+      </button>
+      {hasCode && (
+        <div class="under" role="status">
+          {hasResent ? (
+            <p>{say('resent')}</p>
+          ) : (
+            <button type="button" class="link-button" onClick={() => void resend()}>
+              {say('resend')}
+            </button>
+          )}
+        </div>
+      )}
+      <p class="under muted">
+        {step === 'login' && (
+          <>
+            {say('newHere')}{' '}
+            <button type="button" class="link-button" onClick={to('sign-up')}>
+              {say('signUp')}
+            </button>
+          </>
+        )}
+        {step === 'sign-up' && (
+          <>
+            {say('haveAccount')}{' '}
+            <button type="button" class="link-button" onClick={to('login')}>
+              {say('signIn')}
+            </button>
+          </>
+        )}
+        {step !== 'login' && step !== 'sign-up' && (
+          <button type="button" class="link-button" onClick={to('login')}>
+            {say('back')}
+          </button>
+        )}
+      </p>
+    </form>
+  )
+}

@@ -1,0 +1,129 @@
+/** The top-up page: how much, then the card. It opens in a window of its own, or in a frame. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { FrameData, TopupOffer } from '../frame-data.ts'
+import { call, type WidgetWallet } from './call.ts'
+import { Field } from './fields.tsx'
+import { formatMoney } from './format.ts'
+import { FrameContext, useFrame } from './frame-context.tsx'
+import { openParent } from './parent.ts'
+import { Heading, Panel, TopBar } from './parts.tsx'
+import { parseTypedAmount, presetsFor } from './topup-amounts.ts'
+import { TopupCard } from './topup-card.tsx'
+
+export function TopupApp({ frame, here }: { frame: FrameData; here?: { token: string | null } }) {
+  return (
+    <FrameContext.Provider value={frame}>
+      <TopBar />
+      <Topup first={here?.token ?? null} />
+    </FrameContext.Provider>
+  )
+}
+
+type Load = { kind: 'loading' } | { kind: 'there'; wallet: WidgetWallet } | { kind: 'refused'; code: string }
+
+function Topup({ first }: { first: string | null }) {
+  const { kind, topup, say } = useFrame()
+  const token = useRef(first)
+  const [load, setLoad] = useState<Load>(
+    kind === 'session' ? { kind: 'loading' } : { kind: 'refused', code: 'SESSION_EXPIRED' },
+  )
+  const [amount, setAmount] = useState<number>()
+
+  async function read(): Promise<void> {
+    const reply = await call<WidgetWallet>('wallet', token.current)
+    setLoad(reply.failure ? { kind: 'refused', code: reply.failure.code } : { kind: 'there', wallet: reply.body })
+  }
+
+  useEffect(() => {
+    if (kind === 'session') void read()
+    // The wallet that opened this window renews its session while the card is being typed in.
+    return openParent([location.origin], window.opener as Window | null).listen((renewed) => (token.current = renewed))
+  }, [])
+
+  if (load.kind === 'refused') {
+    const isAway = load.code === 'NO_NETWORK' || load.code === 'UNAVAILABLE'
+    return isAway ? (
+      <Panel icon="cloud" title={say('noNetworkTitle')} text={say('notReached')}>
+        <button type="button" class="button" onClick={() => void read()}>
+          {say('retry')}
+        </button>
+      </Panel>
+    ) : (
+      <Panel icon="clock" title={say('expiredTitle')} text={say('topupExpiredText')} />
+    )
+  }
+  if (topup.processor === 'none') return <Panel icon="card" title={say('topupNoneTitle')} text={say('topupNoneText')} />
+  if (load.kind === 'there' && !load.wallet.isActive)
+    return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
+  if (amount === undefined) return <AmountForm offer={topup} onAmount={setAmount} />
+  return <TopupCard amount={amount} token={() => token.current} onChangeAmount={() => setAmount(undefined)} />
+}
+
+function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount: number) => void }) {
+  const { lang, say } = useFrame()
+  const { currency, min, max } = offer
+  const presets = presetsFor(offer)
+  const [chosen, setChosen] = useState<number | 'other'>(presets[1] ?? presets[0] ?? 'other')
+  const [isWrong, setWrong] = useState(false)
+  const money = (amount: number) => formatMoney(amount, currency, lang)
+
+  function submit(event: SubmitEvent): void {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    const typed = form.querySelector<HTMLInputElement>('[name=other]')
+    const amount = chosen === 'other' ? parseTypedAmount(typed?.value ?? '', offer) : chosen
+    setWrong(amount === undefined)
+    if (amount !== undefined) onAmount(amount)
+    else typed?.focus()
+  }
+
+  return (
+    <form class="topup card stack" noValidate onSubmit={submit}>
+      <Heading>{say('addMoney')}</Heading>
+      <fieldset>
+        <legend class="visually-hidden">{say('amount')}</legend>
+        <div class="presets">
+          {presets.map((preset) => (
+            <label class="preset" key={preset}>
+              <input
+                type="radio"
+                name="amount"
+                value={preset}
+                checked={chosen === preset}
+                onChange={() => setChosen(preset)}
+              />
+              <bdi>{presetText(preset, currency, lang)}</bdi>
+            </label>
+          ))}
+          <label class="preset other">
+            <input
+              type="radio"
+              name="amount"
+              value="other"
+              checked={chosen === 'other'}
+              onChange={() => setChosen('other')}
+            />
+            {say('otherAmount')}
+          </label>
+        </div>
+      </fieldset>
+      {chosen === 'other' && (
+        <Field
+          name="other"
+          label={say('amount')}
+          inputMode="decimal"
+          autoComplete="off"
+          maxLength={20}
+          problem={isWrong ? say('amountWrong', { min: money(min), max: money(max) }) : undefined}
+        />
+      )}
+      <button class="button">{say('continue')}</button>
+    </form>
+  )
+}
+
+/** Presets are whole, so their decimals are left out. */
+function presetText(amount: number, currency: string, lang: string): string {
+  const style = { style: 'currency', currency, currencyDisplay: 'narrowSymbol', maximumFractionDigits: 0 } as const
+  return new Intl.NumberFormat(lang, style).format(amount)
+}

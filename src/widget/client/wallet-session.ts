@@ -1,0 +1,244 @@
+/** A session from its token to its end: what the page shows, and what the parent hears. Knows nothing of the DOM's tree. */
+import type { AnyErrorCode } from '../../../sdk/contract.ts'
+import { call, type Failure, type WidgetWallet } from './call.ts'
+import { backoffMs, openLive, type LiveChange } from './live.ts'
+import type { Parent } from './parent.ts'
+
+export type WalletState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'open'; readonly wallet: WidgetWallet; readonly clockSkewMs: number; readonly isOffline: boolean }
+  /** Waiting for the parent to bring a new session; stuck when it does not. */
+  | { readonly kind: 'expired'; readonly isStuck: boolean }
+  /** Revoked: logged out, or disconnected. Only signing in helps. */
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'failed'; readonly code: AnyErrorCode }
+  | { readonly kind: 'signed-out' }
+
+export type WalletSession = {
+  readonly token: () => string | null
+  /** Now, instead of when the backoff says. */
+  retry(): void
+  askForRenewal(): void
+  /** The user left, or has to come back with a password. */
+  signOut(): void
+  close(): void
+}
+
+const warnBeforeMs = 45_000
+const stuckAfterMs = 10_000
+
+export function openWalletSession(
+  firstToken: string | null,
+  first: WalletState['kind'],
+  parent: Parent,
+  onState: (state: WalletState) => void,
+): WalletSession {
+  let token = firstToken
+  let state: WalletState = { kind: 'loading' }
+  let stream: { close(): void } | null = null
+  let failures = 0
+  /** What the parent knows of: a change of it is told. */
+  let known: WidgetWallet | null = null
+  let warnedFor: string | null = null
+  let expiresAtMs = Number.POSITIVE_INFINITY
+  let isRefreshing = false
+  let mustRefresh = false
+  let renewal: string | null = null
+  const timers = new Map<string, ReturnType<typeof setTimeout>>()
+
+  function show(next: WalletState): void {
+    state = next
+    onState(next)
+  }
+
+  function later(name: string, ms: number, action: () => void): void {
+    clearTimeout(timers.get(name))
+    timers.set(name, setTimeout(action, ms))
+  }
+
+  function stop(): void {
+    stream?.close()
+    stream = null
+    for (const timer of timers.values()) clearTimeout(timer)
+    expiresAtMs = Number.POSITIVE_INFINITY
+  }
+
+  /** Reads the wallet with the session there is. What comes in meanwhile is read afterwards. */
+  async function refresh(): Promise<void> {
+    if (isRefreshing) {
+      mustRefresh = true
+      return
+    }
+    const mine = token
+    if (mine === null) return
+    isRefreshing = true
+    mustRefresh = false
+    const reply = await call<WidgetWallet>('wallet', mine)
+    isRefreshing = false
+    if (mine !== token) return
+    if (reply.failure) fail(reply.failure)
+    else take(mine, reply.body)
+    if (mustRefresh) void refresh()
+  }
+
+  function take(newToken: string, wallet: WidgetWallet): void {
+    const mustFollow = newToken !== token || stream === null
+    token = newToken
+    const serverNow = Date.parse(wallet.serverTime)
+    show({ kind: 'open', wallet, clockSkewMs: serverNow - Date.now(), isOffline: false })
+    if (mustFollow) follow(newToken, Date.parse(wallet.expiresAt) - serverNow)
+    if (known === null) parent.post({ type: 'SERVICE_WALLET_LOADED', version: 1 })
+    else if (isChanged(known, wallet)) parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
+    known = wallet
+  }
+
+  /** The lifetime is counted here too, by what the server says is left: the reader's clock may be wrong, the stream down. */
+  function follow(mine: string, leftMs: number): void {
+    stop()
+    expiresAtMs = performance.now() + leftMs
+    later('warn', leftMs - warnBeforeMs, warn)
+    later('expire', leftMs, expire)
+    stream = openLive(mine, {
+      changed: (change) => {
+        failures = 0
+        if (state.kind !== 'open' || state.isOffline || isNews(state.wallet, change)) void refresh()
+      },
+      expiring: warn,
+      expired: expire,
+      ended: (code) => (code === 'SESSION_EXPIRED' ? expire() : end(code)),
+      lost: () => {
+        stream = null
+        reconnect()
+      },
+    })
+  }
+
+  function warn(): void {
+    if (warnedFor === token || state.kind !== 'open') return
+    warnedFor = token
+    parent.post({ type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: state.wallet.expiresAt })
+  }
+
+  function expire(): void {
+    if (state.kind === 'expired') return
+    stop()
+    show({ kind: 'expired', isStuck: false })
+    askForRenewal()
+  }
+
+  function askForRenewal(): void {
+    if (state.kind !== 'expired') return
+    show({ kind: 'expired', isStuck: !parent.isThere })
+    parent.post({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+    later('stuck', stuckAfterMs, () => {
+      if (state.kind === 'expired') show({ kind: 'expired', isStuck: true })
+    })
+  }
+
+  function end(code: AnyErrorCode): void {
+    stop()
+    token = null
+    show({ kind: 'ended' })
+    parent.post({ type: 'SERVICE_ERROR', version: 1, code })
+  }
+
+  function fail({ code }: Failure): void {
+    if (code === 'SESSION_EXPIRED') return expire()
+    if (code === 'INVALID_SESSION') return end(code)
+    if (state.kind === 'open') goOffline()
+    else {
+      const isNew = state.kind !== 'failed' || state.code !== code
+      show({ kind: 'failed', code })
+      if (isNew && code !== 'NO_NETWORK') parent.post({ type: 'SERVICE_ERROR', version: 1, code })
+    }
+    reconnect()
+  }
+
+  /** Asks the API before the stream, because a stream does not say why it was refused. */
+  function reconnect(): void {
+    failures++
+    if (!navigator.onLine) goOffline()
+    later('retry', failures === 1 ? 100 : backoffMs(failures - 1, Math.random()), () => void refresh())
+  }
+
+  function retry(): void {
+    failures = 0
+    if (token !== null && (stream === null || state.kind === 'failed')) void refresh()
+  }
+
+  /** A token that does not open anything changes nothing. The newest one wins; they are tried one after the other. */
+  async function renew(sessionToken: string): Promise<void> {
+    const isBusy = renewal !== null
+    renewal = sessionToken
+    if (isBusy) return
+    while (renewal !== null) {
+      const candidate: string = renewal
+      const reply = candidate === token && state.kind === 'open' ? null : await call<WidgetWallet>('wallet', candidate)
+      if (renewal === candidate) renewal = null
+      if (reply === null) continue
+      if (!reply.failure) take(candidate, reply.body)
+      else if (state.kind !== 'open') parent.post({ type: 'SERVICE_ERROR', version: 1, code: reply.failure.code })
+    }
+  }
+
+  function goOffline(): void {
+    if (state.kind === 'open' && !state.isOffline) show({ ...state, isOffline: true })
+  }
+
+  const comeBack = () => {
+    if (performance.now() >= expiresAtMs) expire()
+    else if (state.kind === 'failed' || (state.kind === 'open' && state.isOffline)) {
+      failures = 0
+      stream?.close()
+      stream = null
+      void refresh()
+    }
+  }
+  const lookAgain = () => {
+    if (document.visibilityState === 'visible') comeBack()
+  }
+  addEventListener('offline', goOffline)
+  addEventListener('online', comeBack)
+  document.addEventListener('visibilitychange', lookAgain)
+  const stopListening = parent.listen((sessionToken) => void renew(sessionToken))
+
+  if (first === 'expired') expire()
+  else if (first === 'signed-out') {
+    show({ kind: 'signed-out' })
+    parent.post({ type: 'SERVICE_AUTH_REQUIRED', version: 1 })
+  } else void refresh()
+
+  return {
+    token: () => token,
+    retry,
+    askForRenewal,
+    signOut: () => {
+      stop()
+      token = null
+      show({ kind: 'signed-out' })
+    },
+    close: () => {
+      stop()
+      stopListening()
+      removeEventListener('offline', goOffline)
+      removeEventListener('online', comeBack)
+      document.removeEventListener('visibilitychange', lookAgain)
+    },
+  }
+}
+
+function isNews(wallet: WidgetWallet, change: LiveChange): boolean {
+  return (
+    change.sequence !== (wallet.transactions[0]?.sequence ?? 0) ||
+    change.isActive !== wallet.isActive ||
+    change.balance !== wallet.balance
+  )
+}
+
+function isChanged(before: WidgetWallet, after: WidgetWallet): boolean {
+  return (
+    before.balance !== after.balance ||
+    before.isActive !== after.isActive ||
+    before.transactions[0]?.sequence !== after.transactions[0]?.sequence
+  )
+}

@@ -1,0 +1,50 @@
+/** /widget/logo/:clientId, an app's logo from our own origin, fetched at most once an hour in each process. */
+import { createHash } from 'node:crypto'
+import type { Service } from '../actions/service.ts'
+import type { App } from '../store/apps.ts'
+import { plainHeaders } from '../web/headers.ts'
+import type { WebApp } from '../web/visit.ts'
+import { fetchLogo, type Logo } from './logo-fetch.ts'
+
+const freshForMs = 3_600_000
+const failedForMs = 300_000
+const maxKept = 200
+
+/** The address in our pages. It changes with the picture's, so browsers may keep what they have. */
+export function logoPath({ clientId, logoUrl }: Pick<App, 'clientId' | 'logoUrl'>): string | null {
+  if (logoUrl === null) return null
+  const mark = createHash('sha256').update(logoUrl).digest('hex').slice(0, 8)
+  return `/widget/logo/${encodeURIComponent(clientId)}?v=${mark}`
+}
+
+export function logoRoute(service: Service, web: WebApp): void {
+  const keep = keepLogos(fetchLogo)
+  web.get('/widget/logo/:clientId', async (c) => {
+    c.env.route = '/widget/logo/:clientId'
+    const app = await service.apps.find(c.req.param('clientId'))
+    const logo = app?.logoUrl && app.isActive ? await keep(app.logoUrl, performance.now()) : undefined
+    if (!logo) return c.notFound()
+    return new Response(logo.bytes, {
+      headers: { ...plainHeaders, 'content-type': logo.type, 'cache-control': 'public, max-age=3600' },
+    })
+  })
+}
+
+type Kept = { readonly until: number; readonly logo: Promise<Logo | undefined> }
+
+/** Visitors of the same moment share one fetch; a failure is not tried again for five minutes. */
+export function keepLogos(fetch: (url: string) => Promise<Logo | undefined>) {
+  const kept = new Map<string, Kept>()
+  return (url: string, nowMs: number): Promise<Logo | undefined> => {
+    const found = kept.get(url)
+    if (found && nowMs < found.until) return found.logo
+    const logo = fetch(url).catch(() => undefined)
+    kept.set(url, { until: nowMs + freshForMs, logo })
+    void logo.then((result) => {
+      if (!result) kept.set(url, { until: nowMs + failedForMs, logo })
+    })
+    const [oldest] = kept.keys()
+    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
+    return logo
+  }
+}

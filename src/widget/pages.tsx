@@ -1,0 +1,112 @@
+/** The hosted pages: /widget/wallet and /widget/topup. Each is framed by its own app's origins, and by nobody else. */
+import type { Context } from 'hono'
+import { findFrame, type Frame } from '../actions/find-frame.ts'
+import type { Service } from '../actions/service.ts'
+import { majorNumber } from '../ledger/money.ts'
+import { assetUrl } from '../web/assets.ts'
+import { newNonce, pageResponse, renderPage } from '../web/page.tsx'
+import type { Visit, WebApp } from '../web/visit.ts'
+import { brandStyle } from './brand.ts'
+import { TopupApp } from './client/topup-app.tsx'
+import { WalletApp } from './client/wallet-app.tsx'
+import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
+import type { FrameData } from './frame-data.ts'
+import { chooseLanguage, type Language } from './languages.ts'
+import { logoPath, logoRoute } from './logo.ts'
+
+type PageContext = Context<{ Bindings: Visit }>
+
+export function widgetPages(service: Service, web: WebApp): void {
+  web.get('/widget/wallet', (c) => hostedPage(service, c, 'wallet'))
+  web.get('/widget/topup', (c) => hostedPage(service, c, 'topup'))
+  logoRoute(service, web)
+}
+
+async function hostedPage(service: Service, c: PageContext, page: FrameData['page']): Promise<Response> {
+  c.env.route = `/widget/${page}`
+  const language = chooseLanguage(c.req.query('lang'), c.req.header('accept-language'))
+  const theme = themeOf(c.req.query('theme'))
+  const frame = await findFrame(service, {
+    session: c.req.query('session'),
+    clientId: c.req.query('clientId'),
+    referer: c.req.header('referer'),
+  })
+  if (frame.kind === 'unknown') return await explain(language, theme, explanationOf(frame, c))
+  const data = frameData(service, frame, { page, language, theme })
+  const nonce = newNonce()
+  const html = renderPage(
+    {
+      title: `${language.words.wallet} · ${frame.app.name}`,
+      lang: language.code,
+      dir: language.dir,
+      theme,
+      styles: [await assetUrl('widget.css')],
+      scripts: [await assetUrl('widget.js')],
+      inlineStyle: brandStyle(frame.app.accentColor),
+      data,
+      body: (
+        <>
+          <NoScript words={language.words} nonce={nonce} />
+          <main id="root" class={`widget ${page}`}>
+            {page === 'topup' ? <TopupApp frame={data} /> : <WalletApp frame={data} />}
+          </main>
+        </>
+      ),
+    },
+    nonce,
+  )
+  return pageResponse(html, { nonce, frameAncestors: frame.parents })
+}
+
+type Known = Exclude<Frame, { kind: 'unknown' }>
+type Shown = { page: FrameData['page']; language: Language; theme: FrameData['theme'] }
+
+function frameData(service: Service, { kind, app, parents }: Known, { page, language, theme }: Shown): FrameData {
+  const { currency, cards, topup } = service.config
+  return {
+    page,
+    kind,
+    lang: language.code,
+    dir: language.dir,
+    theme,
+    words: language.words,
+    clientId: app.clientId,
+    appName: app.name,
+    logo: logoPath(app),
+    parents,
+    topup: {
+      processor: cards.processor,
+      currency: currency.code,
+      decimals: currency.decimals,
+      min: majorNumber(topup.minMinor, currency),
+      max: majorNumber(topup.maxMinor, currency),
+    },
+  }
+}
+
+function themeOf(asked: string | undefined): FrameData['theme'] {
+  return asked === 'light' || asked === 'dark' ? asked : undefined
+}
+
+/** A page that came from somewhere was refused to that place; one that came from nowhere was opened by itself. */
+function explanationOf({ reason }: Extract<Frame, { kind: 'unknown' }>, c: PageContext): Explanation {
+  const isFramed = ['iframe', 'frame', 'embed', 'object'].includes(c.req.header('sec-fetch-dest') ?? '')
+  return reason === 'no-app' && !isFramed ? 'outside' : 'not-allowed'
+}
+
+/** Nobody may frame it, so it is seen only where it was opened by itself; a frame shows the browser's own refusal. */
+async function explain(language: Language, theme: FrameData['theme'], what: Explanation): Promise<Response> {
+  const nonce = newNonce()
+  const html = renderPage(
+    {
+      title: language.words.wallet,
+      lang: language.code,
+      dir: language.dir,
+      theme,
+      styles: [await assetUrl('widget.css')],
+      body: <ExplainPage what={what} words={language.words} />,
+    },
+    nonce,
+  )
+  return pageResponse(html, { nonce, frameAncestors: [] }, what === 'outside' ? 400 : 403)
+}
