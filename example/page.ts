@@ -37,38 +37,38 @@ const wordmark = html`<span class="wordmark">${raw(moon.replace('<svg', '<svg ar
 export function signInPage(problem?: string) {
   return shell(
     'Sign in · Small Hours',
-    html`<main class="door">
-      <div class="door-sky" aria-hidden="true"></div>
-      ${wordmark}
-      <h1>Who is up this late?</h1>
-      <p>
-        This is a demo shop. It has its own users, as every shop does, and asks no password. The wallet they pay with is
-        another service's, with an account of its own.
-      </p>
-      ${problem ? html`<p class="problem" role="alert">${problem}</p>` : ''}
-      <form method="post" action="/sign-in" class="regulars" aria-label="Sign in as a regular">
-        ${regulars.map(
-          (name) =>
-            html`<button name="name" value="${name}">
-              <span class="face" aria-hidden="true">${name[0]}</span>${name}
-            </button>`,
-        )}
-      </form>
-      <form method="post" action="/sign-in" class="newcomer">
-        <label for="name">Somebody new</label>
-        <div class="pair">
-          <input
-            id="name"
-            name="name"
-            required
-            maxlength="${maxNameLength}"
-            autocomplete="off"
-            placeholder="Your name"
-          />
-          <button class="button">Come in</button>
-        </div>
-      </form>
-    </main>`,
+    html`<div class="door-sky" aria-hidden="true"></div>
+      <main class="door">
+        ${wordmark}
+        <h1>Who is up this late?</h1>
+        <p>
+          This is a demo shop. It has its own users, as every shop does, and asks no password. The wallet they pay with
+          is another service's, with an account of its own.
+        </p>
+        ${problem ? html`<p class="problem" role="alert">${problem}</p>` : ''}
+        <form method="post" action="/sign-in" class="regulars" aria-label="Sign in as a regular">
+          ${regulars.map(
+            (name) =>
+              html`<button name="name" value="${name}">
+                <span class="face" aria-hidden="true">${name[0]}</span>${name}
+              </button>`,
+          )}
+        </form>
+        <form method="post" action="/sign-in" class="newcomer">
+          <label for="name">Somebody new</label>
+          <div class="pair">
+            <input
+              id="name"
+              name="name"
+              required
+              maxlength="${maxNameLength}"
+              autocomplete="off"
+              placeholder="Your name"
+            />
+            <button class="button">Come in</button>
+          </div>
+        </form>
+      </main>`,
   )
 }
 

@@ -65,9 +65,9 @@ export const products: readonly Product[] = [
       <path class="dark" d="M84 150l-8 12M156 150l8 12" stroke-width="8" stroke-linecap="round"/>
       <circle class="brass" cx="120" cy="94" r="66"/>
       <circle class="night" cx="120" cy="94" r="56"/>
-      <path class="moon" d="M134 58a26 26 0 1 0 18 44 30 30 0 0 1-18-44z"/>
-      <g class="star"><circle cx="88" cy="76" r="2.5"/><circle cx="100" cy="124" r="2"/><circle cx="144" cy="126" r="2.5"/><circle cx="84" cy="104" r="1.5"/></g>
-      <path class="hand" d="M120 94V62M120 94l24 14"/>
+      <path class="moon" d="M96 56a20 20 0 1 0 15 34 23 23 0 0 1-15-34z"/>
+      <g class="star"><circle cx="148" cy="70" r="2.5"/><circle cx="100" cy="124" r="2"/><circle cx="144" cy="126" r="2.5"/><circle cx="84" cy="112" r="1.5"/></g>
+      <path class="hand" d="M120 94V58M120 94l26 12"/>
       <circle class="brass" cx="120" cy="94" r="5"/>`,
   },
   {
@@ -76,10 +76,10 @@ export const products: readonly Product[] = [
     line: 'One more chapter.',
     price: 64,
     drawing: `
-      <path class="beam" d="M92 78l-46 82h132l-30-66z"/>
-      <path class="arm" d="M172 156l-26-58 18-50-42 2"/>
-      <path class="shade" d="M84 70l40-40 30 30-46 42a30 30 0 0 1-24-32z"/>
-      <circle class="flame" cx="95" cy="83" r="13"/>
+      <path class="beam" d="M80 68l-42 90h136l-45-56z"/>
+      <path class="arm" d="M172 156l-26-58 18-46-32 0"/>
+      <path class="flame" d="M80 64c4 18 34 38 50 36-6 12-22 11-36 1s-20-27-14-37z"/>
+      <path class="shade" d="M126 34l28 24-24 42c-16 2-46-18-50-36z"/>
       <circle class="brass" cx="146" cy="98" r="7"/>
       <rect class="dark" x="136" y="152" width="72" height="10" rx="5"/>`,
   },
