@@ -125,6 +125,16 @@ export async function findWalletWithTransfers(
   return { wallet, transfers }
 }
 
+/** The transfer a reference came to; undefined when it was never used, or refused. */
+export async function findTransferByReference(db: Queryable, referenceKey: string): Promise<Transfer | undefined> {
+  const { rows } = await db.query<RawTransfer>(
+    `select ${transferColumns} from outcomes o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
+     where o.reference_key = $1`,
+    [referenceKey],
+  )
+  return rows[0] && toTransfer(rows[0])
+}
+
 type Prefixed = {
   w_id: string
   w_balance: bigint

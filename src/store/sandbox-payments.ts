@@ -1,0 +1,47 @@
+/** Where the sandbox processor keeps its payments, for every process to see the same. */
+import type { Queryable } from './database.ts'
+
+/** As the sandbox's own store wants it: the document is opaque here. */
+type SandboxRecord = {
+  readonly id: string
+  readonly version: number
+  readonly document: string
+  readonly createdAt: Date
+  readonly dueAt: Date | undefined
+}
+
+export type SandboxPayments = {
+  find(id: string): Promise<SandboxRecord | undefined>
+  put(record: SandboxRecord): Promise<boolean>
+  listNewest(limit: number): Promise<readonly SandboxRecord[]>
+  listDue(now: Date, limit: number): Promise<readonly SandboxRecord[]>
+}
+
+type Row = { id: string; version: number; document: string; created_at: Date; due_at: Date | null }
+
+export function openSandboxPayments(db: Queryable): SandboxPayments {
+  const list = async (text: string, values: unknown[]) => (await db.query<Row>(text, values)).rows.map(toRecord)
+  return {
+    find: async (id) => (await list('select * from sandbox_payments where id = $1', [id]))[0],
+    put: async (record) => await put(db, record),
+    listNewest: (limit) => list('select * from sandbox_payments order by created_at desc limit $1', [limit]),
+    listDue: (now, limit) =>
+      list('select * from sandbox_payments where due_at <= $1 order by due_at limit $2', [now, limit]),
+  }
+}
+
+/** One statement, so that of two writers of one version exactly one writes. */
+async function put(db: Queryable, { id, version, document, createdAt, dueAt }: SandboxRecord): Promise<boolean> {
+  const values = [id, version, document, createdAt, dueAt ?? null]
+  const text =
+    version === 1
+      ? `insert into sandbox_payments (id, version, document, created_at, due_at) values ($1, $2, $3, $4, $5)
+         on conflict (id) do nothing`
+      : `update sandbox_payments set version = $2, document = $3, created_at = $4, due_at = $5
+         where id = $1 and version = $2 - 1`
+  return (await db.query(text, values)).rowCount === 1
+}
+
+function toRecord({ id, version, document, created_at: createdAt, due_at }: Row): SandboxRecord {
+  return { id, version, document, createdAt, dueAt: due_at ?? undefined }
+}

@@ -1,0 +1,94 @@
+/** What the ledger is to be told of a top-up, and what it was told. */
+import { referenceKeyOf } from './outcomes.ts'
+import { serviceNamespace } from '../ledger/reference.ts'
+import type { Queryable, Transaction } from './database.ts'
+import { findTransferByReference, type Transfer } from './wallets.ts'
+
+export type Movement = {
+  readonly topupId: string
+  /** 1, 2, 3 … for each top-up. */
+  readonly number: number
+  readonly referenceType: string
+  readonly referenceId: string
+  readonly amountMinor: bigint
+  readonly postedAt: Date | null
+  /** The ledger's own no. It cannot refuse a reversal. */
+  readonly refusal: string | null
+}
+
+const columns = `topup_id as "topupId", number, reference_type as "referenceType", reference_id as "referenceId",
+  amount as "amountMinor", posted_at as "postedAt", refusal`
+
+/** How many there are already; the caller holds the lock of the top-up, so the next number is free. */
+export async function countMovements(tx: Transaction, topupId: string): Promise<number> {
+  const text = 'select count(*)::int as count from topup_movements where topup_id = $1'
+  return (await tx.query<{ count: number }>(text, [topupId])).rows[0]!.count
+}
+
+export async function insertMovement(
+  tx: Transaction,
+  movement: Omit<Movement, 'postedAt' | 'refusal'>,
+  at: Date,
+): Promise<void> {
+  const { topupId, number, referenceType, referenceId, amountMinor } = movement
+  await tx.query(
+    `insert into topup_movements (topup_id, number, reference_type, reference_id, amount, created_at)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [topupId, number, referenceType, referenceId, amountMinor, at],
+  )
+}
+
+/** In the order in which they must be posted. */
+export async function listUnpostedMovements(db: Queryable, topupId: string): Promise<Movement[]> {
+  const text = `select ${columns} from topup_movements where topup_id = $1 and posted_at is null order by number`
+  return (await db.query<Movement>(text, [topupId])).rows
+}
+
+export async function listMovements(db: Queryable, topupId: string): Promise<Movement[]> {
+  const text = `select ${columns} from topup_movements where topup_id = $1 order by number`
+  return (await db.query<Movement>(text, [topupId])).rows
+}
+
+export async function updateMovementPosted(
+  db: Queryable,
+  { topupId, number }: Movement,
+  at: Date,
+  refusal: string | null,
+): Promise<void> {
+  await db.query(
+    `update topup_movements set posted_at = $3, refusal = $4 where topup_id = $1 and number = $2 and posted_at is null`,
+    [topupId, number, at, refusal],
+  )
+}
+
+/** The ledger refused the credit: nothing of this top-up moves any more, and an operator has to look. */
+export async function updateCreditRefused(tx: Transaction, topupId: string, at: Date, refusal: string): Promise<void> {
+  await tx.query(
+    `update topups set problem = 'credit-refused', credited = 0, refunded = 0, disputed = 0, version = version + 1
+     where id = $1`,
+    [topupId],
+  )
+  await tx.query('update topup_movements set posted_at = $2, refusal = $3 where topup_id = $1 and posted_at is null', [
+    topupId,
+    at,
+    refusal,
+  ])
+}
+
+/** True when this event is seen for the first time. */
+export async function insertProcessorEvent(
+  tx: Transaction,
+  event: { id: string; topupId: string; type: string; at: Date },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into processor_events (id, topup_id, type, received_at) values ($1, $2, $3, $4) on conflict (id) do nothing`,
+    [event.id, event.topupId, event.type, event.at],
+  )
+  return rowCount === 1
+}
+
+/** The credit of a top-up, once it is in the ledger. */
+export async function findTopupCredit(db: Queryable, paymentIntentId: string): Promise<Transfer | undefined> {
+  const key = referenceKeyOf({ namespace: serviceNamespace, type: 'TOPUP', id: paymentIntentId })
+  return await findTransferByReference(db, key)
+}

@@ -1,0 +1,195 @@
+/** Top-ups by card: what the card processor said last, and when to ask again. */
+import type { Queryable, Transaction } from './database.ts'
+
+export type TopupState = 'created' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
+export type TopupProblem = 'mismatch' | 'credit-refused'
+
+export type Topup = {
+  readonly id: string
+  readonly userId: string
+  readonly clientId: string
+  readonly processor: 'stripe' | 'sandbox'
+  readonly paymentIntentId: string | null
+  readonly amountMinor: bigint
+  readonly currency: string
+  readonly state: TopupState
+  readonly creditedMinor: bigint
+  readonly refundedMinor: bigint
+  readonly disputedMinor: bigint
+  readonly dispute: 'none' | 'open' | 'won' | 'lost'
+  readonly declineCode: string | null
+  readonly declinesSeen: number
+  readonly declinesTold: number
+  readonly declinedAt: Date | null
+  readonly problem: TopupProblem | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly expiresAt: Date
+  readonly version: bigint
+  readonly lookAt: Date | null
+  readonly looks: number
+}
+
+export type NewTopup = Pick<
+  Topup,
+  'id' | 'userId' | 'clientId' | 'processor' | 'amountMinor' | 'currency' | 'createdAt' | 'expiresAt' | 'lookAt'
+>
+
+const columns = `id, user_id as "userId", client_id as "clientId", processor, payment_intent_id as "paymentIntentId",
+  amount as "amountMinor", currency, state, credited as "creditedMinor", refunded as "refundedMinor",
+  disputed as "disputedMinor", dispute, decline_code as "declineCode", declines_seen as "declinesSeen",
+  declines_told as "declinesTold", declined_at as "declinedAt", problem, created_at as "createdAt",
+  updated_at as "updatedAt", expires_at as "expiresAt", version, look_at as "lookAt", looks`
+
+export async function insertTopup(db: Queryable, topup: NewTopup): Promise<void> {
+  const { id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt, lookAt } = topup
+  await db.query(
+    `insert into topups (id, user_id, client_id, processor, amount, currency, created_at, updated_at, expires_at, look_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9)`,
+    [id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt, lookAt],
+  )
+}
+
+/** Only the first one counts. A sweeper may have given the top-up up in the meantime; with a payment it is worth asking again. */
+export async function updateTopupPayment(
+  db: Queryable,
+  id: string,
+  paymentIntentId: string,
+  lookAt: Date,
+): Promise<void> {
+  await db.query(
+    `update topups set payment_intent_id = $2, state = 'created', look_at = coalesce(look_at, $3)
+     where id = $1 and payment_intent_id is null`,
+    [id, paymentIntentId, lookAt],
+  )
+}
+
+export async function findTopup(db: Queryable, id: string): Promise<Topup | undefined> {
+  return (await db.query<Topup>(`select ${columns} from topups where id = $1`, [id])).rows[0]
+}
+
+export async function findTopupByPayment(db: Queryable, paymentIntentId: string): Promise<Topup | undefined> {
+  const text = `select ${columns} from topups where payment_intent_id = $1`
+  return (await db.query<Topup>(text, [paymentIntentId])).rows[0]
+}
+
+/** What an answer of the processor changes. */
+export type TopupNews = Pick<
+  Topup,
+  | 'state'
+  | 'creditedMinor'
+  | 'refundedMinor'
+  | 'disputedMinor'
+  | 'dispute'
+  | 'declineCode'
+  | 'declinesSeen'
+  | 'declinesTold'
+  | 'declinedAt'
+  | 'problem'
+  | 'updatedAt'
+  | 'lookAt'
+  | 'looks'
+>
+
+/**
+ * Locks the top-up until the transaction ends, and tells whether it is still as it was read before the processor was asked. If
+ * not, another answer was written down since, and ours may be the older one.
+ */
+export async function isTopupVersion(tx: Transaction, { id, version }: Topup): Promise<boolean> {
+  const { rows } = await tx.query<{ version: bigint }>('select version from topups where id = $1 for update', [id])
+  return rows[0]?.version === version
+}
+
+/** For a caller that holds the lock. */
+export async function updateTopup(tx: Transaction, { id }: Topup, news: TopupNews): Promise<Topup> {
+  const { rows } = await tx.query<Topup>(
+    `update topups set version = version + 1, state = $2, credited = $3, refunded = $4, disputed = $5, dispute = $6,
+       decline_code = $7, declines_seen = $8, declines_told = $9, declined_at = $10, problem = $11, updated_at = $12,
+       look_at = $13, looks = $14
+     where id = $1 returning ${columns}`,
+    [
+      id,
+      news.state,
+      news.creditedMinor,
+      news.refundedMinor,
+      news.disputedMinor,
+      news.dispute,
+      news.declineCode,
+      news.declinesSeen,
+      news.declinesTold,
+      news.declinedAt,
+      news.problem,
+      news.updatedAt,
+      news.lookAt,
+      news.looks,
+    ],
+  )
+  return rows[0]!
+}
+
+/** Another look is due at this time, unless news came in between and settled that. */
+export async function updateTopupLook(db: Queryable, { id, version }: Topup, lookAt: Date | null): Promise<void> {
+  await db.query('update topups set look_at = $3 where id = $1 and version = $2', [id, version, lookAt])
+}
+
+/** Somebody did something at the processor: look soon, whatever was planned. */
+export async function hastenTopupLook(db: Queryable, id: string, lookAt: Date): Promise<void> {
+  await db.query('update topups set look_at = least(look_at, $2), looks = 0 where id = $1', [id, lookAt])
+}
+
+/** It has no payment, and nobody was told of one: there is nothing to wait for. */
+export async function updateTopupFailed(db: Queryable, id: string, at: Date): Promise<void> {
+  await db.query(
+    `update topups set state = 'failed', look_at = null, updated_at = $2 where id = $1 and payment_intent_id is null`,
+    [id, at],
+  )
+}
+
+/**
+ * Takes the top-ups that are due, each for one process: the next look is put off by the lease, so that one whose process dies
+ * is taken by another after that time.
+ */
+export async function claimDueTopups(db: Queryable, now: Date, leaseUntil: Date, limit: number): Promise<Topup[]> {
+  const { rows } = await db.query<Topup>(
+    `update topups set look_at = $2, looks = looks + 1 where id in (
+       select id from topups where look_at <= $1 order by look_at limit $3 for update skip locked)
+     returning ${columns}`,
+    [now, leaseUntil, limit],
+  )
+  return rows
+}
+
+/** How many cards of this user were declined since then, and when the first of them was. */
+export async function countDeclines(
+  db: Queryable,
+  userId: string,
+  since: Date,
+): Promise<{ count: number; firstAt: Date | null }> {
+  const { rows } = await db.query<{ count: number; firstAt: Date | null }>(
+    `select coalesce(sum(greatest(declines_seen, declines_told)), 0)::int as count, min(declined_at) as "firstAt"
+     from topups where user_id = $1 and declined_at > $2`,
+    [userId, since],
+  )
+  return rows[0]!
+}
+
+export type TopupFilter = {
+  readonly userId?: string | undefined
+  readonly hasProblem?: boolean
+  /** Only older ones than this: the last of the page before. */
+  readonly before?: { readonly createdAt: Date; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** The newest first. */
+export async function listTopups(db: Queryable, filter: TopupFilter): Promise<Topup[]> {
+  const { userId = null, hasProblem = false, before, limit } = filter
+  const { rows } = await db.query<Topup>(
+    `select ${columns} from topups
+     where ($1::uuid is null or user_id = $1) and (not $2 or problem is not null)
+       and ($3::timestamptz is null or (created_at, id) < ($3, $4::uuid))
+     order by created_at desc, id desc limit $5`,
+    [userId, hasProblem, before?.createdAt ?? null, before?.id ?? null, limit],
+  )
+  return rows
+}
