@@ -29,6 +29,7 @@ async function serve(): Promise<void> {
   const service = openService({ config, db, log, metrics, now: () => new Date() })
   const app = buildApp(service)
   const server = listen(app)
+  service.sandbox?.setOrigin(server.url.origin)
   const stopJobs = startJobs(service)
   if (isWorker) metrics.render = joinParent(metrics.registry)
   else process.stdout.write(`billfold ready on ${config.port === 0 ? server.url.origin : config.publicUrl}\n`)

@@ -1,12 +1,16 @@
 /** What the service does by itself from time to time. Every process runs every job; a job sees to it that one is enough. */
+import { deliverDue } from '../cards/sandbox/deliver.ts'
 import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import type { Service } from './service.ts'
+import { sweepTopups } from './sweep-topups.ts'
 
 type Job = { readonly name: string; readonly everyMs: number; readonly run: (service: Service) => Promise<unknown> }
 
 const jobs: readonly Job[] = [
   { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db, service.now()) },
+  { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
+  { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },
 ]
 
 /** Returns a function that stops them and waits for the one that is running. */

@@ -10,6 +10,7 @@ import { findSessions } from '../store/sessions.ts'
 import { openWriter, type Writer } from '../store/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
 import { openWrongSecrets } from './authenticate.ts'
+import { openCards, type Cards } from './cards.ts'
 import { openLive, type Live } from './live.ts'
 import { openMail, type MailSender } from './mail.ts'
 
@@ -31,7 +32,7 @@ export type Service = {
   readonly signUps: Attempts
   readonly live: Live
   readonly mail: MailSender
-}
+} & Cards
 
 export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'>
 
@@ -60,6 +61,7 @@ export function openService({ config, db, log, metrics, now }: Parts): Service {
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
     ),
     mail: openMail(config, log),
+    ...openCards(config, db, now),
   }
   metrics.watch({ queueDepth: writer.depth, pool: db.pool })
   return service

@@ -1,0 +1,47 @@
+/** Where the card processor sends its webhooks. The signature is checked over the body exactly as it arrived. */
+import { z } from 'zod'
+import { hearEvent } from '../actions/hear-event.ts'
+import type { Service } from '../actions/service.ts'
+import { ProcessorUnavailable } from '../cards/processor.ts'
+import { answer, refuse, type Answer } from './reply.ts'
+import { readBounded } from './request.ts'
+import type { Call, Route } from './route.ts'
+
+const maxWebhookBytes = 1024 * 1024
+
+export function processorRoutes(service: Service): Route[] {
+  return [webhookRoute(service, 'stripe'), webhookRoute(service, 'sandbox')]
+}
+
+function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
+  return {
+    method: 'POST',
+    path: `/api/processor/${kind}`,
+    tag: 'Operations',
+    summary: kind === 'stripe' ? 'Webhooks of Stripe' : 'Webhooks of the sandbox processor',
+    description:
+      'Signed by the card processor. An event only says which payment to look at; events about anything else are answered 200 and ignored.',
+    output: z.object({ received: z.literal(true), isOurs: z.boolean() }),
+    errors: ['INVALID_REQUEST', 'NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL'],
+    example: { output: { received: true, isOurs: true } },
+    handle: (call) => hear(service, kind, call),
+  }
+}
+
+async function hear(service: Service, kind: 'stripe' | 'sandbox', { request }: Call): Promise<Answer> {
+  const { cards } = service
+  if (cards?.page.kind !== kind) return refuse('NOT_FOUND')
+  const body = await readBounded(request, maxWebhookBytes)
+  if (body === undefined) return refuse('PAYLOAD_TOO_LARGE', { error: 'The body is larger than 1 MiB.' })
+  const event = await cards.parseWebhook(new Uint8Array(body), request.headers, service.now())
+  if (event === 'invalid-signature') return refuse('INVALID_REQUEST', { error: 'The signature is not valid.' })
+  if (event === 'malformed') return refuse('INVALID_REQUEST', { error: 'The body is no event.' })
+  if (event === 'ignored') return answer({ received: true, isOurs: false })
+  try {
+    return answer({ received: true, isOurs: await hearEvent(service, event) })
+  } catch (error) {
+    if (!(error instanceof ProcessorUnavailable)) throw error
+    // Any answer but 2xx makes the processor send it again; the sweeper would find out as well.
+    return refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
+  }
+}

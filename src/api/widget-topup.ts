@@ -1,0 +1,172 @@
+/** Top-ups by card, as the hosted page asks for them. */
+import { z } from 'zod'
+import { confirmTopup, type ConfirmedTopup } from '../actions/confirm-topup.ts'
+import { createTopup } from '../actions/create-topup.ts'
+import type { Service } from '../actions/service.ts'
+import { formatMinor, majorNumber, parseAmount } from '../ledger/money.ts'
+import { toTransaction } from './records.ts'
+import { answer, refuse, refuseFor, type Answer } from './reply.ts'
+import type { Route } from './route.ts'
+import * as shape from './shapes.ts'
+import { readSessionCall } from './widget-call.ts'
+import { bodyErrors, sessionErrors, sessionQuery } from './widget-shapes.ts'
+
+const topupErrors = [...sessionErrors, ...bodyErrors, 'RATE_LIMITED', 'PROCESSOR_UNAVAILABLE'] as const
+
+const statuses = [
+  'requires_payment_method',
+  'requires_action',
+  'processing',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const
+
+const exampleId = 'pi_sandbox_0123456789abcdef0123456789abcdef'
+
+export function topupRoutes(service: Service): Route[] {
+  return [createIntentRoute(service), confirmRoute(service)]
+}
+
+function createIntentRoute(service: Service): Route {
+  const { currency, topup } = service.config
+  const schema = z.object({ amount: shape.amount(currency) })
+  const bounds = `must be from ${formatMinor(topup.minMinor, currency)} to ${formatMinor(topup.maxMinor, currency)}`
+  return {
+    method: 'POST',
+    path: '/api/widget/topup/create-intent',
+    tag: 'Widget',
+    summary: 'Begin a card top-up',
+    description:
+      'The answer is for the card processor’s own form in the page: no card number ever reaches the service.',
+    query: sessionQuery,
+    input: schema,
+    output: z.object({
+      paymentIntentId: z.string(),
+      clientSecret: z.string().describe('Of this one payment, for the processor’s form'),
+      amount: shape.money,
+      currency: z.string(),
+      status: z.enum(statuses),
+      publishableKey: z.string(),
+      expiresAt: z.iso.datetime().describe('An unpaid payment is cancelled then'),
+    }),
+    errors: ['INVALID_AMOUNT', 'WALLET_INACTIVE', 'BALANCE_LIMIT', ...topupErrors],
+    example: {
+      input: { amount: 25 },
+      output: {
+        paymentIntentId: exampleId,
+        clientSecret: `${exampleId}_secret_…`,
+        amount: 25,
+        currency: 'USD',
+        status: 'requires_payment_method',
+        publishableKey: 'pk_…',
+        expiresAt: '2026-01-31T13:00:00.000Z',
+      },
+    },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, schema)
+      if (read.refusal) return read.refusal
+      const created = await createTopup(service, read.session, parseAmount(read.input.amount, currency)!)
+      switch (created.kind) {
+        case 'amount-out-of-bounds':
+        case 'amount-unsupported':
+          return refuse('INVALID_AMOUNT', { fields: { amount: bounds } })
+        case 'inactive':
+          return refuse('WALLET_INACTIVE')
+        case 'balance-limit':
+          return refuse('BALANCE_LIMIT')
+        case 'limited':
+          return refuseFor(created.retryAfterSeconds)
+        case 'unavailable':
+          return refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
+        case 'created': {
+          const { payment, publishableKey, expiresAt } = created
+          return answer({
+            paymentIntentId: payment.id,
+            clientSecret: payment.clientSecret,
+            amount: majorNumber(payment.amountMinor, currency),
+            currency: payment.currency,
+            status: payment.status,
+            publishableKey,
+            expiresAt: expiresAt.toISOString(),
+          })
+        }
+      }
+    },
+  }
+}
+
+function confirmRoute(service: Service): Route {
+  const schema = z.object({
+    paymentIntentId: z.string('must be text').min(1, 'must be text').max(255, 'must have at most 255 characters'),
+  })
+  const output = z.object({
+    status: z.enum(statuses),
+    balance: shape.money.describe('After the credit, once it is in the ledger; until then as it is now'),
+    transaction: shape.transaction.optional().describe('The credit, once it is in the ledger'),
+    message: z.string(),
+    nextAction: z
+      .union([z.object({ kind: z.literal('redirect'), url: z.string() }), z.object({ kind: z.literal('script') })])
+      .optional()
+      .describe('With requires_action: what the payer still has to do'),
+  })
+  return {
+    method: 'POST',
+    path: '/api/widget/topup/confirm',
+    tag: 'Widget',
+    summary: 'Ask what became of a card top-up',
+    description: 'The card processor is asked, whatever the browser believes. Repeating it is harmless.',
+    query: sessionQuery,
+    input: schema,
+    output,
+    accepted: output,
+    errors: ['CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
+    example: {
+      input: { paymentIntentId: exampleId },
+      output: { status: 'processing', balance: 10, message: openMessages.processing },
+    },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, schema)
+      if (read.refusal) return read.refusal
+      return answerConfirmed(service, await confirmTopup(service, read.session, read.input.paymentIntentId))
+    },
+  }
+}
+
+const openMessages = {
+  requires_payment_method: 'No card was charged yet.',
+  requires_action: 'The payer’s bank asks for a confirmation.',
+  processing: 'The bank takes its time. The money arrives by itself as soon as it is paid.',
+  failed: 'The payment failed for good. No money was taken; begin a new top-up.',
+  cancelled: 'The payment was cancelled. No money was taken; begin a new top-up.',
+}
+
+function answerConfirmed(service: Service, confirmed: ConfirmedTopup): Answer {
+  const { currency } = service.config
+  switch (confirmed.kind) {
+    case 'unknown':
+      return refuse('PAYMENT_INTENT_NOT_FOUND')
+    case 'unavailable':
+      return refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
+    case 'limited':
+      return refuseFor(confirmed.retryAfterSeconds)
+    case 'declined': {
+      const { declineCode, declineMessage } = confirmed
+      return refuse('CARD_DECLINED', { declineCode, ...(declineMessage && { error: declineMessage }) })
+    }
+    case 'credited': {
+      const transaction = toTransaction(confirmed.credit, currency)
+      return answer({
+        status: 'succeeded',
+        balance: transaction.balanceAfter,
+        transaction,
+        message: 'The money is in the wallet.',
+      })
+    }
+    case 'open': {
+      const { status, balanceMinor, nextAction } = confirmed
+      const body = { status, balance: majorNumber(balanceMinor, currency), message: openMessages[status] }
+      return { status: status === 'processing' ? 202 : 200, body: { ...body, ...(nextAction && { nextAction }) } }
+    }
+  }
+}
