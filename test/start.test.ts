@@ -1,0 +1,141 @@
+/** Starting, stopping and starting again, as the people who run it do. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newClient } from './client.ts'
+import { startProcess } from './process.ts'
+import { newApp, newUser, openTestService, type TestService } from './service.ts'
+
+const root = new URL('..', import.meta.url).pathname
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+/** Runs it to its end; for starts that are refused. */
+async function runMain(environment: Record<string, string>, cwd = root) {
+  const child = Bun.spawn([process.execPath, join(root, 'src/main.ts')], {
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, out, err }
+}
+
+describe('with the embedded database', () => {
+  let dataDir: string
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'billfold-start-'))
+  })
+  afterAll(() => rm(dataDir, { recursive: true, force: true }))
+
+  test('a second start on the same data, beside the first or after it, finds everything', async () => {
+    const first = await startProcess({ DATA_DIR: dataDir })
+    const second = await startProcess({ DATA_DIR: dataDir })
+    for (const { url } of [first, second]) expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect(await first.stop()).toBe(0)
+    expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+    expect(await second.stop()).toBe(0)
+    const third = await startProcess({ DATA_DIR: dataDir })
+    expect(await (await fetch(`${third.url}/readyz`)).json()).toMatchObject({ status: 'ok', database: 'ok' })
+    expect(await third.stop('SIGINT')).toBe(0)
+  }, 60_000)
+
+  test('WORKERS puts several processes on one port, and all of them end together', async () => {
+    const port = String(await freePort())
+    const service = await startProcess({ DATA_DIR: dataDir, PORT: port, WORKERS: '2' })
+    await Promise.all(Array.from({ length: 40 }, () => fetch(`${service.url}/readyz`)))
+    const metrics = await (await fetch(`${service.url}/metrics`)).text()
+    expect(metrics).toMatch(/billfold_http_request_seconds_count\{route="\/readyz",method="GET",status="200"\} 40/)
+    expect(await service.stop()).toBe(0)
+    expect(fetch(`${service.url}/readyz`)).rejects.toThrow()
+  }, 60_000)
+})
+
+describe('asked to end', () => {
+  let opened: TestService
+  beforeAll(async () => {
+    opened = await openTestService()
+  })
+  afterAll(() => opened.close())
+
+  /** A service with a debit under way that cannot finish before the lock is let go. */
+  async function withDebitUnderWay() {
+    const app = await newApp(opened.service)
+    const user = await newUser(opened.service, app)
+    const service = await startProcess({ DATABASE_URL: opened.databaseUrl })
+    const client = newClient(service.send, app, service.url)
+    await client.credit(user.serviceUserId, 10)
+    const blocker = await opened.service.db.pool.connect()
+    await blocker.query('begin')
+    await blocker.query('select 1 from wallets where id = $1 for update', [user.userId])
+    const debit = client.debit(user.serviceUserId, 1)
+    debit.catch(() => {})
+    await Bun.sleep(200)
+    const release = async () => {
+      await blocker.query('rollback')
+      blocker.release()
+    }
+    return { service, client, debit, release, su: user.serviceUserId }
+  }
+
+  test('it says so at /readyz, takes nothing new, answers what is under way, and ends well', async () => {
+    const { service, client, debit, release, su } = await withDebitUnderWay()
+    const ended = service.stop('SIGTERM')
+    await Bun.sleep(100)
+    const ready = await fetch(`${service.url}/readyz`)
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'unavailable', database: 'ok', draining: true }])
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+    const refused = await client.debit(su, 1)
+    expect([refused.status, refused.body['code']]).toEqual([503, 'UNAVAILABLE'])
+    await release()
+    expect((await debit).body).toMatchObject({ balance: 9 })
+    expect(await ended).toBe(0)
+  }, 30_000)
+
+  test('a second Ctrl-C ends it at once', async () => {
+    const { service, release } = await withDebitUnderWay()
+    process.kill(service.pid, 'SIGINT')
+    await Bun.sleep(100)
+    expect(await service.stop('SIGINT')).toBe(130)
+    await release()
+  }, 30_000)
+})
+
+describe('a configuration that cannot work', () => {
+  test('is refused with every mistake, before anything is started', async () => {
+    const { code, out, err } = await runMain({ PORT: 'x', CURRENCY: 'x', DATA_DIR: '/nonexistent/x' })
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain('PORT=x: write a whole number')
+    expect(err).toContain('CURRENCY=x: write a code of ISO 4217')
+  })
+
+  test('is refused in production with the reason for each', async () => {
+    const { code, err } = await runMain({ NODE_ENV: 'production' })
+    expect(code).toBe(1)
+    for (const name of ['PUBLIC_URL', 'CARD_PROCESSOR', 'SMTP_URL']) expect(err).toContain(`${name}:`)
+  })
+
+  test('is also found in .env', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'billfold-env-'))
+    await writeFile(join(folder, '.env'), 'WORKERS=many\n')
+    const { code, err } = await runMain({}, folder)
+    expect([code, err]).toEqual([1, expect.stringContaining('WORKERS=many')])
+    await rm(folder, { recursive: true })
+  })
+
+  test('a database that is not there is said in a sentence, without its password', async () => {
+    const { code, err } = await runMain({ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none', DEMO: '0' })
+    expect(code).toBe(1)
+    expect(err.trim().split('\n')).toHaveLength(1)
+    expect(err).not.toContain('hunter2')
+  })
+})
