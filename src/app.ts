@@ -80,16 +80,20 @@ async function visit(
     : await answerTo(web, request, env)
   response.headers.set('x-request-id', env.requestId)
   const ms = performance.now() - startedAt
-  service.metrics.request(env.route, request.method, response.status, ms)
+  const method = knownMethods.has(request.method) ? request.method : 'OTHER'
+  service.metrics.request(env.route, method, response.status, ms)
   service.log.info('request', {
     requestId: env.requestId,
-    method: request.method,
+    method,
     route: env.route,
     status: response.status,
     ms: Math.round(ms * 1000) / 1000,
   })
   return response
 }
+
+/** A label for each method that anyone invents would be a label too many. */
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
 
 /** A process that is ending finishes what it has and takes nothing new; only those who ask after it still get an answer. */
 function isTurnedAway({ isDraining }: Readiness, request: Request): boolean {

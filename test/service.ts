@@ -7,7 +7,7 @@ import { parseConfig, type Environment } from '../src/config.ts'
 import { openLog } from '../src/log.ts'
 import { openMetrics } from '../src/metrics.ts'
 import type { AppSettings } from '../src/store/apps.ts'
-import { openDatabase, transact } from '../src/store/database.ts'
+import { openDatabase, transact, type Connection } from '../src/store/database.ts'
 import { getOrInsertLink } from '../src/store/links.ts'
 import { insertUser } from '../src/store/users.ts'
 import { testDatabase } from './postgres.ts'
@@ -21,11 +21,15 @@ export type TestService = {
   readonly close: () => Promise<void>
 }
 
-export async function openTestService(environment: Environment = {}, now = () => new Date()): Promise<TestService> {
+export async function openTestService(
+  environment: Environment = {},
+  now = () => new Date(),
+  through: (connection: Connection) => Connection | Promise<Connection> = (connection) => connection,
+): Promise<TestService> {
   const database = await testDatabase()
   const logged: string[] = []
   const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'debug', ...environment })
-  const db = openDatabase(database.connection)
+  const db = openDatabase(await through(database.connection))
   const log = openLog(config.logLevel, (text) => logged.push(text))
   const service = openService({ config, db, log, metrics: openMetrics(), now })
   const app = buildApp(service)

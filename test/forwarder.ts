@@ -1,0 +1,43 @@
+/** A wire to PostgreSQL that can be cut and mended. */
+import { createConnection, createServer, type Socket } from 'node:net'
+import type { Connection } from '../src/store/database.ts'
+
+export async function openForwarder(target: Connection) {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer((near) => {
+    if (isCut) return void near.destroy()
+    const { host = '127.0.0.1', port = 5432 } = target
+    const far = host.startsWith('/') ? createConnection(`${host}/.s.PGSQL.${port}`) : createConnection(port, host)
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.pipe(to)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+    }
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  const connection: Connection = { ...target, host: '127.0.0.1', port }
+  return {
+    connection,
+    cut: () => {
+      isCut = true
+      for (const socket of sockets) socket.destroy()
+    },
+    mend: () => {
+      isCut = false
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
