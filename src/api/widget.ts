@@ -60,9 +60,9 @@ function verifyLinkRoute(service: Service): Route {
 }
 
 function sessionRoute(service: Service): Route {
-  const { isProduction } = service.config
+  // An http origin is an origin in production too: it is only not on any list there.
   const toOrigin = (text: string) => {
-    const parsed = parseOrigin(text, { isProduction })
+    const parsed = parseOrigin(text, { isProduction: false })
     return parsed.problem === undefined ? parsed.origin : undefined
   }
   const parentOrigin = z

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { openTestService, type TestService } from '../../test/service.ts'
+import { addressKey, clearLimit, giveBackLimit, takeLimit } from './limits.ts'
+
+let opened: TestService
+let now = new Date('2026-01-31T12:00:00Z')
+const rule = { name: 'test', limit: 3, windowMs: 60_000 }
+
+beforeAll(async () => {
+  opened = await openTestService({}, () => now)
+})
+afterAll(() => opened.close())
+
+const take = (...parts: string[]) => takeLimit(opened.service, rule, ...parts)
+
+test('the limit is reached after as many attempts as it says, and ends with its window', async () => {
+  for (let i = 0; i < 3; i++) expect(await take('a')).toBeUndefined()
+  now = new Date(now.getTime() + 20_000)
+  expect(await take('a')).toEqual({ kind: 'limited', retryAfterSeconds: 40 })
+  now = new Date(now.getTime() + 40_000)
+  expect(await take('a')).toBeUndefined()
+})
+
+test('of twenty attempts at once no more than the limit get through', async () => {
+  const results = await Promise.all(Array.from({ length: 20 }, () => take('at once')))
+  expect(results.filter((result) => result === undefined)).toHaveLength(3)
+})
+
+test('one key does not count for another, however its parts are cut', async () => {
+  for (let i = 0; i < 4; i++) await take('x', 'y')
+  expect(await take('x', 'z')).toBeUndefined()
+  expect(await take('xy')).toBeUndefined()
+})
+
+test('what turned out to be no failure is given back', async () => {
+  for (let i = 0; i < 3; i++) await take('b')
+  await giveBackLimit(opened.service, rule, 'b')
+  expect(await take('b')).toBeUndefined()
+  expect(await take('b')).toBeDefined()
+  await clearLimit(opened.service, rule, 'b')
+  expect(await take('b')).toBeUndefined()
+})
+
+test.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:0db8:0001:0002::7', '2001:db8:1:2'],
+  ['2001:db8::1', '2001:db8:0:0'],
+  ['::1', '0:0:0:0'],
+  ['fe80::1%eth0', 'fe80:0:0:0'],
+  ['unknown', 'unknown'],
+])('the address %s counts as %s', (address, key) => {
+  expect(addressKey(address)).toBe(key)
+})

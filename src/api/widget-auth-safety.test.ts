@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { minuteMs, openIdentityRig, password, type IdentityRig } from '../../test/identity-rig.ts'
+import { mailsTo, newEmail } from '../../test/page.ts'
+import { takeLimit, wrongPasswordsAnywhere } from '../actions/limits.ts'
+import { isPassword, passwordCounts } from '../actions/passwords.ts'
+
+// Passwords are slow to check on purpose, and slower on a busy machine.
+setDefaultTimeout(60_000)
+
+let rig: IdentityRig
+let person: ReturnType<IdentityRig['newPerson']>
+
+beforeAll(async () => {
+  rig = await openIdentityRig()
+})
+beforeEach(() => {
+  rig.setLate(0)
+  rig.move()
+  person = rig.newPerson()
+})
+afterAll(() => rig.close())
+
+describe('it tells nobody who has an account', () => {
+  test('an unknown email and a wrong password: the same answer after the same number of hashes', async () => {
+    await person.newAccount()
+    const known = await counted(() => person.logIn({ password: 'not this one' }))
+    const unknown = await counted(() => person.logIn({ email: newEmail(), password: 'not this one' }))
+    expect(known.hashes).toBe(1)
+    expect(unknown).toEqual(known)
+  })
+
+  test('signing up with a fresh email, a taken one, and one that waits: the same answer and number of hashes', async () => {
+    await person.newAccount()
+    const waiting = newEmail()
+    await person.signUp({ email: waiting })
+    const fresh = await counted(() => person.signUp({ email: newEmail() }))
+    expect(fresh.hashes).toBe(3)
+    expect(await counted(() => person.signUp())).toEqual(fresh)
+    expect(await counted(() => person.signUp({ email: waiting }))).toEqual(fresh)
+    const letters = await person.mails(2)
+    expect(letters[1]!.subject).toBe('You already have a wallet')
+    expect(letters[1]!.text).not.toMatch(/\d{6}/)
+    expect((await person.logIn()).status).toBe(200)
+  })
+
+  test.each(['forgot', 'resend'])(
+    '%s for a known email and an unknown one: the same answer and number of hashes',
+    async (step) => {
+      await (step === 'forgot' ? person.newAccount() : person.signUp())
+      const stranger = newEmail()
+      const known = await counted(() => rig.page.auth(step, person.who))
+      expect(known.hashes).toBe(1)
+      expect(await counted(() => rig.page.auth(step, { ...person.who, email: stranger }))).toEqual(known)
+      expect(await person.mails(2)).toHaveLength(2)
+      expect(await mailsTo(stranger, rig.opened.logged, 0)).toEqual([])
+    },
+  )
+
+  test('limits hold for an email that nobody has just as for one that somebody has', async () => {
+    await person.newAccount()
+    const results: unknown[] = []
+    for (const each of [person.email, newEmail()]) {
+      const statuses: number[] = []
+      for (let i = 0; i < 12; i++) statuses.push((await person.logIn({ email: each, password: 'not this one' })).status)
+      results.push(statuses)
+    }
+    expect(results[0]).toEqual([...Array(10).fill(401), 429, 429])
+    expect(results[1]).toEqual(results[0])
+  })
+})
+
+describe('it is safe', () => {
+  test('a stranger who uses up the tries holds up neither the owner’s own address nor, for long, any other', async () => {
+    await person.newAccount()
+    const home = rig.move()
+    for (let i = 0; i < 99; i++) await takeLimit(rig.opened.service, wrongPasswordsAnywhere, person.email)
+    rig.move()
+    expect((await person.logIn({ password: 'not this one' })).status).toBe(401)
+    rig.move()
+    const limited = await person.logIn()
+    expect([limited.status, limited.body['code']]).toEqual([429, 'RATE_LIMITED'])
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(Number(limited.headers.get('retry-after'))).toBeLessThanOrEqual(900)
+    rig.move(home)
+    expect((await person.logIn()).status).toBe(200)
+    rig.move()
+    rig.setLate(15 * minuteMs + 1_000)
+    expect((await person.logIn()).status).toBe(200)
+  })
+
+  test('who is held up can still get in by mail', async () => {
+    await person.newAccount()
+    rig.move()
+    for (let i = 0; i < 11; i++) await person.logIn({ password: 'not this one' })
+    expect((await person.logIn()).status).toBe(429)
+    await rig.page.auth('forgot', person.who)
+    expect((await rig.page.auth('reset', { ...person.who, code: await person.code(2), password })).status).toBe(200)
+    expect((await person.logIn()).status).toBe(200)
+  })
+
+  test('one address that tries many emails is slowed down', async () => {
+    const here = rig.move('10.2.0.1')
+    rig.move(here)
+    for (let i = 0; i < 100; i++) rig.opened.service.wrongPasswords.count(here, new Date())
+    const { status, headers } = await person.logIn()
+    expect([status, headers.has('retry-after')]).toEqual([429, true])
+    rig.move()
+    expect((await person.logIn()).status).toBe(401)
+  })
+
+  test('mails to one address are few, whoever asks for them', async () => {
+    await person.newAccount()
+    const statuses: number[] = []
+    for (let i = 0; i < 12; i++) {
+      rig.move()
+      statuses.push((await rig.page.auth('forgot', person.who)).status)
+    }
+    // The sign-up’s own mail was the first of ten.
+    expect(statuses).toEqual([...Array(9).fill(202), 429, 429, 429])
+    rig.setLate(61 * minuteMs)
+    expect((await rig.page.auth('forgot', person.who)).status).toBe(202)
+  })
+
+  test('nobody gets an account with a stranger’s email and a password of their own choice', async () => {
+    await person.signUp({ password: 'the thief’s own words' })
+    rig.move()
+    await person.signUp()
+    rig.move()
+    await person.signUp({ password: 'the thief’s own words' })
+    // The owner of the mailbox enters the newest code, which the thief’s sign-up has caused.
+    expect((await person.confirm(3)).status).toBe(200)
+    expect((await person.logIn({ password: 'the thief’s own words' })).status).toBe(401)
+    expect((await person.mails(4))[3]!.subject).toContain('Choose a password')
+    await rig.page.auth('forgot', person.who)
+    expect((await rig.page.auth('reset', { ...person.who, code: await person.code(5), password })).status).toBe(200)
+    expect((await person.logIn()).status).toBe(200)
+  })
+
+  test('signing up twice with the same password is one sign-up', async () => {
+    await person.signUp()
+    await person.signUp()
+    expect((await person.confirm(2)).status).toBe(200)
+    expect((await person.logIn()).status).toBe(200)
+  })
+
+  test('one code used by five at once makes one account', async () => {
+    await person.signUp()
+    const right = await person.code()
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, () => rig.page.auth('confirm', { ...person.who, code: right })),
+    )
+    expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([200, 400, 400, 400, 400])
+  })
+
+  test('a new password ends link codes that were handed out for the old one', async () => {
+    await person.newAccount()
+    const { linkCode } = (await person.logIn()).body
+    await rig.page.auth('forgot', person.who)
+    await rig.page.auth('reset', { ...person.who, code: await person.code(2), password })
+    expect((await rig.verify(linkCode)).body['code']).toBe('INVALID_LINK_CODE')
+  })
+
+  test('codes, link codes and passwords are nowhere in the database', async () => {
+    await person.signUp()
+    const mailed = await person.code()
+    const { rows } = await rig.opened.service.db.pool.query(
+      'select * from mailed_codes m join sign_ups s using (email) where email = $1',
+      [person.email],
+    )
+    expect(rows).toHaveLength(1)
+    expect(rows[0].code_hash).toStartWith('$argon2id$')
+    expect(JSON.stringify(rows)).not.toContain(password)
+    const { body } = await rig.page.auth('confirm', { ...person.who, code: mailed })
+    const codes = await rig.opened.service.db.pool.query('select * from link_codes where link_id = $1', [
+      body['serviceUserId'],
+    ])
+    expect(codes.rows).toHaveLength(1)
+    expect(codes.rows[0].code_hash).toHaveLength(32)
+  })
+
+  test('no password, email or code gets into the log beside the mails of development', async () => {
+    await person.newAccount()
+    await person.logIn({ password: 'not this one' })
+    const lines = rig.opened.logged.filter((line) => JSON.parse(line).message !== 'mail').join('')
+    for (const secret of [password, person.email, 'not this one', await person.code()])
+      expect(lines).not.toContain(secret)
+  })
+
+  test('when too many passwords wait to be checked, the next is told to come back', async () => {
+    // Two that take long hold the places, and five hundred that take no time wait behind them.
+    const options = { algorithm: 'argon2id', memoryCost: 19_456 } as const
+    const slow = await Bun.password.hash('x', { ...options, timeCost: 60 })
+    const quick = await Bun.password.hash('x', { ...options, memoryCost: 8, timeCost: 1 })
+    const waiting = [slow, slow, ...Array(500).fill(quick)].map((hash: string) => isPassword('x', hash))
+    const { status, body, headers } = await person.logIn()
+    expect([status, body['code'], headers.get('retry-after')]).toEqual([429, 'RATE_LIMITED', '5'])
+    await Promise.all(waiting)
+    expect((await person.logIn()).status).toBe(401)
+  }, 60_000)
+})
+
+async function counted(work: () => ReturnType<IdentityRig['page']['auth']>) {
+  const before = passwordCounts().started
+  const { status, body } = await work()
+  const { requestId: _, ...rest } = body
+  return { status, body: rest, hashes: passwordCounts().started - before }
+}

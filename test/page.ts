@@ -1,0 +1,80 @@
+/** Calls as the hosted pages make them, over HTTP or straight into the app; and the mail a user would read. */
+import { randomBytes } from 'node:crypto'
+import { expectDocumented } from './openapi.ts'
+import type { Reply, Send } from './client.ts'
+
+export type Page = ReturnType<typeof newPage>
+
+const ownPage: Record<string, string> = { 'sec-fetch-site': 'same-origin' }
+
+export function newPage(send: Send, baseUrl = 'http://billfold.test') {
+  async function call(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: string,
+    extra: Record<string, string> = {},
+  ): Promise<Reply> {
+    const headers = { ...ownPage, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...extra }
+    const request = new Request(baseUrl + path, body === undefined ? { method, headers } : { method, headers, body })
+    const response = await send(request)
+    const answer = JSON.parse(await response.text())
+    expectDocumented(method, request.url, response.status, answer)
+    return { status: response.status, headers: response.headers, body: answer }
+  }
+  const post = (path: string, body: unknown) => call('POST', path, JSON.stringify(body))
+  return {
+    call,
+    post,
+    get: (path: string) => call('GET', path),
+    auth: (step: string, body: object) => post(`/api/widget/auth/${step}`, body),
+    wallet: (session: unknown) => call('GET', `/api/widget/wallet?session=${String(session)}`),
+  }
+}
+
+/** An address nobody in any test has yet. */
+export function newEmail(): string {
+  return `${randomBytes(6).toString('hex')}@example.com`
+}
+
+export type Letter = { readonly to: string; readonly subject: string; readonly text: string }
+
+/** The mails to an address so far, oldest first. They are sent in the background: this waits for the given number. */
+export async function mailsTo(email: string, logged: readonly string[], count: number): Promise<Letter[]> {
+  for (let tries = 0; ; tries++) {
+    const letters = logged
+      .map((line) => JSON.parse(line))
+      .filter((line) => line.message === 'mail' && line.to === email)
+    if (letters.length >= count || tries === 200) return letters
+    await Bun.sleep(10)
+  }
+}
+
+export async function mailedCode(email: string, logged: readonly string[], count = 1): Promise<string> {
+  const letters = await mailsTo(email, logged, count)
+  return /\b\d{6}\b/.exec(letters.at(-1)?.text ?? '')?.[0] ?? 'no code was mailed'
+}
+
+export type StreamEvent = { readonly event: string; readonly data: Record<string, unknown> }
+
+/** The events of a stream as they come: `next` waits for one, and answers undefined once the stream has ended. */
+export function readEvents(response: Response) {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let held = ''
+  async function next(): Promise<StreamEvent | undefined> {
+    for (;;) {
+      const end = held.indexOf('\n\n')
+      if (end < 0) {
+        const { value, done } = await reader.read()
+        if (done) return undefined
+        held += value
+        continue
+      }
+      const lines = held.slice(0, end).split('\n')
+      held = held.slice(end + 2)
+      const event = lines.find((line) => line.startsWith('event: '))?.slice(7)
+      const data = lines.find((line) => line.startsWith('data: '))?.slice(6)
+      if (event) return { event, data: JSON.parse(data ?? '{}') }
+    }
+  }
+  return { next, cancel: () => reader.cancel() }
+}
