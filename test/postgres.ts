@@ -132,7 +132,7 @@ async function dropStale(admin: Client, template: string): Promise<void> {
   }
 }
 
-export function isStaleClone(name: string): boolean {
+function isStaleClone(name: string): boolean {
   const [, , madeAt = '', madeOn, pid] = name.split('_')
   if (Number.parseInt(madeAt, 36) < Date.now() - dayMs) return true
   return madeOn === machine && !isAlive(Number(pid))

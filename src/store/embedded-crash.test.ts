@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chmod, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../test/embedded-process.ts'
 import { complaintOf, startService } from '../../test/embedded-process.ts'
 import { startEmbedded } from './embedded.ts'
+import { findNative } from './embedded-native.ts'
 import { isAlive } from './embedded-process.ts'
 
 setDefaultTimeout(60_000)
@@ -130,22 +132,25 @@ test.if(isRoot)(
   },
 )
 
-test('a database of another major version is refused in a sentence that says what to do', async () => {
-  await mkdir(join(dataDir, 'postgres'), { recursive: true })
-  await chmod(join(dataDir, 'postgres'), 0o700)
-  await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '17\n')
-  expect(await complaintOf(startEmbedded({ dataDir, log }))).toMatch(/made by PostgreSQL 17, .* brings 18: .*export/)
-  await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '19\n')
-  expect(await complaintOf(startEmbedded({ dataDir, log }))).toMatch(/made by PostgreSQL 19, .* use the newer version/)
-})
-
-test('a folder that holds something else is left alone', async () => {
-  await mkdir(join(dataDir, 'postgres'), { recursive: true })
-  await writeFile(join(dataDir, 'postgres', 'letter.txt'), 'dear')
-  expect(await complaintOf(startEmbedded({ dataDir, log }))).toMatch(
-    /holds something that is not a PostgreSQL database/,
+test('a server that someone started by hand is neither joined through an open folder nor started twice', async () => {
+  const first = await startEmbedded({ dataDir, log })
+  await first.release()
+  const databaseDir = join(dataDir, 'postgres')
+  const { uid, gid } = await lstat(databaseDir)
+  const account = isRoot ? { uid, gid, spawn: { uid, gid } } : { uid, gid, spawn: {} }
+  const program = join((await findNative(account, dataDir)).root, 'bin', 'postgres')
+  const openFolder = join(folder, 'open')
+  await mkdir(openFolder)
+  await chmod(openFolder, 0o777)
+  const flags = ['-D', databaseDir, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${openFolder}`]
+  const byHand = spawn(program, flags, { stdio: 'ignore', cwd: databaseDir, ...account.spawn })
+  await waitFor(async () => existsSync(join(openFolder, '.s.PGSQL.5432')))
+  expect(await complaintOf(startEmbedded({ dataDir, log }))).toBe(
+    `Another PostgreSQL server is still using ${databaseDir}: stop it first.`,
   )
-  expect(await readFile(join(dataDir, 'postgres', 'letter.txt'), 'utf8')).toBe('dear')
+  expect(await postmasterPid(dataDir)).toBe(byHand.pid!)
+  expect(byHand.exitCode).toBeNull()
+  byHand.kill('SIGINT')
 })
 
 /** A container may forbid it even to root. */

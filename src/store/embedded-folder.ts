@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmod, chown, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { canReach, type Account } from './embedded-account.ts'
 import type { Native } from './embedded-native.ts'
 import { EmbeddedRefused, errorCode, explainFailure } from './embedded-refused.ts'
@@ -15,6 +15,20 @@ export async function prepareFolder(databaseDir: string, account: Account, nativ
   const version = await readVersion(databaseDir, account)
   if (version === null) await createFolder(databaseDir, account, native)
   else if (version !== native.major) throw new EmbeddedRefused(wrongVersion(databaseDir, version, native.major))
+  await removeOldDrafts(databaseDir)
+}
+
+/** What a creation that was killed left behind. None takes an hour, so an older one is nobody's work any more. */
+async function removeOldDrafts(databaseDir: string): Promise<void> {
+  for (const name of await readdir(dirname(databaseDir))) {
+    if (!name.startsWith(`${basename(databaseDir)}-new-`)) continue
+    const path = join(dirname(databaseDir), name)
+    const madeAt = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Date.now(),
+    )
+    if (madeAt < Date.now() - 3_600_000) await rm(path, { recursive: true, force: true })
+  }
 }
 
 export async function writeSettings(databaseDir: string, account: Account): Promise<void> {

@@ -40,7 +40,7 @@ export async function readMigrations(folder: URL = new URL('./migrations/', impo
 }
 
 /** Numbers run 1, 2, 3 …: a gap or a repeat is two branches merged without looking, and the order would be a guess. */
-export function checkNumbering(migrations: Migration[]): void {
+function checkNumbering(migrations: Migration[]): void {
   migrations.forEach((migration, index) => {
     if (migration.number === index + 1) return
     const before = migrations[index - 1]
