@@ -2,12 +2,16 @@
 import { deliverDue } from '../cards/sandbox/deliver.ts'
 import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
+import { checkBooks } from './check-books.ts'
+import { countMinutes } from './count-minutes.ts'
 import type { Service } from './service.ts'
 import { sweepTopups } from './sweep-topups.ts'
 
 type Job = { readonly name: string; readonly everyMs: number; readonly run: (service: Service) => Promise<unknown> }
 
 const jobs: readonly Job[] = [
+  { name: 'check-books', everyMs: 1_000, run: checkBooks },
+  { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db, service.now()) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
   { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },

@@ -5,26 +5,44 @@ import { faultFields } from '../log.ts'
 import { isUnavailable } from '../store/database.ts'
 import type { Visit, WebApp } from '../web/visit.ts'
 import { accountRoutes } from './account.tsx'
+import { auditRoutes } from './audit.tsx'
+import { booksRoutes } from './books.tsx'
 import { clientAppRoutes } from './client-app.tsx'
 import { newClientAppRoutes } from './client-app-new.tsx'
 import { secretRoutes } from './client-app-secrets.tsx'
 import { clientAppsRoutes } from './client-apps.tsx'
 import { answerTo } from './guard.ts'
 import { operatorRoutes } from './operators.tsx'
+import { doctorRoutes } from './origin-doctor.tsx'
+import { overviewRoutes } from './overview.tsx'
+import { referenceRoutes } from './references.tsx'
 import { showNotFound, showProblem } from './respond.tsx'
 import type { AdminRoute, PublicCall } from './route.ts'
 import { secondFactorRoutes } from './second-factor.tsx'
 import { signInRoutes } from './sign-in.tsx'
+import { statementRoutes } from './statement.ts'
+import { bonusRoutes } from './wallet-bonus.tsx'
+import { walletRoutes } from './wallet.tsx'
+import { walletsRoutes } from './wallets.tsx'
 import { welcomeRoutes } from './welcome.tsx'
 
 export const adminRoutes: readonly AdminRoute[] = [
   ...signInRoutes,
   ...secondFactorRoutes,
   ...welcomeRoutes,
+  ...overviewRoutes,
   ...newClientAppRoutes,
   ...clientAppsRoutes,
   ...clientAppRoutes,
   ...secretRoutes,
+  ...walletsRoutes,
+  ...walletRoutes,
+  ...bonusRoutes,
+  ...statementRoutes,
+  ...referenceRoutes,
+  ...booksRoutes,
+  ...auditRoutes,
+  ...doctorRoutes,
   ...operatorRoutes,
   ...accountRoutes,
 ]

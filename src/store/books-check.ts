@@ -83,7 +83,6 @@ export async function updateBooksState(tx: Transaction, state: BooksState): Prom
 }
 
 function toState(row: Row): BooksState {
-  const number = (value: bigint | null) => (value === null ? null : Number(value))
   return {
     cursor: row.cursor,
     roundStartedAt: row.round_started_at,
@@ -93,11 +92,15 @@ function toState(row: Row): BooksState {
     problems: row.problems,
     lastProblems: row.last_problems,
     lastRoundAt: row.last_round_at,
-    lastRoundMs: number(row.last_round_ms),
-    lastWallets: number(row.last_wallets),
-    lastTransfers: number(row.last_transfers),
+    lastRoundMs: toNumber(row.last_round_ms),
+    lastWallets: toNumber(row.last_wallets),
+    lastTransfers: toNumber(row.last_transfers),
     walletsMinor: row.wallets_sum,
     positionsMinor: row.positions_sum,
     sumsAt: row.sums_at,
   }
+}
+
+function toNumber(value: bigint | null): number | null {
+  return value === null ? null : Number(value)
 }

@@ -1,0 +1,102 @@
+/**
+ * What the overview shows is counted once, by the metrics that are there anyway: every few seconds each process writes the
+ * difference into its row of the minute. The hot path does nothing for it.
+ */
+import { randomUUID } from 'node:crypto'
+import { deleteOldMinutes, upsertMinute, type Minute } from '../store/minutes.ts'
+import type { Service } from './service.ts'
+
+const keepMs = 2 * 86_400_000
+
+type Counter = {
+  readonly process: string
+  minute: number
+  /** What the metrics said when the minute began. */
+  start: Minute
+}
+
+const counters = new WeakMap<Service, Counter>()
+
+export async function countMinutes(service: Service): Promise<void> {
+  const totals = await readTotals(service)
+  const minute = Math.floor(service.now().getTime() / 60_000) * 60_000
+  const known = counters.get(service)
+  const counter = known ?? { process: randomUUID(), minute, start: totals }
+  counters.set(service, counter)
+  await upsertMinute(service.db.pool, new Date(counter.minute), counter.process, difference(totals, counter.start))
+  if (counter.minute === minute) return
+  // What came in the seconds between the two writes is counted to the minute that ended.
+  counter.minute = minute
+  counter.start = totals
+  await deleteOldMinutes(service.db.pool, new Date(minute - keepMs))
+}
+
+/** The upper ends of the buckets, in milliseconds; the last one has none. */
+export const bucketEndsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 1_000, 2_500, 8_000, Infinity] as const
+
+async function readTotals({ metrics, live }: Service): Promise<Minute> {
+  const requests = await metrics.registry.getSingleMetric('billfold_http_request_seconds')?.get()
+  const operations = await metrics.registry.getSingleMetric('billfold_operations_total')?.get()
+  const took = bucketEndsMs.map(() => 0)
+  let [count, faults] = [0, 0]
+  for (const { labels, value, ...rest } of requests?.values ?? []) {
+    // Pages and assets would make the service look busier than it is.
+    if (!String(labels['route']).startsWith('/api/')) continue
+    const name = 'metricName' in rest ? rest.metricName : ''
+    if (name === 'billfold_http_request_seconds_count') {
+      count += value
+      if (Number(labels['status']) >= 500) faults += value
+    }
+    if (name === 'billfold_http_request_seconds_bucket') addBucket(took, labels['le'], value)
+  }
+  // The buckets of a histogram hold all that is below them; ours hold what is between two.
+  const between = took.map((value, i) => value - (took[i - 1] ?? 0))
+  const posted = (direction: string) =>
+    (operations?.values ?? [])
+      .filter(({ labels }) => labels['direction'] === direction && labels['result'] === 'posted')
+      .reduce((sum, { value }) => sum + value, 0)
+  const refusals = (operations?.values ?? [])
+    .filter(({ labels }) => labels['result'] !== 'posted' && labels['result'] !== 'replayed')
+    .reduce((sum, { value }) => sum + value, 0)
+  return {
+    requests: count,
+    faults,
+    debits: posted('debit'),
+    credits: posted('credit'),
+    refusals,
+    took: between,
+    widgets: live.count(),
+  }
+}
+
+function addBucket(took: number[], end: unknown, value: number): void {
+  const endMs = end === '+Inf' ? Infinity : Number(end) * 1_000
+  const i = bucketEndsMs.findIndex((known) => known === endMs || Math.abs(known - endMs) < 0.01)
+  if (i >= 0) took[i]! += value
+}
+
+function difference(now: Minute, start: Minute): Minute {
+  return {
+    requests: now.requests - start.requests,
+    faults: now.faults - start.faults,
+    debits: now.debits - start.debits,
+    credits: now.credits - start.credits,
+    refusals: now.refusals - start.refusals,
+    took: now.took.map((value, i) => value - (start.took[i] ?? 0)),
+    widgets: now.widgets,
+  }
+}
+
+/** The time that this part of the requests stayed below, read off between the ends of its bucket; null without requests. */
+export function quantileMs(took: readonly number[], part: number): number | null {
+  const total = took.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return null
+  let left = total * part
+  for (const [i, count] of took.entries()) {
+    const from = bucketEndsMs[i - 1] ?? 0
+    const to = bucketEndsMs[i] ?? Infinity
+    if (left <= count && count > 0) return to === Infinity ? from : from + ((to - from) * left) / count
+    left -= count
+  }
+  return bucketEndsMs.at(-2)!
+}

@@ -1,0 +1,169 @@
+/** The reference inspector: what a reference was used for first, and what every later use asked differently. */
+import { inspectReference, type Inspected } from '../actions/inspect-reference.ts'
+import { maxReferenceIdLength, maxReferenceTypeLength, serviceNamespace } from '../ledger/reference.ts'
+import type { App } from '../store/apps.ts'
+import { transactionIdOf } from '../store/outcomes.ts'
+import { findPerson, type Person } from '../store/people.ts'
+import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './parts.tsx'
+import { showPage } from './respond.tsx'
+import { get, type AdminRoute, type Call } from './route.ts'
+
+export const referenceRoutes: AdminRoute[] = [get('/admin/references', show)]
+
+async function show(call: Call): Promise<Response> {
+  const { service } = call
+  const apps = await service.apps.list()
+  const [app, type, id] = [call.query('app'), call.query('type'), call.query('id')]
+  const isAsked = type !== '' && id !== ''
+  const found = isAsked ? await inspectReference(service, { type, id, owner: app || undefined }) : []
+  const people = await peopleOf(call, found)
+  const body = (
+    <>
+      <Heading
+        title="Reference inspector"
+        sub="What happened to a debit or credit, and to everyone who sent it again."
+      />
+      <form class="card row bottom" method="get" action="/admin/references">
+        <Field label="App" name="app" value={app} options={ownerOptions(apps)} />
+        <Field
+          label="referenceType"
+          name="type"
+          value={type}
+          attributes={{ required: true, maxlength: maxReferenceTypeLength, list: 'types' }}
+        />
+        <datalist id="types">
+          {['ORDER_PAYMENT', 'ORDER_REFUND', 'SUBSCRIPTION_CHARGE', 'TOPUP', 'BONUS'].map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+        <div class="stretch">
+          <Field
+            label="referenceId"
+            name="id"
+            value={id}
+            attributes={{ required: true, maxlength: maxReferenceIdLength }}
+          />
+        </div>
+        <button class="button" type="submit">
+          Inspect
+        </button>
+      </form>
+      {found.map((inspected) => (
+        <Story key={inspected.first.referenceKey} call={call} inspected={inspected} people={people} />
+      ))}
+      {isAsked && found.length === 0 && (
+        <section class="card">
+          <Empty title="Never used">
+            <p>
+              No debit or credit with this reference was ever recorded{app && ' for this app'}. Case and spaces count. A
+              request that was malformed, or refused before it reached the wallet, records nothing: its reference is
+              still free.
+            </p>
+          </Empty>
+        </section>
+      )}
+      {!isAsked && (
+        <section class="card">
+          <Empty title="Ask about a reference">
+            <p>
+              Take referenceType and referenceId from the app’s own records. A reference moves money once; what came
+              later got the first answer again, and is listed here.
+            </p>
+          </Empty>
+        </section>
+      )}
+    </>
+  )
+  return await showPage(call, { title: 'References', here: 'references', body })
+}
+
+function ownerOptions(apps: readonly App[]): [string, string][] {
+  return [
+    ['', 'Any'],
+    [serviceNamespace, 'The service itself'],
+    ...apps.map((app): [string, string] => [app.clientId, app.name]),
+  ]
+}
+
+async function peopleOf({ service }: Call, found: readonly Inspected[]): Promise<Map<string, Person>> {
+  const ids = new Set(found.flatMap(({ first, later }) => [first.walletId, ...later.map((use) => use.walletId)]))
+  const people = await Promise.all([...ids].map((id) => findPerson(service.db.pool, { id })))
+  return new Map(people.flatMap((person) => (person ? [[person.id, person]] : [])))
+}
+
+type StoryProps = { call: Call; inspected: Inspected; people: ReadonlyMap<string, Person> }
+
+function Story({ call, inspected, people }: StoryProps) {
+  const { app, first, later } = inspected
+  const { currency } = call.service.config
+  const isDebit = first.amountMinor < 0n
+  const result = first.refusal ? (
+    <>
+      <Badge kind="bad">refused</Badge> <code>{first.refusal}</code>, at a balance of{' '}
+      <Money minor={first.balanceMinor} currency={currency} />. The same answer comes for ever: a new attempt needs a
+      new referenceId.
+    </>
+  ) : (
+    <>
+      <Badge kind="good">posted</Badge> entry {first.sequence}, balance after{' '}
+      <Money minor={first.balanceMinor} currency={currency} />
+    </>
+  )
+  return (
+    <section class="card stack">
+      <h2>{app ? app.name : 'The service itself'}</h2>
+      <Facts
+        rows={[
+          ['First use', <When at={first.at} />],
+          ['By', app ? <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a> : 'the service (top-up or bonus)'],
+          ['User', <Who people={people} id={first.walletId} />],
+          [isDebit ? 'Debit' : 'Credit', <Money minor={first.amountMinor} currency={currency} isSigned />],
+          ['Came to', result],
+          ['Description', first.description ?? 'none'],
+          ['transactionId', <Copy label="transactionId" text={transactionIdOf(first.referenceKey)} />],
+        ]}
+      />
+      <h2>Later uses</h2>
+      {later.length === 0 ? (
+        <p class="muted">It was never sent again.</p>
+      ) : (
+        <Table label="Later uses" head={['Asked for', 'User', 'Differs in', 'Times', 'First', 'Last']}>
+          {later.map((use, i) => (
+            <tr key={i}>
+              <td>
+                {use.amountMinor < 0n ? 'Debit' : 'Credit'}{' '}
+                <Money minor={use.amountMinor} currency={currency} isSigned />
+              </td>
+              <td>
+                <Who people={people} id={use.walletId} />
+              </td>
+              <td>
+                {use.mismatch.length === 0 ? (
+                  <span class="muted">nothing: a plain repeat</span>
+                ) : (
+                  use.mismatch.map((field) => (
+                    <>
+                      <Badge kind="warn">{field}</Badge>{' '}
+                    </>
+                  ))
+                )}
+              </td>
+              <td>{use.times}</td>
+              <td>
+                <When at={use.firstAt} />
+              </td>
+              <td>
+                <When at={use.lastAt} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  )
+}
+
+function Who({ people, id }: { people: ReadonlyMap<string, Person>; id: string }) {
+  const person = people.get(id)
+  return <a href={`/admin/wallets/${id}`}>{person ? `${person.firstName} ${person.lastName}` : id}</a>
+}

@@ -1,0 +1,96 @@
+/** Granting a bonus: asked, shown once more with what it comes to, then done, once. */
+import { grantBonus } from '../actions/manage-wallets.ts'
+import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
+import { findWallet } from '../store/wallets.ts'
+import { Facts, Form, Heading, Money } from './parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
+import { isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { findPersonOf, reasonProblem, showWallet } from './wallet.tsx'
+
+export const bonusRoutes: AdminRoute[] = [
+  post('/admin/wallets/:id/bonus', confirm),
+  post('/admin/wallets/:id/bonus/grant', grant),
+]
+
+type Bonus = { readonly amountMinor: bigint; readonly reason: string }
+
+function readBonus(call: Call): Bonus | { problems: Record<string, string> } {
+  const { currency } = call.service.config
+  const amountMinor = parseDecimal(call.form.text('amount').trim(), currency)
+  const reason = call.form.text('bonusReason').trim()
+  const problems: Record<string, string> = {}
+  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
+    problems['amount'] = `write an amount above zero with at most ${currency.decimals} decimals`
+  const problem = reasonProblem(reason)
+  if (problem) problems['bonusReason'] = problem
+  return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
+}
+
+async function confirm(call: Call): Promise<Response> {
+  const person = await findPersonOf(call)
+  const wallet = person && (await findWallet(call.service.db.pool, person.id))
+  if (!person || !wallet) return await showNotFound(call, 'wallet')
+  const bonus = readBonus(call)
+  if ('problems' in bonus) return await showWallet(call, person, bonus.problems)
+  const { currency } = call.service.config
+  const after = wallet.balanceMinor + bonus.amountMinor
+  if (after > maxBalanceMinor) return await showWallet(call, person, { amount: 'the balance would be too high' })
+  const name = `${person.firstName} ${person.lastName}`
+  const body = (
+    <>
+      <Heading title="Grant this bonus?" sub={`${name} · ${person.email}`} />
+      <Form call={call} action={`/admin/wallets/${person.id}/bonus/grant`} class="card stack">
+        <input type="hidden" name="amount" value={call.form.text('amount').trim()} />
+        <input type="hidden" name="bonusReason" value={bonus.reason} />
+        <input type="hidden" name="referenceId" value={crypto.randomUUID()} />
+        <Facts
+          rows={[
+            ['Bonus', <Money minor={bonus.amountMinor} currency={currency} isSigned />],
+            ['Reason', bonus.reason],
+          ]}
+        />
+        <div class="before-after">
+          <div>
+            <p class="label muted small">Balance now</p>
+            <p class="value">
+              <Money minor={wallet.balanceMinor} currency={currency} />
+            </p>
+          </div>
+          <span aria-hidden="true">→</span>
+          <div>
+            <p class="label muted small">Balance after</p>
+            <p class="value">
+              <Money minor={after} currency={currency} />
+            </p>
+          </div>
+        </div>
+        <p class="muted small">It cannot be taken back. What the service gave is in the books under “Bonuses”.</p>
+        <div class="row">
+          <button class="button" type="submit">
+            Grant the bonus
+          </button>
+          <a class="button quiet" href={`/admin/wallets/${person.id}`}>
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </>
+  )
+  return await showPage(call, { title: 'Grant a bonus', here: 'wallets', body })
+}
+
+/** The reference comes with the form: sent twice, it grants once. */
+async function grant(call: Call): Promise<Response> {
+  const person = await findPersonOf(call)
+  const referenceId = call.form.text('referenceId')
+  if (!person) return await showNotFound(call, 'wallet')
+  const bonus = readBonus(call)
+  if ('problems' in bonus) return await showWallet(call, person, bonus.problems)
+  if (!isUuid(referenceId)) return await showProblem(call, 422, 'This form is not whole. Start again from the wallet.')
+  const { service, actor } = call
+  const result = await grantBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
+  if (result.kind !== 'recorded' || result.outcome.refusal)
+    return await showProblem(call, 409, 'The bonus was not granted: the balance would be too high.')
+  service.live.poke(person.id)
+  return redirect(`/admin/wallets/${person.id}?done=bonus-granted`)
+}

@@ -1,0 +1,140 @@
+/** Finding a wallet. */
+import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/people.ts'
+import { Badge, Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './parts.tsx'
+import { redirect, showPage } from './respond.tsx'
+import { get, isUuid, type AdminRoute, type Call } from './route.ts'
+
+export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
+
+const pageSize = 50
+
+type Found = { readonly people: readonly Person[]; readonly next: string | undefined }
+
+async function show(call: Call): Promise<Response> {
+  const q = call.query('q').trim()
+  const state = call.query('state') === 'frozen' ? 'frozen' : ''
+  const exact = await findExactly(call, q)
+  if (exact) return redirect(`/admin/wallets/${exact.id}`)
+  const { people, next } = q === '' ? await listNewest(call, state === 'frozen') : await search(call, q)
+  const isFirst = call.query('after') === ''
+  const body = (
+    <>
+      <Heading title="Wallets" sub="Every user has one. Find a user to see it." />
+      <section class="card flush">
+        <form class="row bottom" method="get" action="/admin/wallets" role="search">
+          <div class="stretch">
+            <Field
+              label="Find a user"
+              name="q"
+              type="search"
+              value={q}
+              hint="The beginning of an email, first or last name; or a whole serviceUserId or user id."
+              attributes={{ placeholder: 'ada@example.com, Lovelace, su_…', autocomplete: 'off' }}
+            />
+          </div>
+          <button class="button" type="submit">
+            Find
+          </button>
+          {q === '' && (
+            <a class="button quiet" href={state ? '/admin/wallets' : '/admin/wallets?state=frozen'}>
+              {state ? 'Show all' : 'Show frozen ones'}
+            </a>
+          )}
+        </form>
+        {people.length === 0 ? <Nobody q={q} isFrozen={state === 'frozen'} /> : <People call={call} people={people} />}
+        <Pager
+          first={isFirst ? undefined : withQuery('/admin/wallets', { q, state })}
+          next={next && withQuery('/admin/wallets', { q, state, after: next })}
+        />
+      </section>
+    </>
+  )
+  return await showPage(call, { title: 'Wallets', here: 'wallets', body })
+}
+
+async function findExactly({ service }: Call, q: string): Promise<Person | undefined> {
+  const db = service.db.pool
+  if (q.startsWith('su_')) return await findPerson(db, { serviceUserId: q })
+  return isUuid(q.toLowerCase()) ? await findPerson(db, { id: q.toLowerCase() }) : undefined
+}
+
+async function listNewest(call: Call, isFrozen: boolean): Promise<Found> {
+  const after = isUuid(call.query('after')) ? call.query('after') : undefined
+  const found = await listNewestPeople(call.service.db.pool, { after, limit: pageSize + 1, isFrozen })
+  const people = found.slice(0, pageSize)
+  return { people, next: found.length > pageSize ? people.at(-1)!.id : undefined }
+}
+
+/** The next page begins after a text and an id, which the address carries together. */
+async function search(call: Call, q: string): Promise<Found> {
+  const [id = '', ...key] = call.query('after').split(' ')
+  const after = isUuid(id) ? { id, key: key.join(' ') } : undefined
+  const found = await searchPeople(call.service.db.pool, q.normalize('NFC'), { after, limit: pageSize + 1 })
+  const matches = found.slice(0, pageSize)
+  const last = matches.at(-1)
+  return {
+    people: matches.map(({ person }) => person),
+    next: found.length > pageSize && last ? `${last.person.id} ${last.key}` : undefined,
+  }
+}
+
+function People({ call, people }: { call: Call; people: readonly Person[] }) {
+  const { currency } = call.service.config
+  return (
+    <Table label="Wallets" head={['User', 'Email', 'Balance', 'State', 'Since']}>
+      {people.map((person) => (
+        <tr key={person.id}>
+          <td>
+            <a href={`/admin/wallets/${person.id}`}>
+              {person.firstName} {person.lastName}
+            </a>
+          </td>
+          <td class="wide">{person.email}</td>
+          <td>
+            <Money minor={person.balanceMinor} currency={currency} />
+          </td>
+          <td>
+            <WalletState frozenFor={person.frozenFor} />
+          </td>
+          <td>
+            <When at={person.createdAt} isShort />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+export function WalletState({ frozenFor }: { frozenFor: Person['frozenFor'] }) {
+  if (frozenFor === null) return <Badge kind="good">active</Badge>
+  return frozenFor === 'debt' ? <Badge kind="warn">frozen for debt</Badge> : <Badge kind="bad">frozen</Badge>
+}
+
+function Nobody({ q, isFrozen }: { q: string; isFrozen: boolean }) {
+  if (isFrozen)
+    return (
+      <Empty title="No wallet is frozen">
+        <p>A wallet is frozen by an operator, or by itself when a charge-back leaves it below zero.</p>
+      </Empty>
+    )
+  if (q !== '')
+    return (
+      <Empty title="Nobody found">
+        <p>
+          Search goes by the beginning of a word: “ada” finds Ada, “love” finds Lovelace, “lace” finds neither. A
+          serviceUserId must be whole.
+        </p>
+      </Empty>
+    )
+  return (
+    <Empty title="No users yet">
+      <p>
+        Users sign up by themselves in the widget, once a client app embeds it. To try things out, make one with{' '}
+        <code>npx billfold user create</code>.
+      </p>
+      <a class="button" href="/admin/client-apps">
+        Go to the client apps
+      </a>
+    </Empty>
+  )
+}
