@@ -20,7 +20,8 @@ export type ConfirmedTopup =
     }
   | { readonly kind: 'declined'; readonly declineCode: string; readonly declineMessage: string | undefined }
   | Limited
-  | { readonly kind: 'unknown' | 'unavailable' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unavailable' }
 
 export async function confirmTopup(
   service: Service,

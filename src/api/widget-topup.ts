@@ -24,6 +24,8 @@ const statuses = [
 
 const exampleId = 'pi_sandbox_0123456789abcdef0123456789abcdef'
 
+const unavailable = refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
+
 export function topupRoutes(service: Service): Route[] {
   return [createIntentRoute(service), confirmRoute(service)]
 }
@@ -32,6 +34,13 @@ function createIntentRoute(service: Service): Route {
   const { currency, topup } = service.config
   const schema = z.object({ amount: shape.amount(currency) })
   const bounds = `must be from ${formatMinor(topup.minMinor, currency)} to ${formatMinor(topup.maxMinor, currency)}`
+  const refusals = {
+    'amount-out-of-bounds': refuse('INVALID_AMOUNT', { fields: { amount: bounds } }),
+    'amount-unsupported': refuse('INVALID_AMOUNT', { fields: { amount: 'the card processor does not take it' } }),
+    'balance-limit': refuse('BALANCE_LIMIT'),
+    inactive: refuse('WALLET_INACTIVE'),
+    unavailable,
+  }
   return {
     method: 'POST',
     path: '/api/widget/topup/create-intent',
@@ -67,31 +76,18 @@ function createIntentRoute(service: Service): Route {
       const read = await readSessionCall(service, call, schema)
       if (read.refusal) return read.refusal
       const created = await createTopup(service, read.session, parseAmount(read.input.amount, currency)!)
-      switch (created.kind) {
-        case 'amount-out-of-bounds':
-        case 'amount-unsupported':
-          return refuse('INVALID_AMOUNT', { fields: { amount: bounds } })
-        case 'inactive':
-          return refuse('WALLET_INACTIVE')
-        case 'balance-limit':
-          return refuse('BALANCE_LIMIT')
-        case 'limited':
-          return refuseFor(created.retryAfterSeconds)
-        case 'unavailable':
-          return refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
-        case 'created': {
-          const { payment, publishableKey, expiresAt } = created
-          return answer({
-            paymentIntentId: payment.id,
-            clientSecret: payment.clientSecret,
-            amount: majorNumber(payment.amountMinor, currency),
-            currency: payment.currency,
-            status: payment.status,
-            publishableKey,
-            expiresAt: expiresAt.toISOString(),
-          })
-        }
-      }
+      if (created.kind === 'limited') return refuseFor(created.retryAfterSeconds)
+      if (created.kind !== 'created') return refusals[created.kind]
+      const { payment, publishableKey, expiresAt } = created
+      return answer({
+        paymentIntentId: payment.id,
+        clientSecret: payment.clientSecret,
+        amount: majorNumber(payment.amountMinor, currency),
+        currency: payment.currency,
+        status: payment.status,
+        publishableKey,
+        expiresAt: expiresAt.toISOString(),
+      })
     },
   }
 }
@@ -143,30 +139,19 @@ const openMessages = {
 
 function answerConfirmed(service: Service, confirmed: ConfirmedTopup): Answer {
   const { currency } = service.config
-  switch (confirmed.kind) {
-    case 'unknown':
-      return refuse('PAYMENT_INTENT_NOT_FOUND')
-    case 'unavailable':
-      return refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
-    case 'limited':
-      return refuseFor(confirmed.retryAfterSeconds)
-    case 'declined': {
-      const { declineCode, declineMessage } = confirmed
-      return refuse('CARD_DECLINED', { declineCode, ...(declineMessage && { error: declineMessage }) })
-    }
-    case 'credited': {
-      const transaction = toTransaction(confirmed.credit, currency)
-      return answer({
-        status: 'succeeded',
-        balance: transaction.balanceAfter,
-        transaction,
-        message: 'The money is in the wallet.',
-      })
-    }
-    case 'open': {
-      const { status, balanceMinor, nextAction } = confirmed
-      const body = { status, balance: majorNumber(balanceMinor, currency), message: openMessages[status] }
-      return { status: status === 'processing' ? 202 : 200, body: { ...body, ...(nextAction && { nextAction }) } }
-    }
+  if (confirmed.kind === 'unknown') return refuse('PAYMENT_INTENT_NOT_FOUND')
+  if (confirmed.kind === 'unavailable') return unavailable
+  if (confirmed.kind === 'limited') return refuseFor(confirmed.retryAfterSeconds)
+  if (confirmed.kind === 'declined') {
+    const { declineCode, declineMessage } = confirmed
+    return refuse('CARD_DECLINED', { declineCode, ...(declineMessage && { error: declineMessage }) })
   }
+  if (confirmed.kind === 'credited') {
+    const transaction = toTransaction(confirmed.credit, currency)
+    const balance = transaction.balanceAfter
+    return answer({ status: 'succeeded', balance, transaction, message: 'The money is in the wallet.' })
+  }
+  const { status, balanceMinor, nextAction } = confirmed
+  const body = { status, balance: majorNumber(balanceMinor, currency), message: openMessages[status] }
+  return { status: status === 'processing' ? 202 : 200, body: { ...body, ...(nextAction && { nextAction }) } }
 }

@@ -1,0 +1,239 @@
+/** Every way a top-up can go wrong ends in exactly one credit of exactly the paid amount, or none where nothing was paid. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { openBench, type Bench, type Payer } from './rig.ts'
+
+let bench: Bench
+let payer: Payer
+
+beforeAll(async () => {
+  bench = await openBench()
+})
+beforeEach(async () => {
+  bench.clock.lateMs = 0
+  payer = await bench.newPayer()
+})
+afterEach(() => bench.expectSettled())
+afterAll(() => bench.close())
+
+const paid = async (amount = 25) => {
+  const id = await payer.begin(amount)
+  bench.standIn.state.pay(id)
+  return id
+}
+const succeededEvent = (id: string) => bench.eventsOf('payment_intent.succeeded', id)[0]!
+
+describe('one credit', () => {
+  test('by confirm, repeated: every answer is the first one', async () => {
+    const id = await paid()
+    const first = await payer.confirm(id)
+    expect(first).toMatchObject({ status: 200, body: { status: 'succeeded', balance: 25 } })
+    expect(first.body['transaction']).toMatchObject({
+      type: 'CREDIT',
+      amount: 25,
+      referenceType: 'TOPUP',
+      referenceId: id,
+    })
+    await payer.client.debit(payer.serviceUserId, 5)
+    for (let time = 0; time < 3; time++) expect((await payer.confirm(id)).body).toEqual(first.body)
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'ORDER -5'])
+  })
+
+  test('by a webhook that comes three times, and again with the same event id later', async () => {
+    const id = await paid()
+    for (let time = 0; time < 3; time++) expect((await bench.sendEvent(succeededEvent(id))).status).toBe(200)
+    bench.clock.lateMs = 0
+    expect(await bench.sendEvent(succeededEvent(id))).toMatchObject({ status: 200, body: { isOurs: true } })
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  })
+
+  test('by a webhook before confirm', async () => {
+    const id = await paid()
+    await bench.sendEvent(succeededEvent(id))
+    expect(await payer.balance()).toBe(25)
+    expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  })
+
+  test('by twenty confirms and ten webhooks at once', async () => {
+    const id = await paid()
+    const answers = await Promise.all([
+      ...Array.from({ length: 20 }, () => payer.confirm(id)),
+      ...Array.from({ length: 10 }, () => bench.sendEvent(succeededEvent(id))),
+    ])
+    // Whoever finds it too crowded is told to ask again; nobody is told anything wrong.
+    for (const { status } of answers) expect([200, 503]).toContain(status)
+    expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  })
+
+  test('by the sweeper alone, when the browser was closed and no webhook ever came', async () => {
+    await paid()
+    await bench.sweepLater()
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  })
+
+  test('by webhook, when the session expired between paying and confirming', async () => {
+    const id = await paid()
+    bench.clock.lateMs = 6 * 60_000
+    expect(await payer.confirm(id)).toMatchObject({ status: 401, body: { code: 'SESSION_EXPIRED' } })
+    bench.clock.lateMs = 0
+    await bench.sendEvent(succeededEvent(id))
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+    bench.clock.lateMs = 6 * 60_000
+    await payer.renew()
+    expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
+  })
+
+  test('by events in the reverse of their order', async () => {
+    const id = await payer.begin()
+    bench.standIn.state.decline(id, 'insufficient_funds')
+    bench.standIn.state.requireAction(id)
+    bench.standIn.state.process(id)
+    bench.standIn.state.pay(id)
+    const events = bench.standIn.events.filter((event) => JSON.stringify(event).includes(id)).toReversed()
+    for (const event of events) expect((await bench.sendEvent(event)).status).toBe(200)
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+    expect(await bench.topup(id)).toMatchObject({ state: 'succeeded', declineCode: null })
+  })
+
+  test('after a decline and another card on the same payment', async () => {
+    const id = await payer.begin()
+    bench.standIn.state.decline(id, 'insufficient_funds')
+    expect(await payer.confirm(id)).toMatchObject({
+      status: 402,
+      body: { code: 'CARD_DECLINED', declineCode: 'insufficient_funds' },
+    })
+    bench.standIn.state.pay(id)
+    expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
+  })
+
+  test('for a wallet that was frozen after it paid', async () => {
+    const id = await paid()
+    await bench.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [payer.userId])
+    expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
+    expect(await payer.create(25)).toMatchObject({ status: 403, body: { code: 'WALLET_INACTIVE' } })
+  })
+
+  test('for a payment whose making we never heard of, because its answer came after our time-out', async () => {
+    bench.standIn.failNext('afterAnswer', 2)
+    expect(await payer.create(25)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
+    const [intent] = [...bench.standIn.state.intents.values()].slice(-1)
+    // Nobody has its client secret; should it be paid all the same, the money finds its wallet.
+    bench.standIn.state.pay(intent!.id)
+    await bench.sendEvent(succeededEvent(intent!.id))
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  }, 30_000)
+})
+
+describe('while the processor fails', () => {
+  test.each([
+    ['errors', 500],
+    ['does not answer', 'timeout'],
+    ['answers after our time-out', 'afterAnswer'],
+  ] as const)(
+    'confirm and webhook are 503 when it %s, the wallet still works, and later the money lands',
+    async (_, failure) => {
+      const id = await paid()
+      bench.standIn.failNext(failure, 2)
+      expect(await payer.confirm(id)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
+      bench.standIn.failNext(failure, 2)
+      expect((await bench.sendEvent(succeededEvent(id))).status).toBe(503)
+      expect(await payer.balance()).toBe(0)
+      expect((await payer.client.credit(payer.serviceUserId, 1)).status).toBe(200)
+      bench.standIn.failNext(failure, 2)
+      await bench.sweepLater()
+      await bench.sweepLater()
+      expect(await payer.entries()).toEqual(['ORDER 1', 'TOPUP 25'])
+    },
+    60_000,
+  )
+
+  test('an error that the SDK gets over is not noticed at all', async () => {
+    bench.standIn.failNext(500, 1)
+    const id = await paid()
+    bench.standIn.failNext(500, 1)
+    expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('a payment that was never made is given up, and costs nobody anything', async () => {
+    bench.standIn.failNext('timeout', 2)
+    expect((await payer.create(25)).status).toBe(503)
+    await bench.sweepLater()
+    const { rows } = await bench.service.db.pool.query('select state, look_at from topups where user_id = $1', [
+      payer.userId,
+    ])
+    expect(rows).toEqual([{ state: 'failed', look_at: null }])
+    expect(await payer.entries()).toEqual([])
+  }, 30_000)
+})
+
+describe('no credit', () => {
+  test('for what was not paid, however it is asked about, and in the end it is cancelled', async () => {
+    const id = await payer.begin()
+    expect(await payer.confirm(id)).toMatchObject({
+      status: 200,
+      body: { status: 'requires_payment_method', balance: 0 },
+    })
+    await bench.sweepLater()
+    await bench.sweepLater(61 * 60_000)
+    expect(await bench.topup(id)).toMatchObject({ state: 'cancelled', lookAt: null })
+    expect(bench.standIn.state.intent(id).status).toBe('canceled')
+    expect(await payer.entries()).toEqual([])
+  })
+
+  test('for a declined card', async () => {
+    const id = await payer.begin()
+    bench.standIn.state.decline(id, 'expired_card')
+    await bench.sendEvent(bench.eventsOf('payment_intent.payment_failed', id)[0]!)
+    expect(await payer.confirm(id)).toMatchObject({ status: 402, body: { declineCode: 'expired_card' } })
+    expect(await payer.entries()).toEqual([])
+  })
+
+  test('while the bank asks or takes its time', async () => {
+    const id = await payer.begin()
+    bench.standIn.state.requireAction(id)
+    expect(await payer.confirm(id)).toMatchObject({
+      status: 200,
+      body: { status: 'requires_action', nextAction: { kind: 'script' } },
+    })
+    bench.standIn.state.process(id)
+    expect(await payer.confirm(id)).toMatchObject({ status: 202, body: { status: 'processing', balance: 0 } })
+    bench.standIn.state.pay(id)
+    expect(await payer.confirm(id)).toMatchObject({ status: 200, body: { status: 'succeeded', balance: 25 } })
+  })
+
+  test('of an amount that the browser makes up', async () => {
+    const id = await paid(1)
+    const { body } = await payer.confirm(id, { amount: 1_000_000, status: 'succeeded', currency: 'BTC' })
+    expect(body).toMatchObject({ status: 'succeeded', balance: 1 })
+    expect(await payer.entries()).toEqual(['TOPUP 1'])
+  })
+
+  test('for another user’s payment, nor a word about it', async () => {
+    const id = await paid()
+    const other = await bench.newPayer()
+    expect(await other.confirm(id)).toMatchObject({ status: 404, body: { code: 'PAYMENT_INTENT_NOT_FOUND' } })
+    expect(await other.confirm('pi_nobody')).toMatchObject({ status: 404, body: { code: 'PAYMENT_INTENT_NOT_FOUND' } })
+    expect(await other.balance()).toBe(0)
+    await payer.confirm(id)
+  })
+})
+
+describe('a payment that is not what was ordered', () => {
+  test.each([
+    ['amount', { amount: 9_900 }],
+    ['currency', { currency: 'eur' }],
+    ['user', { metadata: { user_id: 'somebody', topup_id: 'something' } }],
+  ])('in its %s is not credited, is shown to the operator, and can be refunded', async (_, changes) => {
+    const id = await payer.begin()
+    Object.assign(bench.standIn.state.intent(id), changes)
+    bench.standIn.state.pay(id)
+    expect(await payer.confirm(id)).toMatchObject({ status: 202, body: { status: 'processing', balance: 0 } })
+    await bench.sendEvent(succeededEvent(id))
+    expect(await bench.topup(id)).toMatchObject({ problem: 'mismatch', creditedMinor: 0n })
+    expect(await payer.entries()).toEqual([])
+    bench.standIn.state.refund(id, bench.standIn.state.intent(id).amount)
+    await bench.sendEvent(bench.eventsOf('charge.refunded', id)[0]!)
+    expect(await payer.entries()).toEqual([])
+  })
+})

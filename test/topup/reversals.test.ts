@@ -1,0 +1,213 @@
+/** Refunds and disputes: the wallet gives back what the processor gives back, once, and owes what it has spent. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { refundTopup } from '../../src/actions/refund-topup.ts'
+import { settleTopup } from '../../src/actions/settle-topup.ts'
+import { operator } from '../service.ts'
+import { openBench, type Bench, type Payer } from './rig.ts'
+
+let bench: Bench
+let payer: Payer
+let id: string
+
+beforeAll(async () => {
+  bench = await openBench()
+})
+beforeEach(async () => {
+  bench.clock.lateMs = 0
+  payer = await bench.newPayer()
+  id = await payer.begin(25)
+  bench.standIn.state.pay(id)
+  await payer.confirm(id)
+})
+afterEach(() => bench.expectSettled())
+afterAll(() => bench.close())
+
+const state = () => bench.standIn.state
+/** Every event about this payment that the processor has made, the newest last. */
+const sendAll = async (pattern: RegExp) => {
+  const events = bench.standIn.events.filter((event) => JSON.stringify(event).includes(id))
+  for (const event of events.filter(({ type }) => pattern.test(String(type)))) await bench.sendEvent(event)
+}
+const refund = async (amountMinor: bigint, key = crypto.randomUUID() as string) =>
+  await refundTopup(bench.service, operator, { topupId: (await bench.topup(id)).id, amountMinor, key, reason: 'test' })
+
+describe('a dispute', () => {
+  test('of money that is still there takes it, and the wallet stays active', async () => {
+    state().dispute(id)
+    await sendAll(/dispute/)
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_DISPUTE -25'])
+    expect([await payer.balance(), await payer.isActive()]).toEqual([0, true])
+    expect(await bench.topup(id)).toMatchObject({ state: 'succeeded', dispute: 'open', disputedMinor: 2500n })
+  })
+
+  test('of money that is spent freezes the wallet below zero; won, it thaws', async () => {
+    await payer.client.debit(payer.serviceUserId, 20)
+    state().dispute(id)
+    await sendAll(/dispute/)
+    expect([await payer.balance(), await payer.isActive()]).toEqual([-20, false])
+    expect(await payer.client.debit(payer.serviceUserId, 1)).toMatchObject({ status: 403 })
+    expect(await payer.create(30)).toMatchObject({ status: 403, body: { code: 'WALLET_INACTIVE' } })
+    state().winDispute(id)
+    await sendAll(/closed|reinstated/)
+    expect([await payer.balance(), await payer.isActive()]).toEqual([5, true])
+    expect((await payer.entries()).slice(2)).toEqual(['TOPUP_DISPUTE -25', 'TOPUP_DISPUTE_RETURNED 25'])
+    expect(await bench.topup(id)).toMatchObject({ dispute: 'won', disputedMinor: 0n })
+  })
+
+  test('that is lost stays taken, and the wallet thaws when the debt is repaid', async () => {
+    await payer.client.debit(payer.serviceUserId, 25)
+    state().dispute(id)
+    await sendAll(/dispute/)
+    state().loseDispute(id)
+    await sendAll(/closed/)
+    expect([await payer.balance(), await payer.isActive()]).toEqual([-25, false])
+    await payer.client.credit(payer.serviceUserId, 24)
+    expect(await payer.isActive()).toBeFalse()
+    await payer.client.credit(payer.serviceUserId, 1)
+    expect([await payer.balance(), await payer.isActive()]).toEqual([0, true])
+    expect(await bench.topup(id)).toMatchObject({ dispute: 'lost' })
+  })
+
+  test('whose events come in any order, several times and at once, counts once', async () => {
+    state().dispute(id)
+    state().winDispute(id)
+    const events = bench.standIn.events.filter((event) => JSON.stringify(event).includes(id)).toReversed()
+    await Promise.all([...events, ...events].map((event) => bench.sendEvent(event)))
+    // All of it was over before the first event was heard: there is nothing to book.
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  })
+
+  test('that no webhook ever told of is found by the sweeper', async () => {
+    state().dispute(id)
+    await bench.sweepLater(61 * 60_000)
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_DISPUTE -25'])
+    state().winDispute(id)
+    await bench.sweepLater(25 * 60 * 60_000)
+    expect(await payer.balance()).toBe(25)
+  })
+
+  test('that is only an inquiry takes nothing', async () => {
+    state().dispute(id, { status: 'warning_needs_response' })
+    await sendAll(/dispute/)
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  })
+})
+
+describe('a refund', () => {
+  test('by an operator goes back to the card and out of the wallet, with an entry in the audit log', async () => {
+    expect(await refund(1000n)).toMatchObject({ kind: 'refunded' })
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
+    expect(await bench.topup(id)).toMatchObject({ refundedMinor: 1000n })
+    const { rows } = await bench.service.db.pool.query(`select action, detail from audit where subject = $1`, [
+      `topup:${(await bench.topup(id)).id}`,
+    ])
+    expect(rows).toMatchObject([{ action: 'topup.refund-ordered', detail: { amountMinor: '1000', reason: 'test' } }])
+  })
+
+  test('in two parts at once takes both, and never more than was paid', async () => {
+    const both = await Promise.all([refund(1000n), refund(1000n)])
+    expect(both.map((result) => result.kind)).toEqual(['refunded', 'refunded'])
+    await settleTopup(bench.service, (await bench.topup(id)).id)
+    expect(await payer.balance()).toBe(5)
+    const more = await Promise.all([refund(300n), refund(300n)])
+    expect(more.map((result) => result.kind).sort()).toEqual(['refunded', 'refused'])
+    await settleTopup(bench.service, (await bench.topup(id)).id)
+    expect(await payer.balance()).toBe(2)
+    expect(await refund(201n)).toMatchObject({ kind: 'refused', code: 'exceeds-refundable' })
+  })
+
+  test('of one form sent five times at once is made once', async () => {
+    const results = await Promise.all(Array.from({ length: 5 }, () => refund(1000n, 'one-form')))
+    expect(new Set(results.map((result) => result.kind))).toEqual(new Set(['refunded']))
+    await settleTopup(bench.service, (await bench.topup(id)).id)
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
+  })
+
+  test('made at the processor itself is booked once, however many webhooks tell of it at once', async () => {
+    state().refund(id, 700)
+    state().refund(id, 800)
+    const events = bench.standIn.events.filter(
+      (event) => /refund/.test(String(event['type'])) && JSON.stringify(event).includes(id),
+    )
+    await Promise.all([...events, ...events].map((event) => bench.sendEvent(event)))
+    expect(await payer.balance()).toBe(10)
+  })
+
+  test('that the bank sends back is given back, and may be made again', async () => {
+    await refund(1000n)
+    const charge = state().charges.get(state().intent(id).latest_charge!)!
+    charge.amount_refunded = 0
+    await sendAll(/^charge\.refunded|^refund\./)
+    expect(await payer.balance()).toBe(25)
+    expect(await refund(1000n)).toMatchObject({ kind: 'refunded' })
+    expect((await payer.entries()).slice(1)).toEqual([
+      'TOPUP_REFUND -10',
+      'TOPUP_REFUND_RETURNED 10',
+      'TOPUP_REFUND -10',
+    ])
+  })
+
+  test('of spent money puts the wallet into debt', async () => {
+    await payer.client.debit(payer.serviceUserId, 25)
+    await refund(2500n)
+    expect([await payer.balance(), await payer.isActive()]).toEqual([-25, false])
+  })
+
+  test('whose answer never came is found by the sweeper, and the same form again makes no second one', async () => {
+    // The first request of a refund reads the payment; the answers to the refund itself are lost.
+    const results = await Promise.all([failSecond(), refund(1000n, 'lost')])
+    expect(results[1]).toEqual({ kind: 'unavailable' })
+    await bench.sweepLater()
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
+    expect(await refund(1000n, 'lost')).toMatchObject({ kind: 'refunded' })
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
+  }, 20_000)
+
+  test('of an unknown top-up, an unpaid one, and of nothing is refused', async () => {
+    const order = { amountMinor: 100n, key: 'k', reason: 'r' }
+    const unknown = { ...order, topupId: crypto.randomUUID() }
+    expect(await refundTopup(bench.service, operator, unknown)).toEqual({ kind: 'unknown-topup' })
+    const { id: topupId } = await bench.topup(await payer.begin())
+    expect(await refundTopup(bench.service, operator, { ...order, topupId })).toMatchObject({ code: 'not-refundable' })
+    expect(await refund(0n)).toMatchObject({ kind: 'refused', code: 'amount-unsupported' })
+  })
+})
+
+/** Waits until the next refund is on its way to the processor, and lets its answers get lost. */
+async function failSecond(): Promise<void> {
+  const isRead = () => bench.standIn.requests.at(-1)?.path.endsWith(id)
+  const seen = bench.standIn.requests.length
+  while (bench.standIn.requests.length === seen || !isRead()) await new Promise((resolve) => setImmediate(resolve))
+  bench.standIn.failNext('afterAnswer', 2)
+}
+
+describe('a stale answer of the processor', () => {
+  test('that arrives after a newer one was written down changes nothing', async () => {
+    const { service, standIn } = bench
+    const { id: topupId } = await bench.topup(id)
+    const cards = service.cards!
+    const gate = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    let isFirst = true
+    const slow = {
+      ...cards,
+      retrievePayment: async (payment: string) => {
+        const answer = await cards.retrievePayment(payment)
+        if (isFirst) {
+          isFirst = false
+          asked.resolve()
+          await gate.promise
+        }
+        return answer
+      },
+    }
+    const late = settleTopup({ ...service, cards: slow }, topupId)
+    await asked.promise
+    standIn.state.refund(id, 1000)
+    await settleTopup(service, topupId)
+    expect(await payer.balance()).toBe(15)
+    gate.resolve()
+    await late
+    expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
+  })
+})

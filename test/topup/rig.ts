@@ -1,0 +1,144 @@
+/** A service that takes cards through the stand-in for Stripe, payers with sessions, and what every test ends in. */
+import { expect } from 'bun:test'
+import { decimalsOf } from '../../src/actions/cards.ts'
+import type { Service } from '../../src/actions/service.ts'
+import { sweepTopups } from '../../src/actions/sweep-topups.ts'
+import { createStripeProcessor } from '../../src/cards/stripe.ts'
+import { listMovements } from '../../src/store/topup-movements.ts'
+import { findTopupByPayment, type Topup } from '../../src/store/topups.ts'
+import { expectBalancedBooks } from '../books.ts'
+import { newClient, type Reply, type Send } from '../client.ts'
+import { newPage } from '../page.ts'
+import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
+import { startStripeStandIn, type StripeStandIn } from '../stripe-stand-in.ts'
+
+export type Bench = Awaited<ReturnType<typeof openBench>>
+export type Payer = Awaited<ReturnType<Bench['newPayer']>>
+
+const baseUrl = 'http://billfold.test'
+
+export function stripeEnvironment(standIn: StripeStandIn): Record<string, string> {
+  const { protocol, host, port } = standIn.api
+  return {
+    CARD_PROCESSOR: 'stripe',
+    STRIPE_SECRET_KEY: standIn.secretKey,
+    STRIPE_PUBLISHABLE_KEY: 'pk_test_standin',
+    STRIPE_WEBHOOK_SECRET: standIn.webhookSecret,
+    STRIPE_API_URL: `${protocol}://${host}:${port}`,
+  }
+}
+
+function stripeSettings({ secretKey, webhookSecret, api }: StripeStandIn) {
+  return { secretKey, webhookSecret, api, publishableKey: 'pk_test_standin', decimalsOf }
+}
+
+export async function openBench(environment: Record<string, string> = {}) {
+  const standIn = startStripeStandIn()
+  const clock = { lateMs: 0 }
+  const now = () => new Date(Date.now() + clock.lateMs)
+  const opened = await openTestService({ ...stripeEnvironment(standIn), ...environment }, now)
+  const { service, app } = opened
+  // As the configuration makes it, but for the patience: a test that waits for a time-out should not wait for eight seconds.
+  Object.assign(service, { cards: createStripeProcessor({ ...stripeSettings(standIn), timeoutMs: 1_600 }) })
+  const credentials = await newApp(service)
+  standIn.webhooks.mode = 'never'
+
+  async function newPayer(send: Send = app.fetch, url = baseUrl, known?: TestUser) {
+    return await payerOf(send, url, credentials, known ?? (await newUser(service, credentials)))
+  }
+
+  /** As the processor would: signed over the very bytes that are sent. */
+  async function sendEvent(event: object, headers: Record<string, string> = {}, send: Send = app.fetch, url = baseUrl) {
+    const body = JSON.stringify(event, null, 2)
+    return await sendRaw(body, { 'stripe-signature': standIn.sign(body), ...headers }, send, url)
+  }
+  async function sendRaw(body: string, headers: Record<string, string>, send: Send = app.fetch, url = baseUrl) {
+    const target = `${url}/api/processor/stripe`
+    const request = new Request(target, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+    const response = await send(request)
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+
+  return {
+    opened,
+    service,
+    app,
+    standIn,
+    clock,
+    credentials,
+    newPayer,
+    sendEvent,
+    sendRaw,
+    eventsOf: (type: string, id: string) =>
+      standIn.events.filter((event) => event['type'] === type && JSON.stringify(event).includes(id)),
+    topup: async (id: string): Promise<Topup> => (await findTopupByPayment(service.db.pool, id))!,
+    movements: async (id: string) => {
+      const topup = await findTopupByPayment(service.db.pool, id)
+      const movements = await listMovements(service.db.pool, topup!.id)
+      return movements.map(({ referenceType, amountMinor }) => `${referenceType} ${amountMinor}`)
+    },
+    /** Lets so much time pass that everything is due, and sweeps. */
+    sweepLater: async (ms = 2 * 60_000) => {
+      clock.lateMs += ms
+      await sweepTopups(service)
+    },
+    expectSettled: () => expectSettled(service, standIn),
+    close: async () => {
+      await opened.close()
+      await standIn.stop()
+    },
+  }
+}
+
+async function payerOf(send: Send, url: string, credentials: Credentials, user: TestUser) {
+  const client = newClient(send, credentials, url)
+  const page = newPage(send, url)
+  const newSession = async () => {
+    const { body } = await client.post('/api/widget/session', { ...credentials, serviceUserId: user.serviceUserId })
+    return String(body['sessionToken'])
+  }
+  let session = await newSession()
+  return {
+    ...user,
+    client,
+    page,
+    renew: async () => void (session = await newSession()),
+    create: (amount: unknown): Promise<Reply> =>
+      page.post(`/api/widget/topup/create-intent?session=${session}`, { amount }),
+    confirm: (paymentIntentId: unknown, more: object = {}): Promise<Reply> =>
+      page.post(`/api/widget/topup/confirm?session=${session}`, { paymentIntentId, ...more }),
+    /** A new top-up; the id of its payment. */
+    begin: async (amount = 25): Promise<string> => {
+      const { status, body } = await page.post(`/api/widget/topup/create-intent?session=${session}`, { amount })
+      expect([status, body['code']]).toEqual([200, undefined])
+      return String(body['paymentIntentId'])
+    },
+    balance: async () => (await client.wallet(user.serviceUserId)).body['balance'],
+    isActive: async () => (await client.wallet(user.serviceUserId)).body['isActive'],
+    entries: async () =>
+      ((await client.wallet(user.serviceUserId)).body['transactions'] as Record<string, unknown>[])
+        .map(
+          (entry) =>
+            `${String(entry['referenceType'])} ${entry['type'] === 'DEBIT' ? '-' : ''}${String(entry['amount'])}`,
+        )
+        .toReversed(),
+  }
+}
+
+/** The books balance, and cards' position is exactly what the processor holds of ours. */
+export async function expectSettled(service: Service, standIn: StripeStandIn): Promise<void> {
+  await expectBalancedBooks(service)
+  let heldMinor = 0n
+  for (const id of standIn.state.intents.keys()) {
+    const payment = (await service.cards!.retrievePayment(id))!
+    heldMinor += payment.amountReceivedMinor - payment.refundedMinor - payment.disputedMinor
+  }
+  const { rows } = await service.db.pool.query<{ position: bigint }>(
+    `select coalesce(sum(credited - debited), 0)::bigint as position from positions where counter_account = 'cards'`,
+  )
+  expect(rows[0]!.position).toBe(heldMinor)
+}

@@ -1,0 +1,173 @@
+/** Two real processes on one database race for every top-up, and one of them is killed at the worst moments. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import type { Send } from '../client.ts'
+import { startProcess, type ServiceProcess } from '../process.ts'
+import { openBench, stripeEnvironment, type Bench, type Payer } from './rig.ts'
+
+let bench: Bench
+let processes: [ServiceProcess, ServiceProcess]
+let environment: Record<string, string>
+
+beforeAll(async () => {
+  bench = await openBench()
+  environment = { DATABASE_URL: bench.opened.databaseUrl, ...stripeEnvironment(bench.standIn) }
+  processes = await Promise.all([startProcess(environment), startProcess(environment)])
+}, 60_000)
+afterEach(() => bench.expectSettled())
+afterAll(async () => {
+  await Promise.all(processes.map((one) => one.stop()))
+  await bench.close()
+}, 60_000)
+
+const payerAt = ({ send, url }: { send: Send; url: string }) => bench.newPayer(send, url)
+const succeeded = (id: string) => bench.eventsOf('payment_intent.succeeded', id)[0]!
+const webhookAt = ({ send, url }: ServiceProcess, id: string) => bench.sendEvent(succeeded(id), {}, send, url)
+const creditsOf = async (payer: Payer) => (await payer.entries()).filter((entry) => entry.startsWith('TOPUP '))
+
+/** The processes' own sweepers do it, as soon as it is due; nobody else does. */
+async function untilSwept(payer: Payer, balance: number): Promise<void> {
+  await bench.service.db.pool.query('update topups set look_at = now() where user_id = $1', [payer.userId])
+  for (let tries = 0; tries < 300 && (await payer.balance()) !== balance; tries++) await Bun.sleep(50)
+  expect(await payer.balance()).toBe(balance)
+}
+
+test('confirm on one process and the webhook on the other at once, 100 times, are 100 credits', async () => {
+  for (let round = 0; round < 10; round++) {
+    const payer = await payerAt(processes[round % 2]!)
+    const other = processes[(round + 1) % 2]!
+    for (let time = 0; time < 10; time++) {
+      const id = await payer.begin(1 + time)
+      bench.standIn.state.pay(id)
+      const [confirmed, heard] = await Promise.all([payer.confirm(id), webhookAt(other, id)])
+      expect(confirmed).toMatchObject({ status: 200, body: { status: 'succeeded' } })
+      expect(heard.status).toBe(200)
+    }
+    expect(await creditsOf(payer)).toEqual(Array.from({ length: 10 }, (_, i) => `TOPUP ${i + 1}`))
+  }
+}, 120_000)
+
+test('refunds and disputes told to both processes at once, in any order, are booked once', async () => {
+  const payer = await payerAt(processes[0])
+  for (let time = 0; time < 8; time++) {
+    const id = await payer.begin(25)
+    bench.standIn.state.pay(id)
+    await payer.confirm(id)
+    bench.standIn.state.refund(id, 500)
+    bench.standIn.state.refund(id, 300)
+    bench.standIn.state.dispute(id)
+    if (time % 2 === 0) bench.standIn.state.winDispute(id)
+    const events = bench.standIn.events.filter((event) => JSON.stringify(event).includes(id)).toReversed()
+    const answers = await Promise.all(
+      events.flatMap((event) => processes.map(({ send, url }) => bench.sendEvent(event, {}, send, url))),
+    )
+    for (const { status } of answers) expect([200, 503]).toContain(status)
+    // Whoever found it too crowded is sent again by the processor.
+    for (const { send, url } of processes) await bench.sendEvent(events[0]!, {}, send, url)
+  }
+  expect(await payer.balance()).toBe(4 * 17)
+}, 60_000)
+
+test('both sweepers at once post each of 40 forgotten top-ups once', async () => {
+  const payers = await Promise.all(Array.from({ length: 8 }, (_, i) => payerAt(processes[i % 2]!)))
+  for (const payer of payers) {
+    for (let time = 0; time < 5; time++) bench.standIn.state.pay(await payer.begin(2))
+  }
+  const before = bench.standIn.requests.length
+  await bench.service.db.pool.query(`update topups set look_at = now() where state = 'created'`)
+  for (
+    let tries = 0;
+    tries < 300 && (await bench.service.db.pool.query(`select 1 from topups where state = 'created'`)).rowCount;
+    tries++
+  )
+    await Bun.sleep(50)
+  await Bun.sleep(200)
+  for (const payer of payers) expect(await creditsOf(payer)).toEqual(Array(5).fill('TOPUP 2'))
+  // One process took each of them: nobody asked twice.
+  expect(bench.standIn.requests.length - before).toBe(40)
+}, 60_000)
+
+async function waitForLock(): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    const { rowCount } = await bench.service.db.pool.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rowCount) return
+    await Bun.sleep(10)
+  }
+  throw new Error('nobody waits for the row that is held')
+}
+
+/** The same person, seen from the process that lives. */
+const payerAtOther = (payer: Payer) => bench.newPayer(processes[1].send, processes[1].url, payer)
+
+describe('a process that is killed', () => {
+  /** Holds a row, so that the process stops exactly there. */
+  async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id: string): Promise<void> {
+    const holder = await bench.service.db.pool.connect()
+    await holder.query('begin')
+    await holder.query(sql, values)
+    const asked = bench.standIn.requests.length
+    const confirmed = payer.confirm(id).catch(() => 'cut off')
+    while (bench.standIn.requests.length === asked) await Bun.sleep(5)
+    await waitForLock()
+    await processes[0].kill()
+    await holder.query('rollback')
+    holder.release()
+    expect(await confirmed).toBe('cut off')
+  }
+
+  test('between the processor’s success and writing it down costs no money: the other process’s sweeper credits it', async () => {
+    const payer = await payerAt(processes[0])
+    const id = await payer.begin(25)
+    bench.standIn.state.pay(id)
+    await killedWhileHeld('select 1 from topups where payment_intent_id = $1 for update', [id], payer, id)
+    const later = await payerAtOther(payer)
+    expect(await bench.topup(id)).toMatchObject({ state: 'created', creditedMinor: 0n })
+    await untilSwept(later, 25)
+    expect(await creditsOf(later)).toEqual(['TOPUP 25'])
+    processes[0] = await startProcess(environment)
+  }, 60_000)
+
+  test('between writing it down and the ledger’s commit costs no money either', async () => {
+    const payer = await payerAt(processes[0])
+    const id = await payer.begin(25)
+    bench.standIn.state.pay(id)
+    await killedWhileHeld('select 1 from wallets where id = $1 for update', [payer.userId], payer, id)
+    const later = await payerAtOther(payer)
+    expect(await bench.topup(id)).toMatchObject({ state: 'succeeded', creditedMinor: 2500n })
+    expect(await later.balance()).toBe(0)
+    await untilSwept(later, 25)
+    expect(await creditsOf(later)).toEqual(['TOPUP 25'])
+    processes[0] = await startProcess(environment)
+  }, 60_000)
+
+  test('under a stream of top-ups loses and doubles none', async () => {
+    const payers = await Promise.all(Array.from({ length: 6 }, () => payerAt(processes[0])))
+    const end = new AbortController()
+    const streams = payers.map(async (payer) => {
+      for (let time = 0; time < 10 && !end.signal.aborted; time++) {
+        const created = await payer.create(3).catch(() => undefined)
+        const id = created?.status === 200 ? String(created.body['paymentIntentId']) : undefined
+        if (id === undefined) continue
+        bench.standIn.state.pay(id)
+        await payer.confirm(id).catch(() => undefined)
+      }
+    })
+    await Bun.sleep(150)
+    await processes[0].kill()
+    end.abort()
+    await Promise.all(streams)
+    await bench.service.db.pool.query('update topups set look_at = now() where credited = 0 or look_at is not null')
+    const open = `select 1 from topups where state = 'created' and payment_intent_id is not null
+      union all select 1 from topup_movements where posted_at is null`
+    for (let tries = 0; tries < 300 && (await bench.service.db.pool.query(open)).rowCount; tries++) await Bun.sleep(50)
+    const { rows } = await bench.service.db.pool.query<{ paid: bigint; credited: bigint }>(
+      `select (select sum(amount) from topups where user_id = any($1) and state = 'succeeded')::bigint as paid,
+         (select sum(amount) from transfers where wallet_id = any($1))::bigint as credited`,
+      [payers.map((payer) => payer.userId)],
+    )
+    expect(rows[0]!.credited).toBe(rows[0]!.paid)
+    expect(rows[0]!.paid).toBeGreaterThan(0n)
+    processes[0] = await startProcess(environment)
+  }, 60_000)
+})
