@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseConfig } from '../config.ts'
+import { openLog } from '../log.ts'
+import { openMail } from './mail.ts'
+
+/** A mail server of the simplest kind: it takes everything, but for the first so many mails. */
+let server: Server
+let received: string[] = []
+let refuseNext = 0
+
+beforeAll(async () => {
+  server = createServer((socket) => {
+    let isData = false
+    let text = ''
+    socket.write('220 test\r\n')
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      text += String(chunk)
+      for (let end = text.indexOf('\r\n'); end >= 0; end = text.indexOf('\r\n')) {
+        const line = text.slice(0, end)
+        text = text.slice(end + 2)
+        received.push(line)
+        if (isData) {
+          if (line !== '.') continue
+          isData = false
+          socket.write('250 taken\r\n')
+        } else if (line === 'DATA') {
+          isData = true
+          socket.write('354 go on\r\n')
+        } else if (line.startsWith('MAIL') && refuseNext-- > 0) socket.write('451 later\r\n')
+        else socket.write('250 fine\r\n')
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+})
+afterAll(() => void server.close())
+
+function open(environment: Record<string, string>) {
+  const logged: string[] = []
+  const log = openLog('debug', (line) => logged.push(line))
+  return { logged, mail: openMail(parseConfig({ DEMO: '0', ...environment }), log) }
+}
+
+function openSmtp() {
+  received = []
+  const { port } = server.address() as { port: number }
+  return open({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Billfold <wallet@shop.example>' })
+}
+
+const letter = { to: 'ada@example.com', subject: '123456 is your code', text: 'Your code is 123456.' }
+
+test('a mail goes to the mail server, from the configured sender, and none of it into the log', async () => {
+  const { mail, logged } = openSmtp()
+  mail.send(letter)
+  await mail.close()
+  expect(received).toContain('MAIL FROM:<wallet@shop.example>')
+  expect(received).toContain('RCPT TO:<ada@example.com>')
+  expect(received).toContain('Subject: 123456 is your code')
+  expect(received).toContain('Your code is 123456.')
+  expect(logged.join('')).not.toMatch(/123456|ada@/)
+})
+
+test('an address that reads like a list or a name is still one recipient', async () => {
+  const { mail } = openSmtp()
+  mail.send({ ...letter, to: 'ada,eve@example.com' })
+  await mail.close()
+  expect(received.filter((line) => line.startsWith('RCPT'))).toEqual(['RCPT TO:<"ada,eve"@example.com>'])
+})
+
+test('a mail that was refused for the moment is sent again', async () => {
+  const { mail, logged } = openSmtp()
+  refuseNext = 1
+  mail.send(letter)
+  for (let tries = 0; tries < 300 && !received.includes('Your code is 123456.'); tries++) await Bun.sleep(20)
+  expect(received).toContain('Your code is 123456.')
+  expect(logged.join('')).toContain('a mail was not sent')
+  await mail.close()
+}, 20_000)
+
+test('a mail server that is away holds up neither the sender nor, for long, the end of the process', async () => {
+  const { mail, logged } = open({ SMTP_URL: 'smtp://127.0.0.1:1' })
+  for (let i = 0; i < 1_100; i++) mail.send(letter)
+  await mail.close()
+  expect(logged.filter((line) => line.includes('a mail was dropped')).length).toBeGreaterThan(0)
+  expect(logged.join('')).not.toMatch(/123456|ada@/)
+}, 20_000)
+
+test('without a mail server, in development, a mail is a file of its owner alone and is shown in the log', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'billfold-mail-'))
+  const { mail, logged } = open({ DATA_DIR: dataDir })
+  mail.send(letter)
+  await mail.close()
+  const [file] = await readdir(join(dataDir, 'mail'))
+  const path = join(dataDir, 'mail', file!)
+  expect(await readFile(path, 'utf8')).toContain(
+    'To: ada@example.com\nSubject: 123456 is your code\n\nYour code is 123456.',
+  )
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect(JSON.parse(logged[0]!)).toMatchObject({ message: 'mail', file: path, ...letter })
+  await rm(dataDir, { recursive: true })
+})

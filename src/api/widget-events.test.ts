@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { newClient, type Client } from '../../test/client.ts'
+import { newPage, readEvents, type Page } from '../../test/page.ts'
+import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
+import { setAppActive } from '../actions/manage-apps.ts'
+import { freezeWallet } from '../actions/manage-wallets.ts'
+
+setDefaultTimeout(30_000)
+
+let opened: TestService
+let credentials: { clientId: string; clientSecret: string }
+let client: Client
+let page: Page
+let user: { userId: string; serviceUserId: string }
+let lateMs = 0
+const streams: { cancel: () => Promise<void> }[] = []
+
+beforeAll(async () => {
+  opened = await openTestService({}, () => new Date(Date.now() + lateMs))
+  credentials = await newApp(opened.service)
+  client = newClient(opened.app.fetch, credentials)
+  page = newPage(opened.app.fetch)
+})
+beforeEach(async () => {
+  lateMs = 0
+  await Promise.all(streams.splice(0).map((stream) => stream.cancel()))
+  user = await newUser(opened.service, credentials)
+})
+afterAll(() => opened.close())
+
+const newSession = async (app = credentials, serviceUserId = user.serviceUserId) => {
+  const { body } = await client.post('/api/widget/session', { ...app, serviceUserId })
+  return String(body['sessionToken'])
+}
+const open = (session: string, { app } = opened) =>
+  app.fetch(new Request(`http://billfold.test/api/widget/events?session=${session}`))
+const watch = async (session: string) => {
+  const stream = readEvents(await open(session))
+  streams.push(stream)
+  return stream
+}
+const wallet = (balance: number, sequence: number, isActive = true) => ({
+  event: 'wallet',
+  data: { balance, sequence, isActive },
+})
+
+describe('it works', () => {
+  test('the wallet comes at once, and again after each change', async () => {
+    const { next } = await watch(await newSession())
+    expect(await next()).toEqual(wallet(0, 0))
+    await client.credit(user.serviceUserId, 10)
+    expect(await next()).toEqual(wallet(10, 1))
+    await client.debit(user.serviceUserId, 2.5)
+    expect(await next()).toEqual(wallet(7.5, 2))
+  })
+
+  test('a change that another process makes is seen as well', async () => {
+    const { next } = await watch(await newSession())
+    expect(await next()).toEqual(wallet(0, 0))
+    await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [user.userId])
+    expect(await next()).toEqual(wallet(0, 0, false))
+  })
+
+  test('a frozen wallet says so', async () => {
+    const { next } = await watch(await newSession())
+    await next()
+    await freezeWallet(opened.service, operator, user.userId, 'a look at it')
+    expect(await next()).toEqual(wallet(0, 0, false))
+  })
+
+  test('a thousand changes come as a few events, and the last of them is the last state', async () => {
+    await client.credit(user.serviceUserId, 1000)
+    const { next } = await watch(await newSession())
+    await Promise.all(Array.from({ length: 1000 }, () => client.debit(user.serviceUserId, 1)))
+    let events = 0
+    for (let last = await next(); last?.data['balance'] !== 0; last = await next()) events++
+    expect(events).toBeLessThan(200)
+  })
+
+  test('the end of the session is announced 45 seconds before, and then comes', async () => {
+    const session = await newSession()
+    lateMs = 256_000
+    const { next } = await watch(session)
+    expect(await next()).toEqual(wallet(0, 0))
+    expect((await next())!.event).toBe('expiring')
+    lateMs = 301_000
+    expect(await next()).toEqual({ event: 'expired', data: {} })
+    expect(await next()).toBeUndefined()
+  })
+
+  test('a session that ends while nobody else changes anything ends by its own clock', async () => {
+    const session = await newSession()
+    lateMs = 299_000
+    const { next } = await watch(session)
+    expect([(await next())!.event, (await next())!.event, (await next())!.event, await next()]).toEqual([
+      'wallet',
+      'expiring',
+      'expired',
+      undefined,
+    ])
+  })
+})
+
+describe('it ends at once', () => {
+  const ended = { event: 'ended', data: { code: 'INVALID_SESSION' } }
+
+  test('when the user logs out', async () => {
+    const session = await newSession()
+    const { next } = await watch(session)
+    await next()
+    await page.post(`/api/widget/logout?session=${session}`, {})
+    expect([await next(), await next()]).toEqual([ended, undefined])
+  })
+
+  test('when the app is disconnected', async () => {
+    const session = await newSession()
+    const { next } = await watch(session)
+    await next()
+    await page.post(`/api/widget/links/disconnect?session=${session}`, { clientId: credentials.clientId })
+    expect([await next(), await next()]).toEqual([ended, undefined])
+  })
+
+  test('when the app is deactivated, and only for that app', async () => {
+    const other = await newApp(opened.service)
+    const theirs = await watch(await newSession(other, await linkUser(opened.service, other, user.userId)))
+    const ours = await watch(await newSession())
+    await Promise.all([theirs.next(), ours.next()])
+    await setAppActive(opened.service, operator, other.clientId, false)
+    expect([await theirs.next(), await theirs.next()]).toEqual([ended, undefined])
+    await client.credit(user.serviceUserId, 1)
+    expect(await ours.next()).toEqual(wallet(1, 1))
+  })
+})
+
+describe('it is safe', () => {
+  test('a session has at most six streams, and one that was closed makes room', async () => {
+    const session = await newSession()
+    const six = await Promise.all(Array.from({ length: 6 }, () => watch(session)))
+    const seventh = await open(session)
+    expect([seventh.status, seventh.headers.has('retry-after')]).toEqual([429, true])
+    await six[0]!.cancel()
+    expect((await (await watch(session)).next())!.event).toBe('wallet')
+  })
+
+  test('a stream that its reader closed is forgotten', async () => {
+    const stream = await watch(await newSession())
+    await stream.next()
+    expect(opened.service.live.count()).toBe(1)
+    await stream.cancel()
+    expect(opened.service.live.count()).toBe(0)
+  })
+
+  test('a reader that stops reading is cut off rather than kept in memory', async () => {
+    const session = await newSession()
+    const response = await open(session)
+    for (let i = 0; i < 100; i++) {
+      await client.credit(user.serviceUserId, 1)
+      await Bun.sleep(60)
+      if (opened.service.live.count() === 0) break
+    }
+    expect(opened.service.live.count()).toBe(0)
+    await response.body?.cancel()
+  })
+
+  test('the stream is not cached, framed or open to other sites', async () => {
+    const response = await open(await newSession())
+    const { headers } = response
+    expect(headers.get('content-type')).toBe('text/event-stream')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.has('access-control-allow-origin')).toBe(false)
+    await response.body!.cancel()
+  })
+
+  test('when the process is about to end, streams end and no new one begins', async () => {
+    const other = await openTestService()
+    const app = await newApp(other.service)
+    const { serviceUserId } = await newUser(other.service, app)
+    const made = await newClient(other.app.fetch, app).post('/api/widget/session', { ...app, serviceUserId })
+    const { next } = readEvents(await open(String(made.body['sessionToken']), other))
+    expect((await next())!.event).toBe('wallet')
+    other.service.live.close()
+    expect(await next()).toBeUndefined()
+    expect((await open(String(made.body['sessionToken']), other)).status).toBe(429)
+    await other.close()
+  })
+})

@@ -1,0 +1,104 @@
+/** One suite over every field of the widget's routes: a 4xx that names the field, and never a fault. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { openIdentityRig, password, type IdentityRig } from './identity-rig.ts'
+import { newUser } from './service.ts'
+
+setDefaultTimeout(60_000)
+
+let rig: IdentityRig
+let serviceUserId: string
+
+beforeAll(async () => {
+  rig = await openIdentityRig()
+  serviceUserId = (await newUser(rig.opened.service, rig.credentials)).serviceUserId
+})
+afterAll(async () => {
+  expect(rig.opened.logged.filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([])
+  await rig.close()
+})
+
+const nul = 'a\u0000b'
+const loneSurrogate = 'a\ud800b'
+const huge = 'x'.repeat(10_000)
+const notText = [undefined, null, 5, true, [], {}, '']
+const badLabels = [...notText, huge, nul, loneSurrogate, 'a\nb']
+
+const badValues: Record<string, unknown[]> = {
+  clientId: badLabels,
+  email: [
+    ...badLabels,
+    'ada',
+    'ada@',
+    '@example.com',
+    'ada@example',
+    'ada@@example.com',
+    'ada@example.com,eve@example.com',
+    'ada <eve@example.com>',
+    '"a b"@example.com',
+    'ada@example.com\r\nBcc: eve@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    `ada@${'x'.repeat(250)}.com`,
+    'ada@-example.com',
+    'ada@exa mple.com',
+    'a\u200bda@example.com',
+  ],
+  password: [...notText, huge, loneSurrogate],
+  firstName: [...badLabels, '   ', 'x'.repeat(101)],
+  lastName: [...badLabels, '   ', 'x'.repeat(101)],
+  code: [...notText, huge, nul, '12345', '1234567', 'abcdef', '１２３４５６', ' 12345', 123456, '12345\n'],
+}
+
+const email = 'nobody@example.com'
+const names = { firstName: 'Ada', lastName: 'Lovelace' }
+const steps: Record<string, Record<string, unknown>> = {
+  'sign-up': { email, password, ...names },
+  confirm: { email, code: '123456' },
+  resend: { email },
+  login: { email, password },
+  forgot: { email },
+  reset: { email, code: '123456', password },
+}
+
+describe.each(Object.entries(steps))('%s', (step, rest) => {
+  const good = () => ({ clientId: rig.credentials.clientId, ...rest })
+
+  test.each(['clientId', ...Object.keys(rest)])('refuses a bad %s and names it', async (field) => {
+    for (const value of badValues[field]!) {
+      const reply = await rig.page.auth(step, { ...good(), [field]: value })
+      expect([value, reply.status, reply.body['code']]).toEqual([value, 400, 'INVALID_REQUEST'])
+      expect(Object.keys(reply.body['fields'] as object)).toEqual([field])
+    }
+  })
+
+  test.each(['clientId', ...Object.keys(rest)])('refuses %s given twice', async (field) => {
+    const text = JSON.stringify(good())
+    const twice = `${text.slice(0, -1)},${JSON.stringify(field)}:"again"}`
+    const reply = await rig.page.call('POST', `/api/widget/auth/${step}`, twice)
+    expect([reply.status, reply.body['fields']]).toEqual([400, { [field]: 'is given twice' }])
+  })
+
+  test('names every wrong field at once', async () => {
+    const reply = await rig.page.auth(step, {})
+    expect(Object.keys(reply.body['fields'] as object).sort()).toEqual(['clientId', ...Object.keys(rest)].sort())
+  })
+})
+
+test.each(['serviceUserId', 'parentOrigin'])('a session is refused for a bad %s, which is named', async (field) => {
+  const good = { ...rig.credentials, serviceUserId, parentOrigin: 'https://shop.example' }
+  const bad = field === 'serviceUserId' ? badLabels : badLabels.filter((value) => value !== undefined && value !== null)
+  for (const value of bad) {
+    const reply = await rig.client.post('/api/widget/session', { ...good, [field]: value })
+    expect([value, reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([value, 400, [field]])
+  }
+})
+
+test.each(['/api/widget/session', '/api/server/link/verify'])('%s knows no app without its secret', async (path) => {
+  for (const value of badLabels) {
+    for (const field of ['clientId', 'clientSecret']) {
+      rig.move()
+      const body = { ...rig.credentials, serviceUserId, linkCode: 'lc_x', [field]: value }
+      const reply = await rig.client.post(path, body)
+      expect([401, 429]).toContain(reply.status)
+    }
+  }
+})

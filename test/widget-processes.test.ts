@@ -1,0 +1,124 @@
+/** What must hold over several processes: the widget's codes, sessions, links and live changes. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { connect } from '../src/actions/connect.ts'
+import { findApp } from '../src/store/apps.ts'
+import { newClient } from './client.ts'
+import { newPage, readEvents } from './page.ts'
+import { startProcess, type ServiceProcess } from './process.ts'
+import { newApp, newUser, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
+
+setDefaultTimeout(60_000)
+
+let opened: TestService
+let credentials: Credentials
+let user: TestUser
+let processes: ServiceProcess[]
+
+beforeAll(async () => {
+  opened = await openTestService()
+  credentials = await newApp(opened.service)
+  user = await newUser(opened.service, credentials)
+  processes = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL: opened.databaseUrl })))
+})
+afterAll(async () => {
+  await Promise.all(processes.map((each) => each.stop()))
+  await opened.close()
+})
+
+const client = (i: number) => newClient(processes[i]!.send, credentials, processes[i]!.url)
+const page = (i: number) => newPage(processes[i]!.send, processes[i]!.url)
+const newSession = async (i: number, { serviceUserId }: TestUser = user) => {
+  const { body } = await client(i).post('/api/widget/session', { ...credentials, serviceUserId })
+  return String(body['sessionToken'])
+}
+const watch = async (i: number, session: string) =>
+  readEvents(await fetch(`${processes[i]!.url}/api/widget/events?session=${session}`))
+
+test('a link code used on two processes at once works on one of them', async () => {
+  const app = (await findApp(opened.service.db.pool, credentials.clientId))!
+  for (let round = 0; round < 10; round++) {
+    const { linkCode } = await connect(opened.service.db.pool, app, user.userId, new Date())
+    const replies = await Promise.all(
+      [0, 1, 0, 1].map((i) => client(i).post('/api/server/link/verify', { ...credentials, linkCode })),
+    )
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400, 400])
+  }
+})
+
+test('a session made on one process works on the other, until it is revoked on either', async () => {
+  const session = await newSession(0)
+  expect((await page(1).wallet(session)).status).toBe(200)
+  await page(0).post(`/api/widget/logout?session=${session}`, {})
+  expect((await page(1).wallet(session)).body['code']).toBe('INVALID_SESSION')
+})
+
+test('a change made on one process is in the open widget of the other within two seconds', async () => {
+  const watched = await newUser(opened.service, credentials)
+  const stream = await watch(1, await newSession(0, watched))
+  expect((await stream.next())!.data).toEqual({ balance: 0, sequence: 0, isActive: true })
+  const startedAt = performance.now()
+  await client(0).credit(watched.serviceUserId, 12.34)
+  expect((await stream.next())!.data).toEqual({ balance: 12.34, sequence: 1, isActive: true })
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
+  await stream.cancel()
+})
+
+test('an app disconnected on one process is unknown on the other at once, and its open widget ends', async () => {
+  const leaving = await newUser(opened.service, credentials)
+  const session = await newSession(1, leaving)
+  const stream = await watch(1, session)
+  await stream.next()
+  await client(1).credit(leaving.serviceUserId, 5)
+  await stream.next()
+  const path = `/api/widget/links/disconnect?session=${session}`
+  expect((await page(0).post(path, { clientId: credentials.clientId })).status).toBe(200)
+  expect((await client(1).debit(leaving.serviceUserId, 1)).body['code']).toBe('USER_NOT_FOUND')
+  expect((await client(1).checkBalance(leaving.serviceUserId, '1')).status).toBe(401)
+  expect((await page(1).wallet(session)).body['code']).toBe('INVALID_SESSION')
+  expect(await stream.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION' } })
+  expect(await stream.next()).toBeUndefined()
+})
+
+test('wrong passwords are counted over both processes together', async () => {
+  const body = { clientId: credentials.clientId, email: 'nobody@example.com', password: 'not this one' }
+  const statuses: number[] = []
+  for (let i = 0; i < 12; i++) statuses.push((await page(i % 2).auth('login', body)).status)
+  expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
+})
+
+test('a widget that goes away without a word makes room for the next', async () => {
+  const session = await newSession(0)
+  const url = `${processes[0]!.url}/api/widget/events?session=${session}`
+  const gone = new AbortController()
+  const open = await Promise.all(Array.from({ length: 6 }, () => fetch(url, { signal: gone.signal })))
+  expect(open.map(({ status }) => status)).toEqual(Array(6).fill(200))
+  expect((await fetch(url)).status).toBe(429)
+  gone.abort()
+  let status = 429
+  for (let tries = 0; status === 429 && tries < 50; tries++) {
+    await Bun.sleep(100)
+    const response = await fetch(url)
+    status = response.status
+    await response.body?.cancel()
+  }
+  expect(status).toBe(200)
+})
+
+test('an open widget outlives the silence after which a connection is taken for dead', async () => {
+  const stream = await watch(0, await newSession(0))
+  await stream.next()
+  await Bun.sleep(33_000)
+  await client(0).credit(user.serviceUserId, 1)
+  expect((await stream.next())!.event).toBe('wallet')
+  await stream.cancel()
+})
+
+test('a process that is asked to end does so although a widget is open', async () => {
+  const ending = await startProcess({ DATABASE_URL: opened.databaseUrl })
+  const response = await fetch(`${ending.url}/api/widget/events?session=${await newSession(0)}`)
+  const stream = readEvents(response)
+  expect((await stream.next())!.event).toBe('wallet')
+  const stopped = ending.stop()
+  expect(await stream.next()).toBeUndefined()
+  expect(await stopped).toBe(0)
+})
