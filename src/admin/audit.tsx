@@ -123,7 +123,7 @@ function Entries({ entries, operators }: EntriesProps) {
             <Subject subject={entry.subject} operators={operators} />
           </td>
           <td class="muted">{entry.address}</td>
-          <td class="wide">
+          <td class="widest">
             <Detail detail={entry.detail} />
           </td>
         </tr>
@@ -158,14 +158,17 @@ function Detail({ detail }: { detail: Record<string, unknown> }) {
         ))}
       </>
     )
+  const rows = Object.entries(detail).map(([key, value]) => (
+    <div key={key}>
+      <span class="muted">{key}</span> {shown(value)}
+    </div>
+  ))
+  if (rows.length <= 3) return <>{rows}</>
   return (
-    <>
-      {Object.entries(detail).map(([key, value]) => (
-        <div key={key}>
-          <span class="muted">{key}</span> {shown(value)}
-        </div>
-      ))}
-    </>
+    <details>
+      <summary>{rows.length} values</summary>
+      {rows}
+    </details>
   )
 }
 

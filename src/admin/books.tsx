@@ -69,7 +69,7 @@ async function show(call: Call): Promise<Response> {
           <div class="heading">
             <h2>Positions at the end of {month.text}</h2>
           </div>
-          <Table label="Positions" head={['Account', 'Debited', 'Credited', 'Transfers', 'Position']}>
+          <Table label="Positions" head={['Account', ['Debited'], ['Credited'], ['Transfers'], ['Position']]}>
             {accounts.map((each) => (
               <tr key={each.account}>
                 <td>
@@ -77,14 +77,14 @@ async function show(call: Call): Promise<Response> {
                     {accountName(apps, each.account)}
                   </a>
                 </td>
-                <td>
+                <td class="number">
                   <Money minor={each.debitedMinor} currency={service.config.currency} />
                 </td>
-                <td>
+                <td class="number">
                   <Money minor={each.creditedMinor} currency={service.config.currency} />
                 </td>
-                <td>{each.transfers.toLocaleString('en')}</td>
-                <td>
+                <td class="number">{each.transfers.toLocaleString('en')}</td>
+                <td class="number">
                   <strong>
                     <Money minor={each.positionMinor} currency={service.config.currency} />
                   </strong>
@@ -99,22 +99,22 @@ async function show(call: Call): Promise<Response> {
           <div class="heading">
             <h2>By month{account && `: ${accountName(apps, account)}`}</h2>
           </div>
-          <Table label="By month" head={['Month', 'Debited', 'Credited', 'Net', 'Transfers']}>
+          <Table label="By month" head={['Month', ['Debited'], ['Credited'], ['Net'], ['Transfers']]}>
             {months.toReversed().map((each) => (
               <tr key={each.month}>
                 <td>
                   <a href={withQuery('/admin/books', { account, month: each.month })}>{each.month}</a>
                 </td>
-                <td>
+                <td class="number">
                   <Money minor={each.debitedMinor} currency={service.config.currency} />
                 </td>
-                <td>
+                <td class="number">
                   <Money minor={each.creditedMinor} currency={service.config.currency} />
                 </td>
-                <td>
+                <td class="number">
                   <Money minor={each.debitedMinor - each.creditedMinor} currency={service.config.currency} />
                 </td>
-                <td>{each.transfers.toLocaleString('en')}</td>
+                <td class="number">{each.transfers.toLocaleString('en')}</td>
               </tr>
             ))}
           </Table>
@@ -164,17 +164,17 @@ function Flows({ call, month, days, account, apps }: FlowsProps) {
       <div class="pager">
         <details class="stretch">
           <summary>The same as a table</summary>
-          <Table label="By day" head={['Day', 'Debited', 'Credited', 'Net']}>
+          <Table label="By day" head={['Day', ['Debited'], ['Credited'], ['Net']]}>
             {moved.map(([day, { debited, credited }]) => (
               <tr key={day}>
                 <td>{day}</td>
-                <td>
+                <td class="number">
                   <Money minor={debited} currency={currency} />
                 </td>
-                <td>
+                <td class="number">
                   <Money minor={credited} currency={currency} />
                 </td>
-                <td>
+                <td class="number">
                   <Money minor={debited - credited} currency={currency} />
                 </td>
               </tr>

@@ -166,15 +166,15 @@ export function Empty({ title, children }: Children & { title: string }) {
   )
 }
 
-/** A table in a frame that scrolls by itself on a narrow screen. */
-export function Table({ label, head, children }: Children & { label: string; head: readonly ComponentChildren[] }) {
+/** A table in a frame that scrolls by itself on a narrow screen. A head in brackets stands over numbers, to the right. */
+export function Table({ label, head, children }: Children & { label: string; head: readonly (string | [string])[] }) {
   return (
     <div class="table" role="region" aria-label={label} tabindex={0}>
       <table>
         <thead>
           <tr>
-            {head.map((title, i) => (
-              <th scope="col" key={i}>
+            {head.map((title) => (
+              <th scope="col" key={title} class={typeof title === 'string' ? undefined : 'number'}>
                 {title}
               </th>
             ))}

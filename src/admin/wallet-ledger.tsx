@@ -133,24 +133,27 @@ export function Ledger({ call, walletId, page, apps }: LedgerProps) {
 function Entries({ call, page, apps }: { call: Call; page: LedgerPage; apps: readonly App[] }) {
   const { currency } = call.service.config
   return (
-    <Table label="Ledger" head={['#', 'Time', 'Amount', 'Balance after', 'Other side', 'Reference', 'Description']}>
+    <Table
+      label="Ledger"
+      head={[['#'], ['Amount'], ['Balance after'], 'Reference', 'Other side', 'Time', 'Description']}
+    >
       {page.transfers.map((transfer) => (
         <tr key={transfer.sequence}>
-          <td class="muted">{transfer.sequence}</td>
-          <td>
-            <When at={transfer.createdAt} />
-          </td>
-          <td>
+          <td class="number muted">{transfer.sequence}</td>
+          <td class="number">
             <Money minor={transfer.amountMinor} currency={currency} isSigned />
           </td>
-          <td>
+          <td class="number">
             <Money minor={transfer.balanceAfterMinor} currency={currency} />
           </td>
-          <td>{accountName(apps, transfer.counterAccount)}</td>
           <td class="wide">
             <a href={referencePath(transfer)}>
               {transfer.referenceType} · {transfer.referenceId}
             </a>
+          </td>
+          <td class="nowrap">{accountName(apps, transfer.counterAccount)}</td>
+          <td>
+            <When at={transfer.createdAt} />
           </td>
           <td class="wide muted">{transfer.description}</td>
         </tr>

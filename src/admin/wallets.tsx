@@ -81,7 +81,7 @@ async function search(call: Call, q: string): Promise<Found> {
 function People({ call, people }: { call: Call; people: readonly Person[] }) {
   const { currency } = call.service.config
   return (
-    <Table label="Wallets" head={['User', 'Email', 'Balance', 'State', 'Since']}>
+    <Table label="Wallets" head={['User', 'Email', ['Balance'], 'State', 'Since']}>
       {people.map((person) => (
         <tr key={person.id}>
           <td>
@@ -90,7 +90,7 @@ function People({ call, people }: { call: Call; people: readonly Person[] }) {
             </a>
           </td>
           <td class="wide">{person.email}</td>
-          <td>
+          <td class="number">
             <Money minor={person.balanceMinor} currency={currency} />
           </td>
           <td>
