@@ -21,7 +21,7 @@ import type { Visit, WebApp } from './web/visit.ts'
 import { widgetPages } from './widget/pages.tsx'
 
 export type App = {
-  readonly fetch: (request: Request, address?: string) => Promise<Response>
+  readonly fetch: (request: Request, addressOf?: (() => string | undefined) | string) => Promise<Response>
   readonly readiness: Readiness
 }
 
@@ -43,21 +43,22 @@ export function buildApp(service: Service): App {
   adminPages(service, web)
   sandboxPages(service, web)
   const methodsOf = Map.groupBy(routes, (route) => route.path)
-  for (const [path, here] of methodsOf) {
+  // Here and not as a second handler of each path: a path with one handler takes Hono's shortest way.
+  web.notFound((c) => {
+    const here = methodsOf.get(c.req.path)
+    if (!here) return toResponse(refuse('NOT_FOUND'), c.env.requestId)
+    c.env.route = c.req.path
     const allow = here.map((route) => route.method).join(', ')
-    web.all(path, (c) => {
-      c.env.route = path
-      return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow }), c.env.requestId)
-    })
-  }
-  web.notFound((c) => toResponse(refuse('NOT_FOUND'), c.env.requestId))
+    return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow }), c.env.requestId)
+  })
   web.onError((error, c) => toResponse(faultAnswer(service, error, c.env), c.env.requestId))
   return {
     readiness,
     fetch: async (request, address = '127.0.0.1') => {
+      const addressOf = typeof address === 'string' ? () => address : address
       readiness.inFlight++
       try {
-        return await visit(service, web, request, address, readiness)
+        return await visit(service, web, request, addressOf, readiness)
       } finally {
         readiness.inFlight--
       }
@@ -70,11 +71,18 @@ async function visit(
   service: Service,
   web: WebApp,
   request: Request,
-  address: string,
+  addressOf: () => string | undefined,
   readiness: Readiness,
 ): Promise<Response> {
   const startedAt = performance.now()
-  const env: Visit = { address: clientAddress(service, request, address), requestId: nextRequestId(), route: 'none' }
+  const env: Visit = {
+    // Asked of the socket only when somebody wants to know: most requests never do.
+    get address() {
+      return clientAddress(service, request, addressOf() ?? 'unknown')
+    },
+    requestId: nextRequestId(),
+    route: 'none',
+  }
   const response = isTurnedAway(readiness, request)
     ? toResponse(refuseFor(1, 'UNAVAILABLE'), env.requestId)
     : await answerTo(web, request, env)
@@ -115,9 +123,9 @@ async function answerTo(web: WebApp, request: Request, env: Visit): Promise<Resp
 function mountRoute(service: Service, web: WebApp, route: Route): void {
   web.on(route.method, route.path, async (c) => {
     c.env.route = route.path
-    const { address, requestId } = c.env
+    const { requestId } = c.env
     const result = await route
-      .handle({ request: c.req.raw, address, requestId })
+      .handle({ request: c.req.raw, visit: c.env })
       .catch((error: unknown) => faultAnswer(service, error, c.env))
     return result instanceof Response ? result : toResponse(result, requestId)
   })

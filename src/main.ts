@@ -57,7 +57,7 @@ function listen(app: App) {
     idleTimeout: 30,
     // Bodies are bounded where they are read, with an answer in JSON.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: (request, server) => app.fetch(request, server.requestIP(request)?.address),
+    fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.address),
     error: (error) => {
       log.error('a request failed', faultFields(error))
       return new Response('{"error":"Something unexpected happened.","code":"INTERNAL"}', {

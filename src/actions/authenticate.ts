@@ -23,7 +23,7 @@ const noSecret: AppSecret = {
 export async function authenticate(
   service: Service,
   credentials: { clientId: unknown; clientSecret: unknown },
-  address: string,
+  caller: { readonly address: string },
 ): Promise<Authentication> {
   const clientId = typeof credentials.clientId === 'string' ? credentials.clientId : ''
   const clientSecret = typeof credentials.clientSecret === 'string' ? credentials.clientSecret : ''
@@ -39,7 +39,7 @@ export async function authenticate(
       return { app }
     }
   }
-  return await slowDown(service, clientId, address)
+  return await slowDown(service, clientId, caller.address)
 }
 
 function findSecret(secrets: readonly AppSecret[], presented: string, now: Date): AppSecret | undefined {

@@ -1,5 +1,5 @@
 /** Ids and secrets. Everything random in the service is made here. */
-import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { hash, randomBytes, randomInt, randomUUID } from 'node:crypto'
 
 /** A version 7 UUID: time first, so that new rows land at the end of an index. */
 export function newId(now: Date = new Date()): string {
@@ -41,5 +41,5 @@ export function newMailedCode(): string {
 
 /** How a secret is stored: it is random and long, so one round of SHA-256 hides it. */
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+  return hash('sha256', secret, 'buffer')
 }

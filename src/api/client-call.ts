@@ -20,11 +20,11 @@ export async function readClientCall<T>(
   if ('status' in read) return { refusal: read }
   const { clientId, clientSecret } = read.values
   if (clientSecret !== undefined && isFromBrowser(call.request)) {
-    await recordBrowserCall(service, clientId, call.address)
+    await recordBrowserCall(service, clientId, call.visit.address)
     return { refusal: refuse('BROWSER_CALL_REFUSED') }
   }
   if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }
-  const { app, retryAfterSeconds } = await authenticate(service, { clientId, clientSecret }, call.address)
+  const { app, retryAfterSeconds } = await authenticate(service, { clientId, clientSecret }, call.visit)
   if (!app) return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
   if (scope && !app.scopes.includes(scope)) return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }
   const parsed = parseInput(schema, read)

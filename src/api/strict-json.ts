@@ -44,7 +44,7 @@ function findSpoiled(text: string): Spoiled | undefined {
     else if (char === 0x7d || char === 0x5d) depth--
     else if (depth === 1 && ((char >= 0x30 && char <= 0x39) || char === 0x2d)) {
       const end = endOfNumber(text, i)
-      if (significantDigits(text.slice(i, end)) > 15)
+      if (end - i > 15 && significantDigits(text.slice(i, end)) > 15)
         return { problem: 'has more digits than a number can hold', field: key }
       i = end - 1
     }
@@ -66,8 +66,13 @@ function isKey(text: string, endOfString: number): boolean {
 
 function endOfNumber(text: string, start: number): number {
   let end = start + 1
-  while (/[\d.eE+-]/.test(text[end] ?? '')) end++
+  while (isInNumber(text.charCodeAt(end))) end++
   return end
+}
+
+function isInNumber(char: number): boolean {
+  const isDigit = char >= 0x30 && char <= 0x39
+  return isDigit || char === 0x2e || char === 0x2d || char === 0x2b || char === 0x45 || char === 0x65
 }
 
 function significantDigits(number: string): number {

@@ -141,7 +141,7 @@ function authRoute<T extends { clientId: string }>(
     input: schema,
     handle: async (call) => {
       const read = await readPageCall(service, call, schema)
-      return read.refusal ?? (await unlessBusy(() => run(read.app, read.input, call.address)))
+      return read.refusal ?? (await unlessBusy(() => run(read.app, read.input, call.visit.address)))
     },
   }
 }

@@ -222,7 +222,7 @@ function disconnectRoute(service: Service): Route {
     handle: async (call) => {
       const read = await readSessionCall(service, call, schema)
       if (read.refusal) return read.refusal
-      const isDisconnected = await disconnectApp(service, read.session, read.input.clientId, call.address)
+      const isDisconnected = await disconnectApp(service, read.session, read.input.clientId, call.visit.address)
       if (isDisconnected) return answer({ message: 'Disconnected.' })
       return refuse('INVALID_REQUEST', { fields: { clientId: 'is no app that uses this wallet' } })
     },

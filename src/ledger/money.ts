@@ -18,12 +18,12 @@ export function parseCurrency(code: string): Currency | undefined {
 /** A balance stays below 2^53 minor units, so that a JSON number holds it exactly. */
 export const maxBalanceMinor = 2n ** 53n - 1n
 
-/** One operation moves at most this much, in major units. */
-const maxOperationText = '999999999.99'
-
-export function maxOperationMinor(currency: Currency): bigint {
-  return parseDecimal(maxOperationText.slice(0, 10 + currency.decimals).replace(/\.$/, ''), currency)!
+/** One operation moves at most 999,999,999.99 in major units, or what of that the currency's decimals can say. */
+export function maxOperationMinor({ decimals }: Currency): bigint {
+  return maxOperations[decimals]!
 }
+
+const maxOperations = [999_999_999n, 9_999_999_999n, 99_999_999_999n, 999_999_999_990n]
 
 /** Plain decimal text to minor units; undefined when it is not exactly an amount of this currency. */
 export function parseDecimal(text: string, currency: Currency): bigint | undefined {

@@ -1,5 +1,5 @@
 /** What the first use of a reference came to. Kept for ever, answered again for ever. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { referenceText, type Reference } from '../ledger/reference.ts'
 import type { Queryable } from './database.ts'
 
@@ -18,7 +18,7 @@ export type Outcome = {
 
 /** 128 bits of SHA-256, as a uuid. Finding another reference with the same key takes 2^64 tries, and hurts only oneself. */
 export function referenceKeyOf(reference: Reference): string {
-  const hex = createHash('sha256').update(referenceText(reference)).digest('hex')
+  const hex = hash('sha256', referenceText(reference), 'hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 

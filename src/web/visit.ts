@@ -2,6 +2,7 @@
 import type { Hono } from 'hono'
 
 export type Visit = {
+  /** Of the caller, behind trusted proxies. */
   readonly address: string
   readonly requestId: string
   /** The pattern that answered; a path itself may hold anything and is never logged. */
