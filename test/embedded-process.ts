@@ -49,6 +49,7 @@ export async function removeFolder(folder: string): Promise<void> {
     process.kill(pidFile.pid, 'SIGQUIT')
     while (isAlive(pidFile.pid) && isPostgres(pidFile.pid)) await Bun.sleep(20)
   }
+  if (pidFile?.socketDir) await rm(pidFile.socketDir, { recursive: true, force: true })
   await rm(folder, { recursive: true, force: true })
 }
 

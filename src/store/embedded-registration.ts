@@ -1,6 +1,8 @@
 import { realpath } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { isUnavailable, sqlState } from './database.ts'
+import { isAlive } from './embedded-process.ts'
 import { errorCode } from './embedded-refused.ts'
 
 /**
@@ -76,7 +78,7 @@ async function proveOpen(socketDir: string): Promise<void> {
 function openClient(socketDir: string, name: 'billfold' | 'postgres'): ReferencedClient {
   const client = new Client({
     ...connectionTo(socketDir, name),
-    application_name: 'billfold supervisor',
+    application_name: `billfold supervisor ${process.pid}`,
     connectionTimeoutMillis: 3_000,
   })
   // Its end is reported by `ended`; without a listener the error before it would end the process.
@@ -88,13 +90,27 @@ async function leave(client: ReferencedClient): Promise<boolean> {
   client.ref()
   try {
     await client.query('select pg_advisory_unlock_shared($1)', [serviceLock])
-    const { rows } = await client.query<{ isLast: boolean }>('select pg_try_advisory_lock($1) as "isLast"', [
-      serviceLock,
-    ])
-    return rows[0]?.isLast ?? false
+    for (const deadline = Date.now() + 5_000; Date.now() < deadline; await sleep(20)) {
+      const { rows } = await client.query<{ isLast: boolean }>('select pg_try_advisory_lock($1) as "isLast"', [
+        serviceLock,
+      ])
+      if (rows[0]?.isLast) return true
+      if ((await listHolders(client)).some(isAlive)) return false
+      // Those who still hold a share were killed, and the server is about to notice.
+    }
   } catch {
-    return false
+    // The server went away by itself: there is nothing left to leave.
   }
+  return false
+}
+
+async function listHolders(client: Client): Promise<number[]> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select split_part(application_name, ' ', 3)::int as pid from pg_locks join pg_stat_activity using (pid)
+     where locktype = 'advisory' and objid = $1 and application_name ~ '^billfold supervisor [0-9]+$'`,
+    [serviceLock],
+  )
+  return rows.map(({ pid }) => pid)
 }
 
 async function servesFolder(client: Client, databaseDir: string, mark: string): Promise<boolean> {

@@ -19,13 +19,14 @@ export async function makeSocketFolder(databaseDir: string, account: Account): P
     () => true,
     () => false,
   )
-  if (isNew) return own(folder, account)
+  // One that is still root's was made a moment ago by another process of root's, which is about to hand it over.
+  if (isNew || (await isPrivateFolder(folder, { uid: process.getuid?.() ?? -1 }))) return own(folder, account)
   if (await isPrivateFolder(folder, account)) return folder
   return own(await mkdtemp(`${folder}-`), account)
 }
 
 /** Also asked before connecting to a server found running: its folder may be long gone, and the name taken by another. */
-export async function isPrivateFolder(folder: string, account: Account): Promise<boolean> {
+export async function isPrivateFolder(folder: string, account: Pick<Account, 'uid'>): Promise<boolean> {
   const found = await lstat(folder).catch(() => null)
   return found !== null && found.isDirectory() && found.uid === account.uid && (found.mode & 0o077) === 0
 }

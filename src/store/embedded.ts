@@ -104,11 +104,15 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
   let silentSince: number | null = null
   let started: ServerProcess | null = null
   let failure = ''
+  let socketDir = ''
   let nextNoteAt = since + patienceMs
   for (; ; await sleep(50)) {
     const pidFile = await readPidFile(databaseDir)
     const answer = await askServer(pidFile?.socketDir ?? null, place)
-    if (typeof answer === 'object') return answer
+    if (typeof answer === 'object') {
+      if (socketDir !== answer.socketDir) await rmdir(socketDir).catch(() => undefined)
+      return answer
+    }
     if (Date.now() > nextNoteAt) {
       log('waiting for PostgreSQL to recover or stop')
       nextNoteAt = Date.now() + patienceMs
@@ -132,8 +136,10 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
     if (failure !== '' && Date.now() - since > patienceMs) break
     const strangerPid = pidFile !== null && isAlive(pidFile.pid) ? pidFile.pid : null
     await writeSettings(databaseDir, account)
-    started = await spawnServer(databaseDir, await makeSocketFolder(databaseDir, account), strangerPid, account, native)
+    socketDir = await makeSocketFolder(databaseDir, account)
+    started = await spawnServer(databaseDir, socketDir, strangerPid, account, native)
   }
+  await rmdir(socketDir).catch(() => undefined)
   throw new EmbeddedRefused(explainFailure(failure, databaseDir))
 }
 
