@@ -18,7 +18,7 @@ begin
 end $function$;
 
 create table apps (
-  client_id text not null,
+  client_id text collate "C" not null,
   name text not null,
   allowed_origins text[] not null default '{}'::text[],
   allowed_iframe_parents text[] not null default '{}'::text[],
@@ -36,7 +36,7 @@ CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON apps FOR EACH ST
 
 create table app_secrets (
   id uuid not null,
-  client_id text not null,
+  client_id text collate "C" not null,
   secret_hash bytea not null,
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone,
@@ -225,7 +225,7 @@ CREATE TRIGGER outcomes_never_emptied BEFORE TRUNCATE ON outcomes FOR EACH STATE
 revoke delete, truncate, update on outcomes from current_user;
 
 create table positions (
-  counter_account text not null,
+  counter_account text collate "C" not null,
   day date not null,
   writer integer not null,
   debited bigint not null,
@@ -272,7 +272,7 @@ create table transfers (
   balance_after bigint not null,
   reference_key uuid not null,
   created_at timestamp with time zone not null,
-  counter_account text not null,
+  counter_account text collate "C" not null,
   reference_type text not null,
   reference_id text not null,
   description text,
@@ -301,8 +301,8 @@ CREATE INDEX users_last_name_search ON users USING btree (lower(((last_name || '
 CREATE INDEX users_name_search ON users USING btree (lower(((first_name || ' '::text) || last_name)) COLLATE "C", id);
 
 create table links (
-  id text not null,
-  client_id text not null,
+  id text collate "C" not null,
+  client_id text collate "C" not null,
   user_id uuid not null,
   created_at timestamp with time zone not null default now(),
   disconnected_at timestamp with time zone,

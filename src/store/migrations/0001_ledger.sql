@@ -5,10 +5,12 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $$;
 
+-- Names and ids that are compared on the way of every debit are compared byte by byte, whatever the database's language.
+
 -- Client apps -----------------------------------------------------------------------------------------------
 
 create table apps (
-  client_id text primary key,
+  client_id text collate "C" primary key,
   name text not null,
   allowed_origins text[] not null default '{}',
   allowed_iframe_parents text[] not null default '{}',
@@ -22,7 +24,7 @@ create table apps (
 
 create table app_secrets (
   id uuid primary key,
-  client_id text not null references apps,
+  client_id text collate "C" not null references apps,
   secret_hash bytea not null check (length(secret_hash) = 32),
   created_at timestamptz not null default now(),
   expires_at timestamptz
@@ -67,8 +69,8 @@ create table users (
 -- The id is the serviceUserId. A link that was disconnected stays, so that a repeated reference can still be
 -- compared with its user, but it answers like an unknown one.
 create table links (
-  id text primary key,
-  client_id text not null references apps,
+  id text collate "C" primary key,
+  client_id text collate "C" not null references apps,
   user_id uuid not null references users,
   created_at timestamptz not null default now(),
   disconnected_at timestamptz
@@ -98,7 +100,7 @@ create table transfers (
   balance_after bigint not null check (abs(balance_after) <= 9007199254740991),
   reference_key uuid not null,
   created_at timestamptz not null,
-  counter_account text not null,
+  counter_account text collate "C" not null,
   reference_type text not null,
   reference_id text not null,
   description text,
@@ -121,7 +123,7 @@ create table outcomes (
 -- own rows, so no two of them ever wait for the total of a busy app. What left the wallets minus what came
 -- into them is the position.
 create table positions (
-  counter_account text not null,
+  counter_account text collate "C" not null,
   day date not null,
   writer integer not null,
   debited bigint not null,
