@@ -165,7 +165,7 @@ function checkNesting({ app, outer }: Embedding): Check {
     return {
       name,
       state: 'unknown',
-      text: 'If this page is itself in a frame, every page around it must be on the list too. Enter the outermost one above to check it.',
+      text: 'If this page is itself in a frame, every page around it must be on the list too. Give the address of the outermost one too, and it is checked.',
     }
   if (app?.allowedIframeParents.includes(outer.origin))
     return { name, state: 'good', text: `${outer.origin}, the page around it, is on the list.` }

@@ -8,6 +8,7 @@ import type { Operator, Role } from '../store/operators.ts'
 import { isEmail, normaliseEmail } from './create-user.ts'
 import { countTry, keyOf, type TooMany } from './operator-attempts.ts'
 import { actorOf, startSession, type Origin, type SignedIn } from './operator-sessions.ts'
+import { findPasswordProblem } from './password-rules.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { record, type Actor } from './record.ts'
 import { renewRecoveryCodes } from './second-factor.ts'
@@ -22,16 +23,16 @@ export function operatorProblems({ email, name, password }: NewOperator): Record
   if (!isEmail(email.trim())) problems['email'] = 'write an email address'
   if (name.trim().length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))
     problems['name'] = 'write a name of 1 to 100 characters'
-  const weakness = passwordProblem(password)
+  const weakness = passwordProblem(password, email)
   if (weakness) problems['password'] = weakness
   return problems
 }
 
 /** Longer than an end user's: these accounts can give money away. */
-export function passwordProblem(password: string): string | undefined {
-  if (password.length < 12) return 'write at least 12 characters'
-  if (password.length > 256) return 'write at most 256 characters'
-  return new Set(password).size < 5 ? 'write something less easy to guess' : undefined
+export function passwordProblem(password: string, email: string): string | undefined {
+  if (Array.from(password).length < 12) return 'write at least 12 characters'
+  const problem = findPasswordProblem(password, email)
+  return problem && `the password ${problem}`
 }
 
 /** Undefined when the email is taken. */

@@ -21,12 +21,16 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
   const { clientId, creditMinor } = order
   const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
   const serviceUserIds: string[] = []
-  while (serviceUserIds.length < order.users) {
-    const count = Math.min(usersPerSlice, order.users - serviceUserIds.length)
-    const users = Array.from({ length: count }, (_, i) => newSeedUser(service.now(), serviceUserIds.length + i + 1))
-    await insertSeed(service.db.pool, users, gift)
-    for (const user of users) serviceUserIds.push(user.serviceUserId)
+  const work = async (writer: number) => {
+    while (serviceUserIds.length < order.users) {
+      const count = Math.min(usersPerSlice, order.users - serviceUserIds.length)
+      const users = Array.from({ length: count }, (_, i) => newSeedUser(service.now(), serviceUserIds.length + i + 1))
+      for (const user of users) serviceUserIds.push(user.serviceUserId)
+      await insertSeed(service.db.pool, users, { ...gift, writer })
+    }
   }
+  // A row of a position belongs to one connection, or they would wait for each other.
+  await Promise.all([work(0), work(-1), work(-2)])
   const detail = { users: order.users, creditMinor: String(creditMinor) }
   await record(service.db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
   return { serviceUserIds }

@@ -149,7 +149,7 @@ function problemOf(checked: Exclude<OwnPassword, 'right'>): string {
 async function setPassword(call: Call): Promise<Response> {
   const { form, service, me, origin } = call
   const after = form.text('after')
-  const weakness = passwordProblem(after)
+  const weakness = passwordProblem(after, me.operator.email)
   if (weakness) return await show(call, { after: weakness })
   const checked = await changePassword(
     service,
