@@ -34,7 +34,7 @@ try {
 process.exit()
 
 async function compare(stage: Stage): Promise<void> {
-  const seeding = { users: 100_000, transfersPerUser: 1 }
+  const seeding = { users: Number(values.users), transfersPerUser: 1 }
   const ours = await stage.openSite('ours', seeding, values.base === undefined ? {} : { dir: values.base })
   const other = await stage.openSite('other', seeding, values.dir === undefined ? { env } : { dir: values.dir, env })
   const base = { name: 'this', measure: () => round(stage, 'this', ours) }
@@ -55,7 +55,7 @@ function round(stage: Stage, name: string, { target, server, acknowledged }: Sit
   const job: Omit<Job, 'mark'> = {
     target,
     call: values.call === 'check-balance' ? 'check-balance' : 'debit',
-    users: Number(values.users),
+    users: Infinity,
     connections: Number(values.connections),
     seconds: Number(values.seconds),
     refused: 0,

@@ -6,7 +6,7 @@ import type { Job, Result } from './job.ts'
 
 export type Server = { readonly port: number; readonly pid: number; readonly stop: () => Promise<void> }
 
-const projectDir = join(import.meta.dir, '..')
+export const projectDir = join(import.meta.dir, '..')
 
 /**
  * The service as anyone would run it, its log at the default level going to /dev/null: it pays for every line, and no

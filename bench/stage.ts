@@ -44,7 +44,7 @@ export async function openStage(dir: string): Promise<Stage> {
       // The service migrates; only then is there something to seed.
       const server = await startService({ ...where, databaseUrl: database.url }, faultsFile)
       servers.push(server)
-      const app = await seed(database, seeding, join(dir, `${name}.users`))
+      const app = await seed(database, seeding, { usersFile: join(dir, `${name}.users`), dir: where.dir })
       return {
         server,
         database,
