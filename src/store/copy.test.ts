@@ -48,6 +48,7 @@ beforeAll(async () => {
     counterAccount: 'bonus',
     referenceType: 'BONUS',
     description: awkward,
+    writer: 0,
   })
   copy = await exported(source)
 })

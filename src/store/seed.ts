@@ -17,10 +17,9 @@ export type SeedGift = {
   readonly counterAccount: string
   readonly referenceType: string
   readonly description: string
+  /** Writers are numbered from 1: zero and below is for seeds, a number for each connection that works at once. */
+  readonly writer: number
 }
-
-/** Writers are numbered from 1, so this row of a position is nobody else's. Two seeds at once wait for each other. */
-const seedWriter = 0
 
 /**
  * One statement, so that a slice of users is there with its money and the other side of it, or not at all. Without a
@@ -63,6 +62,6 @@ export async function insertSeed(db: Queryable, users: readonly SeedUser[], gift
     gift.counterAccount,
     gift.referenceType,
     gift.description,
-    seedWriter,
+    gift.writer,
   ])
 }

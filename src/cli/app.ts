@@ -1,0 +1,184 @@
+/** Client apps on the command line: what they are. Their secrets are in app-secrets. */
+import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/manage-apps.ts'
+import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
+import { CommandRefused, UsageMistake, cliActor, isSet, textOf, textsOf } from './command.ts'
+import type { Call, Command, Flag } from './command.ts'
+import { withService } from './data.ts'
+import { facts, shownList, shownTime } from './table.ts'
+
+const settingFlags: Readonly<Record<string, Flag>> = {
+  origin: {
+    value: 'ORIGIN',
+    about: "an origin of the app's front end, such as https://shop.example",
+    isRepeatable: true,
+  },
+  parent: { value: 'ORIGIN', about: 'an origin whose pages may embed the widget', isRepeatable: true },
+  scope: { value: 'SCOPE', about: `${scopes.join(' or ')}; without one, both`, isRepeatable: true },
+  'strict-references': { about: 'answer 409 when a reference comes again with another amount, user or direction' },
+  'accent-color': { value: '#RRGGBB', about: "the widget's colour in this app" },
+  'logo-url': { value: 'URL', about: 'the https address of a logo for the widget' },
+}
+
+export const appCommands: readonly Command[] = [
+  {
+    name: 'app create',
+    summary: 'register a client app; its secret is shown this once',
+    flags: { name: { value: 'NAME', about: 'what people see', isRequired: true }, ...settingFlags },
+    details: `An origin is scheme, host and port: https://shop.example or http://localhost:3001. In production it must be https.
+The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
+    examples: [
+      'app create --name "My shop" --origin https://shop.example --parent https://shop.example',
+      'app create --name Reports --scope wallet:read --json',
+    ],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const settings = checked(service.config, {
+          name: textOf(call, 'name'),
+          allowedOrigins: textsOf(call, 'origin') ?? [],
+          allowedIframeParents: textsOf(call, 'parent') ?? [],
+          scopes: textsOf(call, 'scope') ?? scopes,
+          strictReferences: isSet(call, 'strict-references'),
+          accentColor: textOf(call, 'accent-color'),
+          logoUrl: textOf(call, 'logo-url'),
+        })
+        const { clientId, clientSecret } = await createApp(service, cliActor, settings)
+        const text = facts([
+          ['clientId', clientId],
+          ['clientSecret', clientSecret],
+        ])
+        const note = 'Keep the secret now: it is not shown again.'
+        return { json: { clientId, clientSecret, isActive: true, ...settings }, text: `${text}\n${note}` }
+      }),
+  },
+  {
+    name: 'app list',
+    summary: 'all client apps',
+    examples: ['app list', 'app list --json'],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const apps = await listApps(service.db.pool)
+        const lines = apps.map((app) => `${app.clientId}  ${app.isActive ? 'active  ' : 'inactive'}  ${app.name}`)
+        return { json: { apps: apps.map(toJson) }, text: lines.join('\n') || 'There are no apps yet: app create.' }
+      }),
+  },
+  {
+    name: 'app show',
+    summary: 'one client app: its settings, and its secrets without their texts',
+    positionals: ['clientId'],
+    examples: ['app show app_0123456789abcdef0123'],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const app = await findApp(service.db.pool, call.positionals[0]!)
+        if (!app) throw unknownApp(call)
+        return { json: toJson(app), text: describe(app) }
+      }),
+  },
+  {
+    name: 'app edit',
+    summary: 'change what is given, and leave the rest',
+    positionals: ['clientId'],
+    flags: {
+      name: { value: 'NAME', about: 'what people see' },
+      ...settingFlags,
+      'no-origins': { about: 'remove all origins' },
+      'no-parents': { about: 'remove all parents' },
+      'no-scopes': { about: 'remove all scopes' },
+      'no-strict-references': { about: 'answer the first outcome again, whatever the repeat asks for' },
+    },
+    details: 'Origins, parents and scopes replace the whole list. Every process of the service knows within a second.',
+    examples: [
+      'app edit app_0123456789abcdef0123 --origin https://shop.example --origin https://www.shop.example',
+      'app edit app_0123456789abcdef0123 --scope wallet:read',
+    ],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const clientId = call.positionals[0]!
+        const before = await findApp(service.db.pool, clientId)
+        if (!before) throw unknownApp(call)
+        await updateApp(service, cliActor, clientId, checked(service.config, editOf(call, before)))
+        const app = (await findApp(service.db.pool, clientId))!
+        return { json: toJson(app), text: describe(app) }
+      }),
+  },
+  activation('activate', true, 'accept its credentials again'),
+  activation('deactivate', false, 'refuse its credentials, within a second, until it is activated again'),
+]
+
+function activation(verb: string, isActive: boolean, summary: string): Command {
+  return {
+    name: `app ${verb}`,
+    summary,
+    positionals: ['clientId'],
+    examples: [`app ${verb} app_0123456789abcdef0123`],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const clientId = call.positionals[0]!
+        if (!(await setAppActive(service, cliActor, clientId, isActive))) throw unknownApp(call)
+        return { json: { clientId, isActive }, text: `${clientId} is ${isActive ? 'active' : 'inactive'}.` }
+      }),
+  }
+}
+
+function editOf(call: Call, before: App): AppInput {
+  const list = (flag: string, old: readonly string[]) => {
+    if (!isSet(call, `no-${flag}s`)) return textsOf(call, flag) ?? old
+    if (textsOf(call, flag)) throw new UsageMistake(`--${flag} and --no-${flag}s contradict each other.`)
+    return []
+  }
+  if (isSet(call, 'strict-references') && isSet(call, 'no-strict-references'))
+    throw new UsageMistake('--strict-references and --no-strict-references contradict each other.')
+  return {
+    name: textOf(call, 'name') ?? before.name,
+    allowedOrigins: list('origin', before.allowedOrigins),
+    allowedIframeParents: list('parent', before.allowedIframeParents),
+    scopes: list('scope', before.scopes),
+    strictReferences:
+      isSet(call, 'strict-references') || (before.strictReferences && !isSet(call, 'no-strict-references')),
+    accentColor: textOf(call, 'accent-color') ?? before.accentColor,
+    logoUrl: textOf(call, 'logo-url') ?? before.logoUrl,
+  }
+}
+
+const flagOf: Readonly<Record<string, string>> = {
+  allowedOrigins: 'origin',
+  allowedIframeParents: 'parent',
+  scopes: 'scope',
+  accentColor: 'accent-color',
+  logoUrl: 'logo-url',
+}
+
+function checked(where: { isProduction: boolean }, input: AppInput): AppSettings {
+  const result = parseAppSettings(input, where)
+  if ('settings' in result) return result.settings
+  const sentences = Object.entries(result.problems).map(([field, problem]) => `--${flagOf[field] ?? field}: ${problem}`)
+  throw new UsageMistake(sentences.join('\n'))
+}
+
+export function unknownApp(call: Call): CommandRefused {
+  return new CommandRefused(`There is no app ${call.positionals[0]}. "app list" shows all.`)
+}
+
+function toJson(app: App) {
+  const { secrets, ...rest } = app
+  return { ...rest, secrets: secrets.map(({ hash: _hash, ...secret }) => secret) }
+}
+
+function describe(app: App): string {
+  const now = new Date()
+  const shown = facts([
+    ['clientId', app.clientId],
+    ['name', app.name],
+    ['active', app.isActive ? 'yes' : 'no'],
+    ['origins', shownList(app.allowedOrigins)],
+    ['parents', shownList(app.allowedIframeParents)],
+    ['scopes', shownList(app.scopes)],
+    ['strict references', app.strictReferences ? 'yes' : 'no'],
+    ['created', shownTime(app.createdAt)],
+  ])
+  const secrets = app.secrets.map((secret) => {
+    const end = secret.expiresAt && `${secret.expiresAt <= now ? 'ended' : 'ends'} ${shownTime(secret.expiresAt)}`
+    const used = secret.lastUsedAt ? `last used ${shownTime(secret.lastUsedAt)}` : 'never used'
+    return `  ${secret.id}  ${[`made ${shownTime(secret.createdAt)}`, used, end].filter(Boolean).join(', ')}`
+  })
+  return [shown, 'secrets', ...secrets].join('\n')
+}

@@ -1,0 +1,74 @@
+/** What a command of the command line is: its words, its flags, how it is explained, and what it does. */
+import type { Environment } from '../config.ts'
+
+export type Command = {
+  /** One word, or a noun and a verb: `verify`, `app create`. */
+  readonly name: string
+  /** One line for the list of all commands. */
+  readonly summary: string
+  /** What stands after the name, in order. A name in brackets may be left out: `[file]`. */
+  readonly positionals?: readonly string[]
+  readonly flags?: Readonly<Record<string, Flag>>
+  /** What one line cannot say. */
+  readonly details?: string
+  /** Without `npx billfold`. */
+  readonly examples: readonly string[]
+  readonly run: (call: Call) => Promise<Reply>
+}
+
+export type Flag = {
+  /** The word that stands for the value in the help; a flag without one is a switch. */
+  readonly value?: string
+  readonly about: string
+  readonly isRequired?: boolean
+  readonly isRepeatable?: boolean
+}
+
+/** A command as it was called, with flags and positionals checked against what the command takes. */
+export type Call = {
+  readonly positionals: readonly string[]
+  readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+  readonly isJson: boolean
+  readonly io: Io
+}
+
+/** The process, as far as a command may see it. */
+export type Io = {
+  readonly environment: Environment
+  readonly input: NodeJS.ReadStream
+  readonly output: NodeJS.WriteStream
+  readonly errors: NodeJS.WriteStream
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal
+}
+
+export type Reply = {
+  /** With `--json` the one object on stdout. */
+  readonly json: Readonly<Record<string, unknown>>
+  /** Without it, what people read. Undefined when stdout holds something else already. */
+  readonly text: string | undefined
+  readonly exitCode?: 0 | 1
+}
+
+/** It was understood and cannot be done: exit code 1. */
+export class CommandRefused extends Error {}
+
+/** It was not understood: exit code 2. */
+export class UsageMistake extends Error {}
+
+export function textOf(call: Call, flag: string): string | undefined {
+  const value = call.values[flag]
+  return typeof value === 'string' ? value : undefined
+}
+
+export function textsOf(call: Call, flag: string): readonly string[] | undefined {
+  const value = call.values[flag]
+  return Array.isArray(value) ? (value as readonly string[]) : undefined
+}
+
+export function isSet(call: Call, flag: string): boolean {
+  return call.values[flag] === true
+}
+
+/** The audit log's name for whoever sits at this machine. */
+export const cliActor = { name: 'cli', address: null }

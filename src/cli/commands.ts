@@ -1,0 +1,25 @@
+/** All commands, in the order the help shows them. */
+import { adminCommands } from './admin.ts'
+import { appSecretCommands } from './app-secrets.ts'
+import { appCommands } from './app.ts'
+import { booksCommands } from './books.ts'
+import type { Command } from './command.ts'
+import { copyCommands } from './copy.ts'
+import { doctorCommands } from './doctor.ts'
+import { migrateCommands } from './migrate.ts'
+import { seedCommands } from './seed.ts'
+import { userCommands } from './user.ts'
+import { walletCommands } from './wallet.ts'
+
+export const commands: readonly Command[] = [
+  ...appCommands,
+  ...appSecretCommands,
+  ...userCommands,
+  ...walletCommands,
+  ...adminCommands,
+  ...doctorCommands,
+  ...migrateCommands,
+  ...booksCommands,
+  ...copyCommands,
+  ...seedCommands,
+]

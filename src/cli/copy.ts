@@ -1,0 +1,102 @@
+/** A copy of all data, and back. */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { Writable, type Readable } from 'node:stream'
+import { exportBooks } from '../store/copy-export.ts'
+import { importBooks } from '../store/copy-import.ts'
+import { CommandRefused, UsageMistake, isSet, type Call, type Command, type Reply } from './command.ts'
+import { withData, type Data } from './data.ts'
+import { openProgress } from './progress.ts'
+
+export const copyCommands: readonly Command[] = [
+  {
+    name: 'export',
+    summary: 'write a consistent copy of all data, while the service runs',
+    positionals: ['[file]'],
+    details: `Without a file, or with -, it goes to stdout. The copy is gzipped text with checksums. It holds password hashes and
+everything else: a file is made readable by you alone, and an existing one is never written over.`,
+    examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
+    run: async (call) => {
+      const file = call.positionals[0] ?? '-'
+      if (file === '-' && call.isJson)
+        throw new UsageMistake('--json and the copy cannot both be on stdout: name a file.')
+      if (file === '-' && call.io.output.isTTY)
+        throw new UsageMistake('The copy is not for a terminal: name a file, or send it on with |.')
+      return await withData(call, (data) =>
+        file === '-' ? exportToOutput(call, data) : exportToFile(call, data, file),
+      )
+    },
+  },
+  {
+    name: 'import',
+    summary: 'restore a copy into an empty database, and verify it',
+    positionals: ['file'],
+    flags: { 'accept-faults': { about: 'restore books that were faulty when they were copied' } },
+    details: `All or nothing: into a database without data, of the same migration and currency, with every checksum right and the
+books exact. - reads from stdin.`,
+    examples: ['import backup.billfold', 'DATA_DIR=./restored npx billfold import backup.billfold'],
+    run: async (call) => await withData(call, (data) => importFrom(call, data, call.positionals[0]!)),
+  },
+]
+
+async function exportToOutput(call: Call, data: Data): Promise<Reply> {
+  // The process's own output cannot be ended, only written to.
+  const output = new Writable({ write: (chunk, _encoding, done) => void call.io.output.write(chunk as Buffer, done) })
+  await exportBooks(data.connection, output, exportOptions(call, data))
+  return { json: {}, text: undefined }
+}
+
+/** Under another name until it is whole, so that a copy that was cut short is never taken for one. */
+async function exportToFile(call: Call, data: Data, file: string): Promise<Reply> {
+  const draft = `${file}.partial`
+  const target = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new CommandRefused(
+      error.code === 'EEXIST' ? `${file} is there already.` : `${file} cannot be written: ${error.code}.`,
+    )
+  })
+  await target.close()
+  try {
+    const output = createWriteStream(draft, { mode: 0o600, flags: 'w', flush: true })
+    const end = await exportBooks(data.connection, output, exportOptions(call, data))
+    await rename(draft, file)
+    return { json: { file, ...end }, text: `${end.rows} rows of ${end.tables} tables are in ${file}.` }
+  } catch (error) {
+    await rm(draft, { force: true })
+    await rm(file, { force: true })
+    throw error
+  }
+}
+
+function exportOptions({ io }: Call, { config }: Data) {
+  const progress = openProgress(io)
+  const onProgress = (table: string, rows: number) => progress.show(`${table}: ${rows} rows`)
+  return { currency: config.currency.code, now: new Date(), onProgress }
+}
+
+async function importFrom(call: Call, { config, connection }: Data, file: string): Promise<Reply> {
+  const input: Readable = file === '-' ? call.io.input : await openFile(file)
+  const progress = openProgress(call.io)
+  const { head, end, verified } = await importBooks(connection, input, {
+    currency: config.currency.code,
+    acceptsFaults: isSet(call, 'accept-faults'),
+    onProgress: (table, rows) => progress.show(`${table}: ${rows} rows`),
+    onFault: (fault) => {
+      progress.clear()
+      call.io.errors.write(`${fault.check}: ${fault.message}\n`)
+    },
+  })
+  progress.clear()
+  const state = verified.faults === 0 ? 'the books are exact' : `the books have ${verified.faults} faults`
+  return {
+    json: { createdAt: head.createdAt, ...end, isExact: verified.faults === 0, verified },
+    text: `${end.rows} rows of ${end.tables} tables, copied ${head.createdAt}, are restored; ${state}.`,
+  }
+}
+
+async function openFile(file: string): Promise<Readable> {
+  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    throw new CommandRefused(`${file} cannot be read: ${error.code}.`)
+  })
+  await handle.close()
+  return createReadStream(file)
+}

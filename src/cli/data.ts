@@ -1,0 +1,44 @@
+/** The data a command works on: the same database as the service's, prepared in the same way. */
+import { closeService, openService, type Service } from '../actions/service.ts'
+import { parseConfig, type Config } from '../config.ts'
+import { openLog } from '../log.ts'
+import { openMetrics } from '../metrics.ts'
+import { openDatabase, type Connection } from '../store/database.ts'
+import { prepareDatabase } from '../store/prepare.ts'
+import type { Call } from './command.ts'
+
+export type Data = { readonly config: Config; readonly connection: Connection; readonly applied: readonly string[] }
+
+/** An embedded server that this command had to start is stopped again at the end, also after Ctrl-C. */
+export async function withData<T>({ io }: Call, work: (data: Data) => Promise<T>): Promise<T> {
+  const config = parseConfig(io.environment)
+  const prepared = await prepareDatabase(config, () => {})
+  try {
+    const { connection, applied } = prepared
+    return await unlessAborted(io.signal, work({ config, connection, applied }))
+  } finally {
+    await prepared.release()
+  }
+}
+
+export async function withService<T>(call: Call, work: (service: Service) => Promise<T>): Promise<T> {
+  return await withData(call, async ({ config, connection }) => {
+    const db = openDatabase(connection, 4)
+    const log = openLog('warn', (text) => call.io.errors.write(text))
+    const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
+    try {
+      return await work(service)
+    } finally {
+      await closeService(service)
+      await db.pool.end()
+    }
+  })
+}
+
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason as Error)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort)
+  return await Promise.race([work, aborted.promise]).finally(() => signal.removeEventListener('abort', abort))
+}

@@ -1,0 +1,30 @@
+/** How far a long command is, in one line of a terminal; a script or a log sees nothing of it. */
+import type { Io } from './command.ts'
+
+export type Progress = {
+  readonly show: (text: string, share?: number) => void
+  /** Takes the line away, before something else is written. */
+  readonly clear: () => void
+}
+
+const barWidth = 30
+const everyMs = 100
+
+export function openProgress({ errors }: Io): Progress {
+  if (!errors.isTTY) return { show: () => {}, clear: () => {} }
+  let shownAt = 0
+  return {
+    show: (text, share) => {
+      const now = performance.now()
+      if (now - shownAt < everyMs && share !== 1) return
+      shownAt = now
+      errors.write(`\r\u001b[K${share === undefined ? '' : `${bar(share)} `}${text}`)
+    },
+    clear: () => void errors.write('\r\u001b[K'),
+  }
+}
+
+function bar(share: number): string {
+  const full = Math.round(Math.min(share, 1) * barWidth)
+  return `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${String(Math.floor(share * 100)).padStart(3)} %`
+}

@@ -1,0 +1,44 @@
+/** Many funded users, for load tests and demos. */
+import { seedUsers } from '../actions/seed.ts'
+import { formatMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
+import { CommandRefused, UsageMistake, cliActor, textOf, type Command } from './command.ts'
+import { withService } from './data.ts'
+
+const maxUsers = 10_000_000
+
+export const seedCommands: readonly Command[] = [
+  {
+    name: 'seed',
+    summary: 'many funded users linked to an app, within seconds; not in production',
+    flags: {
+      users: { value: 'N', about: 'how many', isRequired: true },
+      link: { value: 'CLIENTID', about: 'the app they are linked to', isRequired: true },
+      credit: { value: 'AMOUNT', about: 'a bonus for each, in major units; nothing if not given' },
+    },
+    details: `Their emails end in @billfold.example, and nobody can sign in as one. --json lists the serviceUserIds.`,
+    examples: ['seed --users 1000 --link app_0123456789abcdef0123 --credit 100 --json'],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const { currency } = service.config
+        const users = Number(textOf(call, 'users'))
+        if (!Number.isInteger(users) || users < 1 || users > maxUsers)
+          throw new UsageMistake(`--users: write a whole number from 1 to ${maxUsers}.`)
+        const creditMinor = parseDecimal(textOf(call, 'credit') ?? '0', currency)
+        if (creditMinor === undefined || creditMinor > maxOperationMinor(currency))
+          throw new UsageMistake(`--credit: write an amount of ${currency.code}, such as 100.`)
+        const clientId = textOf(call, 'link')!
+        const result = await seedUsers(service, cliActor, { users, clientId, creditMinor })
+        if ('refusal' in result)
+          throw new CommandRefused(
+            result.refusal === 'in-production'
+              ? 'Not in production: play money among real money could never be told apart.'
+              : `There is no app ${clientId}. "app list" shows all.`,
+          )
+        const each = `${formatMinor(creditMinor, currency)} ${currency.code}`
+        return {
+          json: { serviceUserIds: result.serviceUserIds },
+          text: `Made ${users} users with ${each} each, linked to ${clientId}. --json lists their serviceUserIds.`,
+        }
+      }),
+  },
+]

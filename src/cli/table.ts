@@ -1,0 +1,14 @@
+/** Facts under each other, their names aligned. */
+
+export function facts(entries: readonly (readonly [string, string | number | null])[]): string {
+  const width = Math.max(...entries.map(([name]) => name.length)) + 2
+  return entries.map(([name, value]) => `${name.padEnd(width)}${value ?? '–'}`).join('\n')
+}
+
+export function shownList(values: readonly string[]): string {
+  return values.length === 0 ? 'none' : values.join('  ')
+}
+
+export function shownTime(time: Date | null): string | null {
+  return time && time.toISOString().replace(/\.\d+Z$/, 'Z')
+}

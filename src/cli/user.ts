@@ -1,0 +1,52 @@
+/** People on the command line. */
+import { createUser, isEmail, normaliseEmail } from '../actions/create-user.ts'
+import { record } from '../actions/record.ts'
+import { findApp } from '../store/apps.ts'
+import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command } from './command.ts'
+import { withService } from './data.ts'
+import { readPassword } from './password.ts'
+import { facts } from './table.ts'
+
+export const userCommands: readonly Command[] = [
+  {
+    name: 'user create',
+    summary: 'a person with a wallet; with --link also their serviceUserId in an app',
+    flags: {
+      email: { value: 'EMAIL', about: 'what they sign in with', isRequired: true },
+      first: { value: 'NAME', about: 'first name', isRequired: true },
+      last: { value: 'NAME', about: 'last name', isRequired: true },
+      link: { value: 'CLIENTID', about: 'link them to this app, as if they had signed in through its widget' },
+    },
+    details: `The password comes from BILLFOLD_PASSWORD, from stdin, or is asked for on a terminal: 8 to 256 characters. It is never
+an argument, for arguments stand in the process list and in the shell's history.`,
+    examples: [
+      'user create --email ann@example.com --first Ann --last Lee --link app_0123456789abcdef0123',
+      'user create --email ann@example.com --first Ann --last Lee --json < password.txt',
+    ],
+    run: async (call) => {
+      const person = checked(call)
+      const password = await readPassword(call.io)
+      return await withService(call, async (service) => {
+        const clientId = textOf(call, 'link')
+        if (clientId !== undefined && !(await findApp(service.db.pool, clientId)))
+          throw new CommandRefused(`There is no app ${clientId}. "app list" shows all.`)
+        const created = await createUser(service, { ...person, password, clientId })
+        if (!created) throw new CommandRefused(`There is a user with the email ${person.email} already.`)
+        const { userId, serviceUserId } = created
+        await record(service.db.pool, cliActor, 'user.created', `user:${userId}`, clientId ? { clientId } : {})
+        const text = facts([['userId', userId], ...(serviceUserId ? [['serviceUserId', serviceUserId] as const] : [])])
+        return { json: { userId, serviceUserId: serviceUserId ?? null, ...person }, text }
+      })
+    },
+  },
+]
+
+function checked(call: Call): { email: string; firstName: string; lastName: string } {
+  const email = normaliseEmail(textOf(call, 'email')!)
+  const names = { firstName: textOf(call, 'first')!.trim(), lastName: textOf(call, 'last')!.trim() }
+  if (!isEmail(email)) throw new UsageMistake(`--email: "${email}" is not an email address.`)
+  for (const name of Object.values(names))
+    if (name.length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))
+      throw new UsageMistake('--first and --last: write names of 1 to 100 characters.')
+  return { email, ...names }
+}

@@ -1,0 +1,65 @@
+/** One wallet, as an operator sees it. */
+import type { Service } from '../actions/service.ts'
+import { formatMinor, majorNumber } from '../ledger/money.ts'
+import { listLinksOfUser } from '../store/links.ts'
+import { transactionIdOf } from '../store/outcomes.ts'
+import { findUser } from '../store/users.ts'
+import { findWalletWithTransfers, type Transfer, type WalletRow } from '../store/wallets.ts'
+import { UsageMistake, textOf, type Call, type Reply } from './command.ts'
+import { facts, shownTime } from './table.ts'
+import { findWalletId } from './wallet-find.ts'
+
+export async function showWallet(service: Service, call: Call): Promise<Reply> {
+  const limit = Number(textOf(call, 'limit') ?? '10')
+  if (!Number.isInteger(limit) || limit < 0 || limit > 1_000)
+    throw new UsageMistake('--limit: write a number from 0 to 1000.')
+  const { pool } = service.db
+  const { currency } = service.config
+  const walletId = await findWalletId(service, call.positionals[0]!)
+  const { wallet, transfers } = (await findWalletWithTransfers(pool, walletId, { limit }))!
+  const user = await findUser(pool, walletId)
+  const links = await listLinksOfUser(pool, walletId)
+  const money = (minor: bigint) => formatMinor(minor, currency)
+  const text = facts([
+    ['wallet', walletId],
+    ['user', user ? `${user.firstName} ${user.lastName} <${user.email}>` : null],
+    ['balance', `${money(wallet.balanceMinor)} ${currency.code}`],
+    ['state', stateOf(wallet)],
+    ...links.map((link) => ['link', `${link.id} (${link.clientId})`] as const),
+    ...transfers.map((t) => [`#${t.sequence}`, lineOf(t, money)] as const),
+  ])
+  const json = {
+    walletId,
+    balance: majorNumber(wallet.balanceMinor, currency),
+    currency: currency.code,
+    isActive: wallet.frozenFor === null,
+    frozenFor: wallet.frozenFor,
+    frozenReason: wallet.frozenReason,
+    user: user && { email: user.email, firstName: user.firstName, lastName: user.lastName, createdAt: user.createdAt },
+    links: links.map((link) => ({ serviceUserId: link.id, clientId: link.clientId, createdAt: link.createdAt })),
+    transactions: transfers.map((t) => ({
+      id: transactionIdOf(t.referenceKey),
+      sequence: t.sequence,
+      amount: majorNumber(t.amountMinor, currency),
+      balanceAfter: majorNumber(t.balanceAfterMinor, currency),
+      counterAccount: t.counterAccount,
+      referenceType: t.referenceType,
+      referenceId: t.referenceId,
+      description: t.description,
+      createdAt: t.createdAt,
+    })),
+  }
+  return { json, text }
+}
+
+function stateOf({ frozenFor, frozenReason }: WalletRow): string {
+  if (frozenFor === null) return 'active'
+  return frozenFor === 'debt' ? 'frozen until its debt is repaid' : `frozen by an operator: ${frozenReason}`
+}
+
+function lineOf(t: Transfer, money: (minor: bigint) => string): string {
+  const amount = `${t.amountMinor > 0n ? '+' : ''}${money(t.amountMinor)}`.padStart(14)
+  // A reference is an app's own text: nothing in it may steer the terminal it is shown on.
+  const reference = `${t.referenceType} ${t.referenceId}`.replaceAll(/\p{C}/gu, '·')
+  return `${shownTime(t.createdAt)} ${amount} → ${money(t.balanceAfterMinor).padStart(12)}  ${t.counterAccount}  ${reference}`
+}

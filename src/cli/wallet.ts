@@ -1,0 +1,126 @@
+/** Wallets on the command line: look into one, freeze and unfreeze it, grant a bonus. */
+import { freezeWallet, grantBonus, unfreezeWallet, type FreezeResult } from '../actions/manage-wallets.ts'
+import { newId } from '../actions/tokens.ts'
+import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currency } from '../ledger/money.ts'
+import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/reference.ts'
+import type { PostResult } from '../store/settle.ts'
+import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command, type Reply } from './command.ts'
+import { withService } from './data.ts'
+import { showWallet } from './wallet-show.ts'
+import { findWalletId } from './wallet-find.ts'
+
+const details = 'A wallet is named by its id, by the email of its user, or by a serviceUserId.'
+const reason = { value: 'TEXT', about: 'why; it is kept in the audit log', isRequired: true }
+
+export const walletCommands: readonly Command[] = [
+  {
+    name: 'wallet show',
+    summary: 'balance, state, links and the newest transactions',
+    positionals: ['wallet'],
+    flags: { limit: { value: 'N', about: 'how many transactions, 0 to 1000; 10 if not given' } },
+    details,
+    examples: ['wallet show ann@example.com', 'wallet show su_0123456789abcdef0123456789abcdef --limit 50 --json'],
+    run: async (call) => await withService(call, (service) => showWallet(service, call)),
+  },
+  {
+    name: 'wallet freeze',
+    summary: 'no debits and no new top-ups until it is unfrozen; credits still post',
+    positionals: ['wallet'],
+    flags: { reason },
+    details,
+    examples: ['wallet freeze ann@example.com --reason "card reported stolen"'],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const walletId = await findWalletId(service, call.positionals[0]!)
+        return frozenReply(walletId, await freezeWallet(service, cliActor, walletId, reasonOf(call)), false)
+      }),
+  },
+  {
+    name: 'wallet unfreeze',
+    summary: 'let it be used again; one below zero thaws by itself when the debt is repaid',
+    positionals: ['wallet'],
+    flags: { reason },
+    details,
+    examples: ['wallet unfreeze ann@example.com --reason "new card, all is well"'],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const walletId = await findWalletId(service, call.positionals[0]!)
+        return frozenReply(walletId, await unfreezeWallet(service, cliActor, walletId, reasonOf(call)), true)
+      }),
+  },
+  {
+    name: 'wallet credit',
+    summary: 'grant a bonus: money from the service itself',
+    positionals: ['wallet'],
+    flags: {
+      amount: { value: 'AMOUNT', about: 'in major units, such as 25.00', isRequired: true },
+      reason: { ...reason, about: 'why; the user sees it too' },
+      reference: { value: 'ID', about: 'grant only once for this id, however often the command runs' },
+    },
+    details: `${details} A script that may run twice gives a --reference of its own; the second time nothing moves.`,
+    examples: [
+      'wallet credit ann@example.com --amount 25.00 --reason "Welcome"',
+      'wallet credit ann@example.com --amount 5 --reason "Sorry for the wait" --reference ticket-4711 --json',
+    ],
+    run: async (call) =>
+      await withService(call, async (service) => {
+        const { currency } = service.config
+        const amountMinor = amountOf(call, currency)
+        const referenceId = textOf(call, 'reference') ?? newId()
+        if (!isLabel(referenceId, maxReferenceIdLength))
+          throw new UsageMistake(`--reference: write 1 to ${maxReferenceIdLength} characters.`)
+        const grant = { amountMinor, referenceId, reason: reasonOf(call) }
+        const walletId = await findWalletId(service, call.positionals[0]!)
+        const result = await grantBonus(service, cliActor, { walletId, ...grant })
+        return creditReply(walletId, referenceId, result, currency)
+      }),
+  },
+]
+
+function reasonOf(call: Call): string {
+  const text = textOf(call, 'reason')!.trim()
+  if (text === '' || !isDescription(text)) throw new UsageMistake('--reason: write 1 to 500 characters.')
+  return text
+}
+
+function amountOf(call: Call, currency: Currency): bigint {
+  const minor = parseDecimal(textOf(call, 'amount')!, currency)
+  if (minor === undefined || minor <= 0n || minor > maxOperationMinor(currency))
+    throw new UsageMistake(`--amount: write an amount of ${currency.code} above zero, such as 25.`)
+  return minor
+}
+
+function frozenReply(walletId: string, result: FreezeResult, isActive: boolean): Reply {
+  if (result === 'unknown-wallet') throw new CommandRefused(`There is no wallet ${walletId}.`)
+  if (result === 'in-debt')
+    throw new CommandRefused(`Wallet ${walletId} is below zero: it thaws by itself when the debt is repaid.`)
+  const already = result === 'already' ? ' already' : ''
+  return {
+    json: { walletId, isActive, isChanged: result === 'done' },
+    text: `Wallet ${walletId} is ${isActive ? 'active' : 'frozen'}${already}.`,
+  }
+}
+
+function creditReply(walletId: string, referenceId: string, result: PostResult, currency: Currency): Reply {
+  if (result.kind !== 'recorded') throw new CommandRefused(`There is no wallet ${walletId}.`)
+  const { outcome, replay } = result
+  if (replay && replay.mismatch.length > 0)
+    throw new CommandRefused(
+      `The reference ${referenceId} was used before, with another ${replay.mismatch.join(' and ')}.`,
+    )
+  if (outcome.refusal) throw new CommandRefused(`The bonus was refused: ${outcome.refusal}.`)
+  const balance = `${formatMinor(outcome.balanceMinor, currency)} ${currency.code}`
+  return {
+    json: {
+      walletId,
+      amount: majorNumber(outcome.amountMinor, currency),
+      balance: majorNumber(outcome.balanceMinor, currency),
+      referenceType: 'BONUS',
+      referenceId,
+      replayed: replay !== undefined,
+    },
+    text: replay
+      ? `Nothing moved: ${referenceId} was granted before. The balance was then ${balance}.`
+      : `Granted. The balance is ${balance}.`,
+  }
+}
