@@ -4,6 +4,7 @@
  */
 import { Glob } from 'bun'
 import { ensureChromium } from './chromium.ts'
+import { releaseTestServer, testDatabase } from './postgres.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const [mode, ...rest] = process.argv.slice(2)
@@ -46,6 +47,8 @@ const weight = (path: string) => (slow.findIndex((prefix) => path.startsWith(pre
 
 async function test(only: string[]): Promise<boolean> {
   await ensureChromium()
+  // Held to the end, so that the shared server and its template are made once and gone afterwards.
+  await (await testDatabase()).drop()
   const found = await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.test.{ts,tsx}').scan(root))
   const files = found
     .filter((path) => !path.includes('node_modules') && (only.length === 0 || only.some((name) => path.includes(name))))
@@ -54,17 +57,22 @@ async function test(only: string[]): Promise<boolean> {
   const worker = async () => {
     for (let file = files.shift(); file !== undefined; file = files.shift()) {
       const startedAt = performance.now()
-      const { isGood, output } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], { NODE_ENV: 'test' })
+      const { isGood, output } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], {
+        NODE_ENV: 'test',
+      })
       const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
       const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
       totals.passed += passed
       totals.files++
       totals.failed += isGood ? 0 : Math.max(1, failed)
-      console.log(`${isGood ? 'ok  ' : 'FAIL'} ${file} (${passed} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s)`)
+      console.log(
+        `${isGood ? 'ok  ' : 'FAIL'} ${file} (${passed} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s)`,
+      )
       if (!isGood) console.log(output)
     }
   }
   await Promise.all([worker(), worker()])
+  await releaseTestServer()
   console.log(`${totals.files} files`)
   console.log(`${totals.passed} passed, ${totals.failed} failed`)
   return totals.failed === 0 && totals.passed > 0
@@ -74,5 +82,7 @@ const startedAt = performance.now()
 const only = mode === undefined || mode === 'check' ? rest : [mode, ...rest]
 const isChecked = only.length > 0 || (await check())
 const isGood = mode === 'check' ? isChecked : (await test(only)) && isChecked
-console.log(`${isGood ? 'All is well' : 'Something failed'} after ${Math.round((performance.now() - startedAt) / 1000)} s.`)
+console.log(
+  `${isGood ? 'All is well' : 'Something failed'} after ${Math.round((performance.now() - startedAt) / 1000)} s.`,
+)
 process.exit(isGood ? 0 : 1)
