@@ -1,0 +1,143 @@
+/** What a newcomer finds after the first start: an app for the example shop, and somebody with money to spend in it. */
+import { findApp, insertApp, insertSecret, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
+import { lockDemo } from '../store/advisory.ts'
+import { transact } from '../store/database.ts'
+import { getOrInsertLink } from '../store/links.ts'
+import { findUserByEmail } from '../store/users.ts'
+import { findWallet } from '../store/wallets.ts'
+import { createUser } from './create-user.ts'
+import { acceptsSecret, readDemoSecret, writeDemoSecret } from './demo-secret.ts'
+import { rotateSecret, updateApp } from './manage-apps.ts'
+import { grantBonus } from './manage-wallets.ts'
+import { isPassword } from './passwords.ts'
+import { record } from './record.ts'
+import type { Service } from './service.ts'
+import { hashSecret, newClientSecret, newId, newServiceUserId } from './tokens.ts'
+
+export type Demo = {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly serviceUserId: string
+  readonly email: string
+  readonly password: string
+}
+
+const clientId = 'app_demo'
+const email = 'demo@billfold.example'
+/** Everybody knows it, which is why `findUnsafeForProduction` looks for it. */
+const password = 'correct horse battery staple'
+const actor = { name: 'system', address: null }
+/** Of ports that the shop once had; an app lists at most fifty. */
+const maxOrigins = 20
+
+/**
+ * There already, or made now: the same however often and by however many processes at once it is called. What somebody
+ * changed since, or spent, stays as it is. The lock is held on a connection of its own while the usual actions do the work.
+ */
+export async function createDemo(service: Service, { shopPort }: { shopPort: number }): Promise<Demo> {
+  if (service.config.isProduction) throw new Error('There is no demo in production.')
+  const origins = [`http://localhost:${shopPort}`, `http://127.0.0.1:${shopPort}`]
+  return await transact(service.db, async (tx) => {
+    await lockDemo(tx)
+    const clientSecret = await ensureApp(service, origins)
+    const serviceUserId = await ensureUser(service)
+    return { clientId, clientSecret, serviceUserId, email, password }
+  })
+}
+
+async function ensureApp(service: Service, origins: readonly string[]): Promise<string> {
+  const { dataDir } = service.config
+  const app = await findApp(service.db.pool, clientId)
+  if (!app) return await insertDemoApp(service, origins)
+  await ensureOrigins(service, app, origins)
+  const kept = await readDemoSecret(dataDir)
+  if (kept !== undefined && acceptsSecret(app, kept, service.now())) return kept
+  // A service on another machine may still use the old one.
+  const { clientSecret } = (await rotateSecret(service, actor, clientId, '7d'))!
+  await writeDemoSecret(dataDir, clientId, clientSecret)
+  return clientSecret
+}
+
+async function insertDemoApp(service: Service, origins: readonly string[]): Promise<string> {
+  const clientSecret = newClientSecret()
+  const settings: AppSettings = {
+    name: 'Demo shop',
+    allowedOrigins: origins,
+    allowedIframeParents: origins,
+    scopes,
+    strictReferences: false,
+    accentColor: null,
+    logoUrl: null,
+  }
+  // The file first: a secret that leads nowhere is replaced at the next start, a lost one as well.
+  await writeDemoSecret(service.config.dataDir, clientId, clientSecret)
+  await transact(service.db, async (tx) => {
+    await insertApp(tx, clientId, settings)
+    await insertSecret(tx, newId(), clientId, hashSecret(clientSecret))
+    await record(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
+  })
+  return clientSecret
+}
+
+/** The shop moves with the service's port. */
+async function ensureOrigins(service: Service, app: App, origins: readonly string[]): Promise<void> {
+  const withOurs = (list: readonly string[]) => [...new Set([...origins, ...list])].slice(0, maxOrigins)
+  const hasOurs = (list: readonly string[]) => origins.every((origin) => list.includes(origin))
+  if (hasOurs(app.allowedOrigins) && hasOurs(app.allowedIframeParents)) return
+  const { name, strictReferences, accentColor, logoUrl } = app
+  await updateApp(service, actor, clientId, {
+    name,
+    scopes: app.scopes,
+    strictReferences,
+    accentColor,
+    logoUrl,
+    allowedOrigins: withOurs(app.allowedOrigins),
+    allowedIframeParents: withOurs(app.allowedIframeParents),
+  })
+}
+
+async function ensureUser(service: Service): Promise<string> {
+  const { db, config } = service
+  if (!(await findUserByEmail(db.pool, email)))
+    await createUser(service, { email, password, firstName: 'Demo', lastName: 'User', clientId })
+  const { id: userId } = (await findUserByEmail(db.pool, email))!
+  const link = await getOrInsertLink(db.pool, { id: newServiceUserId(), clientId, userId })
+  if ((await findWallet(db.pool, userId))!.sequence === 0) {
+    const amountMinor = 100n * 10n ** BigInt(config.currency.decimals)
+    await grantBonus(service, actor, {
+      walletId: userId,
+      amountMinor,
+      referenceId: 'demo',
+      reason: 'Welcome to the demo',
+    })
+  }
+  return link.id
+}
+
+/** What must be put right before real money comes, in sentences; empty when there is nothing. */
+export async function findUnsafeForProduction(service: Service): Promise<string[]> {
+  const problems: string[] = []
+  const apps = (await listApps(service.db.pool)).filter((app) => app.isActive)
+  if (apps.some((app) => app.clientId === clientId))
+    problems.push(`The demo app is active. Deactivate it: npx billfold app deactivate ${clientId}`)
+  const user = await findUserByEmail(service.db.pool, email)
+  if (user && (await isPassword(password, user.passwordHash)) && (await isUsable(service, user.id)))
+    problems.push(
+      `The demo user ${email} has a well-known password. Freeze the wallet: npx billfold wallet freeze ${email} --reason demo`,
+    )
+  for (const app of apps) {
+    const plain = [...new Set([...app.allowedOrigins, ...app.allowedIframeParents])].filter((o) =>
+      o.startsWith('http:'),
+    )
+    if (plain.length > 0 && app.clientId !== clientId)
+      problems.push(
+        `The app ${app.name} (${app.clientId}) lists ${plain.join(', ')}. Change it to https: npx billfold app edit ${app.clientId} --origin … --parent …`,
+      )
+  }
+  return problems
+}
+
+async function isUsable(service: Service, walletId: string): Promise<boolean> {
+  const wallet = await findWallet(service.db.pool, walletId)
+  return wallet?.frozenFor === null
+}
