@@ -90,7 +90,7 @@ export function isOwnOrigin(config: Config, request: Request): boolean {
 
 /** A page of ours to go to after signing in; anything else would make the sign-in page a way to elsewhere. */
 export function safeNext(text: string): string {
-  return /^\/admin(\/[\w./-]*)?(\?[\w.~%=&+:-]*)?$/.test(text) && !text.includes('/sign-') ? text : '/admin'
+  return /^\/admin(\/[\w./-]*)?(\?[\w.~%=&+:-]*)?$/.test(text) && !/\.\.|\/sign-/.test(text) ? text : '/admin'
 }
 
 function browserOf(request: Request): string {
