@@ -17,6 +17,8 @@ function expectLegible(color: string, theme: 'light' | 'dark'): void {
   const pairs = {
     'text on the accent': [accent.on, accent.fill],
     'text on its deeper end': [accent.on, accent.deep],
+    'text on the hero': [accent.onHero, accent.hero],
+    'text on the hero’s deeper end': [accent.onHero, accent.heroDeep],
     'accent text on a surface': [accent.text, surface],
     'accent text on the ground': [accent.text, variable('ground', theme)],
     'accent text on its wash': [accent.text, accent.soft],
@@ -25,7 +27,7 @@ function expectLegible(color: string, theme: 'light' | 'dark'): void {
     const ratio = contrastOf(a, b)
     if (ratio < 4.5) throw new Error(`${what} of ${color} in ${theme} has ${ratio.toFixed(2)}:1`)
   }
-  expect(contrastOf(accent.fill, surface)).toBeGreaterThanOrEqual(3)
+  expect(contrastOf(accent.edge, surface)).toBeGreaterThanOrEqual(3)
 }
 
 test('contrast is what WCAG says it is', () => {
@@ -48,7 +50,7 @@ test('any colour is legible as an accent', () => {
 })
 
 test('a colour that is clear already stays as it is', () => {
-  expect(accentFor('#0e5a47', 'light')).toMatchObject({ fill: '#0e5a47', text: '#0e5a47', on: '#ffffff' })
+  expect(accentFor('#0e5a47', 'light')).toMatchObject({ fill: '#0e5a47', text: '#0e5a47', edge: '#0e5a47' })
 })
 
 test('only a colour gets into the style', () => {
@@ -68,6 +70,9 @@ for (const theme of ['light', 'dark'] as const) {
   test(`the ${theme} theme's fills carry their text, and its controls have an edge`, () => {
     expect(contrastOf(variable('accent', theme), variable('on-accent', theme))).toBeGreaterThanOrEqual(4.5)
     expect(contrastOf(variable('accent-deep', theme), variable('on-accent', theme))).toBeGreaterThanOrEqual(4.5)
+    expect(contrastOf(variable('hero', theme), variable('on-hero', theme))).toBeGreaterThanOrEqual(4.5)
+    expect(contrastOf(variable('hero-deep', theme), variable('on-hero', theme))).toBeGreaterThanOrEqual(4.5)
+    expect(contrastOf(variable('accent-edge', theme), variable('surface', theme))).toBeGreaterThanOrEqual(3)
     expect(contrastOf(variable('bad-fill', theme), variable('on-bad', theme))).toBeGreaterThanOrEqual(4.5)
     expect(contrastOf(variable('line-strong', theme), variable('surface', theme))).toBeGreaterThanOrEqual(3)
   })

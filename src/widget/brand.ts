@@ -1,6 +1,7 @@
 /**
  * An app's accent colour, made legible. Whatever was chosen, text on the accent, and the accent as text, has a contrast of
- * at least 4.5:1 (WCAG 2, 1.4.3), and a filled button at least 3:1 against what it stands on (1.4.11), in both themes.
+ * at least 4.5:1 (WCAG 2, 1.4.3), and the edge of a filled button at least 3:1 against what it stands on (1.4.11), in both
+ * themes. The fill itself stays the colour that was chosen.
  */
 
 /** Red, green, blue, 0 to 255. */
@@ -11,9 +12,15 @@ export type Accent = {
   readonly on: string
   /** The deeper end of a gradient of the fill; the text on it is even clearer there. */
   readonly deep: string
+  /** The fill where it stands out from its ground, else a shade of it that does. */
+  readonly edge: string
   readonly text: string
   /** A faint wash to put the accent's text on. */
   readonly soft: string
+  /** The same for a large surface. In the dark it is dimmed: a bright one would blind. */
+  readonly hero: string
+  readonly onHero: string
+  readonly heroDeep: string
 }
 
 /** The grounds of style.css; the accent has to be seen on both of each theme. */
@@ -28,25 +35,54 @@ const white: Rgb = [255, 255, 255]
 const black: Rgb = [0, 0, 0]
 
 export function accentFor(color: string, theme: Theme): Accent {
-  const { surface, ground } = grounds[theme]
+  const surface = parseHex(grounds[theme].surface)
   const given = parseHex(color)
   const away = theme === 'light' ? black : white
-  const fill = shiftUntil(given, away, (shade) => contrast(shade, parseHex(surface)) >= 3)
-  // Below 4.5 against white a colour is light enough to give black at least 4.67.
-  const on = contrast(fill, white) >= 4.5 ? white : black
-  const deep = mix(fill, on === white ? black : white, 0.28)
-  const soft = mix(parseHex(surface), given, theme === 'light' ? 0.08 : 0.12)
-  const isClear = (shade: Rgb) => [parseHex(surface), parseHex(ground), soft].every((g) => contrast(shade, g) >= 4.5)
-  const text = shiftUntil(given, away, isClear)
-  return { fill: toHex(fill), on: toHex(on), deep: toHex(deep), text: toHex(text), soft: toHex(soft) }
+  const edge = shiftUntil(given, away, (shade) => contrast(shade, surface) >= 3)
+  const soft = mix(surface, given, theme === 'light' ? 0.08 : 0.12)
+  const under = [surface, parseHex(grounds[theme].ground), soft]
+  const text = shiftUntil(given, away, (shade) => under.every((ground) => contrast(shade, ground) >= 4.5))
+  const hero = theme === 'light' ? given : shiftUntil(given, surface, (shade) => contrast(shade, white) >= 7)
+  return {
+    fill: toHex(given),
+    on: toHex(textOn(given)),
+    deep: toHex(deeper(given)),
+    edge: toHex(edge),
+    text: toHex(text),
+    soft: toHex(soft),
+    hero: toHex(hero),
+    onHero: toHex(textOn(hero)),
+    heroDeep: toHex(deeper(hero)),
+  }
+}
+
+/** A colour with less than 4.5 against white is light enough to give black at least 4.67. */
+function textOn(fill: Rgb): Rgb {
+  return contrast(fill, white) >= 4.5 ? white : black
+}
+
+/** Away from the text on it, which gets clearer. */
+function deeper(fill: Rgb): Rgb {
+  return mix(fill, textOn(fill) === white ? black : white, 0.28)
 }
 
 /** The variables of style.css, for a page's inline style. Only computed hex colours get in. */
 export function brandStyle(accentColor: string | null): string {
   if (accentColor === null || !/^#[0-9a-f]{6}$/i.test(accentColor)) return ''
   const [light, dark] = [accentFor(accentColor, 'light'), accentFor(accentColor, 'dark')]
-  const both = (key: keyof Accent) => `light-dark(${light[key]},${dark[key]})`
-  return `:root{--accent:${both('fill')};--on-accent:${both('on')};--accent-deep:${both('deep')};--accent-text:${both('text')};--accent-soft:${both('soft')}}`
+  const variables = {
+    accent: 'fill',
+    'on-accent': 'on',
+    'accent-deep': 'deep',
+    'accent-edge': 'edge',
+    'accent-text': 'text',
+    'accent-soft': 'soft',
+    hero: 'hero',
+    'on-hero': 'onHero',
+    'hero-deep': 'heroDeep',
+  } as const satisfies Record<string, keyof Accent>
+  const lines = Object.entries(variables).map(([name, key]) => `--${name}:light-dark(${light[key]},${dark[key]})`)
+  return `:root{${lines.join(';')}}`
 }
 
 /** Moves a colour towards another in small steps until it will do; the far end always does. */

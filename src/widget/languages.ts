@@ -1,10 +1,8 @@
 /** The languages there are: one file each in `languages/`. Adding one is adding a file. */
 import { readdirSync } from 'node:fs'
-import type { Words } from './words.ts'
+import { directionOf, type Words } from './words.ts'
 
 export type Language = { readonly code: string; readonly dir: 'ltr' | 'rtl'; readonly words: Words }
-
-const rightToLeft = new Set(['ar', 'fa', 'he', 'ur'])
 
 const codes = readdirSync(new URL('./languages/', import.meta.url))
   .filter((file) => /^[a-z]{2,3}\.ts$/.test(file))
@@ -13,7 +11,7 @@ const codes = readdirSync(new URL('./languages/', import.meta.url))
 const all = await Promise.all(
   codes.map(async (code) => {
     const { words } = (await import(`./languages/${code}.ts`)) as { words: Words }
-    return { code, dir: rightToLeft.has(code) ? 'rtl' : 'ltr', words } satisfies Language
+    return { code, dir: directionOf(code), words } satisfies Language
   }),
 )
 

@@ -111,7 +111,7 @@ function AppEntry({ app, skewMs, onDisconnect }: AppEntryProps) {
 
   if (step !== 'idle')
     return (
-      <li class="ask" role="group" aria-label={say('disconnectAsk', { app: appName })}>
+      <li class="ask">
         <h3>{say('disconnectAsk', { app: appName })}</h3>
         <p class="muted">{say('disconnectText', { app: appName })}</p>
         <div role="alert">{step === 'failed' && <p class="problem">{say('wentWrong')}</p>}</div>

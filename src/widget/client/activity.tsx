@@ -43,7 +43,9 @@ function Entry({ transaction, now }: { transaction: Transaction; now: Date }) {
         <Icon name={isIn ? 'in' : 'out'} />
       </span>
       <div class="entry-text">
-        <bdi class="entry-title">{titleOf(transaction, say)}</bdi>
+        <span class="entry-title">
+          <bdi>{titleOf(transaction, say)}</bdi>
+        </span>
         <span class="entry-when">
           {say(isIn ? 'moneyIn' : 'moneyOut')}
           {' · '}
@@ -52,7 +54,9 @@ function Entry({ transaction, now }: { transaction: Transaction; now: Date }) {
           </time>
         </span>
       </div>
-      <bdi class={isIn ? 'amount in' : 'amount'}>{formatMoney(isIn ? amount : -amount, currency, lang, true)}</bdi>
+      <span class={isIn ? 'money amount in' : 'money amount'}>
+        {formatMoney(isIn ? amount : -amount, currency, lang, true)}
+      </span>
     </li>
   )
 }

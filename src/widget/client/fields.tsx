@@ -23,26 +23,32 @@ export function Field(props: FieldProps) {
   const { name, hint, problem, type = 'text', isName = false } = props
   const id = `field-${name}`
   const notes = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ')
+  const attributes = {
+    id,
+    name,
+    class: props.class,
+    inputMode: props.inputMode,
+    autoComplete: props.autoComplete,
+    autoCapitalize: isName ? 'words' : 'none',
+    spellcheck: false,
+    maxLength: props.maxLength,
+    defaultValue: props.value,
+    required: true,
+    'aria-invalid': problem ? true : undefined,
+    'aria-describedby': notes || undefined,
+  } as const
+  // Three branches for the types' sake; in the page it is one element, so what was typed stays when a password is shown.
   return (
     <div class="field">
       <label for={id}>{props.label}</label>
       <div class="field-box">
-        <input
-          id={id}
-          name={name}
-          // The types tell inputs apart by one literal each; these three differ in nothing that is set here.
-          type={type as 'text'}
-          class={props.class}
-          inputMode={props.inputMode}
-          autoComplete={props.autoComplete}
-          autoCapitalize={isName ? 'words' : 'none'}
-          spellcheck={false}
-          maxLength={props.maxLength}
-          defaultValue={props.value}
-          required
-          aria-invalid={problem ? true : undefined}
-          aria-describedby={notes || undefined}
-        />
+        {type === 'password' ? (
+          <input {...attributes} type="password" />
+        ) : type === 'email' ? (
+          <input {...attributes} type="email" />
+        ) : (
+          <input {...attributes} type="text" />
+        )}
         {props.children}
       </div>
       {hint && (

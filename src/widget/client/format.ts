@@ -1,15 +1,29 @@
 /** Money and time as the reader writes them. */
+import { isolate } from '../words.ts'
 
 export function formatMoney(amount: number, currency: string, lang: string, isSigned = false): string {
-  return moneyFormat(currency, lang, isSigned).format(amount)
+  return moneyParts(amount, currency, lang, isSigned)
+    .map(({ text }) => text)
+    .join('')
 }
 
 export type MoneyPart = { readonly text: string; readonly isMinor: boolean }
 
 /** The decimals apart from the rest, so that they can be set smaller; in the order of the language. */
-export function moneyParts(amount: number, currency: string, lang: string): MoneyPart[] {
-  const parts = moneyFormat(currency, lang, false).formatToParts(amount)
-  return parts.map(({ type, value }) => ({ text: value, isMinor: type === 'fraction' || type === 'decimal' }))
+export function moneyParts(amount: number, currency: string, lang: string, isSigned = false): MoneyPart[] {
+  return moneyFormat(currency, lang, isSigned)
+    .formatToParts(amount)
+    .map(({ type, value }) => ({
+      text: partText(type, value, lang),
+      isMinor: type === 'fraction' || type === 'decimal',
+    }))
+}
+
+function partText(type: Intl.NumberFormatPartTypes, value: string, lang: string): string {
+  // A symbol such as US$ would be torn apart in a line from right to left.
+  if (type === 'currency') return isolate(value, lang)
+  // Many languages' data has a hyphen here; a minus is as wide as the plus it stands beside.
+  return type === 'minusSign' ? value.replace('-', '\u2212') : value
 }
 
 function moneyFormat(currency: string, lang: string, isSigned: boolean): Intl.NumberFormat {

@@ -2,7 +2,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { FrameData } from '../frame-data.ts'
-import { fill, type WordKey } from '../words.ts'
+import { fill, isolate, type WordKey } from '../words.ts'
 
 export const FrameContext = createContext<FrameData | null>(null)
 
@@ -10,10 +10,10 @@ export type Say = (key: WordKey, values?: Readonly<Record<string, string>>) => s
 
 export function useFrame(): FrameData & { say: Say } {
   const frame = useContext(FrameContext)!
-  return { ...frame, say: (key, values = {}) => fill(frame.words[key], isolate({ app: frame.appName, ...values })) }
-}
-
-/** A name written in another direction must not turn the sentence around it. */
-function isolate(values: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, `\u2068${value}\u2069`]))
+  const { words, lang, appName } = frame
+  const say: Say = (key, values = {}) => {
+    const named = Object.entries({ app: appName, ...values })
+    return fill(words[key], Object.fromEntries(named.map(([name, value]) => [name, isolate(value, lang)])))
+  }
+  return { ...frame, say }
 }

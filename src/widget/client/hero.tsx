@@ -24,9 +24,9 @@ export function Hero({ wallet, isStale, onTopup }: HeroProps) {
       </h1>
       <p class="hero-balance" key={balance}>
         <span class="visually-hidden">{formatMoney(balance, currency, lang)}</span>
-        <bdi aria-hidden="true">
+        <span class="money" aria-hidden="true">
           {moneyParts(balance, currency, lang).map(({ text, isMinor }) => (isMinor ? <small>{text}</small> : text))}
-        </bdi>
+        </span>
       </p>
       {isActive && (
         <button type="button" class="button hero-action" onClick={onTopup}>

@@ -86,7 +86,9 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
     <header class="top">
       <AppMark name={appName} logo={logo} />
       <div class="top-name">
-        <bdi>{appName}</bdi>
+        <span>
+          <bdi>{appName}</bdi>
+        </span>
         <span class="muted">{words.wallet}</span>
       </div>
       {children}

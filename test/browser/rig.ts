@@ -1,0 +1,138 @@
+/** The service on one site (127.0.0.1), pages that embed it on others (localhost), and a real Chromium that visits them. */
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, ElementHandle, Frame, Page } from '@playwright/test'
+import type { WidgetMessage } from '../../sdk/contract.ts'
+import type { AppSettings } from '../../src/store/apps.ts'
+import { launchChromium } from '../chromium.ts'
+import { newClient } from '../client.ts'
+import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
+
+declare global {
+  interface Window {
+    heard: { data: WidgetMessage; origin: string }[]
+    embed(src: string, attributes?: Record<string, string>): void
+  }
+}
+
+/** As the contract wants the frame. */
+export const frameAttributes = {
+  allow: 'payment *',
+  sandbox: 'allow-same-origin allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox',
+}
+
+const shopPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Shop</title><style>body{margin:0;color-scheme:light dark}iframe{display:block;border:0;width:100%;height:320px}</style>
+<main id="slot"></main><script src="/sdk.js"></script><script>
+window.heard = []
+addEventListener('message', (event) => {
+  heard.push({ data: event.data, origin: event.origin })
+  if (event.data?.type !== 'SERVICE_RESIZE') return
+  for (const frame of document.querySelectorAll('iframe'))
+    if (frame.contentWindow === event.source) frame.style.height = event.data.height + 'px'
+})
+window.embed = (src, attributes = {}) => {
+  const frame = document.createElement('iframe')
+  for (const [name, value] of Object.entries(attributes)) frame.setAttribute(name, value)
+  frame.title = 'Wallet'
+  frame.src = src
+  document.getElementById('slot').append(frame)
+}
+const inner = new URLSearchParams(location.search).get('embed')
+if (inner) embed(inner)
+</script></html>`
+
+export type Rig = Awaited<ReturnType<typeof startRig>>
+
+export async function startRig(environment: Record<string, string> = {}) {
+  const clock = { lateMs: 0 }
+  const opened = await openTestService(environment, () => new Date(Date.now() + clock.lateMs))
+  const { service, app, logged } = opened
+  /** Set to have the service answer something else than itself, or undefined for itself. */
+  const trouble: { answer?: ((url: URL) => Response | undefined | Promise<Response | undefined>) | undefined } = {}
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 60,
+    fetch: async (request) => (await trouble.answer?.(new URL(request.url))) ?? (await app.fetch(request)),
+  })
+  const script = await Bun.build({
+    entrypoints: [join(import.meta.dir, '../../sdk/browser/script.ts')],
+    format: 'iife',
+  })
+  const sdk = await script.outputs[0]!.text()
+  const shops = [startShop(sdk), startShop(sdk)] as const
+  const [shop, strangerShop] = shops.map(({ port }) => `http://localhost:${port}`) as [string, string]
+  const browser = await launchChromium()
+
+  /** An app that the shop may embed, its backend, and a user of it. */
+  async function newTenant(changes: Partial<AppSettings> = {}) {
+    const settings = { name: 'Fernweh Books', allowedOrigins: [shop], allowedIframeParents: [shop], ...changes }
+    const credentials: Credentials = await newApp(service, settings)
+    const user: TestUser = await newUser(service, credentials)
+    const client = newClient(app.fetch, credentials)
+    const newSession = async (parentOrigin?: string, { serviceUserId } = user): Promise<string> => {
+      const { body } = await client.post('/api/widget/session', { ...credentials, serviceUserId, parentOrigin })
+      return String(body['sessionToken'])
+    }
+    return { ...credentials, user, client, newSession }
+  }
+
+  return {
+    service,
+    app,
+    logged,
+    clock,
+    trouble,
+    base: server.url.origin,
+    shop,
+    strangerShop,
+    browser,
+    newTenant,
+    openPage: (options: BrowserContextOptions = {}) => openPage(browser, options),
+    async stop(): Promise<void> {
+      await browser.close()
+      await Promise.all([server.stop(true), ...shops.map((each) => each.stop(true))])
+      await opened.close()
+    },
+  }
+}
+
+function startShop(sdk: string) {
+  return Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: ({ url }) =>
+      new URL(url).pathname === '/sdk.js'
+        ? new Response(sdk, { headers: { 'content-type': 'text/javascript' } })
+        : new Response(shopPage, { headers: { 'content-type': 'text/html' } }),
+  })
+}
+
+async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 800, height: 900 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  return page
+}
+
+/** Puts a page of the service into the open shop page, as the contract says, and gives its frame. */
+export async function embed(page: Page, src: string, attributes: Record<string, string> = frameAttributes) {
+  const before = (await page.$$('iframe')).length
+  await page.evaluate(([src, attributes]) => window.embed(src, attributes), [src, attributes] as const)
+  const handle = (await page.$$('iframe'))[before] as ElementHandle<HTMLIFrameElement>
+  return (await handle.contentFrame()) as Frame
+}
+
+/** What the page has heard, by type; waits until one of that type is there. */
+export async function hear(page: Page, type: WidgetMessage['type'], count = 1): Promise<WidgetMessage> {
+  await page.waitForFunction(
+    ([type, count]) => window.heard.filter(({ data }) => data?.type === type).length >= count,
+    [type, count] as const,
+  )
+  const all = await heardBy(page)
+  return all.filter((message) => message.type === type)[count - 1]!
+}
+
+export async function heardBy(page: Page): Promise<WidgetMessage[]> {
+  return await page.evaluate(() => window.heard.map(({ data }) => data))
+}
