@@ -148,7 +148,7 @@ export function shopPage(config: ShopConfig, user: ShopUser) {
           <div class="side">
             <section class="record" aria-labelledby="record-title">
               <h2 id="record-title">What the shop stores about you</h2>
-              <pre id="record" tabindex="0" role="region" aria-labelledby="record-title"></pre>
+              <pre id="record"></pre>
               <p class="quiet small" id="record-hint"></p>
             </section>
             <section id="story" aria-labelledby="story-title" tabindex="-1">

@@ -48,7 +48,7 @@ async function refresh(): Promise<void> {
 
 function show({ outcome, state, steps }: Answer): void {
   steps.forEach(tellStep)
-  showState(state, { pay: (id) => run(() => change(id, 'pay')), refund: (id) => run(() => change(id, 'refund')) })
+  showState(state, { pay: inTurn('pay'), refund: inTurn('refund') })
   showOutcome(outcome, state)
   for (const stop of stopsOf(outcome)) tick(stop)
   if (state.sharedWith.length > 0) tick('shared')
@@ -72,6 +72,8 @@ async function change(orderId: string, verb: 'pay' | 'refund'): Promise<void> {
   await act(`/api/orders/${orderId}/${verb}`, { loseAnswer })
 }
 
+const inTurn = (verb: 'pay' | 'refund') => (orderId: string) => run(`${verb} ${orderId}`, () => change(orderId, verb))
+
 async function unlink(): Promise<void> {
   await act('/api/wallet/unlink')
   byId('wallet-title').focus()
@@ -89,28 +91,30 @@ async function post<T>(path: string, body: object = {}): Promise<T> {
   throw Object.assign(new Error(String(answer['message'] ?? answer['code'])), { code: answer['code'] })
 }
 
-/** One at a time: while a click is being worked on, the next does nothing. */
-let isRunning = false
+let last = Promise.resolve()
+const waiting = new Set<string>()
 
-function run(work: () => Promise<void>): void {
-  if (isRunning) return
-  isRunning = true
+/** One after the other. What is already under way is not started again, so a double click is one click. */
+function run(name: string, work: () => Promise<void>): void {
+  if (waiting.has(name)) return
+  waiting.add(name)
   byId('shop').setAttribute('aria-busy', 'true')
-  work()
+  last = last
+    .then(work)
     .catch((error: unknown) =>
       notify('bad', `The shop did not manage that: ${error instanceof Error ? error.message : ''}`),
     )
     .finally(() => {
-      isRunning = false
-      byId('shop').removeAttribute('aria-busy')
+      waiting.delete(name)
+      if (waiting.size === 0) byId('shop').removeAttribute('aria-busy')
     })
 }
 
 for (const button of document.querySelectorAll<HTMLElement>('[data-buy]')) {
-  button.addEventListener('click', () => run(() => buy(button.dataset['buy'] ?? '')))
+  button.addEventListener('click', () => run(`buy ${button.dataset['buy']}`, () => buy(button.dataset['buy'] ?? '')))
 }
-byId('gift').addEventListener('click', () => run(() => act('/api/wallet/gift')))
-byId('unlink').addEventListener('click', () => run(unlink))
+byId('gift').addEventListener('click', () => run('gift', () => act('/api/wallet/gift')))
+byId('unlink').addEventListener('click', () => run('unlink', unlink))
 byId('forget').addEventListener('click', forgetStory)
 showTour()
-run(refresh)
+run('refresh', refresh)

@@ -1,0 +1,115 @@
+/** Which wallet belongs to whom: switching, sharing, unlinking. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { startShopRig, type ShopRig } from './rig.ts'
+import { eventually, newName, openVisit, type Visit } from './visit.ts'
+
+setDefaultTimeout(60_000)
+
+let rig: ShopRig
+let visit: Visit
+let name: string
+
+beforeAll(async () => {
+  rig = await startShopRig()
+})
+afterAll(() => rig.stop())
+beforeEach(async () => {
+  visit = await openVisit(rig)
+  name = newName()
+  await visit.enterAs(name)
+})
+afterEach(async () => {
+  expect(visit.complaints).toEqual([])
+  await visit.close()
+})
+
+const storedId = async (who = name) => (await rig.storedUser(who))!.serviceUserId
+const hasLink = async () => 'serviceUserId' in (await rig.storedUser(name))!
+
+test('switching the account removes the link, and the next sign-in makes another', async () => {
+  const { page, wallet } = visit
+  await visit.signUp()
+  const first = await storedId()
+  await wallet.getByRole('button', { name: 'Account' }).click()
+  await wallet.getByRole('button', { name: 'Switch account' }).click()
+  await wallet.getByRole('button', { name: 'Create account' }).waitFor()
+  const [asked] = await visit.heard('SERVICE_LOGOUT_REQUEST')
+  expect(asked).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_LOGOUT_REQUEST', version: 1 } })
+  // The field is gone from the file: not null, not empty.
+  expect(await hasLink()).toBeFalse()
+  expect(await page.locator('#record').textContent()).not.toContain('serviceUserId')
+  // The new frame was opened without a session.
+  expect(await page.locator('#wallet iframe').getAttribute('src')).not.toContain('session=')
+
+  await visit.signUp()
+  await eventually(hasLink, true)
+  expect(await storedId()).not.toBe(first)
+})
+
+test('two users of the shop pay from one wallet', async () => {
+  const account = await visit.signUp()
+  const serviceUserId = await storedId()
+  await rig.billfold.credit({ serviceUserId, amount: 40, referenceType: 'GIFT', referenceId: name })
+
+  const other = newName()
+  await visit.enterAs(other)
+  await visit.logIn(account)
+  await eventually(() => storedId(other), serviceUserId)
+  expect(await storedId(name)).toBe(serviceUserId)
+  await eventually(async () => (await visit.page.locator('#record-hint').textContent())?.includes(name), true)
+
+  await visit.buy('Stoneware mug')
+  await eventually(async () => await visit.balance().textContent(), '$22.00')
+  await visit.enterAs(name)
+  await eventually(async () => await visit.purse().textContent(), '$22.00')
+  // The wallet is shared; the orders are not.
+  expect(await visit.page.locator('#orders li').count()).toBe(0)
+})
+
+test('unlinking in the shop removes the field, and leaves the wallet as it was', async () => {
+  const account = await visit.signUp()
+  const serviceUserId = await storedId()
+  await rig.billfold.credit({ serviceUserId, amount: 7, referenceType: 'GIFT', referenceId: name })
+  await visit.page.getByRole('button', { name: 'Unlink this wallet' }).click()
+  await visit.wallet.getByRole('button', { name: 'Sign in' }).waitFor()
+  expect(await hasLink()).toBeFalse()
+  expect(await visit.page.getByRole('button', { name: 'Unlink this wallet' }).isVisible()).toBeFalse()
+  // The same person comes back to the same wallet, and is the same to this shop.
+  await visit.logIn(account)
+  await eventually(storedId, serviceUserId)
+  await eventually(async () => await visit.balance().textContent(), '$7.00')
+})
+
+test('a shop that was disconnected in the wallet lets go of the link', async () => {
+  const { wallet } = visit
+  await visit.signUp()
+  const serviceUserId = await storedId()
+  await wallet.getByRole('button', { name: 'Account' }).click()
+  await wallet.getByRole('button', { name: /^Disconnect .*Small Hours/ }).click()
+  await wallet.getByRole('button', { name: 'Disconnect', exact: true }).click()
+  await eventually(hasLink, false)
+  const refusal: unknown = await rig.billfold.wallet({ serviceUserId }).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ code: 'USER_NOT_FOUND', requiresAuth: true })
+})
+
+test('an id the service no longer knows is removed, and the widget shows its sign-in form', async () => {
+  await visit.signUp()
+  const before = await storedId()
+  const { opened } = rig
+  // Disconnected elsewhere, in the widget of another page, while this one is closed.
+  await visit.page.goto('about:blank')
+  await opened.service.db.pool.query('update links set disconnected_at = now() where id = $1', [before])
+  await visit.page.goto(rig.shopOrigin)
+  await visit.wallet.getByRole('button', { name: 'Sign in' }).waitFor()
+  expect(await hasLink()).toBeFalse()
+})
+
+test('buying without a wallet keeps the order, and says what to do', async () => {
+  await visit.buy('Windowsill fern')
+  await eventually(async () => (await visit.notice().textContent())?.includes('First link a wallet'), true)
+  expect(await visit.order('Windowsill fern').locator('.state').textContent()).toBe('Not paid')
+  await visit.signUp()
+  await visit.page.getByRole('button', { name: /welcome gift/ }).click()
+  await visit.order('Windowsill fern').getByRole('button', { name: 'Pay' }).click()
+  await eventually(async () => await visit.order('Windowsill fern').locator('.state').textContent(), 'Paid')
+})

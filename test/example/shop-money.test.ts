@@ -1,0 +1,191 @@
+/** Paying in the shop, seen from the page, from the frame and from the ledger. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { expectBalancedBooks } from '../books.ts'
+import { startShopRig, type ShopRig } from './rig.ts'
+import { eventually, newName, openVisit, type Visit } from './visit.ts'
+
+setDefaultTimeout(60_000)
+
+let rig: ShopRig
+let visit: Visit
+let name: string
+
+beforeAll(async () => {
+  rig = await startShopRig()
+})
+afterAll(async () => {
+  await expectBalancedBooks(rig.opened.service)
+  await rig.stop()
+})
+beforeEach(async () => {
+  visit = await openVisit(rig)
+  name = newName()
+  await visit.enterAs(name)
+})
+afterEach(async () => {
+  expect(visit.complaints).toEqual([])
+  await visit.close()
+})
+
+const text = (locator: { textContent(): Promise<string | null> }) => async () => await locator.textContent()
+const storedId = async () => (await rig.storedUser(name))!.serviceUserId!
+const ledger = async () => (await rig.billfold.wallet({ serviceUserId: await storedId() })).transactions
+
+async function takeGift(): Promise<void> {
+  await visit.signUp()
+  await visit.page.getByRole('button', { name: /welcome gift/ }).click()
+  await eventually(text(visit.balance()), '$50.00')
+}
+
+test('signing up in the frame links the wallet that the code proves, and the page hears three messages', async () => {
+  await visit.signUp()
+  await eventually(async () => (await visit.heard('SERVICE_WALLET_LOADED')).length, 1)
+  const types = (await visit.heardTypes()).filter((type) => type !== 'SERVICE_RESIZE')
+  expect(types).toEqual(['SERVICE_AUTH_REQUIRED', 'SERVICE_AUTH_SUCCESS', 'SERVICE_WALLET_LOADED'])
+
+  const [required] = await visit.heard('SERVICE_AUTH_REQUIRED')
+  expect(required).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_AUTH_REQUIRED', version: 1 } })
+  const [loaded] = await visit.heard('SERVICE_WALLET_LOADED')
+  expect(loaded).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_WALLET_LOADED', version: 1 } })
+  const [success] = await visit.heard('SERVICE_AUTH_SUCCESS')
+  expect(success).toEqual({
+    origin: rig.serviceOrigin,
+    data: {
+      type: 'SERVICE_AUTH_SUCCESS',
+      version: 1,
+      serviceUserId: await storedId(),
+      linkCode: expect.any(String) as string,
+    },
+  })
+  expect(await visit.page.locator('#record').textContent()).toContain('"serviceUserId": "su_')
+})
+
+test('a credit by the backend is in the open frame within two seconds, and the page hears that it changed', async () => {
+  await visit.signUp()
+  const serviceUserId = await storedId()
+  await eventually(text(visit.balance()), '$0.00')
+  await rig.billfold.credit({ serviceUserId, amount: 30, referenceType: 'GIFT', referenceId: name })
+  await eventually(text(visit.balance()), '$30.00', 2_000)
+  await eventually(text(visit.purse()), '$30.00')
+  const [updated] = await visit.heard('SERVICE_WALLET_UPDATED')
+  expect(updated).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_WALLET_UPDATED', version: 1 } })
+})
+
+test('the welcome gift comes once for each wallet, however often it is taken', async () => {
+  await takeGift()
+  await visit.page.getByRole('button', { name: /welcome gift/ }).click()
+  await eventually(async () => (await visit.notice().textContent())?.includes('had its gift already'), true)
+  expect(await visit.balance().textContent()).toBe('$50.00')
+  expect(await ledger()).toHaveLength(1)
+})
+
+test('buying takes the price once, under the number of the order', async () => {
+  await takeGift()
+  await visit.buy('Stoneware mug')
+  await eventually(text(visit.order('Stoneware mug').locator('.state')), 'Paid')
+  await eventually(text(visit.balance()), '$32.00')
+  const orderId = await visit.order('Stoneware mug').getAttribute('data-order')
+  expect((await ledger())[0]).toMatchObject({
+    type: 'DEBIT',
+    amount: 18,
+    referenceType: 'ORDER_PAYMENT',
+    referenceId: `${orderId}-1`,
+  })
+})
+
+test('a price beyond the balance offers the shortfall as a top-up, and pays on a new attempt', async () => {
+  await takeGift()
+  await visit.buy('Reading lamp')
+  const order = visit.order('Reading lamp')
+  await eventually(text(order.locator('.state')), 'Short by $14.00')
+  expect(await visit.notice().textContent()).toContain('short by $14.00')
+
+  const opening = visit.context.waitForEvent('page')
+  const asking = visit.context.waitForEvent('request', (request) => request.url().includes('/widget/topup'))
+  await order.getByRole('link', { name: /Add \$14\.00/ }).click()
+  const { origin, searchParams } = new URL((await asking).url())
+  expect([origin, searchParams.get('amount')]).toEqual([rig.serviceOrigin, '14'])
+  expect(searchParams.get('session')).toStartWith('ws_')
+  const topup = await opening
+  await topup.getByRole('heading', { name: 'Add money' }).waitFor()
+  await topup.close()
+
+  const serviceUserId = await storedId()
+  await rig.billfold.credit({ serviceUserId, amount: 14, referenceType: 'GIFT', referenceId: name })
+  await eventually(text(order.locator('.state')), 'Enough in the wallet now')
+  await order.getByRole('button', { name: 'Try again' }).click()
+  await eventually(text(order.locator('.state')), 'Paid')
+  await eventually(text(visit.balance()), '$0.00')
+
+  const orderId = await order.getAttribute('data-order')
+  expect((await ledger())[0]!.referenceId).toBe(`${orderId}-2`)
+  const first = { referenceType: 'ORDER_PAYMENT', referenceId: `${orderId}-1`, amount: 64, serviceUserId }
+  const refusal: unknown = await rig.billfold.debit(first).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ code: 'INSUFFICIENT_BALANCE', replayed: true })
+})
+
+test('asking the widget for money opens its window, and the page hears where it went', async () => {
+  await visit.signUp()
+  const opening = visit.context.waitForEvent('page')
+  await visit.wallet.getByRole('button', { name: 'Add money' }).click()
+  const window = await opening
+  const [asked] = await visit.heard('SERVICE_OPEN_TOPUP')
+  expect(asked).toEqual({
+    origin: rig.serviceOrigin,
+    data: { type: 'SERVICE_OPEN_TOPUP', version: 1, opened: true, url: expect.any(String) as string },
+  })
+  expect(String(asked!.data['url'])).toStartWith(`${rig.serviceOrigin}/widget/topup?session=ws_`)
+  // One window, from the widget itself: the SDK opens none when the widget could.
+  await Bun.sleep(500)
+  expect(visit.context.pages()).toHaveLength(2)
+  await window.close()
+})
+
+test('a refund comes back under a reference of its own', async () => {
+  await takeGift()
+  await visit.buy('Beeswax candle')
+  const order = visit.order('Beeswax candle')
+  await order.getByRole('button', { name: 'Refund' }).click()
+  await eventually(text(order.locator('.state')), 'Refunded')
+  await eventually(text(visit.balance()), '$50.00')
+  const orderId = (await order.getAttribute('data-order'))!
+  expect((await ledger())[0]).toMatchObject({
+    type: 'CREDIT',
+    amount: 12,
+    referenceType: 'ORDER_REFUND',
+    referenceId: orderId,
+  })
+})
+
+test('a payment whose answer gets lost is sent again, and taken once', async () => {
+  await takeGift()
+  await visit.page.getByRole('switch', { name: 'Lose the next answer' }).check()
+  await visit.buy('Stoneware mug')
+  await eventually(text(visit.order('Stoneware mug').locator('.state')), 'Paid')
+  expect(await visit.notice().textContent()).toContain('only once')
+  const story = await visit.story().allTextContents()
+  expect(story.some((entry) => entry.includes('wallet/debit') && entry.includes('answer lost'))).toBeTrue()
+  expect(story.some((entry) => entry.includes('wallet/debit') && entry.includes('nothing moved'))).toBeTrue()
+  await eventually(text(visit.balance()), '$32.00')
+  expect((await ledger()).map(({ type, amount }) => [type, amount])).toEqual([
+    ['DEBIT', 18],
+    ['CREDIT', 50],
+  ])
+})
+
+test('an order paid while the service is away stays open to question, and is asked about under the same reference', async () => {
+  await takeGift()
+  await rig.stopService()
+  await visit.buy('Beeswax candle')
+  const order = visit.order('Beeswax candle')
+  await eventually(text(order.locator('.state')), 'Payment not confirmed yet', 20_000)
+  await rig.startService()
+  // The shop is killed in between: what it did not know, it still does not know, and asks.
+  await rig.restartShop()
+  await visit.page.reload()
+  await order.getByRole('button', { name: 'Ask again' }).click()
+  await eventually(text(order.locator('.state')), 'Paid')
+  const orderId = await order.getAttribute('data-order')
+  expect((await ledger()).map(({ referenceId }) => referenceId)[0]).toBe(`${orderId}-1`)
+  expect(await ledger()).toHaveLength(2)
+})

@@ -1,0 +1,103 @@
+/** What a person does in the shop and in the wallet's frame, and what the shop's page hears meanwhile. */
+import { expect } from 'bun:test'
+import type { BrowserContextOptions, FrameLocator, Page } from '@playwright/test'
+import type { ShopRig } from './rig.ts'
+
+export type Heard = {
+  readonly origin: string
+  readonly data: { readonly type: string; readonly [name: string]: unknown }
+}
+
+declare global {
+  interface Window {
+    shopHeard: Heard[]
+  }
+}
+
+export type Account = { readonly email: string; readonly password: string }
+
+let count = 0
+
+/** A name that nobody in this shop has yet. */
+export function newName(): string {
+  return `Guest ${process.pid}-${++count}`
+}
+
+export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {}) {
+  const context = await rig.browser.newContext({ viewport: { width: 1280, height: 1000 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (/content security policy|refused to/i.test(message.text())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.addInitScript(() => {
+    if (window.top !== window) return
+    window.shopHeard = []
+    addEventListener('message', ({ origin, data }) => window.shopHeard.push({ origin, data: data as Heard['data'] }))
+  })
+  const wallet = page.frameLocator('#wallet iframe')
+
+  return {
+    page,
+    context,
+    wallet,
+    complaints,
+    close: () => context.close(),
+    enterAs: (name: string) => enterAs(page, rig, name),
+    signUp: () => signUp(wallet, rig),
+    logIn: (account: Account) => logIn(wallet, account),
+    heard: async (type: string) =>
+      (await page.evaluate(() => window.shopHeard)).filter(({ data }) => data.type === type),
+    heardTypes: async () => (await page.evaluate(() => window.shopHeard)).map(({ data }) => data.type),
+    buy: (product: string) => page.getByRole('button', { name: `Buy the ${product}` }).click(),
+    order: (product: string) => page.locator('#orders li', { hasText: product }).first(),
+    notice: () => page.locator('#notice'),
+    purse: () => page.locator('#purse-balance'),
+    balance: () => wallet.locator('.hero-balance .visually-hidden'),
+    story: () => page.locator('#steps > li'),
+  }
+}
+
+export type Visit = Awaited<ReturnType<typeof openVisit>>
+
+async function enterAs(page: Page, rig: ShopRig, name: string): Promise<void> {
+  await page.goto(rig.shopOrigin)
+  const leave = page.getByRole('button', { name: 'Change user' })
+  if (await leave.isVisible()) await leave.click()
+  await page.getByLabel('Somebody new').fill(name)
+  await page.getByRole('button', { name: 'Come in' }).click()
+  await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
+}
+
+async function signUp(wallet: FrameLocator, rig: ShopRig): Promise<Account> {
+  const account = { email: `guest-${process.pid}-${++count}@example.com`, password: `small hours ${Math.random()}` }
+  await wallet.getByRole('button', { name: 'Create account' }).click()
+  await wallet.getByLabel('First name').fill('Robin')
+  await wallet.getByLabel('Last name').fill('Vesper')
+  await wallet.getByLabel('Email').fill(account.email)
+  await wallet.getByLabel('Password', { exact: true }).fill(account.password)
+  await wallet.getByRole('button', { name: 'Create account' }).click()
+  await wallet.getByRole('heading', { name: 'Check your email' }).waitFor()
+  await wallet.getByLabel('Code').fill(await rig.mailedCode(account.email))
+  await wallet.getByRole('button', { name: 'Confirm' }).click()
+  await wallet.getByText('Available balance').waitFor()
+  return account
+}
+
+async function logIn(wallet: FrameLocator, { email, password }: Account): Promise<void> {
+  await wallet.getByLabel('Email').fill(email)
+  await wallet.getByLabel('Password', { exact: true }).fill(password)
+  await wallet.getByRole('button', { name: 'Sign in' }).click()
+  await wallet.getByText('Available balance').waitFor()
+}
+
+/** Looks again until it is so, for at most `withinMs`. */
+export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfer<T>, withinMs = 5_000): Promise<void> {
+  let seen = await look()
+  for (const endsAt = Date.now() + withinMs; Date.now() < endsAt && seen !== expected; seen = await look()) {
+    await Bun.sleep(25)
+  }
+  expect(seen as unknown).toEqual(expected)
+}
