@@ -12,7 +12,8 @@ import type { WebApp } from './visit.ts'
 const sources = {
   'style.css': './style.css',
   'widget.css': '../widget/widget.css',
-  'widget.js': '../widget/client/widget.tsx',
+  'wallet.js': '../widget/client/wallet-page.tsx',
+  'topup.js': '../widget/client/topup-page.tsx',
   'admin.css': '../admin/admin.css',
   'admin.js': '../admin/enhance.ts',
 } as const satisfies Record<string, `${string}.css` | `${string}.ts` | `${string}.tsx`>

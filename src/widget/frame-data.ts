@@ -24,4 +24,8 @@ export type TopupOffer = {
   readonly decimals: number
   readonly min: number
   readonly max: number
+  /** Asked for in the address, and within the limits: an app knows what its user is short of. */
+  readonly amount: number | null
+  /** The processor's own script; null when it has none. */
+  readonly scriptUrl: string | null
 }

@@ -2,7 +2,8 @@
 import type { Context } from 'hono'
 import { findFrame, type Frame } from '../actions/find-frame.ts'
 import type { Service } from '../actions/service.ts'
-import { majorNumber } from '../ledger/money.ts'
+import type { Config } from '../config.ts'
+import { majorNumber, parseDecimal } from '../ledger/money.ts'
 import { assetUrl } from '../web/assets.ts'
 import { newNonce, pageResponse, renderPage } from '../web/page.tsx'
 import type { Visit, WebApp } from '../web/visit.ts'
@@ -32,7 +33,7 @@ async function hostedPage(service: Service, c: PageContext, page: FrameData['pag
     referer: c.req.header('referer'),
   })
   if (frame.kind === 'unknown') return await explain(language, theme, explanationOf(frame, c))
-  const data = frameData(service, frame, { page, language, theme })
+  const data = frameData(service, frame, { page, language, theme, amount: c.req.query('amount') })
   const nonce = newNonce()
   const html = renderPage(
     {
@@ -41,7 +42,7 @@ async function hostedPage(service: Service, c: PageContext, page: FrameData['pag
       dir: language.dir,
       theme,
       styles: [await assetUrl('widget.css')],
-      scripts: [await assetUrl('widget.js')],
+      scripts: [await assetUrl(`${page}.js`)],
       inlineStyle: brandStyle(frame.app.accentColor),
       data,
       body: (
@@ -55,13 +56,19 @@ async function hostedPage(service: Service, c: PageContext, page: FrameData['pag
     },
     nonce,
   )
-  return pageResponse(html, { nonce, frameAncestors: frame.parents })
+  return pageResponse(html, { nonce, frameAncestors: frame.parents, ...(page === 'topup' && cardSources(service)) })
 }
 
 type Known = Exclude<Frame, { kind: 'unknown' }>
-type Shown = { page: FrameData['page']; language: Language; theme: FrameData['theme'] }
+type Shown = {
+  page: FrameData['page']
+  language: Language
+  theme: FrameData['theme']
+  amount: string | undefined
+}
 
-function frameData(service: Service, { kind, app, parents }: Known, { page, language, theme }: Shown): FrameData {
+function frameData(service: Service, { kind, app, parents }: Known, shown: Shown): FrameData {
+  const { page, language, theme } = shown
   const { currency, cards, topup } = service.config
   return {
     page,
@@ -80,8 +87,21 @@ function frameData(service: Service, { kind, app, parents }: Known, { page, lang
       decimals: currency.decimals,
       min: majorNumber(topup.minMinor, currency),
       max: majorNumber(topup.maxMinor, currency),
+      amount: amountOf(service.config, shown.amount),
+      scriptUrl: service.cards?.page.scriptUrl ?? null,
     },
   }
+}
+
+function amountOf({ currency, topup }: Config, asked: string | undefined): number | null {
+  const minor = parseDecimal(asked ?? '', currency)
+  return minor === undefined || minor < topup.minMinor || minor > topup.maxMinor ? null : majorNumber(minor, currency)
+}
+
+/** What the processor's card form needs, on the one page that shows it. */
+function cardSources({ cards }: Service) {
+  const { scriptSources = [], frameSources = [], connectSources = [] } = cards?.page ?? {}
+  return { scriptSources, frameSources, connectSources }
 }
 
 function themeOf(asked: string | undefined): FrameData['theme'] {

@@ -20,9 +20,13 @@ export type Failure = {
   readonly code: AnyErrorCode
   readonly fields: Readonly<Record<string, string>>
   readonly retryAfterSeconds: number
+  /** CARD_DECLINED: the processor's reason. */
+  readonly declineCode?: string
 }
 
 export type Reply<T> = { readonly body: T; readonly failure?: never } | { readonly failure: Failure }
+
+type ErrorBody = { code?: unknown; fields?: Record<string, string>; declineCode?: string }
 
 const timeoutMs = 15_000
 
@@ -35,13 +39,14 @@ export async function call<T>(path: string, session: string | null, body?: objec
       signal: AbortSignal.timeout(timeoutMs),
       ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     })
-    const answer = (await response.json()) as T & { code?: unknown; fields?: Record<string, string> }
+    const answer = (await response.json()) as T & ErrorBody
     if (response.ok) return { body: answer }
     return {
       failure: {
         code: typeof answer.code === 'string' ? answer.code : 'INTERNAL',
         fields: answer.fields ?? {},
         retryAfterSeconds: Number(response.headers.get('retry-after')) || 0,
+        ...(answer.declineCode !== undefined && { declineCode: answer.declineCode }),
       },
     }
   } catch {

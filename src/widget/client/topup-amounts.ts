@@ -27,3 +27,8 @@ function asciiDigit(digit: string): string {
   const start = digitBlocks.find((first) => point >= first && point < first + 10)
   return start === undefined ? digit : String(point - start)
 }
+
+/** As its reader would type it: a decimal comma where there is one, and nothing in between. */
+export function typedAmount(amount: number, lang: string): string {
+  return new Intl.NumberFormat(lang, { useGrouping: false, maximumFractionDigits: 3 }).format(amount)
+}

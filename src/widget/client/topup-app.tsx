@@ -5,29 +5,32 @@ import { call, type WidgetWallet } from './call.ts'
 import { Field } from './fields.tsx'
 import { formatMoney } from './format.ts'
 import { FrameContext, useFrame } from './frame-context.tsx'
+import { Icon } from './icons.tsx'
 import { openParent } from './parent.ts'
 import { Heading, Panel, TopBar } from './parts.tsx'
-import { parseTypedAmount, presetsFor } from './topup-amounts.ts'
-import { TopupCard } from './topup-card.tsx'
+import { parseTypedAmount, presetsFor, typedAmount } from './topup-amounts.ts'
+import { TopupCard, type TopupCardProps } from './topup-card.tsx'
 
-export function TopupApp({ frame, here }: { frame: FrameData; here?: { token: string | null } }) {
+type Here = { token: string | null; paymentIntentId?: string | undefined }
+
+export function TopupApp({ frame, here }: { frame: FrameData; here?: Here }) {
   return (
     <FrameContext.Provider value={frame}>
       <TopBar />
-      <Topup first={here?.token ?? null} />
+      <Topup first={here?.token ?? null} paymentIntentId={here?.paymentIntentId} />
     </FrameContext.Provider>
   )
 }
 
 type Load = { kind: 'loading' } | { kind: 'there'; wallet: WidgetWallet } | { kind: 'refused'; code: string }
 
-function Topup({ first }: { first: string | null }) {
+function Topup({ first, paymentIntentId }: { first: string | null; paymentIntentId: string | undefined }) {
   const { kind, topup, say } = useFrame()
   const token = useRef(first)
   const [load, setLoad] = useState<Load>(
     kind === 'session' ? { kind: 'loading' } : { kind: 'refused', code: 'SESSION_EXPIRED' },
   )
-  const [amount, setAmount] = useState<number>()
+  const [order, setOrder] = useState<TopupCardProps['order']>()
 
   async function read(): Promise<void> {
     const reply = await call<WidgetWallet>('wallet', token.current)
@@ -36,6 +39,7 @@ function Topup({ first }: { first: string | null }) {
 
   useEffect(() => {
     if (kind === 'session') void read()
+    if (paymentIntentId !== undefined) setOrder({ paymentIntentId })
     // The wallet that opened this window renews its session while the card is being typed in.
     return openParent([location.origin], window.opener as Window | null).listen((renewed) => (token.current = renewed))
   }, [])
@@ -55,15 +59,16 @@ function Topup({ first }: { first: string | null }) {
   if (topup.processor === 'none') return <Panel icon="card" title={say('topupNoneTitle')} text={say('topupNoneText')} />
   if (load.kind === 'there' && !load.wallet.isActive)
     return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
-  if (amount === undefined) return <AmountForm offer={topup} onAmount={setAmount} />
-  return <TopupCard amount={amount} token={() => token.current} onChangeAmount={() => setAmount(undefined)} />
+  if (order === undefined) return <AmountForm offer={topup} onAmount={(amount) => setOrder({ amount })} />
+  return <TopupCard order={order} token={() => token.current} onChangeAmount={() => setOrder(undefined)} />
 }
 
 function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount: number) => void }) {
   const { lang, say } = useFrame()
   const { currency, min, max } = offer
   const presets = presetsFor(offer)
-  const [chosen, setChosen] = useState<number | 'other'>(presets[1] ?? presets[0] ?? 'other')
+  const first = offer.amount ?? presets[1] ?? presets[0] ?? 'other'
+  const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? first : 'other')
   const [isWrong, setWrong] = useState(false)
   const money = (amount: number) => formatMoney(amount, currency, lang)
 
@@ -92,7 +97,8 @@ function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount:
                 checked={chosen === preset}
                 onChange={() => setChosen(preset)}
               />
-              <bdi>{presetText(preset, currency, lang)}</bdi>
+              <span class="money">{presetText(preset, currency, lang)}</span>
+              <Icon name="check" />
             </label>
           ))}
           <label class="preset other">
@@ -104,6 +110,7 @@ function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount:
               onChange={() => setChosen('other')}
             />
             {say('otherAmount')}
+            <Icon name="check" />
           </label>
         </div>
       </fieldset>
@@ -114,6 +121,7 @@ function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount:
           inputMode="decimal"
           autoComplete="off"
           maxLength={20}
+          value={offer.amount === null ? '' : typedAmount(offer.amount, lang)}
           problem={isWrong ? say('amountWrong', { min: money(min), max: money(max) }) : undefined}
         />
       )}

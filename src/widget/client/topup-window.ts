@@ -1,10 +1,19 @@
 /** The top-up page in a window of its own. Must be called inside the click: later, the browser takes it for an advertisement. */
 import type { FrameData } from '../frame-data.ts'
+import { openParent } from './parent.ts'
 
 export type TopupWindow = { renew(sessionToken: string): void }
 
-export function topupUrl({ lang, theme }: FrameData, session: string): string {
-  const url = new URL('/widget/topup', location.origin)
+export function topupUrl(frame: FrameData, session: string): string {
+  return pageUrl('/widget/topup', frame, session)
+}
+
+export function walletUrl(frame: FrameData, session: string): string {
+  return pageUrl('/widget/wallet', frame, session)
+}
+
+function pageUrl(path: string, { lang, theme }: FrameData, session: string): string {
+  const url = new URL(path, location.origin)
   url.searchParams.set('session', session)
   url.searchParams.set('lang', lang)
   if (theme) url.searchParams.set('theme', theme)
@@ -21,4 +30,20 @@ export function openTopupWindow(url: string): TopupWindow | undefined {
       opened.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken }, location.origin)
     },
   }
+}
+
+/** On the server nothing is framed yet, and the browser's first view must be the same. */
+export function isFramed(): boolean {
+  return typeof window !== 'undefined' && window.parent !== window
+}
+
+/**
+ * The page around us, and whoever opened this window: the wallet in its frame, or the app's own page. The browser drops the posts
+ * that are not for its origin. Where there is neither, the wallet hears of it by its stream.
+ */
+export function tellWalletUpdated(parents: readonly string[]): void {
+  const message = { type: 'SERVICE_WALLET_UPDATED', version: 1 } as const
+  openParent(parents).post(message)
+  const opener = window.opener as Window | null
+  if (opener !== null) for (const origin of [location.origin, ...parents]) opener.postMessage(message, origin)
 }

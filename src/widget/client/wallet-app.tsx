@@ -158,8 +158,9 @@ function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; 
   return (
     <>
       <TopBar>
-        <button type="button" class="avatar" aria-label={words.account} onClick={() => setAccount(true)}>
+        <button type="button" class="avatar" title={words.account} onClick={() => setAccount(true)}>
           <span aria-hidden="true">{initials(wallet.user)}</span>
+          <span class="visually-hidden">{words.account}</span>
         </button>
       </TopBar>
       <Connection isOffline={isOffline} />
@@ -183,7 +184,8 @@ function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; 
                 {words.popupBlocked}{' '}
                 <a href={blockedUrl} target="_blank" rel="noopener" onClick={() => setBlockedUrl(undefined)}>
                   {words.openTopup}
-                </a>
+                </a>{' '}
+                <a href={blockedUrl}>{words.continueHere}</a>
               </p>
             </div>
           )}

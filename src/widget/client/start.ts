@@ -1,0 +1,33 @@
+/** What both scripts begin with. */
+import type { FrameData } from '../frame-data.ts'
+import { openParent, type Parent } from './parent.ts'
+import { reportHeight } from './resize.ts'
+
+export type Start = {
+  readonly frame: FrameData
+  readonly root: HTMLElement
+  readonly token: string | null
+  readonly parent: Parent
+}
+
+export function start(): Start {
+  const frame = JSON.parse(document.getElementById('data')!.textContent) as FrameData
+  const root = document.getElementById('root')!
+  const parent = openParent(frame.parents)
+  // Focus is moved only for people who have already used the page; see `Heading`.
+  for (const type of ['pointerdown', 'keydown'])
+    addEventListener(type, () => (document.body.dataset['used'] = ''), { once: true, capture: true })
+  reportHeight(root, (height) => parent.post({ type: 'SERVICE_RESIZE', version: 1, height }))
+  return { frame, root, token: takeToken(), parent }
+}
+
+/** The token leaves the address: an address is copied, shown and shared. */
+function takeToken(): string | null {
+  const url = new URL(location.href)
+  const session = url.searchParams.get('session')
+  if (session !== null) {
+    url.searchParams.delete('session')
+    history.replaceState(null, '', url)
+  }
+  return session
+}

@@ -1,0 +1,100 @@
+/** How a top-up ended, or why it cannot be told yet. */
+import { useEffect } from 'preact/hooks'
+import { formatMoney, relativeWait } from './format.ts'
+import { useFrame } from './frame-context.tsx'
+import { Panel } from './parts.tsx'
+import type { TopupPayment, TopupState } from './topup-payment.ts'
+import { isFramed, tellWalletUpdated, walletUrl } from './topup-window.ts'
+
+type Props = { payment: TopupPayment; token: () => string | null; onStartAgain: () => void }
+
+export function TopupOutcome({ payment, token, onStartAgain }: Props) {
+  const { lang, topup, say, parents } = useFrame()
+  const { state } = payment
+  const money = (amount: number) => formatMoney(amount, topup.currency, lang)
+  useEffect(() => {
+    if (state.kind === 'done') tellWalletUpdated(parents)
+  }, [state.kind])
+
+  if (state.kind === 'done')
+    return (
+      <Panel icon="check" title={say('topupDoneTitle')} text={say('topupDoneText', { amount: money(state.amount) })}>
+        <p role="status">{say('balanceNow', { amount: money(state.balance) })}</p>
+        <Leave token={token} />
+      </Panel>
+    )
+  if (state.kind === 'processing')
+    return (
+      <Panel icon="clock" isBusy title={say('topupProcessingTitle')} text={say('topupProcessingText')}>
+        <Leave token={token} />
+      </Panel>
+    )
+  if (state.kind === 'ended') return <Ended onStartAgain={onStartAgain} />
+  if (state.kind === 'refused') return <Refused state={state} payment={payment} onStartAgain={onStartAgain} />
+  return <Panel icon="card" isBusy title={say('topupChecking')} />
+}
+
+type RefusedProps = {
+  state: Extract<TopupState, { kind: 'refused' }>
+  payment: TopupPayment
+  onStartAgain: () => void
+}
+
+function Refused({ state, payment, onStartAgain }: RefusedProps) {
+  const { lang, say } = useFrame()
+  const { failure, isAfterPaying } = state
+  const { code, retryAfterSeconds } = failure
+  if (code === 'SESSION_EXPIRED' || code === 'INVALID_SESSION') {
+    const text = isAfterPaying ? `${say('topupLands')} ${say('topupExpiredText')}` : say('topupExpiredText')
+    return <Panel icon="clock" title={say('expiredTitle')} text={text} />
+  }
+  if (code === 'WALLET_INACTIVE') return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
+  if (code === 'RATE_LIMITED') {
+    const text = say('tooMany', { when: relativeWait(retryAfterSeconds, lang) })
+    return <Panel icon="clock" title={say('topupEndedTitle')} text={text} />
+  }
+  if (final.includes(code)) return <Ended onStartAgain={onStartAgain} />
+  return (
+    <Panel
+      icon="cloud"
+      isBusy={isAfterPaying}
+      title={say(isAfterPaying ? 'topupUnsureTitle' : 'topupAwayTitle')}
+      text={say(isAfterPaying ? 'topupLands' : 'topupAwayText')}
+    >
+      <button type="button" class="button" onClick={payment.retry}>
+        {say('retry')}
+      </button>
+    </Panel>
+  )
+}
+
+/** Asking again would be answered the same. */
+const final: readonly string[] = ['INVALID_AMOUNT', 'BALANCE_LIMIT', 'PAYMENT_INTENT_NOT_FOUND', 'INVALID_REQUEST']
+
+function Ended({ onStartAgain }: { onStartAgain: () => void }) {
+  const { say } = useFrame()
+  return (
+    <Panel icon="alert" tone="bad" title={say('topupEndedTitle')} text={say('topupEndedText')}>
+      <button type="button" class="button" onClick={onStartAgain}>
+        {say('startAgain')}
+      </button>
+    </Panel>
+  )
+}
+
+/** A window that was opened for this can be closed; a frame goes back to the wallet it shows otherwise. */
+function Leave({ token }: { token: () => string | null }) {
+  const frame = useFrame()
+  const session = token()
+  if (isFramed())
+    return session === null ? null : (
+      <a class="button" href={walletUrl(frame, session)}>
+        {frame.say('backToWallet')}
+      </a>
+    )
+  return (
+    <button type="button" class="button" onClick={() => window.close()}>
+      {frame.say('closeWindow')}
+    </button>
+  )
+}

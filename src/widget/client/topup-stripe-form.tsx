@@ -1,0 +1,98 @@
+/** Stripe's Payment Element. The card is typed into Stripe's own frame: its number never reaches this page or our server. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { formatMoney } from './format.ts'
+import { useFrame } from './frame-context.tsx'
+import { Notice } from './parts.tsx'
+import type { CardFormProps } from './topup-card.tsx'
+import { topupUrl } from './topup-window.ts'
+
+/** As much of Stripe.js as is used here. */
+type Stripe = {
+  elements(options: object): Elements
+  confirmPayment(options: object): Promise<{ error?: { type: string; message?: string } }>
+}
+type Elements = { create(kind: 'payment', options?: object): { mount(place: HTMLElement): void; destroy(): void } }
+
+declare global {
+  interface Window {
+    Stripe?: (publishableKey: string, options?: object) => Stripe
+  }
+}
+
+type Loaded = { readonly stripe: Stripe; readonly elements: Elements }
+
+export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps) {
+  const frame = useFrame()
+  const { lang, topup, theme, say } = frame
+  const place = useRef<HTMLDivElement>(null)
+  const loaded = useRef<Loaded>(undefined)
+  const [state, setState] = useState<'loading' | 'ready' | 'busy' | 'away'>('loading')
+  const [mistake, setMistake] = useState<string>()
+
+  useEffect(() => {
+    let element: ReturnType<Elements['create']> | undefined
+    void loadStripe(topup.scriptUrl!).then(
+      (open) => {
+        const stripe = open(intent.publishableKey, { locale: lang })
+        const isDark = theme === 'dark' || (theme === undefined && matchMedia('(prefers-color-scheme: dark)').matches)
+        const appearance = { theme: isDark ? 'night' : 'stripe' }
+        const elements = stripe.elements({ clientSecret: intent.clientSecret, appearance })
+        element = elements.create('payment')
+        element.mount(place.current!)
+        loaded.current = { stripe, elements }
+        setState('ready')
+      },
+      () => setState('away'),
+    )
+    return () => element?.destroy()
+  }, [])
+
+  async function pay(event: SubmitEvent): Promise<void> {
+    event.preventDefault()
+    if (!loaded.current || state === 'busy') return
+    setState('busy')
+    setMistake(undefined)
+    const { stripe, elements } = loaded.current
+    // Some banks want a page of their own; that one comes back to here.
+    const confirmParams = { return_url: topupUrl(frame, token() ?? '') }
+    const { error } = await stripe.confirmPayment({ elements, confirmParams, redirect: 'if_required' })
+    setState('ready')
+    // What is wrong with the typing is Stripe's to say. Everything else is asked of the server.
+    if (error?.type === 'validation_error') return setMistake(error.message)
+    onActed()
+  }
+
+  if (state === 'away')
+    return (
+      <Notice tone="warn" icon="cloud" title={say('topupAwayTitle')}>
+        {say('topupAwayText')}
+      </Notice>
+    )
+  const isBusy = state !== 'ready' || isChecking
+  return (
+    <form class="stack" onSubmit={(event) => void pay(event)}>
+      <div ref={place} class="card-place" />
+      {mistake && (
+        <p class="problem" role="alert">
+          {mistake}
+        </p>
+      )}
+      <button class="button" disabled={isBusy}>
+        {say('pay', { amount: formatMoney(intent.amount, topup.currency, lang) })}
+      </button>
+    </form>
+  )
+}
+
+/** Stripe wants its script loaded from its own address, and only once. */
+function loadStripe(src: string): Promise<NonNullable<Window['Stripe']>> {
+  if (window.Stripe) return Promise.resolve(window.Stripe)
+  return new Promise((resolve, reject) => {
+    const script = document.createElement('script')
+    script.src = src
+    script.async = true
+    script.addEventListener('load', () => (window.Stripe ? resolve(window.Stripe) : reject(new Error('no Stripe'))))
+    script.addEventListener('error', () => reject(new Error('no Stripe')))
+    document.head.append(script)
+  })
+}
