@@ -106,6 +106,7 @@ async function payerOf(send: Send, url: string, credentials: Credentials, user: 
     ...user,
     client,
     page,
+    session: () => session,
     renew: async () => void (session = await newSession()),
     create: (amount: unknown): Promise<Reply> =>
       page.post(`/api/widget/topup/create-intent?session=${session}`, { amount }),

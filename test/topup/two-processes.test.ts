@@ -100,22 +100,22 @@ async function waitForLock(): Promise<void> {
 /** The same person, seen from the process that lives. */
 const payerAtOther = (payer: Payer) => bench.newPayer(processes[1].send, processes[1].url, payer)
 
-describe('a process that is killed', () => {
-  /** Holds a row, so that the process stops exactly there. */
-  async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id: string): Promise<void> {
-    const holder = await bench.service.db.pool.connect()
-    await holder.query('begin')
-    await holder.query(sql, values)
-    const asked = bench.standIn.requests.length
-    const confirmed = payer.confirm(id).catch(() => 'cut off')
-    while (bench.standIn.requests.length === asked) await Bun.sleep(5)
-    await waitForLock()
-    await processes[0].kill()
-    await holder.query('rollback')
-    holder.release()
-    expect(await confirmed).toBe('cut off')
-  }
+/** Holds a row, so that the process stops exactly there. */
+async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id: string): Promise<void> {
+  const holder = await bench.service.db.pool.connect()
+  await holder.query('begin')
+  await holder.query(sql, values)
+  const asked = bench.standIn.requests.length
+  const confirmed = payer.confirm(id).catch(() => 'cut off')
+  while (bench.standIn.requests.length === asked) await Bun.sleep(5)
+  await waitForLock()
+  await processes[0].kill()
+  await holder.query('rollback')
+  holder.release()
+  expect(await confirmed).toBe('cut off')
+}
 
+describe('a process that is killed', () => {
   test('between the processor’s success and writing it down costs no money: the other process’s sweeper credits it', async () => {
     const payer = await payerAt(processes[0])
     const id = await payer.begin(25)

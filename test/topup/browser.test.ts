@@ -1,0 +1,357 @@
+/** Topping up as people do it: a real Chromium, the shop on one site, the wallet on another, and every test card. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { Frame, FrameLocator, Page } from '@playwright/test'
+import { startJobs } from '../../src/actions/jobs.ts'
+import { freezeWallet } from '../../src/actions/manage-wallets.ts'
+import { writeSettings } from '../../src/cards/sandbox/settings.ts'
+import { expectBalancedBooks } from '../books.ts'
+import { findBarriers } from '../browser/axe.ts'
+import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'
+import { operator } from '../service.ts'
+
+const cards = {
+  good: '4242 4242 4242 4242',
+  challenge: '4000 0025 0000 3155',
+  declined: '4000 0000 0000 0002',
+  poor: '4000 0000 0000 9995',
+  expired: '4000 0000 0000 0069',
+  cvc: '4000 0000 0000 0127',
+  slow: '4000 0000 0000 6066',
+  slowToFail: '4000 0000 0000 7007',
+  disputed: '4000 0000 0000 0259',
+}
+
+let rig: Rig
+let stopJobs: () => Promise<void>
+let tenant: Awaited<ReturnType<Rig['newTenant']>>
+let page: Page
+
+beforeAll(async () => {
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+  rig.service.sandbox!.setOrigin(rig.base)
+  stopJobs = startJobs(rig.service)
+}, 60_000)
+beforeEach(async () => {
+  rig.clock.lateMs = 0
+  tenant = await rig.newTenant()
+  page = await rig.openPage()
+})
+afterEach(async () => {
+  await page.context().close()
+  await expectBalancedBooks(rig.service)
+})
+afterAll(async () => {
+  await stopJobs()
+  await rig.stop()
+}, 60_000)
+
+const balance = () => tenant.client.balance(tenant.user.serviceUserId)
+const settings = (outage: boolean) => writeSettings(rig.service.sandbox!.store, { mode: 'once', outage })
+
+/** The top-up page by itself, as a window that was opened for it. */
+async function openTopup(query = '', where: Page = page): Promise<void> {
+  await where.goto(`${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=en${query}`)
+}
+
+async function chooseAmount(where: Page | Frame = page, amount = '$25'): Promise<void> {
+  await where.getByRole('radio', { name: amount, exact: true }).check()
+  await where.getByRole('button', { name: 'Continue' }).click()
+}
+
+async function typeCard(form: FrameLocator, number: string): Promise<void> {
+  await form.getByLabel('Card number').fill(number)
+  await form.getByLabel('Expiry date').fill('12 / 40')
+  await form.getByLabel('CVC').fill('123')
+  await form.getByRole('button', { name: 'Pay now' }).click()
+}
+
+const formIn = (where: Page | Frame) => where.frameLocator('iframe[title="Card details"]')
+
+async function payWith(number: string, where: Page | Frame = page): Promise<void> {
+  await typeCard(formIn(where), number)
+}
+
+describe('a test card', () => {
+  test('that succeeds ends in the money, the total without a fee, and the new balance', async () => {
+    await openTopup()
+    await chooseAmount()
+    await page.getByText('No fee').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await payWith(cards.good)
+    await page.getByRole('heading', { name: 'Money added' }).waitFor()
+    await page.getByText('Your balance is now $25.00').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    expect(await balance()).toBe(25)
+  }, 30_000)
+
+  test('that asks for a challenge ends in the money once it is approved', async () => {
+    await openTopup()
+    await chooseAmount()
+    await payWith(cards.challenge)
+    await formIn(page).getByRole('heading', { name: 'Is this you?' }).waitFor()
+    expect(await balance()).toBe(0)
+    await formIn(page).getByRole('button', { name: 'Yes, approve' }).click()
+    await page.getByRole('heading', { name: 'Money added' }).waitFor()
+    expect(await balance()).toBe(25)
+  }, 30_000)
+
+  test('whose challenge is refused says what to do, and another card works on the same form', async () => {
+    await openTopup()
+    await chooseAmount()
+    await payWith(cards.challenge)
+    await formIn(page).getByRole('button', { name: 'No, refuse' }).click()
+    await page.getByText('Your bank did not confirm that it was you').waitFor()
+    expect(await balance()).toBe(0)
+  }, 30_000)
+
+  const declines = [
+    ['declined', cards.declined, 'Try another card, or ask your bank'],
+    ['declined for lack of money', cards.poor, 'There is not enough money on this card'],
+    ['declined as expired', cards.expired, 'This card has expired'],
+    ['declined for its CVC', cards.cvc, 'The security code is wrong'],
+  ] as const
+  test.each(declines)(
+    'that is %s says what to do; then a good one succeeds',
+    async (_, number, advice) => {
+      await openTopup()
+      await chooseAmount()
+      await payWith(number)
+      await page.getByText('The card was declined').waitFor()
+      await page.getByText(advice).waitFor()
+      expect(await findBarriers(page)).toEqual([])
+      expect(await balance()).toBe(0)
+      await payWith(cards.good)
+      await page.getByRole('heading', { name: 'Money added' }).waitFor()
+      expect(await balance()).toBe(25)
+    },
+    30_000,
+  )
+
+  test('that takes its time says so, and the page tells when the money is there', async () => {
+    await openTopup()
+    await chooseAmount()
+    await payWith(cards.slow)
+    await page.getByRole('heading', { name: 'Your bank is still working on it' }).waitFor()
+    await page.getByText('You can close this page').waitFor()
+    await page.getByRole('heading', { name: 'Money added' }).waitFor({ timeout: 20_000 })
+    expect(await balance()).toBe(25)
+  }, 40_000)
+
+  test('that takes its time and fails takes nothing, and one can start again', async () => {
+    await openTopup()
+    await chooseAmount()
+    await payWith(cards.slowToFail)
+    await page.getByRole('heading', { name: 'The payment did not go through' }).waitFor({ timeout: 20_000 })
+    expect(await balance()).toBe(0)
+    await page.getByRole('button', { name: 'Start again' }).click()
+    await chooseAmount()
+    await payWith(cards.good)
+    await page.getByRole('heading', { name: 'Money added' }).waitFor()
+  }, 40_000)
+
+  test('that is disputed later takes the money back by itself, and the open wallet shows it', async () => {
+    await openTopup()
+    await chooseAmount()
+    await payWith(cards.disputed)
+    await page.getByRole('heading', { name: 'Money added' }).waitFor()
+    await tenant.client.debit(tenant.user.serviceUserId, 10)
+    await page.goto(`${rig.base}/widget/wallet?session=${await tenant.newSession()}&lang=en`)
+    await page.getByText('Your balance is below zero').waitFor({ timeout: 20_000 })
+    expect(await balance()).toBe(-10)
+  }, 40_000)
+
+  test('with a typing mistake is pointed out in the form, and nothing is asked of the bank', async () => {
+    await openTopup()
+    await chooseAmount()
+    await payWith('4242 4242 4242 4241')
+    await formIn(page).getByText('This card number is not valid').waitFor()
+    await payWith(cards.good)
+    await page.getByRole('heading', { name: 'Money added' }).waitFor()
+  }, 30_000)
+})
+
+describe('the amount', () => {
+  test('comes from the address when an app knows what is missing', async () => {
+    await openTopup('&amount=50')
+    expect(await page.getByRole('radio', { name: '$50' }).isChecked()).toBeTrue()
+    await openTopup('&amount=12.34')
+    expect(await page.getByRole('textbox', { name: 'Amount' }).inputValue()).toBe('12.34')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await payWith(cards.good)
+    await page.getByText('$12.34 is in your wallet').waitFor()
+    expect(await balance()).toBe(12.34)
+  }, 30_000)
+
+  test.each(['0.5', '10001', 'abc', '-5', '1e3', '5.001'])('%s in the address is not offered', async (amount) => {
+    await openTopup(`&amount=${amount}`)
+    expect(await page.getByRole('radio', { name: '$25' }).isChecked()).toBeTrue()
+  })
+
+  test('outside the limits is refused where it is typed', async () => {
+    await openTopup()
+    await page.getByRole('radio', { name: 'Other amount' }).check()
+    await page.getByRole('textbox', { name: 'Amount' }).fill('10001')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('Enter an amount between').waitFor()
+  })
+
+  test('can be changed before paying', async () => {
+    await openTopup()
+    await chooseAmount()
+    await formIn(page).getByLabel('Card number').waitFor()
+    await page.getByRole('button', { name: 'Change' }).click()
+    await chooseAmount(page, '$100')
+    await payWith(cards.good)
+    await page.getByText('Your balance is now $100.00').waitFor()
+  }, 30_000)
+})
+
+describe('from the wallet in the shop', () => {
+  async function openWallet(): Promise<Frame> {
+    await page.goto(rig.shop)
+    const frame = await embed(page, `${rig.base}/widget/wallet?session=${await tenant.newSession(rig.shop)}&lang=en`)
+    await hear(page, 'SERVICE_WALLET_LOADED')
+    return frame
+  }
+
+  test('a window opens, and when it is paid the wallet in the frame and the shop know by themselves', async () => {
+    const frame = await openWallet()
+    const opening = page.context().waitForEvent('page')
+    await frame.getByRole('button', { name: 'Add money' }).click()
+    const popup = await opening
+    await chooseAmount(popup)
+    await payWith(cards.good, popup)
+    await popup.getByRole('heading', { name: 'Money added' }).waitFor()
+    await frame.getByText('$25.00').first().waitFor()
+    await hear(page, 'SERVICE_WALLET_UPDATED')
+    expect(await hear(page, 'SERVICE_OPEN_TOPUP')).toMatchObject({ opened: true })
+    const closed = popup.waitForEvent('close')
+    await popup.getByRole('button', { name: 'Close this window' }).click()
+    await closed
+  }, 30_000)
+
+  test('a window that the shop opened itself tells the shop', async () => {
+    await page.goto(rig.shop)
+    const opening = page.context().waitForEvent('page')
+    const url = `${rig.base}/widget/topup?session=${await tenant.newSession(rig.shop)}&lang=en`
+    await page.evaluate((address) => void window.open(address), url)
+    const popup = await opening
+    await chooseAmount(popup)
+    await payWith(cards.good, popup)
+    await popup.getByRole('heading', { name: 'Money added' }).waitFor()
+    await hear(page, 'SERVICE_WALLET_UPDATED')
+  }, 30_000)
+
+  test('where windows are blocked it goes on in the frame, and back to the wallet', async () => {
+    await page.goto(rig.shop)
+    const src = `${rig.base}/widget/wallet?session=${await tenant.newSession(rig.shop)}&lang=en`
+    const sandbox = 'allow-same-origin allow-scripts allow-forms'
+    const frame = await embed(page, src, { allow: 'payment *', sandbox })
+    await frame.getByRole('button', { name: 'Add money' }).click()
+    expect(await hear(page, 'SERVICE_OPEN_TOPUP')).toMatchObject({ opened: false })
+    await frame.getByRole('link', { name: 'Continue here' }).click()
+    await chooseAmount(frame)
+    await payWith(cards.good, frame)
+    await frame.getByRole('heading', { name: 'Money added' }).waitFor()
+    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await frame.getByRole('link', { name: 'Back to the wallet' }).click()
+    await frame.getByText('$25.00').first().waitFor()
+  }, 30_000)
+
+  test('a page of a stranger can frame neither the top-up page nor the card form in it', async () => {
+    await page.goto(rig.strangerShop)
+    const frame = await embed(page, `${rig.base}/widget/topup?session=${await tenant.newSession(rig.shop)}&lang=en`)
+    await page.waitForTimeout(500)
+    expect(await frame.getByRole('button', { name: 'Continue' }).count()).toBe(0)
+    expect(await heardBy(page)).toEqual([])
+  }, 30_000)
+})
+
+describe('what stands in the way', () => {
+  test('a session that ended after paying: the page says that the money still lands, and it does', async () => {
+    await openTopup()
+    await chooseAmount()
+    await formIn(page).getByLabel('Card number').waitFor()
+    rig.clock.lateMs = 6 * 60_000
+    await payWith(cards.good)
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+    await page.getByText('If you have paid, the money still arrives').waitFor()
+    for (let tries = 0; tries < 100 && (await balance()) !== 25; tries++) await Bun.sleep(50)
+    expect(await balance()).toBe(25)
+  }, 30_000)
+
+  test('a frozen wallet', async () => {
+    await freezeWallet(rig.service, operator, tenant.user.userId, 'test')
+    await openTopup()
+    await page.getByText('money cannot be added by card').waitFor()
+  })
+
+  test('a wallet that is frozen while the amount is chosen', async () => {
+    await openTopup()
+    await page.getByRole('radio', { name: '$25', exact: true }).check()
+    await freezeWallet(rig.service, operator, tenant.user.userId, 'test')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('money cannot be added by card').waitFor()
+  })
+
+  test('a processor that does not answer: the page says so, the wallet works, and later so does the card', async () => {
+    await settings(true)
+    await openTopup()
+    await chooseAmount()
+    await page.getByRole('heading', { name: 'Card payments cannot be reached' }).waitFor()
+    expect((await tenant.client.credit(tenant.user.serviceUserId, 1)).status).toBe(200)
+    await settings(false)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await payWith(cards.good)
+    await page.getByText('Your balance is now $26.00').waitFor()
+  }, 30_000)
+
+  test('a processor that falls silent after the payment: the page keeps asking, and tells in the end', async () => {
+    await openTopup()
+    await chooseAmount()
+    await formIn(page).getByLabel('Card number').waitFor()
+    rig.trouble.answer = (url) =>
+      url.pathname.endsWith('/confirm') ? new Response('{"code":"PROCESSOR_UNAVAILABLE"}', { status: 503 }) : undefined
+    await payWith(cards.good)
+    await page.getByRole('heading', { name: 'We cannot check the payment right now' }).waitFor()
+    rig.trouble.answer = undefined
+    await page.getByRole('heading', { name: 'Money added' }).waitFor({ timeout: 20_000 })
+    expect(await balance()).toBe(25)
+  }, 40_000)
+
+  test('too many top-ups: the page says how long to wait', async () => {
+    const session = await tenant.newSession()
+    const create = () =>
+      fetch(`${rig.base}/api/widget/topup/create-intent?session=${session}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"amount":5}',
+      })
+    for (let i = 0; i < 10; i++) await create()
+    await page.goto(`${rig.base}/widget/topup?session=${session}&lang=en`)
+    await chooseAmount()
+    await page.getByText('Too many attempts').waitFor()
+  }, 30_000)
+})
+
+describe('on a phone', () => {
+  test('nothing is wider than the screen, from the amount to the end, in every language', async () => {
+    const phone = await rig.openPage({ viewport: { width: 320, height: 640 } })
+    const isNarrow = () => phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
+    for (const lang of ['en', 'de', 'fr', 'es', 'pt', 'ar', 'ja']) {
+      await phone.goto(`${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=${lang}`)
+      await phone.locator('form button.button').click()
+      const form = phone.frameLocator('iframe.card-frame')
+      await form.locator('input[name=number]').waitFor()
+      expect(await isNarrow()).toBeTrue()
+      if (lang !== 'en' && lang !== 'ar') continue
+      await typeCard(form, cards.declined)
+      await phone.locator('.notice.bad').waitFor()
+      expect(await isNarrow()).toBeTrue()
+      await typeCard(form, cards.good)
+      await phone.locator('.panel').waitFor()
+      expect(await isNarrow()).toBeTrue()
+    }
+    await phone.context().close()
+  }, 60_000)
+})

@@ -1,0 +1,130 @@
+/** The top-up page with Stripe: our side of Stripe.js, in a real Chromium. Stripe's script itself is stood in for. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import type { Page } from '@playwright/test'
+import { launchChromium } from '../chromium.ts'
+import { openBench, type Bench, type Payer } from './rig.ts'
+
+/** What Stripe.js does as far as we use it; the test decides what becomes of the payment, by a binding of the page. */
+const stripeScript = `window.Stripe = (key, options) => ({
+  elements: ({ clientSecret, appearance }) => ({
+    secret: clientSecret,
+    create: () => ({
+      mount: (place) => { place.innerHTML = '<label>Card <input name="card"></label>'; place.dataset.key = key; place.dataset.theme = appearance.theme },
+      destroy: () => {},
+    }),
+  }),
+  confirmPayment: async ({ elements, confirmParams, redirect }) => {
+    const card = document.querySelector('[name=card]').value
+    if (card === '') return { error: { type: 'validation_error', message: 'Your card number is incomplete.' } }
+    return await window.bank({ id: elements.secret.split('_secret_')[0], card, returnUrl: confirmParams.return_url, redirect })
+  },
+})`
+
+let bench: Bench
+let payer: Payer
+let page: Page
+let server: ReturnType<typeof Bun.serve>
+let browser: Awaited<ReturnType<typeof launchChromium>>
+let scriptStatus: number
+let violations: string[]
+
+beforeAll(async () => {
+  bench = await openBench()
+  server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => bench.app.fetch(request) })
+  browser = await launchChromium()
+}, 60_000)
+beforeEach(async () => {
+  payer = await bench.newPayer()
+  scriptStatus = 200
+  violations = []
+  page = await (await browser.newContext()).newPage()
+  page.setDefaultTimeout(10_000)
+  page.on('console', (message) => {
+    if (message.text().includes('Content Security Policy')) violations.push(message.text())
+  })
+  await page.route('https://js.stripe.com/**', (route) =>
+    route.fulfill({
+      status: scriptStatus,
+      contentType: 'text/javascript',
+      body: scriptStatus === 200 ? stripeScript : '',
+    }),
+  )
+  await page.exposeFunction('bank', ({ id, card }: { id: string; card: string }) => {
+    if (card === 'good') bench.standIn.state.pay(id)
+    if (card === 'poor') bench.standIn.state.decline(id, 'insufficient_funds')
+    if (card === 'slow') bench.standIn.state.process(id)
+    return card === 'poor' ? { error: { type: 'card_error', message: 'declined' } } : {}
+  })
+})
+afterAll(async () => {
+  await bench.expectSettled()
+  await browser.close()
+  await server.stop(true)
+  await bench.close()
+}, 60_000)
+
+const open = async (more = '') =>
+  await page.goto(`${server.url.origin}/widget/topup?session=${payer.session()}&lang=en${more}`)
+const pay = async (card: string) => {
+  await page.getByLabel('Card').fill(card)
+  await page.getByRole('button', { name: 'Pay $25.00' }).click()
+}
+
+const policyOf = async (path: string) =>
+  (await bench.app.fetch(new Request(`http://billfold.test${path}?session=${payer.session()}`))).headers.get(
+    'content-security-policy',
+  )!
+
+test('the card goes to Stripe’s own form, from Stripe’s own script, and the money arrives', async () => {
+  await open()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await pay('')
+  await page.getByText('Your card number is incomplete.').waitFor()
+  await pay('poor')
+  await page.getByText('There is not enough money on this card').waitFor()
+  await pay('good')
+  await page.getByRole('heading', { name: 'Money added' }).waitFor()
+  expect(await payer.balance()).toBe(25)
+  expect(violations).toEqual([])
+}, 30_000)
+
+test('a payment that takes its time ends by itself', async () => {
+  await open()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await pay('slow')
+  await page.getByRole('heading', { name: 'Your bank is still working on it' }).waitFor()
+  bench.standIn.state.pay([...bench.standIn.state.intents.keys()].at(-1)!)
+  await page.getByRole('heading', { name: 'Money added' }).waitFor()
+}, 30_000)
+
+test('a bank’s own page sends the payer back to the end of the top-up', async () => {
+  const id = await payer.begin()
+  bench.standIn.state.pay(id)
+  await open(`&payment_intent=${id}&payment_intent_client_secret=secret&redirect_status=succeeded`)
+  await page.getByRole('heading', { name: 'Money added' }).waitFor()
+  expect(await payer.balance()).toBe(25)
+  expect(page.url()).not.toContain('session=')
+  expect(page.url()).not.toContain('secret')
+}, 30_000)
+
+test('what the address claims to have become of a payment is not believed', async () => {
+  const id = await payer.begin()
+  await open(`&payment_intent=${id}&redirect_status=succeeded`)
+  await page.getByRole('heading', { name: 'The payment did not go through' }).waitFor()
+  expect(await payer.balance()).toBe(0)
+}, 30_000)
+
+test('without Stripe’s script the page says that cards cannot be reached', async () => {
+  scriptStatus = 500
+  await open()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('Card payments cannot be reached').waitFor()
+}, 30_000)
+
+test('only this page allows Stripe’s sources', async () => {
+  const topup = await policyOf('/widget/topup')
+  expect(topup).toContain('https://js.stripe.com')
+  expect(topup).toContain("connect-src 'self' https://api.stripe.com")
+  expect(topup).not.toContain('unsafe')
+  expect(await policyOf('/widget/wallet')).not.toContain('stripe')
+})
