@@ -125,8 +125,6 @@ function combinedMistakes(s: Settings): string[] {
   if (isProduction) mistakes.push(...unsafeInProduction(s))
   if (s.PUBLIC_URL && new URL(s.PUBLIC_URL).pathname !== '/')
     mistakes.push('PUBLIC_URL: write scheme, host and port only, without a path')
-  if (s.WORKERS > 1 && s.PORT === 0)
-    mistakes.push('PORT=0: several workers need a port they all know; write its number')
   if (s.CARD_PROCESSOR === 'stripe') {
     for (const [name, prefix] of stripeKeys)
       if (!s[name]?.startsWith(prefix))

@@ -1,38 +1,50 @@
 /** One process: config → database → app → listen → drain. The only file that knows the process and the runtime. */
+import { createDemo, findUnsafeForProduction, type Demo } from './actions/demo.ts'
 import { startJobs } from './actions/jobs.ts'
-import { closeService, openService } from './actions/service.ts'
+import { firstOperatorLink } from './actions/manage-operators.ts'
+import { closeService, openService, type Service } from './actions/service.ts'
 import { buildApp, type App } from './app.ts'
 import { ConfigError, parseConfig, type Config } from './config.ts'
 import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
-import { openDatabase } from './store/database.ts'
+import { openDatabase, type Connection } from './store/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 import { joinParent, startWorkers } from './workers.ts'
 
 /** One of several on a port: its parent says when to end, and tells people what there is to tell. */
 const isWorker = process.argv.includes('--worker')
-const config = readConfig()
+const config = await readConfig()
 const log = openLog(config.logLevel, openOutput())
 const stopping = Promise.withResolvers<void>()
 
 listenForTheEnd()
-await (config.workers > 1 && !isWorker ? supervise() : serve()).catch((error: unknown) => {
+await withDatabase(config.workers > 1 && !isWorker ? supervise : serve).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
 })
 process.exit()
 
-async function serve(): Promise<void> {
+/** With a migrated database, which is let go again however the work ends. */
+async function withDatabase(work: (connection: Connection) => Promise<void>): Promise<void> {
   const prepared = await prepareDatabase(config, (message) => log.info(message))
-  const db = openDatabase(prepared.connection)
+  try {
+    await work(prepared.connection)
+  } finally {
+    await prepared.release()
+  }
+}
+
+async function serve(connection: Connection): Promise<void> {
+  const db = openDatabase(connection)
   const metrics = openMetrics()
   const service = openService({ config, db, log, metrics, now: () => new Date() })
+  await refuseUnsafe(service)
   const app = buildApp(service)
   const server = listen(app)
   service.sandbox?.setOrigin(server.url.origin)
   const stopJobs = startJobs(service)
   if (isWorker) metrics.render = joinParent(metrics.registry)
-  else process.stdout.write(`billfold ready on ${config.port === 0 ? server.url.origin : config.publicUrl}\n`)
+  else await welcome(service)
 
   await stopping.promise
   log.info('draining')
@@ -46,7 +58,6 @@ async function serve(): Promise<void> {
   await stopJobs()
   await closeService(service)
   await db.pool.end()
-  await prepared.release()
 }
 
 function listen(app: App) {
@@ -68,16 +79,18 @@ function listen(app: App) {
   })
 }
 
-async function supervise(): Promise<void> {
-  const prepared = await prepareDatabase(config, (message) => log.info(message))
+async function supervise(connection: Connection): Promise<void> {
   const command = [process.execPath, import.meta.path, '--worker']
-  const workers = await startWorkers(config.workers, command, (code) =>
+  const workers = await startWorkers(config.workers, command, { PORT: String(config.port) }, (code) =>
     log.error('a worker ended and is started again', { code }),
   )
-  process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
+  const db = openDatabase(connection, 2)
+  const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
+  await welcome(service)
+  await closeService(service)
+  await db.pool.end()
   await stopping.promise
   await workers.stop()
-  await prepared.release()
 }
 
 function listenForTheEnd(): void {
@@ -93,14 +106,68 @@ function listenForTheEnd(): void {
   if (isWorker) process.on('disconnect', stop)
 }
 
-function readConfig(): Config {
+async function refuseUnsafe(service: Service): Promise<void> {
+  if (!config.isProduction) return
+  const problems = await findUnsafeForProduction(service)
+  if (problems.length > 0) throw new Error(`Not safe for production:\n${problems.map((p) => `  - ${p}`).join('\n')}`)
+}
+
+/** The line scripts wait for; and in development what a newcomer wants next. */
+async function welcome(service: Service): Promise<void> {
+  const demo = config.hasDemo ? await createDemo(service, { shopPort: config.port + 1 }) : undefined
+  process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
+  if (!demo) return
+  const [shop, admin] = await Promise.all([startShop(demo), firstOperatorLink(service)])
+  const lines = [
+    ['The demo shop, with the wallet in it', shop],
+    ['Sign in to the wallet with', `${demo.email}   ${demo.password}`],
+    ['The API', `${config.publicUrl}/docs`],
+    ['Its credentials', `clientId=${demo.clientId} clientSecret=${demo.clientSecret}`],
+    ['', `serviceUserId=${demo.serviceUserId}`],
+    ...(admin ? [['Make the first admin, once', admin]] : [['The admin area', `${config.publicUrl}/admin`]]),
+  ]
+  process.stdout.write(`\n${lines.map(([what, where]) => `  ${what!.padEnd(38)}${where}`).join('\n')}\n\n`)
+}
+
+/** The example shop, a process of its own on the next port, as a customer would run it. Its address, or why there is none. */
+async function startShop(demo: Demo): Promise<string> {
+  const child = Bun.spawn([process.execPath, new URL('../example/server.ts', import.meta.url).pathname], {
+    env: {
+      ...process.env,
+      PORT: String(config.port + 1),
+      HOST: config.host,
+      CURRENCY: config.currency.code,
+      BILLFOLD_URL: config.publicUrl,
+      BILLFOLD_CLIENT_ID: demo.clientId,
+      BILLFOLD_CLIENT_SECRET: demo.clientSecret,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  process.on('exit', () => child.kill('SIGKILL'))
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    const url = /ready on (\S+)/.exec(chunk)?.[1]
+    if (url) return url
+  }
+  return `did not start: is port ${config.port + 1} in use?`
+}
+
+async function readConfig(): Promise<Config> {
   try {
-    return parseConfig(process.env)
+    const config = parseConfig(process.env)
+    return config.port === 0 ? parseConfig({ ...process.env, PORT: String(await findPort(config.host)) }) : config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
     process.exit(1)
   }
+}
+
+/** Any free port, known before anything listens: workers share it, and mails, webhooks and links name it. */
+async function findPort(hostname: string): Promise<number> {
+  const probe = Bun.serve({ hostname, port: 0, fetch: () => new Response() })
+  const { port } = probe
+  await probe.stop(true)
+  return port!
 }
 
 /** Lines are collected and written together: a write for each would cost more than the request it tells about. */

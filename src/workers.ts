@@ -18,6 +18,7 @@ type Worker = { readonly child: Bun.Subprocess; readonly ready: Promise<void> }
 export async function startWorkers(
   count: number,
   command: string[],
+  environment: Record<string, string>,
   onRestart: (code: number) => void,
 ): Promise<Workers> {
   const children = new Set<Bun.Subprocess>()
@@ -28,6 +29,7 @@ export async function startWorkers(
   const start = (): Worker => {
     const ready = Promise.withResolvers<void>()
     const child = Bun.spawn(command, {
+      env: { ...process.env, ...environment },
       stdio: ['ignore', 'inherit', 'inherit'],
       ipc: (message: ToParent, from) => {
         if (message.kind === 'ready') ready.resolve()

@@ -114,7 +114,7 @@ test('SQL and the driver are in the store alone', () => {
 
 test('only the configuration reads the environment', () => {
   const strays = inFolder('src/').filter(
-    ({ path, text }) => /(?<!['"])\b(process|Bun)\.env\b/.test(text) && !/^src\/(main|cli)\.ts$/.test(path),
+    ({ path, text }) => /(?<!['"])\b(process|Bun)\.env\b/.test(text) && !/^src\/(main|workers|cli)\.ts$/.test(path),
   )
   expect(strays.map(({ path }) => path)).toEqual([])
 })
