@@ -1,0 +1,35 @@
+import { expect, test } from 'bun:test'
+import { drawComparison } from './comparison.ts'
+import { figureTable, toFigure } from './figures.ts'
+import { takeTurns, type Contender } from './rounds.ts'
+
+function scripted(name: string, rates: readonly number[]): Contender {
+  const left = [...rates]
+  return { name, measure: async () => ({ name, perSecond: left.shift()! }) }
+}
+
+test('each round is held against the base rounds beside it', async () => {
+  const base = scripted('base', [100, 200, 400])
+  const { comparisons, basePerSecond } = await takeTurns(base, [scripted('x', [300, 150])], 2, () => {})
+  expect(comparisons[0]!.overBase).toEqual([2, 0.5])
+  expect(basePerSecond).toBe(200)
+})
+
+test('a figure is met at its goal and missed beyond it', () => {
+  expect(toFigure('debits ÷ TPC-B', [4.9, 5, 9])).toMatchObject({ value: 5, isMet: true, lowest: 4.9, highest: 9 })
+  expect(toFigure('debits ÷ TPC-B', [4.9]).isMet).toBe(false)
+  expect(toFigure('p99 ÷ p50 at 128 connections', [2.01]).isMet).toBe(false)
+  expect(figureTable([toFigure('memory after the load', [151])])).toContain('151 MB  151 … 151      missed')
+})
+
+test('the picture has a bar for what was measured, and none for what was not', () => {
+  const machine = { processor: '2 × <any>', memory: '1 GB', system: '', runtime: '', postgres: '', pgbench: '' }
+  const svg = drawComparison({
+    basePerSecond: 8000,
+    comparisons: [{ name: 'hot', perSecond: 7000, overBase: [] }],
+    machine,
+  })
+  expect(svg.match(/<rect/g)).toHaveLength(2)
+  expect(svg).toContain('8,000')
+  expect(svg).toContain('2 × &lt;any&gt;')
+})
