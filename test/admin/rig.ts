@@ -1,0 +1,105 @@
+/** Two real processes on one database, a real Chromium, and an operator who signs in with it. */
+import { mkdir } from 'node:fs/promises'
+import { generateSync } from 'otplib'
+import type { BrowserContextOptions, Page } from '@playwright/test'
+import { findBarriers } from '../browser/axe.ts'
+import { launchChromium } from '../chromium.ts'
+import { runCommand } from '../command.ts'
+import { testDatabase } from '../postgres.ts'
+import { startProcess } from '../process.ts'
+
+const email = 'ada@example.com'
+const password = 'correct horse battery staple'
+const screenshots = new URL('../screenshots/', import.meta.url).pathname
+
+export type Rig = Awaited<ReturnType<typeof startRig>>
+
+export async function startRig() {
+  const database = await testDatabase()
+  const environment = { DATABASE_URL: database.url }
+  const processes = await Promise.all([
+    startProcess(await withPort(environment)),
+    startProcess(await withPort(environment)),
+  ])
+  const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
+  const cli = async (args: string[], input = '') => {
+    const { exitCode, stdout, stderr } = await runCommand([...args, '--json'], environment, input)
+    if (exitCode !== 0) throw new Error(`billfold ${args.join(' ')}: ${stdout}${stderr}`)
+    return JSON.parse(stdout) as Record<string, string>
+  }
+  await cli(['admin', 'create', '--email', email, '--name', 'Ada Lovelace'], password)
+  const browser = await launchChromium()
+  let totpSecret = ''
+
+  return {
+    base: first.url,
+    second: second.url,
+    browser,
+    cli,
+    databaseUrl: database.url,
+    openPage: async (options: BrowserContextOptions = {}): Promise<Page> => {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+      context.setDefaultTimeout(20_000)
+      return await context.newPage()
+    },
+    /** By hand, as a person would: password, then the code; the first time the code is set up. */
+    async signIn(page: Page): Promise<void> {
+      await page.goto(`${first.url}/admin`)
+      await page.getByLabel('Email').fill(email)
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Continue' }).click()
+      if (totpSecret !== '') {
+        await page.getByLabel('Code').fill(codeOf(totpSecret))
+        await page.getByRole('button', { name: 'Sign in' }).click()
+      } else {
+        await page.getByText('You cannot scan it?').click()
+        totpSecret = (await page.locator('details code').innerText()).replaceAll(' ', '')
+        await page.getByLabel('The six digits').fill(codeOf(totpSecret))
+        await page.getByRole('button', { name: 'Confirm' }).click()
+        await page.getByRole('link', { name: 'I have kept them' }).click()
+      }
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    },
+    async stop(): Promise<void> {
+      await browser.close()
+      await Promise.all(processes.map((each) => each.stop()))
+      await database.drop()
+    },
+  }
+}
+
+function codeOf(secret: string): string {
+  return generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
+}
+
+/** A port that was free a moment ago, so that the service knows its own address. */
+async function withPort(environment: Record<string, string>): Promise<Record<string, string>> {
+  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const port = String(probe.port)
+  await probe.stop(true)
+  return { ...environment, PORT: port }
+}
+
+const views = [
+  [1280, 'light'],
+  [1280, 'dark'],
+  [360, 'light'],
+  [360, 'dark'],
+] as const
+
+/** A picture of the page as it is, in each size and colour scheme, and what would keep people from using it. */
+export async function lookAt(page: Page, name: string): Promise<string[]> {
+  await mkdir(screenshots, { recursive: true })
+  const barriers: string[] = []
+  for (const [width, colorScheme] of views) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+    if (overflow > 0) barriers.push(`${name}: ${overflow} pixels too wide at ${width}`)
+    barriers.push(...(await findBarriers(page)))
+  }
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.emulateMedia({ colorScheme: 'light' })
+  return barriers
+}
