@@ -8,6 +8,7 @@ const notices: Readonly<Record<string, string>> = {
   'wallet-frozen': 'The wallet is frozen: it takes credits only.',
   'wallet-unfrozen': 'The wallet is active again.',
   'wallet-in-debt': 'Your freeze is lifted, but the wallet is below zero: it stays frozen until the debt is repaid.',
+  'topup-refunded': 'The refund is made, and the wallet follows it.',
   'bonus-granted': 'The bonus is credited.',
   'password-changed': 'Your password is changed, and your other sessions are signed out.',
   'session-ended': 'That session is signed out.',

@@ -21,6 +21,8 @@ import type { AdminRoute, PublicCall } from './route.ts'
 import { secondFactorRoutes } from './second-factor.tsx'
 import { signInRoutes } from './sign-in.tsx'
 import { statementRoutes } from './statement.ts'
+import { topupRoutes } from './topup.tsx'
+import { topupsRoutes } from './topups.tsx'
 import { bonusRoutes } from './wallet-bonus.tsx'
 import { walletRoutes } from './wallet.tsx'
 import { walletsRoutes } from './wallets.tsx'
@@ -39,6 +41,8 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...walletRoutes,
   ...bonusRoutes,
   ...statementRoutes,
+  ...topupsRoutes,
+  ...topupRoutes,
   ...referenceRoutes,
   ...booksRoutes,
   ...auditRoutes,

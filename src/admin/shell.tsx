@@ -9,6 +9,7 @@ const nav = [
   ['overview', 'Overview', '/admin'],
   ['apps', 'Client apps', '/admin/client-apps'],
   ['wallets', 'Wallets', '/admin/wallets'],
+  ['topups', 'Card top-ups', '/admin/topups'],
   ['references', 'References', '/admin/references'],
   ['books', 'Books', '/admin/books'],
   ['audit', 'Audit log', '/admin/audit'],

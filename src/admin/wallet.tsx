@@ -36,6 +36,9 @@ export async function showWallet(call: Call, person: Person, problems: Problems 
   const body = (
     <>
       <Heading title={name} sub={person.email}>
+        <a class="button quiet small" href={withQuery('/admin/topups', { user: person.id })}>
+          Card top-ups
+        </a>
         <a class="button quiet small" href={withQuery('/admin/audit', { subject: `wallet:${person.id}` })}>
           History
         </a>

@@ -1,0 +1,220 @@
+/** One card top-up: what the processor said, what the ledger was told, and giving it back. */
+import { refundTopup } from '../actions/refund-topup.ts'
+import { parseDecimal, formatMinor } from '../ledger/money.ts'
+import { findPerson } from '../store/people.ts'
+import { listMovements, type Movement } from '../store/topup-movements.ts'
+import { findTopup, type Topup } from '../store/topups.ts'
+import { findWallet } from '../store/wallets.ts'
+import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { currencyOf, problemTexts, TopupBadges } from './topups.tsx'
+import { reasonProblem } from './wallet.tsx'
+
+export const topupRoutes: AdminRoute[] = [
+  get('/admin/topups/:id', async (call) => await withTopup(call, (topup) => showTopup(call, topup))),
+  post('/admin/topups/:id/refund', async (call) => await withTopup(call, (topup) => confirmRefund(call, topup))),
+  post('/admin/topups/:id/refund/order', async (call) => await withTopup(call, (topup) => orderRefund(call, topup))),
+]
+
+async function withTopup(call: Call, show: (topup: Topup) => Promise<Response>): Promise<Response> {
+  const id = call.param('id')
+  const topup = isUuid(id) ? await findTopup(call.service.db.pool, id) : undefined
+  return topup ? await show(topup) : await showNotFound(call, 'top-up')
+}
+
+type Problems = Readonly<Record<string, string>>
+
+/** What the processor can still give back, as far as we know; it has the last word. */
+function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disputedMinor }: Topup): bigint {
+  return problem === null ? creditedMinor - refundedMinor - disputedMinor : amountMinor
+}
+
+async function showTopup(call: Call, topup: Topup, problems: Problems = {}): Promise<Response> {
+  const db = call.service.db.pool
+  const [person, movements] = await Promise.all([findPerson(db, { id: topup.userId }), listMovements(db, topup.id)])
+  const isRefundable = call.me.operator.role === 'admin' && refundableOf(topup) > 0n
+  const body = (
+    <>
+      <Heading title="Card top-up" sub={person && `${person.firstName} ${person.lastName} · ${person.email}`}>
+        <a class="button quiet small" href={`/admin/wallets/${topup.userId}`}>
+          The wallet
+        </a>
+        <a class="button quiet small" href={withQuery('/admin/audit', { subject: `topup:${topup.id}` })}>
+          History
+        </a>
+      </Heading>
+      {topup.problem && <Notice kind="bad">{problemTexts[topup.problem][1]}</Notice>}
+      <div class="columns">
+        <TopupFacts topup={topup} />
+        {isRefundable && <RefundForm call={call} topup={topup} problems={problems} />}
+      </div>
+      <Movements topup={topup} movements={movements} />
+    </>
+  )
+  const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
+  return await showPage(call, { title: 'Card top-up', here: 'topups', body, ...status })
+}
+
+function TopupFacts({ topup }: { topup: Topup }) {
+  const currency = currencyOf(topup)
+  return (
+    <section class="card stack hero">
+      <div>
+        <p class="label muted">Ordered</p>
+        <p class="value">
+          <Money minor={topup.amountMinor} currency={currency} />
+        </p>
+      </div>
+      <Facts
+        rows={[
+          ['State', <TopupBadges topup={topup} />],
+          ['Credited', <Money minor={topup.creditedMinor} currency={currency} />],
+          ['Refunded', <Money minor={topup.refundedMinor} currency={currency} />],
+          ['Held by disputes', <Money minor={topup.disputedMinor} currency={currency} />],
+          ['Last decline', topup.declineCode ?? 'none'],
+          ['Processor', topup.processor],
+          ['Payment', topup.paymentIntentId === null ? 'none' : <Copy label="payment" text={topup.paymentIntentId} />],
+          ['Begun', <When at={topup.createdAt} />],
+          ['Last word of the processor', <When at={topup.updatedAt} />],
+          ['Asked about again', <When at={topup.lookAt} />],
+        ]}
+      />
+    </section>
+  )
+}
+
+function RefundForm({ call, topup, problems }: { call: Call; topup: Topup; problems: Problems }) {
+  const { form } = call
+  const left = formatMinor(refundableOf(topup), currencyOf(topup))
+  return (
+    <section class="card stack">
+      <h2>Refund</h2>
+      <Form call={call} action={`/admin/topups/${topup.id}/refund`} class="stack">
+        <Field
+          label={`Amount in ${topup.currency}`}
+          name="amount"
+          value={form.text('amount') || left}
+          hint={`At most ${left}. It goes back to the card it came from.`}
+          problem={problems['amount']}
+          attributes={{ required: true, inputmode: 'decimal', autocomplete: 'off' }}
+        />
+        <Field
+          label="Reason"
+          name="reason"
+          value={form.text('reason')}
+          hint="For the audit log."
+          problem={problems['reason']}
+          attributes={{ required: true, maxlength: 500 }}
+        />
+        <div>
+          <button class="button small" type="submit">
+            Continue
+          </button>
+        </div>
+      </Form>
+    </section>
+  )
+}
+
+function Movements({ topup, movements }: { topup: Topup; movements: readonly Movement[] }) {
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>In the ledger</h2>
+      </div>
+      {movements.length === 0 ? (
+        <p class="empty muted">Nothing of it has moved in the wallet.</p>
+      ) : (
+        <Table label="In the ledger" head={['Type', 'Reference', 'Amount', 'Posted']}>
+          {movements.map((movement) => (
+            <tr key={movement.number}>
+              <td>{movement.referenceType}</td>
+              <td>
+                <code>{movement.referenceId}</code>
+              </td>
+              <td>
+                <Money minor={movement.amountMinor} currency={currencyOf(topup)} isSigned />
+              </td>
+              <td>
+                {movement.refusal ? <Badge kind="bad">{movement.refusal}</Badge> : <When at={movement.postedAt} />}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  )
+}
+
+type Order = { readonly amountMinor: bigint; readonly reason: string }
+
+function readOrder(call: Call, topup: Topup): Order | { problems: Problems } {
+  const amountMinor = parseDecimal(call.form.text('amount').trim(), currencyOf(topup))
+  const reason = call.form.text('reason').trim()
+  const left = refundableOf(topup)
+  const problems: Record<string, string> = {}
+  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > left)
+    problems['amount'] = `write an amount above zero, at most ${formatMinor(left, currencyOf(topup))}`
+  const problem = reasonProblem(reason)
+  if (problem) problems['reason'] = problem
+  return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
+}
+
+async function confirmRefund(call: Call, topup: Topup): Promise<Response> {
+  const order = readOrder(call, topup)
+  if ('problems' in order) return await showTopup(call, topup, order.problems)
+  const currency = currencyOf(topup)
+  const { balanceMinor } = (await findWallet(call.service.db.pool, topup.userId))!
+  // What was never credited is not taken out of the wallet either.
+  const after = topup.problem === null ? balanceMinor - order.amountMinor : balanceMinor
+  const body = (
+    <>
+      <Heading title="Refund this?" sub={topup.paymentIntentId} />
+      <Form call={call} action={`/admin/topups/${topup.id}/refund/order`} class="card stack">
+        <input type="hidden" name="amount" value={call.form.text('amount').trim()} />
+        <input type="hidden" name="reason" value={order.reason} />
+        <input type="hidden" name="key" value={crypto.randomUUID()} />
+        <Facts
+          rows={[
+            ['Back to the card', <Money minor={order.amountMinor} currency={currency} />],
+            ['Balance now', <Money minor={balanceMinor} currency={currency} />],
+            ['Balance after', <Money minor={after} currency={currency} />],
+            ['Reason', order.reason],
+          ]}
+        />
+        {after < 0n && (
+          <Notice kind="warn">
+            The money is already spent: the wallet falls below zero and stays frozen until that is repaid.
+          </Notice>
+        )}
+        <div class="row">
+          <button class="button danger" type="submit">
+            Refund
+          </button>
+          <a class="button quiet" href={`/admin/topups/${topup.id}`}>
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </>
+  )
+  return await showPage(call, { title: 'Refund a top-up', here: 'topups', body })
+}
+
+/** The key comes with the form: sent twice, it refunds once. Its amount is checked by the processor, which knows best. */
+async function orderRefund(call: Call, topup: Topup): Promise<Response> {
+  const key = call.form.text('key')
+  const amountMinor = parseDecimal(call.form.text('amount').trim(), currencyOf(topup))
+  const reason = call.form.text('reason').trim()
+  if (!isUuid(key) || amountMinor === undefined || reasonProblem(reason))
+    return await showProblem(call, 422, 'This form is not whole. Start again from the top-up.')
+  const result = await refundTopup(call.service, call.actor, { topupId: topup.id, amountMinor, key, reason })
+  if (result.kind === 'refunded') return redirect(`/admin/topups/${topup.id}?done=topup-refunded`)
+  if (result.kind === 'refused') return await showProblem(call, 409, `Nothing was refunded. ${result.message}`)
+  return await showProblem(
+    call,
+    503,
+    'The card processor does not answer. It may have made the refund: look at the top-up again in a few minutes before you try once more.',
+  )
+}

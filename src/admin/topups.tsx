@@ -1,0 +1,121 @@
+/** Card top-ups: all of them, those of one user, or those that somebody has to look at. */
+import type { Currency } from '../ledger/money.ts'
+import { parseCurrency } from '../ledger/money.ts'
+import { listTopups, type Topup } from '../store/topups.ts'
+import { Badge, Empty, Heading, Money, Pager, Table, When, withQuery } from './parts.tsx'
+import { showPage } from './respond.tsx'
+import { get, isUuid, type AdminRoute, type Call } from './route.ts'
+
+export const topupsRoutes: AdminRoute[] = [get('/admin/topups', show)]
+
+const pageSize = 50
+
+async function show(call: Call): Promise<Response> {
+  const user = isUuid(call.query('user')) ? call.query('user') : ''
+  const state = call.query('state') === 'problem' ? 'problem' : ''
+  const found = await listTopups(call.service.db.pool, {
+    userId: user === '' ? undefined : user,
+    hasProblem: state === 'problem',
+    before: readCursor(call.query('before')),
+    limit: pageSize + 1,
+  })
+  const topups = found.slice(0, pageSize)
+  const last = found.length > pageSize ? topups.at(-1) : undefined
+  const here = (more: Record<string, string | undefined>) => withQuery('/admin/topups', { user, state, ...more })
+  const body = (
+    <>
+      <Heading title="Card top-ups" sub={user ? 'Of one user' : 'Money that came in by card, the newest first.'}>
+        {user && (
+          <a class="button quiet small" href={`/admin/wallets/${user}`}>
+            The wallet
+          </a>
+        )}
+        <a class="button quiet small" href={here({ state: state ? undefined : 'problem' })}>
+          {state ? 'Show all' : 'Show those with a problem'}
+        </a>
+      </Heading>
+      <section class="card flush">
+        {topups.length === 0 ? <Nothing state={state} /> : <Topups topups={topups} />}
+        <Pager
+          first={call.query('before') === '' ? undefined : here({})}
+          next={last && here({ before: `${last.createdAt.toISOString()}_${last.id}` })}
+        />
+      </section>
+    </>
+  )
+  return await showPage(call, { title: 'Card top-ups', here: 'topups', body })
+}
+
+function readCursor(text: string): { createdAt: Date; id: string } | undefined {
+  const [at = '', id = ''] = text.split('_')
+  const createdAt = new Date(at)
+  return isUuid(id) && !Number.isNaN(createdAt.getTime()) ? { createdAt, id } : undefined
+}
+
+function Nothing({ state }: { state: string }) {
+  return state === '' ? (
+    <Empty title="No top-ups yet">
+      <p class="muted">They appear here as soon as somebody adds money in the widget.</p>
+    </Empty>
+  ) : (
+    <Empty title="No problems">
+      <p class="muted">Every card payment was what was ordered, and is in its wallet.</p>
+    </Empty>
+  )
+}
+
+function Topups({ topups }: { topups: readonly Topup[] }) {
+  return (
+    <Table label="Card top-ups" head={['When', 'State', 'Amount', 'Payment']}>
+      {topups.map((topup) => (
+        <tr key={topup.id}>
+          <td>
+            <a href={`/admin/topups/${topup.id}`}>
+              <When at={topup.createdAt} />
+            </a>
+          </td>
+          <td>
+            <TopupBadges topup={topup} />
+          </td>
+          <td>
+            <Money minor={topup.amountMinor} currency={currencyOf(topup)} />
+          </td>
+          <td>
+            <code>{topup.paymentIntentId ?? 'none'}</code>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+export function currencyOf({ currency }: Topup): Currency {
+  return parseCurrency(currency)!
+}
+
+const stateKinds = { created: '', processing: 'warn', succeeded: 'good', failed: '', cancelled: '' } as const
+
+export function TopupBadges({ topup }: { topup: Topup }) {
+  const { state, problem, dispute, declineCode, creditedMinor, refundedMinor } = topup
+  return (
+    <>
+      <Badge kind={stateKinds[state]}>{state}</Badge> {problem && <Badge kind="bad">{problemTexts[problem][0]}</Badge>}{' '}
+      {refundedMinor > 0n && (
+        <Badge kind="warn">{refundedMinor === creditedMinor ? 'refunded' : 'partly refunded'}</Badge>
+      )}{' '}
+      {dispute !== 'none' && <Badge kind={dispute === 'won' ? 'good' : 'bad'}>dispute {dispute}</Badge>}{' '}
+      {declineCode !== null && <Badge>declined</Badge>}
+    </>
+  )
+}
+
+export const problemTexts = {
+  mismatch: [
+    'not what was ordered',
+    'The processor took money for this payment, but its amount, currency, user or top-up is not the ordered one. Nothing was credited. Look at it in the processor’s own dashboard; refund it if it should not have been taken.',
+  ],
+  'credit-refused': [
+    'no room in the wallet',
+    'The payment was taken, but the wallet’s balance would have passed the highest one the service keeps. Nothing was credited. Refund it.',
+  ],
+} as const
