@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { openTestService, type TestService } from '../../test/service.ts'
+import { assetUrl, chooseEncoding } from './assets.ts'
+
+let opened: TestService
+beforeAll(async () => {
+  opened = await openTestService()
+})
+afterAll(() => opened.close())
+
+const get = async (path: string, encoding?: string) =>
+  await opened.app.fetch(
+    new Request(`http://billfold.test${path}`, { headers: encoding ? { 'accept-encoding': encoding } : {} }),
+  )
+
+test('an asset is named by its hash, kept for ever, and the same whatever its compression', async () => {
+  const url = await assetUrl('style.css')
+  expect(url).toMatch(/^\/assets\/style\.[0-9a-f]{16}\.css$/)
+  const plain = await get(url)
+  expect(Object.fromEntries(plain.headers)).toMatchObject({
+    'cache-control': 'public, max-age=31536000, immutable',
+    'content-type': 'text/css; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    vary: 'accept-encoding',
+  })
+  const text = await plain.text()
+  const [br, gzip] = [await get(url, 'gzip, deflate, br'), await get(url, 'gzip')]
+  expect([br, gzip].map(({ headers }) => headers.get('content-encoding'))).toEqual(['br', 'gzip'])
+  expect(brotliDecompressSync(await br.arrayBuffer()).toString()).toBe(text)
+  expect(gunzipSync(await gzip.arrayBuffer()).toString()).toBe(text)
+})
+
+test('a script is the production build', async () => {
+  const text = await (await get(await assetUrl('wallet.js'))).text()
+  expect(text).not.toMatch(/jsxDEV|sourceMappingURL|process\.env/)
+})
+
+test.each(['/assets/style.css', '/assets/style.0000000000000000.css', '/assets/constructor', '/assets/..%2fassets.ts'])(
+  '%s is not there',
+  async (path) => {
+    const { status, headers } = await get(path)
+    expect(status).toBe(404)
+    expect(headers.get('cache-control')).toBe('no-store')
+  },
+)
+
+test.each([
+  ['br, gzip', 'br'],
+  ['gzip;q=0.5, br;q=0', 'gzip'],
+  ['*', 'identity'],
+  ['', 'identity'],
+  ['brotli', 'identity'],
+])('Accept-Encoding %p gets %p', (accepted, encoding) => {
+  expect(chooseEncoding(accepted)).toBe(encoding as 'br')
+})

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+import { newClient } from '../../test/client.ts'
+import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../../test/service.ts'
+import { setAppActive } from '../actions/manage-apps.ts'
+import { assetSize } from '../web/assets.ts'
+import { languages } from './languages.ts'
+
+let opened: TestService
+let app: Credentials
+let session: (parentOrigin?: string) => Promise<string>
+
+const parents = ['https://shop.example', 'https://app.shop.example:8443']
+
+beforeAll(async () => {
+  opened = await openTestService()
+  app = await newApp(opened.service, { allowedIframeParents: parents, name: 'Shop', accentColor: '#ffd400' })
+  const { serviceUserId } = await newUser(opened.service, app)
+  const client = newClient(opened.app.fetch, app)
+  session = async (parentOrigin) =>
+    String((await client.post('/api/widget/session', { ...app, serviceUserId, parentOrigin })).body['sessionToken'])
+})
+afterAll(() => opened.close())
+
+async function get(path: string, headers: Record<string, string> = {}) {
+  const response = await opened.app.fetch(new Request(`http://billfold.test${path}`, { headers }))
+  return { status: response.status, headers: response.headers, html: await response.text() }
+}
+
+function policyOf({ headers }: { headers: Headers }): Record<string, string> {
+  const directives = headers.get('content-security-policy')!.split('; ')
+  return Object.fromEntries(directives.map((line) => [line.split(' ')[0], line.split(' ').slice(1).join(' ')]))
+}
+
+const ancestors = async (path: string, headers = {}) => policyOf(await get(path, headers))['frame-ancestors']
+
+describe('who may frame a page', () => {
+  test('exactly the app’s list, without a session', async () => {
+    expect(await ancestors(`/widget/wallet?clientId=${app.clientId}`)).toBe(parents.join(' '))
+    expect(await ancestors('/widget/wallet', { referer: 'https://shop.example/' })).toBe(parents.join(' '))
+  })
+
+  test('the session’s own parent alone', async () => {
+    expect(await ancestors(`/widget/wallet?session=${await session(parents[1])}`)).toBe(parents[1]!)
+    expect(await ancestors(`/widget/topup?session=${await session(parents[1])}`)).toBe(parents[1]!)
+    expect(await ancestors(`/widget/wallet?session=${await session()}`)).toBe(parents.join(' '))
+  })
+
+  test('nobody, where the app is unknown, unnamed or not active', async () => {
+    const off = await newApp(opened.service, { allowedIframeParents: ['https://off.example'] })
+    await setAppActive(opened.service, operator, off.clientId, false)
+    for (const [path, status] of [
+      ['/widget/wallet', 400],
+      ['/widget/wallet?clientId=app_nobody', 403],
+      [`/widget/wallet?clientId=${off.clientId}`, 403],
+      ['/widget/topup', 400],
+    ] as const) {
+      const page = await get(path)
+      expect({ path, status: page.status, framed: policyOf(page)['frame-ancestors'] }).toEqual({
+        path,
+        status,
+        framed: "'none'",
+      })
+      expect(page.html).toContain('<h1>')
+      expect(page.html).not.toContain('<script')
+    }
+  })
+})
+
+describe('every page', () => {
+  test('runs only what carries its nonce, and talks to us alone', async () => {
+    const page = await get(`/widget/wallet?clientId=${app.clientId}`)
+    const policy = policyOf(page)
+    const nonce = /nonce="([\w-]{24})"/.exec(page.html)![1]!
+    expect(policy).toEqual({
+      'default-src': "'none'",
+      'script-src': `'nonce-${nonce}'`,
+      'style-src': `'self' 'nonce-${nonce}'`,
+      'img-src': "'self' data:",
+      'connect-src': "'self'",
+      'frame-src': "'none'",
+      'frame-ancestors': parents.join(' '),
+      'form-action': "'none'",
+      'base-uri': "'none'",
+    })
+    const again = await get(`/widget/wallet?clientId=${app.clientId}`)
+    expect(again.html).not.toContain(nonce)
+  })
+
+  test('has the other headers too, errors included, and only a page that nobody frames has X-Frame-Options', async () => {
+    const paths = [`/widget/wallet?session=${await session()}`, '/widget/wallet', '/widget/nothing', '/widget/logo/x']
+    for (const path of paths) {
+      const { headers } = await get(path)
+      expect({ path, ...Object.fromEntries(headers) }).toMatchObject({
+        path,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'content-security-policy': expect.stringContaining("default-src 'none'"),
+      })
+      expect(headers.get('set-cookie')).toBeNull()
+      expect(headers.get('access-control-allow-origin')).toBeNull()
+    }
+    expect((await get(paths[0]!)).headers.get('permissions-policy')).toContain('camera=()')
+    expect((await get(paths[0]!)).headers.has('x-frame-options')).toBe(false)
+    expect((await get(paths[2]!)).headers.get('x-frame-options')).toBe('DENY')
+  })
+
+  test('does not repeat the token, and logs neither it nor the query', async () => {
+    const token = await session()
+    const before = opened.logged.length
+    const page = await get(`/widget/wallet?session=${token}&secret=marmalade`)
+    expect(page.html).not.toContain(token)
+    const logged = opened.logged.slice(before).join('')
+    expect(logged).toContain('"route":"/widget/wallet"')
+    expect(logged).not.toContain(token.slice(3))
+    expect(logged).not.toContain('marmalade')
+  })
+
+  test('shows an app’s name as text, whatever it holds', async () => {
+    const name = '</script><script>alert(1)</script><img src=x onerror=alert(1)>"\'&'
+    const mean = await newApp(opened.service, { name })
+    const { html } = await get(`/widget/wallet?clientId=${mean.clientId}`)
+    expect(html).not.toContain('<script>alert')
+    expect(html).not.toContain('<img src=x')
+    const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(html)![1]!) as { appName: string }
+    expect(data.appName).toBe(name)
+  })
+
+  test('comes in the language asked for, else in the browser’s', async () => {
+    const path = `/widget/wallet?clientId=${app.clientId}`
+    expect((await get(`${path}&lang=ar`)).html).toContain('<html lang="ar" dir="rtl"')
+    expect((await get(path, { 'accept-language': 'ja,en;q=0.5' })).html).toContain('<html lang="ja" dir="ltr"')
+    expect((await get(`${path}&theme=dark`)).html).toContain('data-theme="dark"')
+    expect((await get(`${path}&theme=%22onload=`)).html).not.toContain('onload')
+  })
+
+  test('the whole wallet page weighs at most 25 kB, compressed, in every language', async () => {
+    const assets = (await assetSize('widget.css')) + (await assetSize('wallet.js'))
+    for (const lang of languages.keys()) {
+      const { html } = await get(`/widget/wallet?session=${await session()}&lang=${lang}`)
+      expect({ lang, isLight: assets + gzipSync(html).length <= 25_000 }).toEqual({ lang, isLight: true })
+    }
+  })
+})

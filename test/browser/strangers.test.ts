@@ -1,0 +1,193 @@
+/** Pages that are not on the list: they show nothing, hear nothing, and change nothing. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame, Page } from '@playwright/test'
+import { embed, hear, startRig, type Rig } from './rig.ts'
+
+setDefaultTimeout(120_000)
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await startRig()
+})
+afterAll(() => rig.stop())
+
+const walletUrl = (query: Record<string, string>) => `${rig.base}/widget/wallet?${new URLSearchParams(query)}`
+const close = (page: Page) => page.context().close()
+
+/** Whether the frame shows the service's page at all; a refused one shows the browser's own error page. */
+async function isShown(frame: Frame): Promise<boolean> {
+  await Bun.sleep(1500)
+  return await frame.evaluate(() => document.getElementById('root') !== null).catch(() => false)
+}
+
+/** A page at `host` embeds the wallet of an app that lists `parents`. */
+async function visit(host: string, parents: string[], parentOrigin?: string) {
+  const tenant = await rig.newTenant({ allowedIframeParents: parents })
+  const page = await rig.openPage()
+  await page.goto(host)
+  const frame = await embed(page, walletUrl({ session: await tenant.newSession(parentOrigin) }))
+  const result = { isShown: await isShown(frame), heard: await page.evaluate(() => window.heard.length > 0) }
+  await close(page)
+  return result
+}
+
+const nothing = { isShown: false, heard: false }
+const all = { isShown: true, heard: true }
+
+describe('who may frame the wallet', () => {
+  test('an origin on the list sees it and hears it', async () => {
+    expect(await visit(rig.shop, [rig.shop])).toEqual(all)
+  })
+
+  test('another port gets nothing and hears nothing', async () => {
+    expect(await visit(rig.strangerShop, [rig.shop])).toEqual(nothing)
+  })
+
+  test('another scheme gets nothing and hears nothing', async () => {
+    expect(await visit(rig.shop, [rig.shop.replace('http:', 'https:')])).toEqual(nothing)
+  })
+
+  test('a subdomain gets nothing and hears nothing', async () => {
+    expect(await visit(rig.shop.replace('localhost', 'evil.localhost'), [rig.shop])).toEqual(nothing)
+  })
+
+  test('an origin on the list that is not the session’s own gets nothing and hears nothing', async () => {
+    expect(await visit(rig.shop, [rig.shop, rig.strangerShop], rig.strangerShop)).toEqual(nothing)
+    expect(await visit(rig.strangerShop, [rig.shop, rig.strangerShop], rig.strangerShop)).toEqual(all)
+  })
+
+  test('a stranger around an allowed page gets nothing, and the allowed page inside hears nothing', async () => {
+    const tenant = await rig.newTenant()
+    const inner = `${rig.shop}/?embed=${encodeURIComponent(walletUrl({ session: await tenant.newSession() }))}`
+    const page = await rig.openPage()
+    await page.goto(rig.strangerShop)
+    const shop = await embed(page, inner, {})
+    await Bun.sleep(2000)
+    const [wallet] = shop.childFrames()
+    expect(await wallet!.evaluate(() => document.getElementById('root') !== null).catch(() => false)).toBe(false)
+    expect(await shop.evaluate(() => window.heard.length)).toBe(0)
+    expect(await page.evaluate(() => window.heard.length)).toBe(0)
+    await close(page)
+  })
+
+  test('the sign-in page is as strict, by clientId and by Referer', async () => {
+    // No other app lists it, so the Referer alone tells which app this is.
+    const onlyShop = rig.shop.replace('localhost', 'only.localhost')
+    const { clientId } = await rig.newTenant({ allowedIframeParents: [onlyShop] })
+    const page = await rig.openPage()
+    await page.goto(rig.shop)
+    expect(await isShown(await embed(page, walletUrl({ clientId })))).toBe(false)
+    expect(await page.evaluate(() => window.heard.length)).toBe(0)
+    await page.goto(onlyShop)
+    const frame = await embed(page, walletUrl({}))
+    await hear(page, 'SERVICE_AUTH_REQUIRED')
+    await frame.waitForSelector('text=Use your wallet in Fernweh Books')
+    await close(page)
+  })
+})
+
+describe('who may speak to the wallet', () => {
+  /** Posts to the wallet from the page or, with `from: 'sibling'`, from a frame beside it. */
+  async function say(page: Page, from: 'parent' | Frame, messages: readonly unknown[]): Promise<void> {
+    const post = ({ messages, target }: { messages: readonly unknown[]; target: string }) => {
+      for (const message of messages) window.top!.frames[0]!.postMessage(message, target)
+    }
+    await (from === 'parent' ? page : from).evaluate(post, { messages, target: rig.base })
+  }
+
+  async function openShop() {
+    const tenant = await rig.newTenant()
+    await tenant.client.credit(tenant.user.serviceUserId, 10)
+    const page = await rig.openPage()
+    await page.goto(rig.shop)
+    const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
+    await frame.waitForSelector('.hero-balance')
+    const calls: string[] = []
+    page.on('request', (request) => calls.push(new URL(request.url()).pathname))
+    return { tenant, page, frame, calls }
+  }
+
+  const sees = (frame: Frame) => frame.evaluate(() => document.getElementById('root')!.innerHTML)
+
+  test('a thousand random messages from the parent change nothing and cause no call', async () => {
+    const { page, frame, calls } = await openShop()
+    const before = await sees(frame)
+    await say(page, 'parent', randomMessages(1000))
+    await Bun.sleep(500)
+    expect(await sees(frame)).toBe(before)
+    expect(calls).toEqual([])
+    await close(page)
+  })
+
+  test('a well-formed session that opens nothing leaves the wallet as it is', async () => {
+    const { page, frame } = await openShop()
+    const before = await sees(frame)
+    await say(page, 'parent', [forged('ws_00000000-0000-4000-8000-000000000000')])
+    await Bun.sleep(1000)
+    expect(await sees(frame)).toBe(before)
+    await close(page)
+  })
+
+  test('a real session of somebody else, sent by a frame of another origin, is not even looked at', async () => {
+    const { page, frame, calls } = await openShop()
+    const mallory = await rig.newTenant()
+    await mallory.client.credit(mallory.user.serviceUserId, 666)
+    const stranger = await embed(page, rig.strangerShop, {})
+    await stranger.waitForSelector('#slot', { state: 'attached' })
+    calls.length = 0
+    await say(page, stranger, [forged(await mallory.newSession())])
+    await Bun.sleep(1000)
+    expect(await frame.textContent('.hero-balance')).toContain('$10.00')
+    expect(calls).toEqual([])
+    await close(page)
+  })
+
+  test('nor when a frame of the shop’s own origin, but not the parent, sends it', async () => {
+    const { page, frame, calls } = await openShop()
+    const mallory = await rig.newTenant()
+    const sibling = await embed(page, rig.shop, {})
+    await sibling.waitForSelector('#slot', { state: 'attached' })
+    calls.length = 0
+    await say(page, sibling, [forged(await mallory.newSession())])
+    await Bun.sleep(1000)
+    expect(await frame.textContent('.hero-balance')).toContain('$10.00')
+    expect(calls).toEqual([])
+    await close(page)
+  })
+
+  test('the same message from the parent is heard: the tests above would notice', async () => {
+    const { page, frame } = await openShop()
+    const other = await rig.newTenant()
+    await other.client.credit(other.user.serviceUserId, 20)
+    await say(page, 'parent', [forged(await other.newSession())])
+    await frame.waitForFunction(() => document.querySelector('.hero-balance')?.textContent?.includes('$20.00'))
+    await close(page)
+  })
+
+  const forged = (sessionToken: string) => ({ type: 'SERVICE_SESSION', version: 1, sessionToken })
+})
+
+/** Near misses and noise; everything that can be posted. */
+function randomMessages(count: number): unknown[] {
+  const types = ['SERVICE_SESSION', 'SERVICE_LOGOUT_REQUEST', 'SERVICE_AUTH_SUCCESS', 'service_session', '', 'x']
+  const tokens = [
+    'ws_',
+    'ws_x',
+    'WS_00000000-0000-4000-8000-000000000000',
+    '../wallet',
+    '',
+    null,
+    7,
+    { toString: 'ws_' },
+  ]
+  const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)]
+  return Array.from({ length: count }, (_, i) => {
+    if (i % 5 === 0) return pick([null, undefined, 0, 'SERVICE_SESSION', [], [1], true, Number.NaN, new Date(0)])
+    return {
+      type: pick(types),
+      version: pick([0, 1, 2, '1', undefined]),
+      sessionToken: pick(tokens),
+      noise: Math.random(),
+    }
+  })
+}
