@@ -70,5 +70,9 @@ export function isSet(call: Call, flag: string): boolean {
   return call.values[flag] === true
 }
 
+export function wholeNumber(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}
+
 /** The audit log's name for whoever sits at this machine. */
 export const cliActor = { name: 'cli', address: null }

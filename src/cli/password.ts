@@ -33,9 +33,10 @@ async function askTwice(io: Io): Promise<string> {
 
 /** A terminal in raw mode shows nothing, and leaves it to us to understand backspace, Enter and Ctrl-C. */
 async function ask({ input, errors }: Io, question: string): Promise<string> {
-  errors.write(question)
+  // Before the question, or what a quick hand types would be shown.
   input.setRawMode(true)
   input.setEncoding('utf8')
+  errors.write(question)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let typed = ''
   const read = (text: string) => {

@@ -1,7 +1,7 @@
 /** Many funded users, for load tests and demos. */
 import { seedUsers } from '../actions/seed.ts'
 import { formatMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, type Command } from './command.ts'
+import { CommandRefused, UsageMistake, cliActor, textOf, wholeNumber, type Command } from './command.ts'
 import { withService } from './data.ts'
 
 const maxUsers = 10_000_000
@@ -20,8 +20,8 @@ export const seedCommands: readonly Command[] = [
     run: async (call) =>
       await withService(call, async (service) => {
         const { currency } = service.config
-        const users = Number(textOf(call, 'users'))
-        if (!Number.isInteger(users) || users < 1 || users > maxUsers)
+        const users = wholeNumber(textOf(call, 'users')!)
+        if (users === undefined || users < 1 || users > maxUsers)
           throw new UsageMistake(`--users: write a whole number from 1 to ${maxUsers}.`)
         const creditMinor = parseDecimal(textOf(call, 'credit') ?? '0', currency)
         if (creditMinor === undefined || creditMinor > maxOperationMinor(currency))

@@ -31,8 +31,9 @@ export const walletCommands: readonly Command[] = [
     examples: ['wallet freeze ann@example.com --reason "card reported stolen"'],
     run: async (call) =>
       await withService(call, async (service) => {
+        const text = reasonOf(call)
         const walletId = await findWalletId(service, call.positionals[0]!)
-        return frozenReply(walletId, await freezeWallet(service, cliActor, walletId, reasonOf(call)), false)
+        return frozenReply(walletId, await freezeWallet(service, cliActor, walletId, text), false)
       }),
   },
   {
@@ -44,8 +45,9 @@ export const walletCommands: readonly Command[] = [
     examples: ['wallet unfreeze ann@example.com --reason "new card, all is well"'],
     run: async (call) =>
       await withService(call, async (service) => {
+        const text = reasonOf(call)
         const walletId = await findWalletId(service, call.positionals[0]!)
-        return frozenReply(walletId, await unfreezeWallet(service, cliActor, walletId, reasonOf(call)), true)
+        return frozenReply(walletId, await unfreezeWallet(service, cliActor, walletId, text), true)
       }),
   },
   {

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { callCommand, runCommand } from '../../test/command.ts'
+import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
+
+setDefaultTimeout(60_000)
+
+let database: TestDatabase
+let environment: Record<string, string>
+
+beforeAll(async () => {
+  database = await testDatabase()
+  environment = { DATABASE_URL: database.url, BILLFOLD_PASSWORD: 'a long enough password' }
+})
+
+afterAll(async () => await database.drop())
+
+function newUser(email: string): string[] {
+  return ['user', 'create', '--email', email, '--first', 'A', '--last', 'B']
+}
+
+describe('it refuses', () => {
+  const mistakes: [args: string[], message: string][] = [
+    [['ap', 'list'], 'There is no command "ap". Did you mean "app"?'],
+    [['app', 'crate'], 'There is no command "app crate". Did you mean "app create"?'],
+    [['verfiy'], 'There is no command "verfiy". Did you mean "verify"?'],
+    [['xyzzy'], 'There is no command "xyzzy".'],
+    [['help', 'xyzzy'], 'There is no command "xyzzy".'],
+    [['app', 'create', '--nmae', 'x'], 'There is no flag "--nmae". Did you mean "--name"?'],
+    [['app', 'create', '-n', 'x'], 'There is no flag "-n".'],
+    [['app', 'create', '--__proto__', 'x'], 'There is no flag "--__proto__".'],
+    [['app', 'create'], '"app create" needs --name NAME.'],
+    [['app', 'create', '--name'], '--name needs a value: NAME.'],
+    [['app', 'create', '--name', 'a', '--name', 'b'], '--name was given 2 times.'],
+    [['app', 'create', '--name', 'a', '--json=yes'], '--json is a switch: it takes no value.'],
+    [['app', 'create', '--name', 'a', '--origin', 'https://*.example'], '--origin: "https://*.example": a wildcard'],
+    [['app', 'create', '--name', 'a', '--scope', 'wallet:all'], '--scope: choose from wallet:read and wallet:write'],
+    [['app', 'rotate'], '"app rotate" needs <clientId>.'],
+    [['app', 'rotate', 'app_x', '--overlap', '2h'], '--overlap: write one of none, 1h, 24h, 7d.'],
+    [['app', 'show', 'app_x', 'app_y'], '"app show" does not know what to do with "app_y".'],
+    [['user', 'create', '--email', 'ann', '--first', 'A', '--last', 'B'], '--email: "ann" is not an email address.'],
+    [
+      ['wallet', 'credit', 'a@b.cd', '--amount', '0.001', '--reason', 'x'],
+      '--amount: write an amount of USD above zero',
+    ],
+    [['wallet', 'credit', 'a@b.cd', '--amount', '-5', '--reason', 'x'], '--amount'],
+    [['wallet', 'freeze', 'a@b.cd', '--reason', ' '], '--reason: write 1 to 500 characters.'],
+    [['seed', '--users', '1e3', '--link', 'app_x'], '--users: write a whole number from 1 to 10000000.'],
+    [['export', '--json'], '--json and the copy cannot both be on stdout'],
+  ]
+  for (const [args, message] of mistakes) {
+    test(`"${args.join(' ')}" with exit code 2 and a reason`, async () => {
+      const { exitCode, stdout, stderr } = await callCommand(args, environment)
+      const said = args.some((arg) => arg.startsWith('--json')) ? stdout || stderr : stderr
+      expect(said.replaceAll('\\"', '"')).toContain(message)
+      expect(exitCode).toBe(2)
+    })
+  }
+
+  const refusals: [args: string[], message: string][] = [
+    [['app', 'show', 'app_none'], 'There is no app app_none.'],
+    [['app', 'activate', 'app_none'], 'There is no app app_none.'],
+    [['app', 'revoke-secret', 'app_none', 'x'], 'The app app_none has no secret x'],
+    [['wallet', 'show', 'nobody@example.com'], 'There is no wallet "nobody@example.com".'],
+    [
+      ['user', 'create', '--email', 'a@b.cd', '--first', 'A', '--last', 'B', '--link', 'app_none'],
+      'There is no app app_none.',
+    ],
+    [['seed', '--users', '1', '--link', 'app_none'], 'There is no app app_none.'],
+    [['import', '/nowhere/at/all'], '/nowhere/at/all cannot be read: ENOENT.'],
+    [['export', '/nowhere/at/all'], '/nowhere/at/all cannot be written: ENOENT.'],
+  ]
+  for (const [args, message] of refusals) {
+    test(`"${args.join(' ')}" with exit code 1 and a reason, also as JSON`, async () => {
+      const plain = await callCommand(args, environment)
+      expect([plain.exitCode, plain.stdout]).toEqual([1, ''])
+      expect(plain.stderr).toContain(message)
+      const scripted = await callCommand([...args, '--json'], environment)
+      expect([scripted.exitCode, scripted.stderr]).toEqual([1, ''])
+      expect((JSON.parse(scripted.stdout) as { error: string }).error).toContain(message)
+    })
+  }
+
+  test('an email that is taken', async () => {
+    await runCommand(newUser('twice@example.com'), environment)
+    const { exitCode, stderr } = await runCommand(newUser('TWICE@example.com'), environment)
+    expect([exitCode, stderr]).toEqual([1, 'There is a user with the email twice@example.com already.\n'])
+  })
+
+  test('to seed in production', async () => {
+    const production = {
+      NODE_ENV: 'production',
+      PUBLIC_URL: 'https://wallet.example',
+      CARD_PROCESSOR: 'none',
+      SMTP_URL: 'smtp://mail.example',
+    }
+    const { exitCode, stderr } = await runCommand(['seed', '--users', '1', '--link', 'app_any'], {
+      ...environment,
+      ...production,
+    })
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'Not in production: play money among real money could never be told apart.\n',
+    ])
+  })
+
+  test('a configuration with mistakes, all of them told', async () => {
+    const { exitCode, stderr } = await runCommand(['app', 'list'], { PORT: 'x', CURRENCY: 'dollars' })
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('PORT')
+    expect(stderr).toContain('CURRENCY')
+  })
+
+  test('faulty books, with exit code 1 and the wallet at fault', async () => {
+    const faulty = await testDatabase()
+    const here = { ...environment, DATABASE_URL: faulty.url }
+    const { userId } = JSON.parse((await runCommand([...newUser('a@b.cd'), '--json'], here)).stdout) as {
+      userId: string
+    }
+    const sql = Bun.spawnSync(
+      [
+        process.execPath,
+        '-e',
+        `
+      import { Client } from 'pg'
+      const client = new Client({ connectionString: process.env.DATABASE_URL })
+      await client.connect()
+      await client.query('update wallets set balance = 5')
+      await client.end()`,
+      ],
+      { env: { ...process.env, ...here } },
+    )
+    expect(sql.exitCode).toBe(0)
+    const plain = await runCommand(['verify'], here)
+    expect(plain.exitCode).toBe(1)
+    expect(plain.stdout).toContain(`wallet-balance: Wallet ${userId}: its balance is 5, but its entries add up to 0.`)
+    const scripted = await runCommand(['verify', '--json'], here)
+    expect(JSON.parse(scripted.stdout)).toMatchObject({ isExact: false, faults: 2, found: [{ walletId: userId }, {}] })
+    await faulty.drop()
+  })
+})
