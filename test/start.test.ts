@@ -1,6 +1,6 @@
 /** Starting, stopping and starting again, as the people who run it do. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -127,6 +127,8 @@ describe('a configuration that cannot work', () => {
   test('is also found in .env', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'billfold-env-'))
     await writeFile(join(folder, '.env'), 'WORKERS=many\n')
+    // The runtime looks for it where it is started, as npm start is in the project's folder.
+    await symlink(join(root, 'tsconfig.json'), join(folder, 'tsconfig.json'))
     const { code, err } = await runMain({}, folder)
     expect([code, err]).toEqual([1, expect.stringContaining('WORKERS=many')])
     await rm(folder, { recursive: true })
