@@ -1,0 +1,194 @@
+/** Every page and state of the admin area: photographed in both sizes and schemes, held against axe, and used without JavaScript. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from '@playwright/test'
+import { lookAt, startRig, type Rig } from './rig.ts'
+
+let rig: Rig
+let page: Page
+let app: Record<string, string>
+let walletId: string
+
+beforeAll(async () => {
+  rig = await startRig()
+  page = await rig.openPage()
+})
+afterAll(() => rig.stop())
+
+async function look(path: string, name: string): Promise<void> {
+  const response = await page.goto(`${rig.base}${path}`)
+  expect(response?.status()).toBe(200)
+  expect(await lookAt(page, name)).toEqual([])
+}
+
+test('signing in, and every way it can go wrong', async () => {
+  await page.goto(`${rig.base}/admin`)
+  expect(await lookAt(page, 'sign-in')).toEqual([])
+  await page.getByLabel('Email').fill('nobody@example.com')
+  await page.getByLabel('Password').fill('not a password at all')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('alert').waitFor()
+  expect(await lookAt(page, 'sign-in-wrong')).toEqual([])
+  await page.goto(`${rig.base}/admin/welcome?token=unknown`)
+  expect(await lookAt(page, 'welcome-gone')).toEqual([])
+})
+
+test('setting up the second factor, and a wrong code', async () => {
+  const visitor = await rig.openPage()
+  await visitor.goto(`${rig.base}/admin`)
+  await visitor.getByLabel('Email').fill('ada@example.com')
+  await visitor.getByLabel('Password').fill('correct horse battery staple')
+  await visitor.getByRole('button', { name: 'Continue' }).click()
+  await visitor.getByRole('img', { name: 'QR code' }).waitFor()
+  await visitor.getByLabel('The six digits').fill('000000')
+  await visitor.getByRole('button', { name: 'Confirm' }).click()
+  await visitor.getByRole('alert').waitFor()
+  expect(await lookAt(visitor, 'second-factor')).toEqual([])
+  await visitor.context().close()
+  await rig.signIn(page)
+})
+
+test.each([
+  ['/admin', 'overview-empty'],
+  ['/admin/client-apps', 'client-apps-empty'],
+  ['/admin/wallets', 'wallets-empty'],
+  ['/admin/wallets?state=frozen', 'wallets-frozen-empty'],
+  ['/admin/references', 'references-empty'],
+  ['/admin/books', 'books-empty'],
+  ['/admin/origin-doctor', 'origin-doctor-empty'],
+])('%s says what to do first where there is nothing yet', look)
+
+test('the pages have something to show', async () => {
+  app = await rig.cli([
+    'app',
+    'create',
+    '--name',
+    'Fernweh Books',
+    '--parent',
+    'http://localhost:3001',
+    '--scope',
+    'wallet:read',
+    '--scope',
+    'wallet:write',
+  ])
+  const user = await rig.cli(
+    [
+      'user',
+      'create',
+      '--email',
+      'grace@example.com',
+      '--first',
+      'Grace',
+      '--last',
+      'Hopper',
+      '--link',
+      app['clientId']!,
+    ],
+    'a password for grace',
+  )
+  walletId = user['userId']!
+  for (let i = 0; i < 14; i++) {
+    const isCredit = i % 6 === 0
+    const response = await fetch(`${rig.base}/api/server/wallet/${isCredit ? 'credit' : 'debit'}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        clientId: app['clientId'],
+        clientSecret: app['clientSecret'],
+        serviceUserId: user['serviceUserId'],
+        amount: isCredit ? 120.5 : 3.75 + i,
+        referenceType: isCredit ? 'GIFT' : 'ORDER_PAYMENT',
+        referenceId: `order-${i}`,
+        description:
+          i % 2 === 0 ? `Order ${i}, with a description that is somewhat longer than one would like` : undefined,
+      }),
+    })
+    expect([200, 400]).toContain(response.status)
+  }
+})
+
+test.each([
+  ['/admin', 'overview'],
+  ['/admin/client-apps', 'client-apps'],
+  ['/admin/client-apps/new', 'client-app-new'],
+  ['/admin/wallets', 'wallets'],
+  ['/admin/wallets?q=nobody', 'wallets-none'],
+  ['/admin/references?type=GIFT&id=order-0', 'reference'],
+  ['/admin/references?type=GIFT&id=never', 'reference-never'],
+  ['/admin/books', 'books'],
+  ['/admin/audit', 'audit'],
+  ['/admin/origin-doctor?page=https://www.shop.example/wallet', 'origin-doctor'],
+  ['/admin/operators', 'operators'],
+  ['/admin/account', 'account'],
+])('%s can be used by everyone, at 360 and 1280 pixels, light and dark', look)
+
+test('a client app and its secret can be used by everyone', async () => {
+  await look(`/admin/client-apps/${app['clientId']}`, 'client-app')
+  await page.getByText('Rotate the secret').click()
+  await page.getByText('Revoke…').click()
+  await page.getByText('Deactivate this app…').click()
+  expect(await lookAt(page, 'client-app-open')).toEqual([])
+  await page.getByRole('button', { name: 'Make a new secret' }).click()
+  await page.getByRole('heading', { name: 'The new secret' }).waitFor()
+  expect(await lookAt(page, 'secret')).toEqual([])
+})
+
+test('a wallet, and a bonus for it, can be used by everyone', async () => {
+  await look(`/admin/wallets/${walletId}`, 'wallet')
+  await page.getByLabel('Amount in USD').fill('nothing')
+  await page.getByLabel('Reason', { exact: true }).fill('x')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('Write an amount above zero').waitFor()
+  expect(await lookAt(page, 'wallet-problem')).toEqual([])
+  await page.getByLabel('Amount in USD').fill('5')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { name: 'Grant this bonus?' }).waitFor()
+  expect(await lookAt(page, 'bonus')).toEqual([])
+})
+
+test('a frozen wallet, and a page that is not there, can be used by everyone', async () => {
+  await page.goto(`${rig.base}/admin/wallets/${walletId}`)
+  await page.getByLabel('Reason for freezing').fill('Looks odd')
+  await page.getByRole('button', { name: 'Freeze' }).click()
+  await page.getByText('Frozen by an operator').waitFor()
+  expect(await lookAt(page, 'wallet-frozen')).toEqual([])
+  await page.goto(`${rig.base}/admin/nothing-here`)
+  expect(await lookAt(page, 'not-found')).toEqual([])
+})
+
+test('the overview brings itself up to date', async () => {
+  await page.goto(`${rig.base}/admin`)
+  await page.locator('[data-live]').evaluate((part) => part.replaceChildren('old figures'))
+  await page.getByText('Requests a minute').waitFor({ timeout: 10_000 })
+  await page.getByText('The books', { exact: false }).or(page.getByText('right')).first().waitFor()
+})
+
+test('the first Tab offers the way past the navigation', async () => {
+  await page.goto(`${rig.base}/admin/wallets`)
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
+  await page.keyboard.press('Enter')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+})
+
+test('without JavaScript everything still works: find, freeze, register, sign out', async () => {
+  const cookies = await page.context().cookies()
+  const plain = await rig.openPage({ javaScriptEnabled: false })
+  await plain.context().addCookies(cookies)
+  await plain.goto(`${rig.base}/admin/wallets`)
+  await plain.getByLabel('Find a user').fill('grace@')
+  await plain.getByRole('button', { name: 'Find' }).click()
+  await plain.getByRole('link', { name: 'Grace Hopper' }).click()
+  await plain.getByLabel('Reason for unfreezing').fill('All is well')
+  await plain.getByRole('button', { name: 'Unfreeze' }).click()
+  await plain.getByText('The wallet is active again').waitFor()
+  await plain.goto(`${rig.base}/admin/client-apps/new`)
+  await plain.getByLabel('Name').fill('Plain')
+  await plain.getByRole('button', { name: 'Register' }).click()
+  await plain.getByRole('heading', { name: 'The app is registered' }).waitFor()
+  expect(await plain.getByRole('button', { name: 'Copy' }).count()).toBe(0)
+  await plain.getByRole('button', { name: 'Sign out' }).click()
+  await plain.getByText('You are signed out').waitFor()
+  await plain.goto(`${rig.base}/admin/wallets`)
+  await plain.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await plain.context().close()
+})
