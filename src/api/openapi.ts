@@ -130,6 +130,7 @@ const errorSchema: Json = {
     balance: { type: 'number' },
     requiredAmount: { type: 'number' },
     shortfall: { type: 'number' },
+    declineCode: { type: 'string', description: 'CARD_DECLINED: the card processor’s reason' },
     replayed: { type: 'boolean' },
     mismatch: { type: 'array', items: { type: 'string' } },
   },

@@ -6,6 +6,8 @@ const cleanupLock = 0xb111f03d
 const batchSize = 1_000
 
 const sessionKeepMs = 24 * 60 * 60_000
+/** Processors give up sending an event again after a few days. */
+const eventKeepMs = 90 * 24 * 60 * 60_000
 
 const tables = [
   ['widget_sessions', 'token_hash', 'expires_at', sessionKeepMs],
@@ -13,6 +15,7 @@ const tables = [
   ['mailed_codes', '(email, purpose)', 'expires_at', 0],
   ['sign_ups', 'email', 'expires_at', 0],
   ['limits', 'key', 'ends_at', 0],
+  ['processor_events', 'id', 'received_at', eventKeepMs],
 ] as const
 
 /** How many rows went; 0 also when another process is at it. */
