@@ -206,14 +206,14 @@ describe('the amount', () => {
   }, 30_000)
 })
 
-describe('from the wallet in the shop', () => {
-  async function openWallet(): Promise<Frame> {
-    await page.goto(rig.shop)
-    const frame = await embed(page, `${rig.base}/widget/wallet?session=${await tenant.newSession(rig.shop)}&lang=en`)
-    await hear(page, 'SERVICE_WALLET_LOADED')
-    return frame
-  }
+async function openWallet(): Promise<Frame> {
+  await page.goto(rig.shop)
+  const frame = await embed(page, `${rig.base}/widget/wallet?session=${await tenant.newSession(rig.shop)}&lang=en`)
+  await hear(page, 'SERVICE_WALLET_LOADED')
+  return frame
+}
 
+describe('from the wallet in the shop', () => {
   test('a window opens, and when it is paid the wallet in the frame and the shop know by themselves', async () => {
     const frame = await openWallet()
     const opening = page.context().waitForEvent('page')

@@ -5,6 +5,7 @@ import type { Service } from '../../src/actions/service.ts'
 import { sweepTopups } from '../../src/actions/sweep-topups.ts'
 import { createStripeProcessor } from '../../src/cards/stripe.ts'
 import { listMovements } from '../../src/store/topup-movements.ts'
+import { verifyBooks } from '../../src/store/verify.ts'
 import { findTopupByPayment, type Topup } from '../../src/store/topups.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { newClient, type Reply, type Send } from '../client.ts'
@@ -133,6 +134,7 @@ async function payerOf(send: Send, url: string, credentials: Credentials, user: 
 /** The books balance, and cards' position is exactly what the processor holds of ours. */
 export async function expectSettled(service: Service, standIn: StripeStandIn): Promise<void> {
   await expectBalancedBooks(service)
+  expect((await verifyBooks(service.db.connection)).faults).toBe(0)
   let heldMinor = 0n
   for (const id of standIn.state.intents.keys()) {
     const payment = (await service.cards!.retrievePayment(id))!

@@ -1,0 +1,100 @@
+/** The real shop, the real service with its sandbox, a real Chromium: short of money, topped up by card, and bought. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from '@playwright/test'
+import { expectBalancedBooks } from '../books.ts'
+import { startShopRig, type ShopRig } from '../example/rig.ts'
+import { eventually, newName, openVisit, type Visit } from '../example/visit.ts'
+
+setDefaultTimeout(90_000)
+
+let rig: ShopRig
+let visit: Visit
+
+beforeAll(async () => {
+  rig = await startShopRig()
+})
+afterAll(async () => {
+  await expectBalancedBooks(rig.opened.service)
+  await rig.stop()
+})
+beforeEach(async () => {
+  visit = await openVisit(rig)
+})
+afterEach(async () => {
+  expect(visit.complaints).toEqual([])
+  await visit.close()
+})
+
+const text = (locator: { textContent(): Promise<string | null> }) => async () => await locator.textContent()
+
+async function type(topup: Page, number: string): Promise<void> {
+  const form = topup.frameLocator('iframe.card-frame')
+  await form.locator('input[name=number]').fill(number)
+  await form.locator('input[name=expiry]').fill('12 / 40')
+  await form.locator('input[name=cvc]').fill('123')
+  await form.getByRole('button', { name: 'Pay now' }).click()
+}
+
+type Card = readonly [what: string, pay: (topup: Page) => Promise<void>]
+
+const good = '4242 4242 4242 4242'
+const declinedFirst = (number: string) => async (topup: Page) => {
+  await type(topup, number)
+  await topup.getByText('The card was declined').waitFor()
+  await type(topup, good)
+}
+
+const cards: readonly Card[] = [
+  ['a good card', (topup) => type(topup, good)],
+  [
+    'a card that asks for a challenge',
+    async (topup) => {
+      await type(topup, '4000 0025 0000 3155')
+      await topup.frameLocator('iframe.card-frame').getByRole('button', { name: 'Yes, approve' }).click()
+    },
+  ],
+  ['a declined card and then a good one', declinedFirst('4000 0000 0000 0002')],
+  ['a card without money and then a good one', declinedFirst('4000 0000 0000 9995')],
+  ['an expired card and then a good one', declinedFirst('4000 0000 0000 0069')],
+  ['a wrong CVC and then a good card', declinedFirst('4000 0000 0000 0127')],
+  ['a card that takes its time', (topup) => type(topup, '4000 0000 0000 6066')],
+]
+
+test.each(cards.map(([what, pay]) => [what, pay] as const))(
+  'a buyer who is short adds exactly the shortfall with %s, and the wallet in the frame shows it by itself',
+  async (_, pay) => {
+    await visit.enterAs(newName())
+    await visit.signUp()
+    await eventually(text(visit.balance()), '$0.00')
+    await visit.buy('Stoneware mug')
+    const order = visit.order('Stoneware mug')
+    await eventually(text(order.locator('.state')), 'Short by $18.00')
+    const opening = visit.context.waitForEvent('page')
+    await order.getByRole('link', { name: /Add \$18\.00/ }).click()
+    const topup = await opening
+    await topup.getByRole('button', { name: 'Continue' }).click()
+    await pay(topup)
+    await topup.getByRole('heading', { name: 'Money added' }).waitFor({ timeout: 25_000 })
+    await eventually(text(visit.balance()), '$18.00')
+    await eventually(async () => (await visit.heard('SERVICE_WALLET_UPDATED')).length > 0, true)
+    await order.getByRole('button', { name: 'Try again' }).click()
+    await eventually(text(order.locator('.state')), 'Paid')
+    await eventually(text(visit.balance()), '$0.00')
+  },
+)
+
+test('on a phone the same works, and nothing is wider than the screen', async () => {
+  await visit.close()
+  visit = await openVisit(rig, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
+  await visit.enterAs(newName())
+  await visit.signUp()
+  const opening = visit.context.waitForEvent('page')
+  await visit.wallet.getByRole('button', { name: 'Add money' }).click()
+  const topup = await opening
+  await topup.getByRole('button', { name: 'Continue' }).click()
+  await topup.frameLocator('iframe.card-frame').locator('input[name=number]').waitFor()
+  expect(await topup.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBeTrue()
+  await type(topup, good)
+  await topup.getByRole('heading', { name: 'Money added' }).waitFor()
+  await eventually(text(visit.balance()), '$25.00')
+})
