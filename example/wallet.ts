@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { Billfold, BillfoldError } from '@billfold/sdk/server'
 import type { Outcome, Step } from './answers.ts'
 import type { ShopConfig } from './config.ts'
+import { findProduct } from './products.ts'
 import { recordedFetch, type Mishap } from './recorder.ts'
 import type { Order, ShopUser, Store } from './store.ts'
 
@@ -76,7 +77,7 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
       ...payment,
       amount: order.amount,
       referenceType: 'ORDER_PAYMENT',
-      description: `Order ${orderId}`,
+      description: described(order),
     })
     if (mismatch) throw new Error(`The reference of ${orderId} belongs to another payment: ${mismatch.join(', ')}.`)
     order.status = 'paid'
@@ -113,7 +114,7 @@ export async function refundOrder(billfold: Billfold, store: Store, order: Order
       amount: order.amount,
       referenceType: 'ORDER_REFUND',
       referenceId: orderId,
-      description: `Refund of order ${orderId}`,
+      description: described(order),
     })
     order.status = 'refunded'
     store.save()
@@ -147,6 +148,11 @@ export async function isCovered(billfold: Billfold, user: ShopUser, order: Order
   const { serviceUserId } = user
   const { hasSufficientBalance } = await billfold.checkBalance({ serviceUserId, requiredAmount: order.amount })
   return hasSufficientBalance
+}
+
+/** What people will read in their wallet. */
+function described({ id, productId }: Order): string {
+  return `${findProduct(productId)?.name ?? 'Order'}, ${id}`
 }
 
 /** Whether the service said no. A time-out, a lost connection and a fault of the service leave the outcome unknown. */

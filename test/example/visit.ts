@@ -71,7 +71,7 @@ async function enterAs(page: Page, rig: ShopRig, name: string): Promise<void> {
   await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
 }
 
-async function signUp(wallet: FrameLocator, rig: ShopRig): Promise<Account> {
+export async function signUp(wallet: FrameLocator, rig: Pick<ShopRig, 'mailedCode'>): Promise<Account> {
   const account = { email: `guest-${process.pid}-${++count}@example.com`, password: `small hours ${Math.random()}` }
   await wallet.getByRole('button', { name: 'Create account' }).click()
   await wallet.getByLabel('First name').fill('Robin')
@@ -86,7 +86,7 @@ async function signUp(wallet: FrameLocator, rig: ShopRig): Promise<Account> {
   return account
 }
 
-async function logIn(wallet: FrameLocator, { email, password }: Account): Promise<void> {
+export async function logIn(wallet: FrameLocator, { email, password }: Account): Promise<void> {
   await wallet.getByLabel('Email').fill(email)
   await wallet.getByLabel('Password', { exact: true }).fill(password)
   await wallet.getByRole('button', { name: 'Sign in' }).click()

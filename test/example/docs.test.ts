@@ -1,0 +1,54 @@
+/** What docs/ says of codes, statuses and messages is what the code says. */
+import { expect, test } from 'bun:test'
+import { ERROR_CODES } from '@billfold/sdk/contract'
+import { statusOf } from '../../src/api/reply.ts'
+import { readGuides } from './snippets.ts'
+
+const guides = await readGuides()
+const textOf = (name: string) => guides.find((guide) => guide.name === name)!.text
+type Row = readonly [type: string, fields: string[]]
+
+const byType = ([a]: Row, [b]: Row) => a.localeCompare(b)
+
+const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name)
+
+/** As GitHub makes them from headings. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+const repository = new URL('../../', import.meta.url)
+
+test('every error code is listed, once, with its status', () => {
+  const rows = [...textOf('errors.md').matchAll(/^\| `([A-Z_]+)`\s+\| (\d{3}) /gm)]
+  expect(rows.map(([, code]) => code as string).sort()).toEqual([...ERROR_CODES].sort())
+  for (const [, code, status] of rows) expect(`${code} ${status}`).toBe(`${code} ${statusOf(code as never)}`)
+})
+
+test('every message is listed, with exactly its fields', async () => {
+  const source = await Bun.file(new URL('sdk/contract/messages.ts', repository)).text()
+  const union = [...source.matchAll(/\{ type: '(SERVICE_\w+)'; version: 1(?:; ([^}]*))? \}/g)]
+  const expected = union.map(([, type = '', fields = '']): Row => [type, namesIn(fields, /(\w+):/g)])
+  expect(expected.length).toBe(11)
+  const rows = [...textOf('messages.md').matchAll(/^\| `(SERVICE_\w+)`\s+\| ([^|]*)\|/gm)]
+  const listed = rows.map(([, type = '', fields = '']): Row => [type, namesIn(fields, /`(\w+)`/g)])
+  expect(listed.sort(byType)).toEqual(expected.sort(byType))
+})
+
+test('every link leads somewhere', async () => {
+  const dead: string[] = []
+  for (const { name, text } of guides) {
+    for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {
+      const [path = '', anchor] = target.split('#')
+      const guide = guides.find((other) => other.name === path)
+      const isFile = guide !== undefined || (await Bun.file(new URL(`docs/${path}/package.json`, repository)).exists())
+      if (!isFile || (anchor && !anchorsOf(guide?.text ?? '').includes(anchor))) dead.push(`${name} → ${target}`)
+    }
+  }
+  expect(dead).toEqual([])
+})

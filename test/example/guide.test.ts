@@ -1,0 +1,257 @@
+/** The guides, followed to the letter: registered by the command line, installed by npm, run by Node, seen in Chromium. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from '@playwright/test'
+import { Billfold } from '@billfold/sdk/server'
+import { buildSdk } from '../../sdk/build.ts'
+import { launchChromium } from '../chromium.ts'
+import { startProcess, type ServiceProcess } from '../process.ts'
+import { openTestService, type Credentials, type TestService } from '../service.ts'
+import { freePort, mailedCode, untilSaid } from './rig.ts'
+import { readGuides, snippetsOf } from './snippets.ts'
+import { eventually, logIn, signUp, type Account, type Heard } from './visit.ts'
+
+setDefaultTimeout(90_000)
+
+const root = new URL('../..', import.meta.url).pathname
+const snippets = snippetsOf(await readGuides())
+const files = ['wallet.mjs', 'orders.mjs', 'shop.mjs', 'page.html', 'handle-errors.mjs', 'verify.mjs']
+
+let opened: TestService
+let service: ServiceProcess
+let app: Credentials
+let browser: Browser
+let shop: Bun.Subprocess<'ignore', 'pipe', 'inherit'> | undefined
+let project = ''
+let dataDir = ''
+let origin = ''
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'billfold-guide-'))
+  dataDir = await mkdtemp(join(tmpdir(), 'billfold-guide-data-'))
+  const port = String(await freePort())
+  origin = `http://localhost:${port}`
+  opened = await openTestService({ DATA_DIR: dataDir })
+  service = await startProcess({ DATABASE_URL: opened.databaseUrl, DATA_DIR: dataDir })
+  app = await register(port)
+  await install()
+  for (const name of files) await Bun.write(join(project, name), snippets.get(name)!)
+  const env = snippets
+    .get('.env')!
+    .replace('http://127.0.0.1:3000', service.url)
+    .replace('app_…', app.clientId)
+    .replace('SECRET=…', `SECRET=${app.clientSecret}`)
+  await Bun.write(join(project, '.env'), env)
+  shop = Bun.spawn(words('run'), {
+    cwd: project,
+    env: { ...process.env, PORT: port },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  process.on('exit', () => shop?.kill())
+  await untilSaid(shop.stdout, 'shop ready on')
+  browser = await launchChromium()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  shop?.kill()
+  await shop?.exited
+  await service?.stop()
+  await opened?.close()
+  await Promise.all([project, dataDir].map((folder) => rm(folder, { recursive: true, force: true })))
+})
+
+/** A command of the guide, as a shell would take it apart. */
+const words = (name: string) =>
+  snippets
+    .get(name)!
+    .trim()
+    .match(/"[^"]*"|\S+/g)!
+    .map((word) => word.replaceAll('"', ''))
+
+async function register(port: string): Promise<Credentials> {
+  const [, , ...rest] = words('register').map((word) => word.replace('4000', port))
+  expect(words('register').slice(0, 2)).toEqual(['npx', 'billfold'])
+  const env = { DATABASE_URL: opened.databaseUrl, DATA_DIR: dataDir }
+  return JSON.parse(
+    await run([process.execPath, join(root, 'src/cli.ts'), ...rest, '--json'], root, env),
+  ) as Credentials
+}
+
+/** Packed from a folder of its own: another test may be building the real one at this moment. */
+async function install(): Promise<void> {
+  const stage = join(project, 'stage')
+  await mkdir(stage)
+  await cp(join(root, 'sdk/package.json'), join(stage, 'package.json'))
+  await buildSdk(join(stage, 'dist'))
+  await run(['npm', 'pack', '--ignore-scripts', '--pack-destination', project], stage)
+  await Bun.write(join(project, 'package.json'), JSON.stringify({ name: 'my-shop', private: true }))
+  expect(words('install')).toEqual(['npm', 'install', '@billfold/sdk'])
+  await run(['npm', 'install', '--offline', '--no-audit', '--no-fund', './billfold-sdk-0.1.0.tgz'], project)
+}
+
+async function run(command: string[], cwd: string, env: Record<string, string> = {}): Promise<string> {
+  const child = Bun.spawn(command, { cwd, env: { ...process.env, ...env }, stdout: 'pipe', stderr: 'pipe' })
+  const [out, err, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}\n${out}\n${err}`)
+  return out
+}
+
+/** A few lines of Node beside the guide's own files, with its settings. */
+async function node<T>(code: string): Promise<T> {
+  await Bun.write(join(project, 'try.mjs'), code)
+  return JSON.parse(await run(['node', '--env-file=.env', 'try.mjs'], project)) as T
+}
+
+let context: BrowserContext
+let page: Page
+let account: Account | undefined
+
+beforeEach(async () => {
+  context = await browser.newContext()
+  page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  await page.addInitScript(() => {
+    window.shopHeard = []
+    addEventListener('message', ({ origin, data }) => window.shopHeard.push({ origin, data: data as Heard['data'] }))
+  })
+})
+afterEach(() => context.close())
+
+const wallet = () => page.frameLocator('iframe')
+const balance = async () => await wallet().locator('.hero-balance .visually-hidden').textContent()
+const mails = { mailedCode: (email: string) => mailedCode(dataDir, email) }
+const success = async () =>
+  (await page.evaluate(() => window.shopHeard)).find(({ data }) => data.type === 'SERVICE_AUTH_SUCCESS')!.data
+
+async function press(button: string): Promise<unknown> {
+  const answering = page.waitForResponse((response) => response.url().includes('/order/'))
+  await page.getByRole('button', { name: button }).click()
+  return await (await answering).json()
+}
+
+test('every piece of code in the guides is run here', () => {
+  expect([...snippets.keys()].sort()).toEqual([...files, '.env', 'install', 'listen.js', 'register', 'run'].sort())
+})
+
+test('Add a wallet to your app: from nothing to a payment and a refund', async () => {
+  await page.goto(origin)
+  await wallet().getByRole('button', { name: 'Create account' }).waitFor()
+  expect(await press('Pay 19.99')).toEqual({ status: 'not-linked' })
+  account = await signUp(wallet(), mails)
+  expect(await press('Pay 19.99')).toEqual({ status: 'refused', shortfall: 19.99 })
+
+  const billfold = new Billfold({ baseUrl: service.url, ...app })
+  const serviceUserId = String((await success())['serviceUserId'])
+  await billfold.credit({ serviceUserId, amount: 50, referenceType: 'GIFT', referenceId: '1' })
+  await eventually(balance, '$50.00')
+  expect(await press('Pay 19.99')).toEqual({ status: 'paid', balance: 30.01 })
+  await eventually(balance, '$30.01')
+  expect(await press('Refund')).toEqual({ status: 'refunded', balance: 50 })
+  await eventually(balance, '$50.00')
+
+  await wallet().getByRole('button', { name: 'Account' }).click()
+  await wallet().getByRole('button', { name: 'Log out' }).click()
+  await wallet().getByRole('button', { name: 'Create account' }).waitFor()
+  expect(await press('Pay 19.99')).toEqual({ status: 'not-linked' })
+})
+
+test('Messages: a page without the SDK links, renews, and ignores strangers', async () => {
+  // A page of the shop's origin with nothing in it but text.
+  await page.goto(`${origin}/billfold.js`)
+  const code = snippets.get('listen.js')!.replace('http://127.0.0.1:3000', service.url).replace('app_…', app.clientId)
+  await page.addScriptTag({ content: code })
+  await wallet().getByRole('button', { name: 'Create account' }).waitFor()
+  await logIn(wallet(), account!)
+  await eventually(balance, '$50.00')
+
+  // As the widget would, 45 seconds before the end.
+  const frame = page.frames().find((one) => one.url().startsWith(service.url))!
+  const renewing = page.waitForResponse((response) => response.url().endsWith('/wallet/session'))
+  await frame.evaluate((target) => parent.postMessage({ type: 'SERVICE_SESSION_EXPIRING', version: 1 }, target), origin)
+  expect((await renewing).status()).toBe(200)
+
+  // The right words from the wrong window.
+  await page.evaluate(() => postMessage({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 }, '*'))
+  await Bun.sleep(300)
+  expect(await balance()).toBe('$50.00')
+
+  await wallet().getByRole('button', { name: 'Account' }).click()
+  await wallet().getByRole('button', { name: 'Log out' }).click()
+  await wallet().getByRole('button', { name: 'Create account' }).waitFor()
+  expect(
+    await page.evaluate(() => fetch('/wallet/session', { method: 'POST', body: '{}' }).then((r) => r.json())),
+  ).toBeNull()
+})
+
+test('Errors: each of the four leads to what the guide says', async () => {
+  const shown = await node<unknown[]>(`
+    import { explain } from './handle-errors.mjs'
+    import { billfold } from './wallet.mjs'
+    import { Billfold } from '@billfold/sdk/server'
+    const serviceUserId = 'su_' + '0'.repeat(32)
+    const away = new Billfold({ baseUrl: 'http://127.0.0.1:9', clientId: 'a', clientSecret: 'b', maxRetries: 0 })
+    const failures = [
+      billfold.wallet({ serviceUserId: undefined }),
+      billfold.wallet({ serviceUserId }),
+      away.wallet({ serviceUserId }),
+    ]
+    const shown = await Promise.all(failures.map((failure) => failure.catch(explain)))
+    console.log(JSON.stringify(shown))
+  `)
+  expect(shown).toEqual([{ show: 'widget' }, { show: 'widget' }, { show: 'try-again' }])
+})
+
+test('Errors: a shortfall and a frozen wallet are told apart', async () => {
+  const { serviceUserId } = await newWallet()
+  const attempt = (reference: string) =>
+    node<unknown>(`
+      import { explain } from './handle-errors.mjs'
+      import { billfold } from './wallet.mjs'
+      const debit = { serviceUserId: '${serviceUserId}', amount: 12.5, referenceType: 'ORDER', referenceId: '${reference}' }
+      console.log(JSON.stringify(await billfold.debit(debit).catch(explain)))
+    `)
+  expect(await attempt('short')).toEqual({ show: 'top-up', amount: 12.5 })
+  await command('wallet', 'freeze', serviceUserId, '--reason', 'a test')
+  expect(await attempt('frozen')).toEqual({ show: 'frozen' })
+})
+
+test('Security: only the code counts, and it works once', async () => {
+  await page.route('**/wallet/link', (route) => route.abort())
+  await page.goto(origin)
+  await wallet().getByLabel('Email').fill(account!.email)
+  await wallet().getByLabel('Password', { exact: true }).fill(account!.password)
+  await wallet().getByRole('button', { name: 'Sign in' }).click()
+  await eventually(
+    async () => (await page.evaluate(() => window.shopHeard)).some(({ data }) => data.type === 'SERVICE_AUTH_SUCCESS'),
+    true,
+  )
+  const { serviceUserId, linkCode } = await success()
+  const tried = await node<unknown[]>(`
+    import { linkCurrentUser } from './verify.mjs'
+    const [ada, mallory] = [{ name: 'Ada' }, { name: 'Mallory' }]
+    const claim = { serviceUserId: 'su_somebody_elses_id', linkCode: '${String(linkCode)}' }
+    await linkCurrentUser(ada, claim)
+    const { code } = await linkCurrentUser(mallory, claim).catch((error) => error)
+    console.log(JSON.stringify([ada, mallory, code]))
+  `)
+  expect(tried).toEqual([{ name: 'Ada', serviceUserId }, { name: 'Mallory' }, 'INVALID_LINK_CODE'])
+})
+
+async function command(...words: string[]): Promise<string> {
+  const env = { DATABASE_URL: opened.databaseUrl, DATA_DIR: dataDir, BILLFOLD_PASSWORD: 'small hours of the night' }
+  return await run([process.execPath, join(root, 'src/cli.ts'), ...words, '--json'], root, env)
+}
+
+async function newWallet(): Promise<{ serviceUserId: string }> {
+  const user = ['--email', 'grace@example.com', '--first', 'Grace', '--last', 'Hopper', '--link', app.clientId]
+  return JSON.parse(await command('user', 'create', ...user)) as { serviceUserId: string }
+}

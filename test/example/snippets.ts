@@ -1,0 +1,25 @@
+/** The code in docs/, by the name after its language: ```js wallet.mjs */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const folder = new URL('../../docs/', import.meta.url).pathname
+
+export type Guide = { readonly name: string; readonly text: string }
+
+export async function readGuides(): Promise<Guide[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.md')).sort()
+  return await Promise.all(names.map(async (name) => ({ name, text: await readFile(join(folder, name), 'utf8') })))
+}
+
+/** A piece of code without a name could not be run, so there may be none. */
+export function snippetsOf(guides: readonly Guide[]): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const { name: guide, text } of guides) {
+    for (const [, info = '', code = ''] of text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
+      const name = info.split(' ')[1]
+      if (!name || found.has(name)) throw new Error(`${guide} has code without a name of its own: ${info}`)
+      found.set(name, code)
+    }
+  }
+  return found
+}
