@@ -6,7 +6,8 @@ import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkExactness } from './exactness.ts'
-import type { Job, Latency } from './job.ts'
+import type { Job } from './job.ts'
+import { busyText } from './report.ts'
 import { median, takeTurns, type Round } from './rounds.ts'
 import { openStage, runRound, type Site, type Stage } from './stage.ts'
 
@@ -45,6 +46,7 @@ async function compare(stage: Stage): Promise<void> {
   for (const name of ['this', 'other']) console.log(summary(measured.rounds.filter((r) => r.name === name)))
   const ratios = comparison!.overBase.toSorted((a, b) => a - b)
   console.log(`other ÷ this: ${median(ratios).toFixed(3)}  (${ratios.map((ratio) => ratio.toFixed(2)).join(' ')})`)
+  for (const text of busyText(measured.rounds)) console.log(text)
   for (const site of [ours, other]) {
     const { faults } = await checkExactness(site.database, site.acknowledged, site.seededTransfers)
     for (const fault of faults) console.log(fault)
@@ -67,15 +69,12 @@ function round(stage: Stage, name: string, { target, server, acknowledged }: Sit
 /** The processor time of a request is the figure that noise on a shared machine hardly touches. */
 function summary(rounds: readonly Round[]): string {
   const of = (read: (round: Round) => number) => median(rounds.map(read))
-  const micros = (cores: string) => of((round) => (Number(round[cores]) / round.perSecond) * 1e6).toFixed(1)
+  const micros = (cores: 'serverCores' | 'databaseCores') =>
+    of((round) => (round[cores] / round.perSecond) * 1e6).toFixed(1)
   return [
     `${rounds[0]!.name.padEnd(6)} ${of((round) => round.perSecond).toFixed(0)}/s`,
-    `p50 ${of((round) => latencyOf(round).p50).toFixed(1)} ms`,
-    `p99 ${of((round) => latencyOf(round).p99).toFixed(1)} ms`,
+    `p50 ${of((round) => round.latencyMs!.p50).toFixed(1)} ms`,
+    `p99 ${of((round) => round.latencyMs!.p99).toFixed(1)} ms`,
     `processor time each: service ${micros('serverCores')} µs, database ${micros('databaseCores')} µs`,
   ].join('  ')
-}
-
-function latencyOf(round: Round): Latency {
-  return round['latencyMs'] as Latency
 }

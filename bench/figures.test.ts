@@ -5,7 +5,10 @@ import { takeTurns, type Contender } from './rounds.ts'
 
 function scripted(name: string, rates: readonly number[]): Contender {
   const left = [...rates]
-  return { name, measure: async () => ({ name, perSecond: left.shift()! }) }
+  return {
+    name,
+    measure: async () => ({ name, perSecond: left.shift()!, serverCores: 1, databaseCores: 1, otherCores: 0 }),
+  }
 }
 
 test('each round is held against the base rounds beside it', async () => {

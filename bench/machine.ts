@@ -8,11 +8,17 @@ export type Machine = Readonly<Record<'processor' | 'memory' | 'system' | 'runti
 export async function describeMachine(database: BenchDatabase, pgbench: Pgbench | undefined): Promise<Machine> {
   const [found] = await database.query(`select current_setting('server_version') as version`)
   return {
-    processor: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'} (${arch()})`,
+    processor: processorText(),
     memory: `${Math.round(totalmem() / 2 ** 30)} GB`,
     system: `${platform()} ${release()}`,
     runtime: `Bun ${Bun.version}`,
     postgres: `PostgreSQL ${found!['version']}`,
     pgbench: pgbench?.version ?? 'not found',
   }
+}
+
+/** Not every system tells the model. */
+function processorText(): string {
+  const model = cpus()[0]?.model ?? 'unknown'
+  return model === 'unknown' ? `${cpus().length} × ${arch()}` : `${cpus().length} × ${model} (${arch()})`
 }

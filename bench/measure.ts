@@ -1,7 +1,7 @@
 /** One run, from an empty folder to figures. */
 import { checkExactness } from './exactness.ts'
 import { toFigure, type Figure, type FigureName } from './figures.ts'
-import type { Job, Latency } from './job.ts'
+import type { Job } from './job.ts'
 import { describeMachine } from './machine.ts'
 import { watchMemory, type Memory } from './memory.ts'
 import type { Options } from './options.ts'
@@ -69,8 +69,7 @@ async function openContenders(
     { name: 'check-balance', measure: () => debits(options, stage, 'check-balance', site, { call: 'check-balance' }) },
   ]
   if (pgbench) {
-    const measure = async () => ({ name: 'pgbench', perSecond: await pgbench.measure(options.roundSeconds) })
-    contenders.unshift({ name: 'pgbench', measure })
+    contenders.unshift({ name: 'pgbench', measure: () => pgbench.measure(options.roundSeconds) })
   }
   return contenders
 }
@@ -99,7 +98,9 @@ function toFigures(measured: Measured, memory: Memory): Figure[] {
     const figure = figureOf[name as keyof typeof figureOf]
     return toFigure(figure.name, figure.isInverse ? overBase.map((ratio) => 1 / ratio) : overBase)
   })
-  const latencies = measured.rounds.filter((round) => round.name === 'debits').map(latencyOf)
+  const latencies = measured.rounds.flatMap(({ name, latencyMs }) =>
+    name === 'debits' && latencyMs ? [latencyMs] : [],
+  )
   return [
     ...ratios,
     toFigure(
@@ -111,13 +112,7 @@ function toFigures(measured: Measured, memory: Memory): Figure[] {
   ]
 }
 
-function roundText(round: Round): string {
-  const rate = `${round.name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(7)}/s`
-  if (!('latencyMs' in round)) return rate
-  const { p50, p99 } = latencyOf(round)
-  return `${rate}  p50 ${p50.toFixed(1)} ms  p99 ${p99.toFixed(1)} ms`
-}
-
-function latencyOf(round: Round): Latency {
-  return round['latencyMs'] as Latency
+function roundText({ name, perSecond, latencyMs }: Round): string {
+  const rate = `${name.padEnd(14)} ${perSecond.toFixed(0).padStart(7)}/s`
+  return latencyMs ? `${rate}  p50 ${latencyMs.p50.toFixed(1)} ms  p99 ${latencyMs.p99.toFixed(1)} ms` : rate
 }

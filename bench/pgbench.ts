@@ -2,8 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import type { Cluster } from './cluster.ts'
+import { withCost } from './cost.ts'
+import type { Round } from './rounds.ts'
 
-export type Pgbench = { readonly version: string; readonly measure: (seconds: number) => Promise<number> }
+export type Pgbench = { readonly version: string; readonly measure: (seconds: number) => Promise<Round> }
 
 export const pgbenchMissing =
   'pgbench was not found on PATH or in /usr/lib/postgresql/*/bin: the comparison with TPC-B is left out. ' +
@@ -18,6 +20,7 @@ export async function preparePgbench(cluster: Cluster): Promise<Pgbench | undefi
   if (!program) return undefined
   const database = await cluster.createDatabase('pgbench')
   const { host, port, user } = database.connection
+  let clientSeconds = 0
   const run = async (args: string[]) => {
     const child = Bun.spawn([program, '-h', String(host), '-p', String(port), '-U', String(user), ...args, 'pgbench'], {
       env: { PATH: process.env['PATH'] ?? '' },
@@ -26,6 +29,7 @@ export async function preparePgbench(cluster: Cluster): Promise<Pgbench | undefi
     })
     const [output, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
     if ((await child.exited) !== 0) throw new Error(`pgbench failed: ${faults.slice(-500)}`)
+    clientSeconds += Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6
     return output
   }
   await run(['-i', '-q', '-s', String(scale)])
@@ -34,10 +38,15 @@ export async function preparePgbench(cluster: Cluster): Promise<Pgbench | undefi
     measure: async (seconds) => {
       // It vacuums its small tables before each run by itself, as it wants to be run.
       const whole = String(Math.max(1, Math.round(seconds)))
-      const output = await run(['-c', String(clients), '-j', '2', '-M', 'prepared', '-T', whole])
+      const { result: output, cores } = await withCost(
+        cluster,
+        () => clientSeconds,
+        () => run(['-c', String(clients), '-j', '2', '-M', 'prepared', '-T', whole]),
+        () => 0,
+      )
       const tps = /^tps = ([\d.]+)/m.exec(output)?.[1]
       if (!tps) throw new Error(`pgbench answered in an unknown way:\n${output}`)
-      return Number(tps)
+      return { name: 'pgbench', perSecond: Number(tps), ...cores }
     },
   }
 }

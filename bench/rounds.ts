@@ -1,9 +1,16 @@
 /** Short rounds in turn, A B A C A …: noise hits both sides of a ratio, and each ratio is taken between neighbours. */
+import type { Latency } from './job.ts'
 
 export type Round = {
   readonly name: string
   readonly perSecond: number
-  readonly [detail: string]: unknown
+  /** Absent for a round of pgbench, which tells no percentiles. */
+  readonly latencyMs?: Latency
+  /** Processors in use during the round, 1 being a whole one: by the service (or pgbench, or the echo) and the database. */
+  readonly serverCores: number
+  readonly databaseCores: number
+  /** By everything that is no part of the run. Well above zero, and the figures say more about the neighbours than about us. */
+  readonly otherCores: number
 }
 
 export type Contender = { readonly name: string; readonly measure: () => Promise<Round> }

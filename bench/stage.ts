@@ -4,6 +4,7 @@ import { startCluster, type BenchDatabase, type Cluster } from './cluster.ts'
 import type { Job, Result, Target } from './job.ts'
 import { preparePgbench, type Pgbench } from './pgbench.ts'
 import { startEcho, startLoad, startService, type Load, type Server } from './processes.ts'
+import { withCost } from './cost.ts'
 import type { Round } from './rounds.ts'
 import { seed, type Seeding } from './seed.ts'
 import { addAcknowledged, type Acknowledged } from './exactness.ts'
@@ -77,14 +78,14 @@ export async function runRound(
   job: Omit<Job, 'mark'>,
   acknowledged?: Acknowledged,
 ): Promise<Round & Result> {
-  const before = usageOf(server.pid)
-  const databaseBefore = cluster.cpuSeconds()
-  const result = await load.run({ ...job, mark: `${process.pid}-${++rounds}` })
-  const after = usageOf(server.pid)
-  const databaseCores = (cluster.cpuSeconds() - databaseBefore) / result.seconds
+  const { result, cores } = await withCost(
+    cluster,
+    () => usageOf(server.pid).cpuSeconds,
+    () => load.run({ ...job, mark: `${process.pid}-${++rounds}` }),
+    ({ loadCores }, seconds) => loadCores * seconds,
+  )
   if (Object.keys(result.wrong).length > 0)
     throw new Error(`wrong answers in a round of ${name}: ${JSON.stringify(result.wrong)}`)
   if (acknowledged) addAcknowledged(acknowledged, result)
-  const serverCores = (after.cpuSeconds - before.cpuSeconds) / result.seconds
-  return { name, ...result, serverCores, databaseCores }
+  return { name, ...result, ...cores }
 }

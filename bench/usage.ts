@@ -1,6 +1,7 @@
 /** What a process uses, as the system sees it. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 
 export type Usage = { readonly rssBytes: number; readonly cpuSeconds: number }
 
@@ -52,4 +53,9 @@ function fromPs(pid: number): Usage {
 
 function ticks(fields: readonly number[], from: number, to: number): number {
   return fields.slice(from, to).reduce((a, b) => a + b, 0)
+}
+
+/** Of all processors together, since the machine started: what everything on it used. */
+export function machineCpuSeconds(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000
 }

@@ -1,0 +1,36 @@
+/** What a piece of work cost in processor time: ours, the database's, and what the rest of the machine used meanwhile. */
+import type { Cluster } from './cluster.ts'
+import type { Round } from './rounds.ts'
+import { machineCpuSeconds } from './usage.ts'
+
+type Cores = Pick<Round, 'serverCores' | 'databaseCores' | 'otherCores'>
+
+/** `cpuSeconds` is read before and after: of the server under load. `ours` tells what else of the run was at work. */
+export async function withCost<T>(
+  cluster: Cluster,
+  cpuSeconds: () => number,
+  work: () => Promise<T>,
+  ours: (result: T, seconds: number) => number,
+): Promise<{ result: T; cores: Cores }> {
+  const read = () => [performance.now() / 1000, cpuSeconds(), cluster.cpuSeconds(), machineCpuSeconds()] as const
+  const before = read()
+  const bench = process.cpuUsage()
+  const result = await work()
+  const after = read()
+  const [seconds, server, database, machine] = after.map((value, i) => value - before[i]!) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  const { user, system } = process.cpuUsage(bench)
+  const known = server + database + ours(result, seconds) + (user + system) / 1e6
+  return {
+    result,
+    cores: {
+      serverCores: server / seconds,
+      databaseCores: database / seconds,
+      otherCores: Math.max(0, (machine - known) / seconds),
+    },
+  }
+}
