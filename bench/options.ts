@@ -12,7 +12,7 @@ export type Options = {
 
 export const usage = `npm run bench [-- flags]
 
-  --quick          a first impression in about a minute and a half; the committed chart stays as it is
+  --quick          a first impression in about two minutes; the committed chart stays as it is
   --large          also a database of 1 million wallets and 10 million transfers (some minutes to make, 6 GB of disk)
   --long           five minutes of load for the memory figure, instead of 30 seconds
   --connections N  connections of the load; 128 unless told
