@@ -68,7 +68,7 @@ function Shell({ page, nonce }: { page: Page; nonce: string }) {
 }
 
 /** JSON that no text in it can end early: `</script>` and `<!--` need a `<`. */
-export function scriptJson(data: unknown): string {
+function scriptJson(data: unknown): string {
   return JSON.stringify(data).replace(/</g, '\\u003c')
 }
 
@@ -89,7 +89,7 @@ export function pageHeaders(policy: PagePolicy): Record<string, string> {
   }
 }
 
-export function contentPolicy(policy: PagePolicy): string {
+function contentPolicy(policy: PagePolicy): string {
   const { nonce, frameAncestors = [], scriptSources = [], frameSources = [], connectSources = [] } = policy
   return [
     "default-src 'none'",

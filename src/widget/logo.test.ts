@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { isPublicAddress, fetchLogo, pictureType, type Lookup } from './logo-fetch.ts'
 import { keepLogos, logoPath } from './logo.ts'
 
@@ -17,7 +20,7 @@ const answers: Record<string, () => Response> = {
 }
 
 beforeAll(async () => {
-  const folder = await import('node:fs/promises').then(({ mkdtemp }) => mkdtemp('/tmp/billfold-logo-'))
+  const folder = await mkdtemp(join(tmpdir(), 'billfold-logo-'))
   const subject = ['-subj', '/CN=logo.test', '-addext', 'subjectAltName=DNS:logo.test']
   const made = Bun.spawnSync(
     ['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
@@ -26,7 +29,7 @@ beforeAll(async () => {
   )
   expect(made.exitCode).toBe(0)
   tls = { cert: await Bun.file(`${folder}/cert.pem`).text(), key: await Bun.file(`${folder}/key.pem`).text() }
-  await import('node:fs/promises').then(({ rm }) => rm(folder, { recursive: true }))
+  await rm(folder, { recursive: true })
   server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -38,6 +41,9 @@ beforeAll(async () => {
   })
 })
 afterAll(() => server.stop(true))
+
+const path = (logoUrl: string | null) => logoPath({ clientId: 'app_1', logoUrl })
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
 
 const lookup: Lookup = (_, __, answered) => answered(null, [{ address: '127.0.0.1', family: 4 }])
 const fetchHere = (path: string) =>
@@ -80,7 +86,6 @@ describe('a logo', () => {
   })
 
   test('has an address of our own that changes with the picture’s', () => {
-    const path = (logoUrl: string | null) => logoPath({ clientId: 'app_1', logoUrl })
     expect(path('https://cdn.example/a.png')).toMatch(/^\/widget\/logo\/app_1\?v=[0-9a-f]{8}$/)
     expect(path('https://cdn.example/a.png')).not.toBe(path('https://cdn.example/b.png'))
     expect(path(null)).toBeNull()
@@ -111,7 +116,6 @@ test.each([
 })
 
 test('a picture is known by its first bytes', () => {
-  const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
   expect(pictureType(bytes('\xff\xd8\xff\xe0'))).toBe('image/jpeg')
   expect(pictureType(bytes('RIFF\0\0\0\0WEBPVP8 '))).toBe('image/webp')
   expect(pictureType(bytes('<svg'))).toBeUndefined()

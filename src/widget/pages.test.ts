@@ -41,8 +41,8 @@ describe('who may frame a page', () => {
   })
 
   test('the session’s own parent alone', async () => {
-    expect(await ancestors(`/widget/wallet?session=${await session(parents[1])}`)).toBe(parents[1]!)
-    expect(await ancestors(`/widget/topup?session=${await session(parents[1])}`)).toBe(parents[1]!)
+    expect(await ancestors(`/widget/wallet?session=${await session(parents[1])}`)).toBe(parents[1])
+    expect(await ancestors(`/widget/topup?session=${await session(parents[1])}`)).toBe(parents[1])
     expect(await ancestors(`/widget/wallet?session=${await session()}`)).toBe(parents.join(' '))
   })
 

@@ -15,7 +15,7 @@ declare global {
 }
 
 /** As the contract wants the frame. */
-export const frameAttributes = {
+const frameAttributes = {
   allow: 'payment *',
   sandbox: 'allow-same-origin allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox',
 }

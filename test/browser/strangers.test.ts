@@ -86,33 +86,36 @@ describe('who may frame the wallet', () => {
   })
 })
 
-describe('who may speak to the wallet', () => {
-  /** Posts to the wallet from the page or, with `from: 'sibling'`, from a frame beside it. */
-  async function say(page: Page, from: 'parent' | Frame, messages: readonly unknown[]): Promise<void> {
-    const post = ({ messages, target }: { messages: readonly unknown[]; target: string }) => {
+/** Posts to the wallet, from the page around it or from a frame beside it. */
+async function say(from: Page | Frame, messages: readonly unknown[]): Promise<void> {
+  await from.evaluate(
+    ({ messages, target }) => {
       for (const message of messages) window.top!.frames[0]!.postMessage(message, target)
-    }
-    await (from === 'parent' ? page : from).evaluate(post, { messages, target: rig.base })
-  }
+    },
+    { messages, target: rig.base },
+  )
+}
 
-  async function openShop() {
-    const tenant = await rig.newTenant()
-    await tenant.client.credit(tenant.user.serviceUserId, 10)
-    const page = await rig.openPage()
-    await page.goto(rig.shop)
-    const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
-    await frame.waitForSelector('.hero-balance')
-    const calls: string[] = []
-    page.on('request', (request) => calls.push(new URL(request.url()).pathname))
-    return { tenant, page, frame, calls }
-  }
+async function openShop() {
+  const tenant = await rig.newTenant()
+  await tenant.client.credit(tenant.user.serviceUserId, 10)
+  const page = await rig.openPage()
+  await page.goto(rig.shop)
+  const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
+  await frame.waitForSelector('.hero-balance')
+  const calls: string[] = []
+  page.on('request', (request) => calls.push(new URL(request.url()).pathname))
+  return { tenant, page, frame, calls }
+}
 
-  const sees = (frame: Frame) => frame.evaluate(() => document.getElementById('root')!.innerHTML)
+const sees = (frame: Frame) => frame.evaluate(() => document.getElementById('root')!.innerHTML)
+const forged = (sessionToken: string) => ({ type: 'SERVICE_SESSION', version: 1, sessionToken })
 
+describe('who may speak to the wallet', () => {
   test('a thousand random messages from the parent change nothing and cause no call', async () => {
     const { page, frame, calls } = await openShop()
     const before = await sees(frame)
-    await say(page, 'parent', randomMessages(1000))
+    await say(page, randomMessages(1000))
     await Bun.sleep(500)
     expect(await sees(frame)).toBe(before)
     expect(calls).toEqual([])
@@ -122,7 +125,7 @@ describe('who may speak to the wallet', () => {
   test('a well-formed session that opens nothing leaves the wallet as it is', async () => {
     const { page, frame } = await openShop()
     const before = await sees(frame)
-    await say(page, 'parent', [forged('ws_00000000-0000-4000-8000-000000000000')])
+    await say(page, [forged('ws_00000000-0000-4000-8000-000000000000')])
     await Bun.sleep(1000)
     expect(await sees(frame)).toBe(before)
     await close(page)
@@ -135,7 +138,7 @@ describe('who may speak to the wallet', () => {
     const stranger = await embed(page, rig.strangerShop, {})
     await stranger.waitForSelector('#slot', { state: 'attached' })
     calls.length = 0
-    await say(page, stranger, [forged(await mallory.newSession())])
+    await say(stranger, [forged(await mallory.newSession())])
     await Bun.sleep(1000)
     expect(await frame.textContent('.hero-balance')).toContain('$10.00')
     expect(calls).toEqual([])
@@ -148,7 +151,7 @@ describe('who may speak to the wallet', () => {
     const sibling = await embed(page, rig.shop, {})
     await sibling.waitForSelector('#slot', { state: 'attached' })
     calls.length = 0
-    await say(page, sibling, [forged(await mallory.newSession())])
+    await say(sibling, [forged(await mallory.newSession())])
     await Bun.sleep(1000)
     expect(await frame.textContent('.hero-balance')).toContain('$10.00')
     expect(calls).toEqual([])
@@ -159,12 +162,10 @@ describe('who may speak to the wallet', () => {
     const { page, frame } = await openShop()
     const other = await rig.newTenant()
     await other.client.credit(other.user.serviceUserId, 20)
-    await say(page, 'parent', [forged(await other.newSession())])
+    await say(page, [forged(await other.newSession())])
     await frame.waitForFunction(() => document.querySelector('.hero-balance')?.textContent?.includes('$20.00'))
     await close(page)
   })
-
-  const forged = (sessionToken: string) => ({ type: 'SERVICE_SESSION', version: 1, sessionToken })
 })
 
 /** Near misses and noise; everything that can be posted. */
@@ -180,7 +181,6 @@ function randomMessages(count: number): unknown[] {
     7,
     { toString: 'ws_' },
   ]
-  const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)]
   return Array.from({ length: count }, (_, i) => {
     if (i % 5 === 0) return pick([null, undefined, 0, 'SERVICE_SESSION', [], [1], true, Number.NaN, new Date(0)])
     return {
@@ -190,4 +190,8 @@ function randomMessages(count: number): unknown[] {
       noise: Math.random(),
     }
   })
+}
+
+function pick<T>(list: readonly T[]): T {
+  return list[Math.floor(Math.random() * list.length)]!
 }

@@ -1,0 +1,106 @@
+/** A session's end and renewal, and a network that comes and goes. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
+import { close, openShop, renew, waitForBalance, walletUrl } from './shop.ts'
+
+setDefaultTimeout(120_000)
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+})
+afterAll(() => rig.stop())
+
+describe('the session ends', () => {
+  test('45 seconds before, the shop is asked, and its new session carries on without a reload', async () => {
+    const tenant = await rig.newTenant()
+    await tenant.client.credit(tenant.user.serviceUserId, 10)
+    const page = await rig.openPage()
+    await page.goto(rig.shop)
+    const session = await tenant.newSession(rig.shop)
+    rig.clock.lateMs = 5 * 60_000 - 48_000
+    const frame = await embed(page, walletUrl(rig, { session }))
+    await frame.evaluate(() => void (document.body.dataset['mark'] = 'same document'))
+    const asked = await hear(page, 'SERVICE_SESSION_EXPIRING')
+    expect(asked).toEqual({ type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: expect.any(String) })
+    await renew(rig, page, await tenant.newSession(rig.shop))
+    // Long after the first session's end the wallet is still live, with the second.
+    await Bun.sleep(500)
+    rig.clock.lateMs += 120_000
+    await tenant.client.debit(tenant.user.serviceUserId, 3)
+    await waitForBalance(frame, '$7.00')
+    expect(await frame.evaluate(() => document.body.dataset['mark'])).toBe('same document')
+    expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_SESSION_EXPIRED')
+    rig.clock.lateMs = 0
+    await close(page)
+  })
+
+  test('an expired wallet hides the money, asks the shop, and opens again in place', async () => {
+    const tenant = await rig.newTenant()
+    const { page, frame } = await openShop(rig, tenant)
+    rig.clock.lateMs = 5 * 60_000 + 1000
+    await frame.waitForSelector('text=Your session has ended')
+    expect(await frame.textContent('#root')).not.toContain('$')
+    expect(await hear(page, 'SERVICE_SESSION_EXPIRED')).toEqual({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+    await renew(rig, page, await tenant.newSession(rig.shop))
+    await frame.waitForSelector('.hero-balance')
+    rig.clock.lateMs = 0
+    await close(page)
+  })
+
+  test('a page that was expired from the start is framed, explains itself, and opens again', async () => {
+    const tenant = await rig.newTenant()
+    const page = await rig.openPage()
+    await page.goto(rig.shop)
+    const session = await tenant.newSession(rig.shop)
+    rig.clock.lateMs = 6 * 60_000
+    const frame = await embed(page, walletUrl(rig, { session }))
+    await hear(page, 'SERVICE_SESSION_EXPIRED')
+    await renew(rig, page, await tenant.newSession(rig.shop))
+    await frame.waitForSelector('.hero-balance')
+    await hear(page, 'SERVICE_WALLET_LOADED')
+    rig.clock.lateMs = 0
+    await close(page)
+  })
+})
+
+describe('the network goes', () => {
+  test('the wallet says so, and catches up by itself when it is back', async () => {
+    const tenant = await rig.newTenant()
+    await tenant.client.credit(tenant.user.serviceUserId, 10)
+    const { page, frame } = await openShop(rig, tenant)
+    await page.context().setOffline(true)
+    await frame.waitForSelector('text=You are offline')
+    await tenant.client.debit(tenant.user.serviceUserId, 4)
+    await page.context().setOffline(false)
+    await waitForBalance(frame, '$6.00')
+    await frame.waitForSelector('text=You are back online')
+    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await close(page)
+  })
+
+  test('a stream that breaks is opened again, without a word', async () => {
+    const tenant = await rig.newTenant()
+    const { page, frame } = await openShop(rig, tenant)
+    let streams = 0
+    rig.trouble.answer = ({ pathname }) => {
+      if (pathname === '/api/widget/events') streams++
+      return pathname === '/api/widget/events' && streams < 3 ? new Response('', { status: 503 }) : undefined
+    }
+    await page.context().setOffline(true)
+    await page.context().setOffline(false)
+    await waitUntil(() => streams >= 3)
+    await tenant.client.credit(tenant.user.serviceUserId, 4)
+    await waitForBalance(frame, '$4.00')
+    rig.trouble.answer = undefined
+    await close(page)
+  })
+})
+
+async function waitUntil(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    if (isSo()) return
+    await Bun.sleep(50)
+  }
+  throw new Error('It did not happen.')
+}

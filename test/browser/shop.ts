@@ -1,0 +1,50 @@
+/** A shop page with the wallet in it, ready to be used. */
+import type { Frame, Page } from '@playwright/test'
+import { embed, hear, type Rig } from './rig.ts'
+
+export type Tenant = Awaited<ReturnType<Rig['newTenant']>>
+
+export const walletUrl = ({ base }: Rig, query: Record<string, string>) =>
+  `${base}/widget/wallet?${new URLSearchParams(query)}`
+
+/** The tenant's wallet, open. */
+export async function openShop(rig: Rig, tenant: Tenant) {
+  const page = await rig.openPage()
+  await page.goto(rig.shop)
+  const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop) }))
+  await frame.waitForSelector('.hero-balance')
+  return { page, frame }
+}
+
+/** The tenant's sign-in form. */
+export async function openSignIn(rig: Rig, { clientId }: Tenant) {
+  const page = await rig.openPage()
+  await page.goto(rig.shop)
+  const frame = await embed(page, walletUrl(rig, { clientId }))
+  await hear(page, 'SERVICE_AUTH_REQUIRED')
+  return { page, frame }
+}
+
+export const balanceIn = (frame: Frame) => frame.textContent('.hero-balance .visually-hidden')
+
+export async function waitForBalance(frame: Frame, text: string): Promise<void> {
+  await frame.waitForFunction(
+    (text) => document.querySelector('.hero-balance .visually-hidden')?.textContent === text,
+    text,
+  )
+}
+
+/** As a shop answers when it is asked for a new session. */
+export async function renew(rig: Rig, page: Page, sessionToken: string): Promise<void> {
+  await page.evaluate(
+    ([sessionToken, origin]) =>
+      document
+        .querySelector('iframe')!
+        .contentWindow!.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken }, origin),
+    [sessionToken, rig.base] as const,
+  )
+}
+
+export async function close(page: Page): Promise<void> {
+  await page.context().close()
+}

@@ -1,0 +1,170 @@
+/** Signing in, leaving, and topping up: what the user does, and what the shop hears of it. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { createUser } from '../../src/actions/create-user.ts'
+import { mailedCode, newEmail } from '../page.ts'
+import { linkUser, newApp } from '../service.ts'
+import { embed, hear, startRig, type Rig } from './rig.ts'
+import { close, openShop, openSignIn, walletUrl } from './shop.ts'
+
+setDefaultTimeout(120_000)
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+})
+afterAll(() => rig.stop())
+
+describe('signing in', () => {
+  const password = 'seven tired llamas'
+
+  test('a newcomer signs up, confirms, and the shop gets an id it can verify', async () => {
+    const tenant = await rig.newTenant()
+    const { page, frame } = await openSignIn(rig, tenant)
+    const email = newEmail()
+    await frame.click('text=Create account')
+    await frame.fill('#field-firstName', 'Grace')
+    await frame.fill('#field-lastName', 'Hopper')
+    await frame.fill('#field-email', email)
+    await frame.fill('#field-password', password)
+    await page.keyboard.press('Enter')
+    await frame.waitForSelector('#field-code')
+    await frame.fill('#field-code', await mailedCode(email, rig.logged))
+    await page.keyboard.press('Enter')
+    const message = await hear(page, 'SERVICE_AUTH_SUCCESS')
+    expect(message).toEqual({
+      type: 'SERVICE_AUTH_SUCCESS',
+      version: 1,
+      serviceUserId: expect.stringMatching(/^su_/),
+      linkCode: expect.any(String),
+    })
+    await frame.waitForSelector('text=Connecting your wallet')
+    if (message.type !== 'SERVICE_AUTH_SUCCESS') throw new Error('unreachable')
+    const { clientId, clientSecret } = tenant
+    const verified = await tenant.client.post('/api/server/link/verify', {
+      clientId,
+      clientSecret,
+      linkCode: message.linkCode,
+    })
+    expect(verified.body).toEqual({ serviceUserId: message.serviceUserId })
+    await close(page)
+  })
+
+  test('a forgotten password is replaced by a mailed code', async () => {
+    const tenant = await rig.newTenant()
+    const email = newEmail()
+    await createUser(rig.service, { email, password, firstName: 'Ada', lastName: 'L' })
+    const { page, frame } = await openSignIn(rig, tenant)
+    await frame.fill('#field-email', email)
+    await frame.fill('#field-password', 'not the right one')
+    await page.keyboard.press('Enter')
+    await frame.waitForSelector('text=The email and password do not match.')
+    await frame.click('text=Forgot your password?')
+    await frame.waitForSelector('text=Reset your password')
+    await frame.fill('#field-email', email)
+    await page.keyboard.press('Enter')
+    await frame.waitForSelector('#field-code')
+    await frame.fill('#field-code', await mailedCode(email, rig.logged))
+    await frame.fill('#field-password', 'eight rested llamas')
+    await page.keyboard.press('Enter')
+    await hear(page, 'SERVICE_AUTH_SUCCESS')
+    await close(page)
+  })
+
+  test('a password can be looked at, and password managers know every field', async () => {
+    const { page, frame } = await openSignIn(rig, await rig.newTenant())
+    await frame.fill('#field-password', 'llama')
+    await frame.click('.reveal')
+    expect(await frame.getAttribute('#field-password', 'type')).toBe('text')
+    expect(await frame.inputValue('#field-password')).toBe('llama')
+    await frame.click('.reveal')
+    expect(await frame.getAttribute('#field-password', 'type')).toBe('password')
+    const hints = () =>
+      frame.$$eval('input', (inputs) => inputs.map((input) => [input.name, input.getAttribute('autocomplete')]))
+    expect(await hints()).toEqual([
+      ['email', 'username'],
+      ['password', 'current-password'],
+    ])
+    await frame.click('text=Create account')
+    await frame.waitForSelector('#field-firstName')
+    expect(await hints()).toEqual([
+      ['firstName', 'given-name'],
+      ['lastName', 'family-name'],
+      ['email', 'username'],
+      ['password', 'new-password'],
+    ])
+    await close(page)
+  })
+})
+
+describe('leaving', () => {
+  test('log out and switch account both end the session and tell the shop', async () => {
+    for (const button of ['Log out', 'Switch account']) {
+      const tenant = await rig.newTenant()
+      const { page, frame } = await openShop(rig, tenant)
+      await frame.click('.avatar')
+      await frame.click(`text=${button}`)
+      expect(await hear(page, 'SERVICE_LOGOUT_REQUEST')).toEqual({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
+      await frame.waitForSelector('#field-password')
+      await close(page)
+    }
+  })
+
+  test('an app is disconnected only after a second click, and its id is then unknown', async () => {
+    const tenant = await rig.newTenant()
+    const other = await newApp(rig.service, { name: 'Kino Kosmos' })
+    const serviceUserId = await linkUser(rig.service, other, tenant.user.userId)
+    const { page, frame } = await openShop(rig, tenant)
+    await frame.click('.avatar')
+    await frame.click('text=Disconnect >> nth=1')
+    await frame.waitForSelector('text=Disconnect Kino Kosmos?')
+    await frame.click('text=Cancel')
+    await frame.click('[aria-label="Disconnect Kino Kosmos"]')
+    await frame.click('.ask .danger')
+    await frame.waitForSelector('text=Kino Kosmos is disconnected.')
+    const { status } = await tenant.client.get('/api/server/wallet', { ...other, serviceUserId })
+    expect(status).toBe(401)
+    await close(page)
+  })
+
+  test('disconnecting this app is a log-out', async () => {
+    const tenant = await rig.newTenant()
+    const { page, frame } = await openShop(rig, tenant)
+    await frame.click('.avatar')
+    await frame.click('.account .entry .button')
+    await frame.click('.ask .danger')
+    await hear(page, 'SERVICE_LOGOUT_REQUEST')
+    await close(page)
+  })
+})
+
+describe('topping up', () => {
+  test('opens in a window inside the click, and the shop hears that it is open', async () => {
+    const { page, frame } = await openShop(rig, await rig.newTenant())
+    const [popup] = await Promise.all([page.context().waitForEvent('page'), frame.click('.hero-action')])
+    await popup.waitForSelector('.presets')
+    expect(new URL(popup.url()).searchParams.has('session')).toBe(false)
+    const message = await hear(page, 'SERVICE_OPEN_TOPUP')
+    expect(message).toEqual({
+      type: 'SERVICE_OPEN_TOPUP',
+      version: 1,
+      opened: true,
+      url: expect.stringMatching(/\/widget\/topup\?session=ws_/),
+    })
+    await close(page)
+  })
+
+  test('where windows are blocked there is a plain link, and the shop hears that too', async () => {
+    const page = await rig.openPage()
+    await page.goto(rig.shop)
+    // Without allow-popups the browser itself refuses the window.
+    const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }), {
+      sandbox: 'allow-same-origin allow-scripts allow-forms',
+    })
+    await frame.click('.hero-action')
+    await frame.waitForSelector('.blocked')
+    const link = await frame.getAttribute('.blocked a', 'href')
+    expect(link).toMatch(/\/widget\/topup\?session=ws_/)
+    expect(await hear(page, 'SERVICE_OPEN_TOPUP')).toMatchObject({ opened: false, url: link! })
+    await close(page)
+  })
+})

@@ -1,0 +1,69 @@
+/** What the states of the hosted pages are set up with. */
+import type { Frame, Page } from '@playwright/test'
+import { embed, type Rig } from './rig.ts'
+import type { Tenant } from './shop.ts'
+
+/** Brings the page into the state, and gives the document that shows it; `hasScript: false` for a browser without. */
+export type State = { readonly show: (page: Page) => Promise<Frame | Page>; readonly hasScript?: false }
+export type StatesOf = (stage: Stage) => Record<string, State>
+export type Stage = ReturnType<typeof newStage>
+
+const entries = [
+  ['credit', 250, 'Welcome gift from Grandma'],
+  ['debit', 24.9, 'The Left Hand of Darkness, hardcover'],
+  ['debit', 3.5, undefined],
+  ['debit', 119, 'Complete Works of Jorge Luis Borges, three volumes in a slipcase'],
+  ['credit', 24.9, 'Refund: order 1041'],
+  ['debit', 12, 'Postcards'],
+  ['debit', 8.25, 'Gift wrapping'],
+  ['credit', 1200, 'Prize: short story of the year'],
+  ['debit', 64.4, 'Atlas of Remote Islands'],
+  ['debit', 9.99, 'Order 1045'],
+] as const
+
+export function newStage(rig: Rig, tenant: Tenant) {
+  const wallet = (query: Record<string, string>) => `${rig.base}/widget/wallet?${new URLSearchParams(query)}`
+  const topup = (query: Record<string, string>) => `${rig.base}/widget/topup?${new URLSearchParams(query)}`
+
+  async function inShop(page: Page, src: string): Promise<Frame> {
+    await page.goto(rig.shop)
+    return await embed(page, src)
+  }
+
+  /** A tenant whose user has had a busy week. */
+  async function funded(changes: Parameters<Rig['newTenant']>[0] = {}): Promise<Tenant> {
+    const made = await rig.newTenant(changes)
+    const { clientId, clientSecret, client, user } = made
+    for (const [direction, amount, description] of entries) {
+      await client.post(`/api/server/wallet/${direction}`, {
+        clientId,
+        clientSecret,
+        serviceUserId: user.serviceUserId,
+        amount,
+        referenceType: direction === 'debit' ? 'ORDER_PAYMENT' : 'ORDER_REFUND',
+        referenceId: `${direction} ${amount}`,
+        description,
+      })
+    }
+    return made
+  }
+
+  async function openWallet(page: Page, { newSession }: Tenant, query: Record<string, string> = {}): Promise<Frame> {
+    const frame = await inShop(page, wallet({ session: await newSession(), ...query }))
+    await frame.waitForSelector('.hero-balance')
+    return frame
+  }
+
+  async function signedOut(page: Page, query: Record<string, string> = {}): Promise<Frame> {
+    const frame = await inShop(page, wallet({ clientId: tenant.clientId, ...query }))
+    await frame.waitForSelector('#field-password')
+    return frame
+  }
+
+  /** Until the state is over, calls to the path wait or answer as told. */
+  function troubled(path: string, answer: () => Response | Promise<Response>): void {
+    rig.trouble.answer = ({ pathname }) => (pathname === path ? answer() : undefined)
+  }
+
+  return { rig, tenant, wallet, topup, inShop, funded, openWallet, signedOut, troubled }
+}

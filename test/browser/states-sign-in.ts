@@ -1,0 +1,92 @@
+/** Signing up and in. */
+import type { StatesOf } from './stage.ts'
+
+export const signInStates: StatesOf = (stage) => {
+  const { tenant, wallet, signedOut, troubled } = stage
+  return {
+    'sign-in': { show: (page) => signedOut(page) },
+    'sign-in-wrong': {
+      show: async (page) => {
+        const frame = await signedOut(page)
+        await frame.fill('#field-email', 'ada@example.com')
+        await frame.fill('#field-password', 'not the right one')
+        await frame.click('.reveal')
+        await frame.click('form > .button')
+        await frame.waitForSelector('.notice.bad')
+        return frame
+      },
+    },
+    'sign-up-with-problems': {
+      show: async (page) => {
+        const frame = await signedOut(page)
+        await frame.click('.under .link-button')
+        await frame.fill('#field-firstName', 'Ada')
+        await frame.fill('#field-email', 'ada')
+        await frame.fill('#field-password', 'short')
+        await frame.click('form > .button')
+        await frame.waitForSelector('.problem')
+        return frame
+      },
+    },
+    'sign-up-german': {
+      show: async (page) => {
+        const frame = await signedOut(page, { lang: 'de' })
+        await frame.click('.under .link-button')
+        await frame.waitForSelector('#field-firstName')
+        return frame
+      },
+    },
+    'confirm-email': {
+      show: async (page) => {
+        const frame = await signedOut(page)
+        await frame.click('.under .link-button')
+        await frame.fill('#field-firstName', 'Ada')
+        await frame.fill('#field-lastName', 'Lovelace')
+        await frame.fill('#field-email', 'ada@example.com')
+        await frame.fill('#field-password', 'seven tired llamas')
+        await frame.click('form > .button')
+        await frame.waitForSelector('#field-code')
+        return frame
+      },
+    },
+    forgot: {
+      show: async (page) => {
+        const frame = await signedOut(page)
+        await frame.click('.forgot .link-button')
+        await frame.waitForSelector('text=Reset your password')
+        return frame
+      },
+    },
+    'reset-password': {
+      show: async (page) => {
+        const frame = await signedOut(page)
+        await frame.click('.forgot .link-button')
+        await frame.waitForSelector('text=Reset your password')
+        await frame.fill('#field-email', 'ada@example.com')
+        await frame.click('form > .button')
+        await frame.waitForSelector('#field-code')
+        return frame
+      },
+    },
+    connecting: {
+      show: async (page) => {
+        troubled('/api/widget/auth/login', () =>
+          Response.json({ serviceUserId: 'su_00000000000000000000', linkCode: 'lc_x' }),
+        )
+        const frame = await signedOut(page)
+        await frame.fill('#field-email', 'ada@example.com')
+        await frame.fill('#field-password', 'seven tired llamas')
+        await frame.click('form > .button')
+        await frame.waitForSelector('.panel')
+        return frame
+      },
+    },
+    'outside-signed-out': {
+      show: async (page) => {
+        await page.goto(wallet({ clientId: tenant.clientId }))
+        await page.waitForSelector('.sign-in .notice')
+        return page
+      },
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/** The top-up page, as far as the card. */
+import { freezeWallet } from '../../src/actions/manage-wallets.ts'
+import { operator } from '../service.ts'
+import type { StatesOf } from './stage.ts'
+
+export const topupStates: StatesOf = (stage) => {
+  const { rig, tenant, topup } = stage
+  return {
+    'top-up': {
+      show: async (page) => {
+        await page.goto(topup({ session: await tenant.newSession() }))
+        await page.waitForSelector('.presets')
+        return page
+      },
+    },
+    'top-up-wrong-amount': {
+      show: async (page) => {
+        await page.goto(topup({ session: await tenant.newSession() }))
+        await page.click('.preset.other')
+        await page.fill('#field-other', '0.001')
+        await page.click('form > .button')
+        await page.waitForSelector('.problem')
+        return page
+      },
+    },
+    'top-up-expired': {
+      show: async (page) => {
+        const session = await tenant.newSession()
+        rig.clock.lateMs = 6 * 60_000
+        await page.goto(topup({ session }))
+        await page.waitForSelector('.panel')
+        return page
+      },
+    },
+    'top-up-frozen': {
+      show: async (page) => {
+        const frozen = await rig.newTenant()
+        await freezeWallet(rig.service, operator, frozen.user.userId, 'A question about an order')
+        await page.goto(topup({ session: await frozen.newSession() }))
+        await page.waitForSelector('.panel')
+        return page
+      },
+    },
+  }
+}

@@ -1,0 +1,100 @@
+/** What the page shows when it cannot show the wallet. */
+import type { StatesOf } from './stage.ts'
+
+export const troubleStates: StatesOf = (stage) => {
+  const { rig, tenant, wallet, inShop, funded, openWallet, troubled } = stage
+  return {
+    expired: {
+      show: async (page) => {
+        const session = await tenant.newSession()
+        rig.clock.lateMs = 6 * 60_000
+        const frame = await inShop(page, wallet({ session }))
+        await frame.waitForSelector('.panel[aria-busy=true]')
+        return frame
+      },
+    },
+    'expired-and-nobody-answers': {
+      show: async (page) => {
+        const session = await tenant.newSession()
+        rig.clock.lateMs = 6 * 60_000
+        await page.clock.install()
+        const frame = await inShop(page, wallet({ session }))
+        await frame.waitForSelector('.panel[aria-busy=true]')
+        await page.clock.runFor(11_000)
+        await frame.waitForSelector('.panel .button')
+        return frame
+      },
+    },
+    ended: {
+      show: async (page) => {
+        const left = await rig.newTenant()
+        const session = await left.newSession()
+        const frame = await inShop(page, wallet({ session }))
+        await frame.waitForSelector('.hero-balance')
+        await rig.app.fetch(
+          new Request(`${rig.base}/api/widget/logout?session=${session}`, {
+            method: 'POST',
+            body: '{}',
+            headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+          }),
+        )
+        await frame.waitForSelector('.panel .button')
+        return frame
+      },
+    },
+    offline: {
+      show: async (page) => {
+        const frame = await openWallet(page, await funded())
+        await page.context().setOffline(true)
+        await frame.waitForSelector('.connection .warn')
+        return frame
+      },
+    },
+    'back-online': {
+      show: async (page) => {
+        const frame = await openWallet(page, await funded())
+        await page.context().setOffline(true)
+        await frame.waitForSelector('.connection .warn')
+        await page.context().setOffline(false)
+        await frame.waitForSelector('.connection .good')
+        return frame
+      },
+    },
+    'no-network': {
+      show: async (page) => {
+        await page.route('**/api/widget/wallet*', (route) => route.abort())
+        const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
+        await frame.waitForSelector('.panel .icon-cloud')
+        return frame
+      },
+    },
+    failed: {
+      show: async (page) => {
+        troubled('/api/widget/wallet', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
+        const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
+        await frame.waitForSelector('.panel.bad')
+        return frame
+      },
+    },
+    outside: {
+      show: async (page) => {
+        await page.goto(`${rig.base}/widget/wallet`)
+        return page
+      },
+    },
+    'not-allowed': {
+      show: async (page) => {
+        await page.goto(wallet({ clientId: 'app_unknown' }))
+        return page
+      },
+    },
+    'script-blocked': {
+      hasScript: false,
+      show: async (page) => {
+        await page.goto(wallet({ session: await tenant.newSession() }))
+        await page.waitForSelector('.explain')
+        return page
+      },
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** The open wallet, and what the user does in it. */
+import { freezeWallet } from '../../src/actions/manage-wallets.ts'
+import { postForService } from '../../src/actions/post.ts'
+import { linkUser, newApp, operator } from '../service.ts'
+import type { StatesOf } from './stage.ts'
+
+export const walletStates: StatesOf = (stage) => {
+  const { rig, tenant, wallet, inShop, funded, openWallet, troubled } = stage
+  return {
+    loading: {
+      show: async (page) => {
+        troubled('/api/widget/wallet', () => new Promise(() => {}))
+        const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
+        await frame.waitForSelector('.skeleton-hero')
+        return frame
+      },
+    },
+    'no-transactions': { show: (page) => openWallet(page, tenant) },
+    'ten-transactions': { show: async (page) => openWallet(page, await funded()) },
+    'exact-time': {
+      show: async (page) => {
+        const frame = await openWallet(page, await funded())
+        await frame.focus('.entry:nth-child(3) time')
+        return frame
+      },
+    },
+    branded: {
+      show: async (page) => openWallet(page, await funded({ name: 'Limón & Söhne', accentColor: '#ffd400' })),
+    },
+    'right-to-left': { show: async (page) => openWallet(page, await funded(), { lang: 'ar' }) },
+    japanese: { show: async (page) => openWallet(page, await funded(), { lang: 'ja' }) },
+    'frozen-by-operator': {
+      show: async (page) => {
+        const frozen = await funded()
+        await freezeWallet(rig.service, operator, frozen.user.userId, 'A question about an order')
+        return await openWallet(page, frozen)
+      },
+    },
+    'frozen-by-debt': {
+      show: async (page) => {
+        const owing = await rig.newTenant()
+        await postForService(rig.service, {
+          walletId: owing.user.userId,
+          counterAccount: 'cards',
+          amountMinor: -4200n,
+          isReversal: true,
+          referenceType: 'TOPUP_REVERSAL',
+          referenceId: owing.user.userId,
+          description: 'Card payment taken back',
+        })
+        return await openWallet(page, owing)
+      },
+    },
+    account: {
+      show: async (page) => {
+        const other = await newApp(rig.service, { name: 'Kino Kosmos', allowedIframeParents: [] })
+        await linkUser(rig.service, other, tenant.user.userId)
+        const frame = await openWallet(page, tenant)
+        await frame.click('.avatar')
+        await frame.waitForSelector('.account .entry:nth-child(2)')
+        return frame
+      },
+    },
+    disconnecting: {
+      show: async (page) => {
+        const frame = await openWallet(page, tenant)
+        await frame.click('.avatar')
+        await frame.click('.account .entry:nth-child(2) .button')
+        await frame.waitForSelector('.ask')
+        return frame
+      },
+    },
+    'popup-blocked': {
+      show: async (page) => {
+        const frame = await openWallet(page, await funded())
+        await frame.evaluate(() => void (window.open = () => null))
+        await frame.click('.hero-action')
+        await frame.waitForSelector('.blocked')
+        return frame
+      },
+    },
+  }
+}
