@@ -48,15 +48,20 @@ const keys = [
   `lower(u.last_name || ' ' || u.first_name) collate "C"`,
 ]
 
-const isMatch = (key: string) => `(${key} >= lower($1) and ${key} < lower($1) || U&'\\+10FFFF')`
+const end = `lower($1) || U&'\\+10FFFF'`
+const isMatch = (key: string) => `(${key} >= lower($1) and ${key} < ${end})`
 
-/** Each person once: under the email when that begins so, else under the first way of writing the name that does. */
+/**
+ * Each person once: under the email when that begins so, else under the first way of writing the name that does.
+ * One lower and one upper bound for each index: with two lower ones PostgreSQL starts at the lesser and reads the whole
+ * index: a page without a hit among 100,000 people then took 274 ms on a busy machine, instead of 6.
+ */
 const searchSql = `
 select f.key, ${columns} from (
   ${keys
     .map(
       (key, i) => `(select u.id, ${key} as key from users u
-    where (${key}, u.id) > ($2, $3) and ${isMatch(key)}
+    where (${key}, u.id) > (coalesce($2, lower($1)), $3) and ${key} < ${end}
       ${keys
         .slice(0, i)
         .map((earlier) => `and not ${isMatch(earlier)}`)
@@ -73,7 +78,7 @@ export async function searchPeople(
   prefix: string,
   { after, limit }: { after: { key: string; id: string } | undefined; limit: number },
 ): Promise<Match[]> {
-  const { key, id } = after ?? { key: '', id: '00000000-0000-0000-0000-000000000000' }
+  const { key, id } = after ?? { key: null, id: '00000000-0000-0000-0000-000000000000' }
   const { rows } = await db.query<Row & { key: string }>(searchSql, [prefix, key, id, limit])
   return rows.map((row) => ({ key: row.key, person: toPerson(row) }))
 }
