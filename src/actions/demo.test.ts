@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ import { setAppActive, createApp } from './manage-apps.ts'
 import { freezeWallet } from './manage-wallets.ts'
 import { postForApp } from './post.ts'
 import type { Service } from './service.ts'
+
+setDefaultTimeout(60_000)
 
 let opened: TestService
 let service: Service

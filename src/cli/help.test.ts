@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { callCommand, runCommand } from '../../test/command.ts'
 import { commands } from './commands.ts'
+
+setDefaultTimeout(60_000)
 
 describe('the help', () => {
   test('lists every command', async () => {

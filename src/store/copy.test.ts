@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Client } from 'pg'
@@ -8,6 +8,8 @@ import { importBooks } from './copy-import.ts'
 import { referenceKeyOf } from './outcomes.ts'
 import { listTables } from './schema-tables.ts'
 import { insertSeed } from './seed.ts'
+
+setDefaultTimeout(60_000)
 
 let source: TestDatabase
 let client: Client

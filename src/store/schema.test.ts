@@ -1,8 +1,10 @@
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFile, writeFile } from 'node:fs/promises'
 import { Client } from 'pg'
 import { testDatabase } from '../../test/postgres.ts'
 import { describeSchema } from './schema.ts'
+
+setDefaultTimeout(60_000)
 
 const committed = new URL('./schema.sql', import.meta.url)
 

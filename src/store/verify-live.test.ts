@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
 import { grantBonus } from '../actions/manage-wallets.ts'
 import { postForApp } from '../actions/post.ts'
 import { findApp } from './apps.ts'
 import { verifyBooks, type VerifyResult } from './verify.ts'
+
+setDefaultTimeout(60_000)
 
 let opened: TestService
 

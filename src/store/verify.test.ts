@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { Client } from 'pg'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { referenceKeyOf } from './outcomes.ts'
@@ -6,6 +6,8 @@ import { checks, type Check, type Fault } from './verify-fault.ts'
 import { nextSlice } from './verify-range.ts'
 import { verifySlice } from './verify-slice.ts'
 import { verifyBooks } from './verify.ts'
+
+setDefaultTimeout(60_000)
 
 let database: TestDatabase
 let client: Client
