@@ -6,7 +6,7 @@ import type { ShopUser } from './store.ts'
 import { giftAmount } from './wallet.ts'
 
 /** People who have been here before, so that a newcomer can try two users on one wallet without thinking of names. */
-export const regulars = ['Ada', 'Ben', 'Chiyo'] as const
+const regulars = ['Ada', 'Ben', 'Chiyo'] as const
 
 export const maxNameLength = 40
 
@@ -115,6 +115,10 @@ export function shopPage(config: ShopConfig, user: ShopUser) {
               <span class="quiet small">a page of the wallet service, in a frame</span>
             </div>
             <div id="wallet"></div>
+            <p class="wallet-foot quiet small" id="not-linked" hidden>
+              New here? Create an account in the frame. While you develop, no mail is sent: its code is in the log of
+              the service. Or sign in as the demo person whom the service named when it started.
+            </p>
             <div class="wallet-foot" id="linked" hidden>
               <button class="button soft" id="gift">Take the welcome gift of ${money.format(giftAmount)}</button>
               <button class="plain" id="unlink">Unlink this wallet</button>

@@ -77,7 +77,7 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
       ...payment,
       amount: order.amount,
       referenceType: 'ORDER_PAYMENT',
-      description: described(order),
+      description: nameOf(order),
     })
     if (mismatch) throw new Error(`The reference of ${orderId} belongs to another payment: ${mismatch.join(', ')}.`)
     order.status = 'paid'
@@ -114,7 +114,7 @@ export async function refundOrder(billfold: Billfold, store: Store, order: Order
       amount: order.amount,
       referenceType: 'ORDER_REFUND',
       referenceId: orderId,
-      description: described(order),
+      description: `Refund: ${nameOf(order)}`,
     })
     order.status = 'refunded'
     store.save()
@@ -150,9 +150,9 @@ export async function isCovered(billfold: Billfold, user: ShopUser, order: Order
   return hasSufficientBalance
 }
 
-/** What people will read in their wallet. */
-function described({ id, productId }: Order): string {
-  return `${findProduct(productId)?.name ?? 'Order'}, ${id}`
+/** What people will read in their wallet; the number of the order is in the reference already. */
+function nameOf({ productId }: Order): string {
+  return findProduct(productId)?.name ?? productId
 }
 
 /** Whether the service said no. A time-out, a lost connection and a fault of the service leave the outcome unknown. */

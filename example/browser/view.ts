@@ -14,6 +14,7 @@ export function showState(state: ShopState, actions: OrderActions): void {
   const { user, orders, wallet, sharedWith } = state
   const isLinked = user.serviceUserId !== undefined
   byId('linked').hidden = !isLinked
+  byId('not-linked').hidden = isLinked
   byId('purse').hidden = !wallet
   if (wallet) byId('purse-balance').textContent = money(wallet.balance, wallet.currency)
   byId('record').textContent = JSON.stringify(user, null, 2)
