@@ -35,7 +35,10 @@ export function buildApp(service: Service): App {
     ...processorRoutes(service),
     ...healthRoutes(service, readiness),
   ]
-  for (const route of [...routes, openapiRoute(service, routes)]) mountRoute(service, web, route)
+  // JSON routes have fixed paths, so one look-up finds them; Hono serves the pages, and tells what is not found.
+  const exact = new Map(
+    [...routes, openapiRoute(service, routes)].map((route) => [`${route.method} ${route.path}`, route]),
+  )
   web.get('/metrics', (c) => metricsPage(service, c.env))
   docsPages(web)
   assetRoute(web)
@@ -58,7 +61,7 @@ export function buildApp(service: Service): App {
       const addressOf = typeof address === 'string' ? () => address : address
       readiness.inFlight++
       try {
-        return await visit(service, web, request, addressOf, readiness)
+        return await visit(service, web, exact, request, addressOf, readiness)
       } finally {
         readiness.inFlight--
       }
@@ -70,6 +73,7 @@ export function buildApp(service: Service): App {
 async function visit(
   service: Service,
   web: WebApp,
+  exact: ReadonlyMap<string, Route>,
   request: Request,
   addressOf: () => string | undefined,
   readiness: Readiness,
@@ -85,8 +89,8 @@ async function visit(
   }
   const response = isTurnedAway(readiness, request)
     ? toResponse(refuseFor(1, 'UNAVAILABLE'), env.requestId)
-    : await answerTo(web, request, env)
-  response.headers.set('x-request-id', env.requestId)
+    : await answerFor(service, web, exact.get(`${request.method} ${pathOf(request.url)}`), request, env)
+  if (!response.headers.has('x-request-id')) response.headers.set('x-request-id', env.requestId)
   const ms = performance.now() - startedAt
   const method = knownMethods.has(request.method) ? request.method : 'OTHER'
   service.metrics.request(env.route, method, response.status, ms)
@@ -120,15 +124,28 @@ async function answerTo(web: WebApp, request: Request, env: Visit): Promise<Resp
   return new Response(null, { status: response.status, headers: response.headers })
 }
 
-function mountRoute(service: Service, web: WebApp, route: Route): void {
-  web.on(route.method, route.path, async (c) => {
-    c.env.route = route.path
-    const { requestId } = c.env
-    const result = await route
-      .handle({ request: c.req.raw, visit: c.env })
-      .catch((error: unknown) => faultAnswer(service, error, c.env))
-    return result instanceof Response ? result : toResponse(result, requestId)
-  })
+async function answerFor(
+  service: Service,
+  web: WebApp,
+  route: Route | undefined,
+  request: Request,
+  env: Visit,
+): Promise<Response> {
+  if (!route) return await answerTo(web, request, env)
+  env.route = route.path
+  try {
+    const result = await route.handle({ request, visit: env })
+    return result instanceof Response ? result : toResponse(result, env.requestId)
+  } catch (error) {
+    return toResponse(faultAnswer(service, error, env), env.requestId)
+  }
+}
+
+/** Of an absolute URL. Nothing is decoded, because no path of ours has anything to decode. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  const query = url.indexOf('?', start)
+  return query === -1 ? url.slice(start) : url.slice(start, query)
 }
 
 /** A refusal is a value and never gets here. What does is either a database that is away, or a mistake of ours. */
@@ -142,7 +159,7 @@ export function toResponse({ status, body, headers }: Answer, requestId: string)
   const isError = status >= 400 && 'code' in body
   return new Response(JSON.stringify(isError ? { ...body, requestId } : body), {
     status,
-    headers: { ...plainHeaders, 'content-type': 'application/json', ...headers },
+    headers: { ...plainHeaders, 'content-type': 'application/json', 'x-request-id': requestId, ...headers },
   })
 }
 

@@ -15,7 +15,7 @@ export function openLog(level: LogLevel, write: (text: string) => void): Log {
   const at = (name: Exclude<LogLevel, 'silent'>) => {
     if (logLevels.indexOf(name) < lowest) return () => {}
     return (message: string, fields: LogFields = {}) =>
-      write(`${JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields })}\n`)
+      write(`{"time":"${timeText()}","level":"${name}",${JSON.stringify({ message, ...fields }).slice(1)}\n`)
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
@@ -26,4 +26,17 @@ export function faultFields(error: unknown): LogFields {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
   const frame = error.stack?.split('\n').find((line) => /\bsrc\//.test(line))
   return { fault: error.name, code, at: frame?.match(/src\/[\w./-]+:\d+/)?.[0] }
+}
+
+let timeMs = 0
+let time = ''
+
+/** Lines of the same millisecond share the text of their time. */
+function timeText(): string {
+  const now = Date.now()
+  if (now !== timeMs) {
+    timeMs = now
+    time = new Date(now).toISOString()
+  }
+  return time
 }

@@ -53,6 +53,13 @@ export function openMetrics(): Metrics {
   })
   // A labelled child costs a look-up by object each time; these are few, and kept.
   const byRoute = new Map<string, ReturnType<typeof requests.labels>>()
+  const byResult = new Map<string, ReturnType<typeof operations.labels>>()
+  const count = (direction: string, result: string) => {
+    const key = `${direction} ${result}`
+    let child = byResult.get(key)
+    if (!child) byResult.set(key, (child = operations.labels(direction, result)))
+    child.inc()
+  }
 
   return {
     registry,
@@ -72,9 +79,8 @@ export function openMetrics(): Metrics {
       if (result.kind === 'recorded') {
         const { outcome, replay } = result
         const direction = outcome.amountMinor < 0n ? 'debit' : 'credit'
-        operations.inc({ direction, result: replay ? 'replayed' : (outcome.refusal ?? 'posted') })
-      } else
-        operations.inc({ direction: 'any', result: result.kind === 'inactive' ? 'WALLET_INACTIVE' : 'USER_NOT_FOUND' })
+        count(direction, replay ? 'replayed' : (outcome.refusal ?? 'posted'))
+      } else count('any', result.kind === 'inactive' ? 'WALLET_INACTIVE' : 'USER_NOT_FOUND')
     },
     watch: ({ queueDepth, pool }) => {
       gauge(registry, 'billfold_writer_queue_depth', 'Operations waiting for or in a batch.', queueDepth)

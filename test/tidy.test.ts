@@ -46,7 +46,7 @@ const arrows: Record<string, readonly string[]> = {
   'src/ledger': [],
   'src/store': ['src/ledger', 'src/config.ts'],
   'src/cards': ['src/ledger'],
-  'src/actions': ['src/ledger', 'src/store', 'src/cards', 'src/config.ts', 'src/log.ts', 'src/metrics.ts'],
+  'src/actions': ['sdk', 'src/ledger', 'src/store', 'src/cards', 'src/config.ts', 'src/log.ts', 'src/metrics.ts'],
   'src/web': ['src/ledger', 'sdk'],
   'src/api': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],
   'src/widget': ['src/actions', 'src/api', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],

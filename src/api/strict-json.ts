@@ -35,7 +35,8 @@ function findSpoiled(text: string): Spoiled | undefined {
     if (char === 0x22) {
       const end = endOfString(text, i)
       if (depth === 1 && isKey(text, end)) {
-        key = JSON.parse(text.slice(i, end + 1)) as string
+        key = text.slice(i + 1, end)
+        if (key.includes('\\')) key = JSON.parse(`"${key}"`) as string
         if (keys.has(key)) return { problem: 'is given twice', field: key }
         keys.add(key)
       }
@@ -53,9 +54,12 @@ function findSpoiled(text: string): Spoiled | undefined {
 }
 
 function endOfString(text: string, start: number): number {
-  let end = start + 1
-  while (text.charCodeAt(end) !== 0x22) end += text.charCodeAt(end) === 0x5c ? 2 : 1
-  return end
+  const end = text.indexOf('"', start + 1)
+  if (text.charCodeAt(end - 1) !== 0x5c) return end
+  // A backslash stands before it: only a walk from the start tells whether this is the end.
+  let at = start + 1
+  while (text.charCodeAt(at) !== 0x22) at += text.charCodeAt(at) === 0x5c ? 2 : 1
+  return at
 }
 
 function isKey(text: string, endOfString: number): boolean {
