@@ -4,7 +4,7 @@
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import { Client } from 'pg'
 import { checkBooks } from '../src/actions/check-books.ts'
 import { createApp } from '../src/actions/manage-apps.ts'
 import { createOperator } from '../src/actions/manage-operators.ts'
@@ -38,7 +38,7 @@ try {
 process.exit()
 
 async function run(): Promise<void> {
-  const client = new pg.Client(embedded.connection)
+  const client = new Client(embedded.connection)
   await client.connect()
   await migrate(client)
   const db = openDatabase(embedded.connection)
@@ -78,7 +78,7 @@ async function run(): Promise<void> {
 }
 
 /** True books: verify has nothing to say about them. Returns the busiest wallet. */
-async function seed(client: pg.Client, clientId: string): Promise<string> {
+async function seed(client: Client, clientId: string): Promise<string> {
   await client.query(
     `with person as (
        insert into users (id, email, first_name, last_name)
@@ -172,7 +172,6 @@ async function measure(service: Service, token: string, pages: Record<string, st
       if (i >= 3) taken.push(performance.now() - startedAt)
     }
     taken.sort((a, b) => a - b)
-    const round = (ms: number) => Math.round(ms * 10) / 10
     rows.push({
       page,
       medianMs: round(taken[Math.floor(times / 2)]!),
@@ -182,4 +181,8 @@ async function measure(service: Service, token: string, pages: Record<string, st
   }
   clearInterval(checking)
   return rows
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10
 }

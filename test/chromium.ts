@@ -10,7 +10,7 @@ const places = [
 ]
 
 /** Undefined when there is none on this machine. */
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   const own = chromium.executablePath()
   if (own && existsSync(own)) return own
   return names.map((name) => Bun.which(name)).find((path) => path !== null) ?? places.find((path) => existsSync(path))

@@ -14,7 +14,7 @@ export type Visitor = {
   readonly cookies: Map<string, string>
 }
 
-export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>
+type Fields = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export function newVisitor(app: App, cookies = new Map<string, string>(), address?: string): Visitor {
   const send = async (request: Request) => {

@@ -32,7 +32,7 @@ export async function countMinutes(service: Service): Promise<void> {
 }
 
 /** The upper ends of the buckets, in milliseconds; the last one has none. */
-export const bucketEndsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 1_000, 2_500, 8_000, Infinity] as const
+const bucketEndsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 1_000, 2_500, 8_000, Infinity] as const
 
 async function readTotals({ metrics, live }: Service): Promise<Minute> {
   const requests = await metrics.registry.getSingleMetric('billfold_http_request_seconds')?.get()

@@ -181,7 +181,7 @@ test.each([
     'redirects',
   ],
 ] as const)('%s: %s', (_, page, changes, changedFacts, name, state, text) => {
-  const check = examine(page, changes as Partial<Embedding>, changedFacts as Partial<PageFacts>)[name]!
+  const check = examine(page, changes, changedFacts)[name]!
   expect(check.state).toBe(state)
   expect(check.text).toContain(text)
 })

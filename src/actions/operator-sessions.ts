@@ -13,8 +13,8 @@ export type SignedIn = { readonly session: OperatorSession; readonly operator: O
 /** Where a request comes from, as far as an operator should see it again in a list. */
 export type Origin = { readonly address: string; readonly browser: string }
 
-export const idleMs = 30 * 60_000
-export const absoluteMs = 12 * 3_600_000
+const idleMs = 30 * 60_000
+const absoluteMs = 12 * 3_600_000
 /** Long enough to find the phone. */
 const unfinishedMs = 10 * 60_000
 /** Being seen is noted this often at most, so that a busy page does not write with every request. */

@@ -111,7 +111,7 @@ function factsOf(response: IncomingMessage, html: string, publicUrl: string): Pa
 }
 
 /** Attributes of every such tag. The page is a stranger's: nothing of it is run or shown, only looked at. */
-export function tagsOf(html: string, name: string): Record<string, string>[] {
+function tagsOf(html: string, name: string): Record<string, string>[] {
   const tags = html.matchAll(new RegExp(`<${name}\\b((?:[^>"']|"[^"]*"|'[^']*')*)>`, 'gi'))
   return [...tags].slice(0, 50).map(([, inside = '']) => {
     const attributes = inside.matchAll(/([\w-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g)

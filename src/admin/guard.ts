@@ -80,7 +80,7 @@ async function sendElsewhere(call: PublicCall): Promise<Response> {
  * Browsers say where a form comes from, and pages cannot change it. In development the same service has several
  * names (localhost, 127.0.0.1, a port chosen by the system), so there the request's own host counts too.
  */
-export function isOwnOrigin(config: Config, request: Request): boolean {
+function isOwnOrigin(config: Config, request: Request): boolean {
   const origin = request.headers.get('origin')
   const site = request.headers.get('sec-fetch-site')
   if (origin === null || !URL.canParse(origin) || (site !== null && site !== 'same-origin')) return false

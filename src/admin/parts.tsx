@@ -102,7 +102,7 @@ export function Field({
   )
 }
 
-export function sentence(text: string): string {
+function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 

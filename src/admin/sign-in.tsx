@@ -72,7 +72,7 @@ async function signIn(call: PublicCall): Promise<Response> {
   return withCookie(call, withCookie(call, redirect(to), 'session', result.token), 'form', '')
 }
 
-export function refusal(result: Exclude<SignInResult, { kind: 'session' }>, wrong: string): Shown {
+function refusal(result: Exclude<SignInResult, { kind: 'session' }>, wrong: string): Shown {
   if (result.kind === 'wrong') return { problem: wrong, status: 401 }
   return { ...tooMany(result.seconds), status: 429 }
 }

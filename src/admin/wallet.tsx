@@ -167,7 +167,7 @@ function Actions({ call, wallet, problems }: { call: Call; wallet: WalletRow; pr
   )
 }
 
-export function appName(apps: readonly App[], clientId: string): string {
+function appName(apps: readonly App[], clientId: string): string {
   return apps.find((app) => app.clientId === clientId)?.name ?? clientId
 }
 

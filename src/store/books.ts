@@ -1,7 +1,7 @@
 /** The positions of the counter accounts, by day and month, and both sides of the books against each other. */
 import type { Queryable } from './database.ts'
 
-export type Flow = {
+type Flow = {
   /** Taken out of wallets, and put into them. */
   readonly debitedMinor: bigint
   readonly creditedMinor: bigint

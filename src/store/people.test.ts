@@ -120,6 +120,13 @@ test('entries of the log made in one moment are neither skipped nor shown twice'
 
 test('nobody can change or remove an entry of the log', async () => {
   for (const sql of ['update audit set actor = $1', 'delete from audit where actor <> $1'])
-    await expect(db.query(sql, ['x'])).rejects.toThrow(/append-only|permission denied/)
-  await expect(db.query('truncate audit')).rejects.toThrow(/append-only|permission denied/)
+    expect(await refusalOf(db.query(sql, ['x']))).toMatch(/append-only|permission denied/)
+  expect(await refusalOf(db.query('truncate audit'))).toMatch(/append-only|permission denied/)
 })
+
+async function refusalOf(work: Promise<unknown>): Promise<string> {
+  return await work.then(
+    () => 'done',
+    (error: unknown) => String(error),
+  )
+}

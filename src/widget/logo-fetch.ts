@@ -6,48 +6,13 @@
 import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import { get, type RequestOptions } from 'node:https'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { isPublicAddress } from '../actions/public-address.ts'
 
 export type Logo = { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer> }
 
 const maxBytes = 128 * 1024
 const timeoutMs = 5000
-
-const specialAddresses = new BlockList()
-for (const [range, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const)
-  specialAddresses.addSubnet(range, bits, 'ipv4')
-
-/** In IPv6 only 2000::/3 is public, less what embeds an IPv4 address or documents things. */
-const publicIpv6 = new BlockList()
-publicIpv6.addSubnet('2000::', 3, 'ipv6')
-for (const [range, bits] of [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-] as const)
-  specialAddresses.addSubnet(range, bits, 'ipv6')
-
-export function isPublicAddress(address: string): boolean {
-  const version = isIP(address)
-  if (version === 4) return !specialAddresses.check(address, 'ipv4')
-  return version === 6 && publicIpv6.check(address, 'ipv6') && !specialAddresses.check(address, 'ipv6')
-}
 
 type Answered = (error: Error | null, addresses: LookupAddress[]) => void
 export type Lookup = (host: string, options: LookupOptions & { all: true }, answered: Answered) => void

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isPublicAddress, fetchLogo, pictureType, type Lookup } from './logo-fetch.ts'
+import { isPublicAddress } from '../actions/public-address.ts'
+import { fetchLogo, pictureType, type Lookup } from './logo-fetch.ts'
 import { keepLogos, logoPath } from './logo.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import type { FrameLocator, Page } from '@playwright/test'
-import pg from 'pg'
+import { Client } from 'pg'
 import { startRig, type Rig } from './rig.ts'
 
 let rig: Rig
@@ -208,14 +208,15 @@ async function balance(): Promise<number> {
   return ((await response.json()) as { balance: number }).balance
 }
 
+const debit = (amount: number) =>
+  call(rig.base, '/api/server/wallet/debit', secrets.at(-1)!, {
+    serviceUserId: user.serviceUserId,
+    amount,
+    referenceType: 'ORDER_PAYMENT',
+    referenceId: 'order-77',
+  })
+
 test('the inspector tells of a repeat that asked for another amount', async () => {
-  const debit = (amount: number) =>
-    call(rig.base, '/api/server/wallet/debit', secrets.at(-1)!, {
-      serviceUserId: user.serviceUserId,
-      amount,
-      referenceType: 'ORDER_PAYMENT',
-      referenceId: 'order-77',
-    })
   expect((await debit(5)).status).toBe(200)
   expect((await debit(6)).body['mismatch']).toEqual(['amount'])
   await Bun.sleep(500)
@@ -292,7 +293,7 @@ test('everything that was done is in the audit log, with who and from where', as
 })
 
 async function inDatabase(sql: string, values: unknown[] = []): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: rig.databaseUrl })
+  const client = new Client({ connectionString: rig.databaseUrl })
   await client.connect()
   try {
     return (await client.query<Record<string, unknown>>(sql, values)).rows

@@ -21,7 +21,7 @@ export async function startRig() {
     startProcess(await withPort(environment)),
     startProcess(await withPort(environment)),
   ])
-  const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
+  const [first, second] = processes
   const cli = async (args: string[], input = '') => {
     const { exitCode, stdout, stderr } = await runCommand([...args, '--json'], environment, input)
     if (exitCode !== 0) throw new Error(`billfold ${args.join(' ')}: ${stdout}${stderr}`)
