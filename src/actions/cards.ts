@@ -14,7 +14,7 @@ export const sandboxPath = '/sandbox'
 export type Cards = { readonly cards: CardProcessor | undefined; readonly sandbox: Sandbox | undefined }
 
 /** The sandbox is a processor and, to the rest of the service, a remote one: it calls back over HTTP. */
-export type Sandbox = SandboxDeps & {
+type Sandbox = SandboxDeps & {
   /** Where this process listens, once it does: a port may be chosen by the system. */
   readonly setOrigin: (origin: string) => void
 }

@@ -8,7 +8,7 @@ import { findWallet, type Transfer } from '../store/wallets.ts'
 import type { Limited } from './limits.ts'
 import type { Service } from './service.ts'
 import { settleTopup } from './settle-topup.ts'
-import { findDeclineLimit, stopCardTesting } from './topup-limits.ts'
+import { findDeclineLimit, stopCardTesting, takeConfirm } from './topup-limits.ts'
 
 export type ConfirmedTopup =
   | { readonly kind: 'credited'; readonly credit: Transfer }
@@ -33,6 +33,8 @@ export async function confirmTopup(
   if (topup?.userId !== userId) return { kind: 'unknown' }
   const before = await findTopupCredit(pool, paymentIntentId)
   if (before) return { kind: 'credited', credit: before }
+  const limited = await takeConfirm(service, userId)
+  if (limited) return limited
   const payment = await look(service, topup.id)
   if (!payment) return { kind: 'unavailable' }
   const credit = await findTopupCredit(pool, paymentIntentId)

@@ -11,6 +11,8 @@ const hourMs = 3_600_000
 const perSession = { name: 'topups-of-session', limit: 10, windowMs: hourMs }
 const perUser = { name: 'topups-of-user', limit: 20, windowMs: hourMs }
 export const maxDeclinesAnHour = 10
+/** Each may be a call to the processor, which limits us too; a page that waits asks a few dozen times. */
+const confirmsPerUser = { name: 'confirms-of-user', limit: 200, windowMs: 10 * 60_000 }
 
 /** Counts a new top-up, or says how long to wait with it. */
 export async function takeTopup(service: Service, session: Session): Promise<Limited | undefined> {
@@ -19,6 +21,11 @@ export async function takeTopup(service: Service, session: Session): Promise<Lim
     (await takeLimit(service, perSession, session.tokenHash.toString('hex'))) ??
     (await takeLimit(service, perUser, session.userId))
   )
+}
+
+/** Counts a question about a top-up that is not decided yet. */
+export async function takeConfirm(service: Service, userId: string): Promise<Limited | undefined> {
+  return await takeLimit(service, confirmsPerUser, userId)
 }
 
 export async function findDeclineLimit(service: Service, userId: string): Promise<Limited | undefined> {

@@ -2,7 +2,7 @@
 import type { Payment } from '../cards/processor.ts'
 import type { Topup, TopupNews, TopupState } from '../store/topups.ts'
 
-export type PlannedMovement = { readonly referenceType: MovementType; readonly amountMinor: bigint }
+type PlannedMovement = { readonly referenceType: MovementType; readonly amountMinor: bigint }
 
 /** TOPUP once for each payment; the others as often as the processor's totals change. */
 export type MovementType =
@@ -22,7 +22,7 @@ export type Told = { readonly isNew: boolean; readonly isDecline: boolean }
 export type Reading = { readonly news: Omit<TopupNews, 'lookAt'>; readonly movements: readonly PlannedMovement[] }
 
 /** Nothing is credited unless the processor says exactly what was ordered, in every respect. */
-export function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): boolean {
+function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): boolean {
   return (
     payment.topupId === topup.id &&
     payment.userId === topup.userId &&

@@ -131,6 +131,15 @@ describe('limits', () => {
     expect((await payer.create(5)).status).toBe(200)
   })
 
+  test('a page that keeps asking about an open payment is slowed down, and a decided one is always answered', async () => {
+    const id = await payer.begin(5)
+    const asked = await Promise.all(Array.from({ length: 205 }, () => payer.confirm(id)))
+    expect(asked.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(5)
+    bench.standIn.state.pay(id)
+    await bench.sendEvent(bench.eventsOf('payment_intent.succeeded', id)[0]!)
+    expect(await payer.confirm(id)).toMatchObject({ status: 200, body: { status: 'succeeded' } })
+  })
+
   test('one user’s declines are no other user’s', async () => {
     const id = await payer.begin(5)
     for (let i = 0; i < maxDeclinesAnHour; i++) {

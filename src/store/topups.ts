@@ -2,7 +2,7 @@
 import type { Queryable, Transaction } from './database.ts'
 
 export type TopupState = 'created' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
-export type TopupProblem = 'mismatch' | 'credit-refused'
+type TopupProblem = 'mismatch' | 'credit-refused'
 
 export type Topup = {
   readonly id: string

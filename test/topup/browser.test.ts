@@ -1,6 +1,6 @@
 /** Topping up as people do it: a real Chromium, the shop on one site, the wallet on another, and every test card. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { Frame, FrameLocator, Page } from '@playwright/test'
+import type { Frame, Page } from '@playwright/test'
 import { startJobs } from '../../src/actions/jobs.ts'
 import { freezeWallet } from '../../src/actions/manage-wallets.ts'
 import { writeSettings } from '../../src/cards/sandbox/settings.ts'
@@ -8,18 +8,7 @@ import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'
 import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'
 import { operator } from '../service.ts'
-
-const cards = {
-  good: '4242 4242 4242 4242',
-  challenge: '4000 0025 0000 3155',
-  declined: '4000 0000 0000 0002',
-  poor: '4000 0000 0000 9995',
-  expired: '4000 0000 0000 0069',
-  cvc: '4000 0000 0000 0127',
-  slow: '4000 0000 0000 6066',
-  slowToFail: '4000 0000 0000 7007',
-  disputed: '4000 0000 0000 0259',
-}
+import { cards, formIn, typeCard } from './card-form.ts'
 
 let rig: Rig
 let stopJobs: () => Promise<void>
@@ -58,18 +47,7 @@ async function chooseAmount(where: Page | Frame = page, amount = '$25'): Promise
   await where.getByRole('button', { name: 'Continue' }).click()
 }
 
-async function typeCard(form: FrameLocator, number: string): Promise<void> {
-  await form.getByLabel('Card number').fill(number)
-  await form.getByLabel('Expiry date').fill('12 / 40')
-  await form.getByLabel('CVC').fill('123')
-  await form.getByRole('button', { name: 'Pay now' }).click()
-}
-
-const formIn = (where: Page | Frame) => where.frameLocator('iframe[title="Card details"]')
-
-async function payWith(number: string, where: Page | Frame = page): Promise<void> {
-  await typeCard(formIn(where), number)
-}
+const payWith = (number: string, where: Page | Frame = page) => typeCard(where, number)
 
 describe('a test card', () => {
   test('that succeeds ends in the money, the total without a fee, and the new balance', async () => {
@@ -341,14 +319,13 @@ describe('on a phone', () => {
     for (const lang of ['en', 'de', 'fr', 'es', 'pt', 'ar', 'ja']) {
       await phone.goto(`${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=${lang}`)
       await phone.locator('form button.button').click()
-      const form = phone.frameLocator('iframe.card-frame')
-      await form.locator('input[name=number]').waitFor()
+      await formIn(phone).locator('input[name=number]').waitFor()
       expect(await isNarrow()).toBeTrue()
       if (lang !== 'en' && lang !== 'ar') continue
-      await typeCard(form, cards.declined)
+      await typeCard(phone, cards.declined)
       await phone.locator('.notice.bad').waitFor()
       expect(await isNarrow()).toBeTrue()
-      await typeCard(form, cards.good)
+      await typeCard(phone, cards.good)
       await phone.locator('.panel').waitFor()
       expect(await isNarrow()).toBeTrue()
     }

@@ -132,7 +132,7 @@ async function payerOf(send: Send, url: string, credentials: Credentials, user: 
 }
 
 /** The books balance, and cards' position is exactly what the processor holds of ours. */
-export async function expectSettled(service: Service, standIn: StripeStandIn): Promise<void> {
+async function expectSettled(service: Service, standIn: StripeStandIn): Promise<void> {
   await expectBalancedBooks(service)
   expect((await verifyBooks(service.db.connection)).faults).toBe(0)
   let heldMinor = 0n

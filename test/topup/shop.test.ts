@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import type { Page } from '@playwright/test'
 import { expectBalancedBooks } from '../books.ts'
 import { startShopRig, type ShopRig } from '../example/rig.ts'
+import { cards, formIn, typeCard } from './card-form.ts'
 import { eventually, newName, openVisit, type Visit } from '../example/visit.ts'
 
 setDefaultTimeout(90_000)
@@ -27,40 +28,31 @@ afterEach(async () => {
 
 const text = (locator: { textContent(): Promise<string | null> }) => async () => await locator.textContent()
 
-async function type(topup: Page, number: string): Promise<void> {
-  const form = topup.frameLocator('iframe.card-frame')
-  await form.locator('input[name=number]').fill(number)
-  await form.locator('input[name=expiry]').fill('12 / 40')
-  await form.locator('input[name=cvc]').fill('123')
-  await form.getByRole('button', { name: 'Pay now' }).click()
-}
-
 type Card = readonly [what: string, pay: (topup: Page) => Promise<void>]
 
-const good = '4242 4242 4242 4242'
 const declinedFirst = (number: string) => async (topup: Page) => {
-  await type(topup, number)
+  await typeCard(topup, number)
   await topup.getByText('The card was declined').waitFor()
-  await type(topup, good)
+  await typeCard(topup, cards.good)
 }
 
-const cards: readonly Card[] = [
-  ['a good card', (topup) => type(topup, good)],
+const ways: readonly Card[] = [
+  ['a good card', (topup) => typeCard(topup, cards.good)],
   [
     'a card that asks for a challenge',
     async (topup) => {
-      await type(topup, '4000 0025 0000 3155')
-      await topup.frameLocator('iframe.card-frame').getByRole('button', { name: 'Yes, approve' }).click()
+      await typeCard(topup, cards.challenge)
+      await formIn(topup).getByRole('button', { name: 'Yes, approve' }).click()
     },
   ],
-  ['a declined card and then a good one', declinedFirst('4000 0000 0000 0002')],
-  ['a card without money and then a good one', declinedFirst('4000 0000 0000 9995')],
-  ['an expired card and then a good one', declinedFirst('4000 0000 0000 0069')],
-  ['a wrong CVC and then a good card', declinedFirst('4000 0000 0000 0127')],
-  ['a card that takes its time', (topup) => type(topup, '4000 0000 0000 6066')],
+  ['a declined card and then a good one', declinedFirst(cards.declined)],
+  ['a card without money and then a good one', declinedFirst(cards.poor)],
+  ['an expired card and then a good one', declinedFirst(cards.expired)],
+  ['a wrong CVC and then a good card', declinedFirst(cards.cvc)],
+  ['a card that takes its time', (topup) => typeCard(topup, cards.slow)],
 ]
 
-test.each(cards.map(([what, pay]) => [what, pay] as const))(
+test.each(ways.map(([what, pay]) => [what, pay] as const))(
   'a buyer who is short adds exactly the shortfall with %s, and the wallet in the frame shows it by itself',
   async (_, pay) => {
     await visit.enterAs(newName())
@@ -92,9 +84,9 @@ test('on a phone the same works, and nothing is wider than the screen', async ()
   await visit.wallet.getByRole('button', { name: 'Add money' }).click()
   const topup = await opening
   await topup.getByRole('button', { name: 'Continue' }).click()
-  await topup.frameLocator('iframe.card-frame').locator('input[name=number]').waitFor()
+  await formIn(topup).locator('input[name=number]').waitFor()
   expect(await topup.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBeTrue()
-  await type(topup, good)
+  await typeCard(topup, cards.good)
   await topup.getByRole('heading', { name: 'Money added' }).waitFor()
   await eventually(text(visit.balance()), '$25.00')
 })
