@@ -5,7 +5,7 @@ import type { Service } from '../actions/service.ts'
 import type { Config } from '../config.ts'
 import { majorNumber, parseDecimal } from '../ledger/money.ts'
 import { assetUrl } from '../web/assets.ts'
-import { newNonce, pageResponse, renderPage } from '../web/page.tsx'
+import { compressedPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
 import type { Visit, WebApp } from '../web/visit.ts'
 import { brandStyle } from './brand.ts'
 import { TopupApp } from './client/topup-app.tsx'
@@ -56,7 +56,9 @@ async function hostedPage(service: Service, c: PageContext, page: FrameData['pag
     },
     nonce,
   )
-  return pageResponse(html, { nonce, frameAncestors: frame.parents, ...(page === 'topup' && cardSources(service)) })
+  // The token is not in it, nor anything else that the visitor alone may know.
+  const policy = { nonce, frameAncestors: frame.parents, ...(page === 'topup' && cardSources(service)) }
+  return compressedPageResponse(html, policy, c.req.header('accept-encoding') ?? '')
 }
 
 type Known = Exclude<Frame, { kind: 'unknown' }>

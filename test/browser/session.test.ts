@@ -1,5 +1,5 @@
 /** A session's end and renewal, and a network that comes and goes. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import { close, openShop, renew, waitForBalance, walletUrl } from './shop.ts'
 
@@ -8,6 +8,10 @@ setDefaultTimeout(120_000)
 let rig: Rig
 beforeAll(async () => {
   rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+})
+afterEach(() => {
+  rig.clock.lateMs = 0
+  rig.trouble.answer = undefined
 })
 afterAll(() => rig.stop())
 
@@ -31,7 +35,6 @@ describe('the session ends', () => {
     await waitForBalance(frame, '$7.00')
     expect(await frame.evaluate(() => document.body.dataset['mark'])).toBe('same document')
     expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_SESSION_EXPIRED')
-    rig.clock.lateMs = 0
     await close(page)
   })
 
@@ -44,7 +47,6 @@ describe('the session ends', () => {
     expect(await hear(page, 'SERVICE_SESSION_EXPIRED')).toEqual({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     await renew(rig, page, await tenant.newSession(rig.shop))
     await frame.waitForSelector('.hero-balance')
-    rig.clock.lateMs = 0
     await close(page)
   })
 
@@ -59,7 +61,6 @@ describe('the session ends', () => {
     await renew(rig, page, await tenant.newSession(rig.shop))
     await frame.waitForSelector('.hero-balance')
     await hear(page, 'SERVICE_WALLET_LOADED')
-    rig.clock.lateMs = 0
     await close(page)
   })
 })
@@ -92,7 +93,6 @@ describe('the network goes', () => {
     await waitUntil(() => streams >= 3)
     await tenant.client.credit(tenant.user.serviceUserId, 4)
     await waitForBalance(frame, '$4.00')
-    rig.trouble.answer = undefined
     await close(page)
   })
 })

@@ -1,6 +1,7 @@
 /** The top-up page, as far as the card. */
 import { freezeWallet } from '../../src/actions/manage-wallets.ts'
-import { operator } from '../service.ts'
+import { newClient } from '../client.ts'
+import { newApp, newUser, openTestService, operator } from '../service.ts'
 import type { StatesOf } from './stage.ts'
 
 export const topupStates: StatesOf = (stage) => {
@@ -20,6 +21,26 @@ export const topupStates: StatesOf = (stage) => {
         await page.fill('#field-other', '0.001')
         await page.click('form > .button')
         await page.waitForSelector('.problem')
+        return page
+      },
+    },
+    'top-up-not-available': {
+      show: async (page) => {
+        const plain = await openTestService({ CARD_PROCESSOR: 'none' })
+        const app = await newApp(plain.service, { name: 'Fernweh Books' })
+        const { serviceUserId } = await newUser(plain.service, app)
+        const { body } = await newClient(plain.app.fetch, app).post('/api/widget/session', { ...app, serviceUserId })
+        // The browser asks the one service, and the other answers.
+        await page.route(`${rig.base}/**`, async (route) => {
+          const answer = await plain.app.fetch(
+            new Request(route.request().url(), { headers: { 'sec-fetch-site': 'same-origin' } }),
+          )
+          const headers = Object.fromEntries(answer.headers)
+          await route.fulfill({ status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) })
+        })
+        page.on('close', () => void plain.close())
+        await page.goto(topup({ session: String(body['sessionToken']) }))
+        await page.waitForSelector('text=Top-ups are not available')
         return page
       },
     },
