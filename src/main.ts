@@ -116,17 +116,21 @@ async function refuseUnsafe(service: Service): Promise<void> {
 async function welcome(service: Service): Promise<void> {
   const demo = config.hasDemo ? await createDemo(service, { shopPort: config.port + 1 }) : undefined
   process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
-  if (!demo) return
-  const [shop, admin] = await Promise.all([startShop(demo), firstOperatorLink(service)])
-  const lines = [
-    ['The demo shop, with the wallet in it', shop],
+  const admin = await firstOperatorLink(service)
+  const lines = [...(demo ? await demoLines(demo) : []), ...(admin ? [['Make the first admin, once', admin]] : [])]
+  if (lines.length === 0) return
+  process.stdout.write(`\n${lines.map(([what, where]) => `  ${what!.padEnd(38)}${where}`).join('\n')}\n\n`)
+}
+
+async function demoLines(demo: Demo): Promise<string[][]> {
+  return [
+    ['The demo shop, with the wallet in it', await startShop(demo)],
     ['Sign in to the wallet with', `${demo.email}   ${demo.password}`],
     ['The API', `${config.publicUrl}/docs`],
     ['Its credentials', `clientId=${demo.clientId} clientSecret=${demo.clientSecret}`],
     ['', `serviceUserId=${demo.serviceUserId}`],
-    ...(admin ? [['Make the first admin, once', admin]] : [['The admin area', `${config.publicUrl}/admin`]]),
+    ['The admin area', `${config.publicUrl}/admin`],
   ]
-  process.stdout.write(`\n${lines.map(([what, where]) => `  ${what!.padEnd(38)}${where}`).join('\n')}\n\n`)
 }
 
 /** The example shop, a process of its own on the next port, as a customer would run it. Its address, or why there is none. */
@@ -158,7 +162,7 @@ async function readConfig(): Promise<Config> {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
-    process.exit(1)
+    return process.exit(1)
   }
 }
 

@@ -93,12 +93,6 @@ export function openMetrics(): Metrics {
 }
 
 function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read())
-    },
-  })
+  const measured: Gauge = new Gauge({ name, help, registers: [], collect: () => measured.set(read()) })
+  registry.registerMetric(measured)
 }

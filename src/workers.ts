@@ -83,11 +83,12 @@ export async function startWorkers(
   }
 }
 
+const send = (message: ToParent) => process.send!(message)
+
 /** In a worker: says that it serves, and lets /metrics answer for all of them. */
 export function joinParent(registry: Registry): () => Promise<string> {
   const asked = new Map<number, (text: string) => void>()
   let questions = 0
-  const send = (message: ToParent) => process.send!(message)
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'merged') asked.get(message.id)?.(message.text)
     else void registry.getMetricsAsJSON().then((metrics) => send({ kind: 'collected', id: message.id, metrics }))

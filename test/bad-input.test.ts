@@ -210,14 +210,15 @@ describe.each([debitPath, creditPath])('%s', (path) => {
   })
 })
 
+const query = (changes: Record<string, string> = {}) =>
+  new URLSearchParams({ ...credentials, serviceUserId: su, requiredAmount: '1', ...changes })
+
 describe.each(['/api/server/wallet', '/api/server/wallet/check-balance'])('%s', (path) => {
   const get = (query: string) => client.call(new Request(`${origin}${path}?${query}`))
-  const query = (changes: Record<string, string> = {}) =>
-    new URLSearchParams({ ...credentials, serviceUserId: su, requiredAmount: '1', ...changes })
 
   test.each(['', 'x'.repeat(10_000), nul, 'a\nb'])('refuses the serviceUserId %p and names it', async (value) => {
     const reply = await get(String(query({ serviceUserId: value })))
-    expect([reply.status, Object.keys((reply.body['fields'] ?? {}) as object)]).toEqual([400, ['serviceUserId']])
+    expect([reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([400, ['serviceUserId']])
   })
 
   test('answers broken percent-encoding and lone surrogates like an unknown user', async () => {

@@ -18,14 +18,14 @@ function startLoad(
 ) {
   const answers = new Map<string, Reply | undefined>()
   const userOf = (reference: string) => users[Number(reference.split('-')[1]) % users.length]!
-  let isOn = true
+  const state = { isOn: true }
   let count = 0
   const ask = async (reference: string) => {
     const { url, send: fetch } = send()
     return await newClient(fetch, credentials, url).debit(userOf(reference), 1, reference)
   }
   const worker = async () => {
-    while (isOn) {
+    while (state.isOn) {
       const reference = `load-${++count}`
       answers.set(reference, undefined)
       const reply = await ask(reference).catch(() => undefined)
@@ -38,7 +38,7 @@ function startLoad(
     answers,
     ask,
     stop: async () => {
-      isOn = false
+      state.isOn = false
       await Promise.all(workers)
     },
   }
@@ -116,9 +116,9 @@ describe('connections that break', () => {
     const { serviceUserId: su } = await newUser(opened.service, credentials)
     const client = newClient(opened.app.fetch, credentials)
     await client.credit(su, 100_000)
-    let isOn = true
+    const state = { isOn: true }
     const cutter = (async () => {
-      while (isOn) {
+      while (state.isOn) {
         await opened.service.db.pool.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
            where datname = current_database() and application_name = 'billfold writer'`,
@@ -130,7 +130,7 @@ describe('connections that break', () => {
     for (let round = 0; round < 60; round++) {
       replies.push(...(await Promise.all(Array.from({ length: 25 }, () => client.debit(su, 1)))))
     }
-    isOn = false
+    state.isOn = false
     await cutter
     expect(replies.map((reply) => reply.status).filter((status) => status !== 200)).toEqual([])
     expect(await client.balance(su)).toBe(100_000 - replies.length)

@@ -6,7 +6,10 @@ export async function openForwarder(target: Connection) {
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer((near) => {
-    if (isCut) return void near.destroy()
+    if (isCut) {
+      near.destroy()
+      return
+    }
     const { host = '127.0.0.1', port = 5432 } = target
     const far = host.startsWith('/') ? createConnection(`${host}/.s.PGSQL.${port}`) : createConnection(port, host)
     for (const [from, to] of [

@@ -33,11 +33,12 @@ const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#api', deepL
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
+const send = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
+  new Response(body, {
+    headers: { ...plainHeaders, 'content-security-policy': policy, 'content-type': `${type}; charset=utf-8` },
+  })
+
 export function docsPages(web: WebApp): void {
-  const send = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
-    new Response(body, {
-      headers: { ...plainHeaders, 'content-security-policy': policy, 'content-type': `${type}; charset=utf-8` },
-    })
   web.get('/docs', (c) => {
     c.env.route = '/docs'
     return send(page, 'text/html')

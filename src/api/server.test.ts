@@ -30,6 +30,9 @@ const otherClient = async (changes: Parameters<typeof newApp>[1] = {}) => {
   return { ...other, client: newClient(opened.app.fetch, other) }
 }
 
+const seenBy = async (who: Client, id: string) =>
+  ((await who.wallet(id)).body['transactions'] as { referenceId: string }[]).map((record) => record.referenceId)
+
 describe('it works', () => {
   test('a credit and a debit answer the balance after them and a message', async () => {
     const credit = await client.credit(su, 100)
@@ -70,12 +73,12 @@ describe('it works', () => {
   test('pages follow each other without a gap or a repeat', async () => {
     for (let i = 1; i <= 7; i++) await client.credit(su, i)
     const seen: unknown[] = []
-    let before: unknown
+    let before: number | null | undefined
     do {
       const query: Record<string, string> = before === undefined ? {} : { before: String(before) }
       const { body } = await client.wallet(su, { limit: '3', ...query })
       seen.push(...(body['transactions'] as { sequence: number }[]).map((record) => record.sequence))
-      before = body['nextBefore']
+      before = body['nextBefore'] as number | null
     } while (before !== null)
     expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1])
   })
@@ -113,8 +116,6 @@ describe('it works', () => {
       referenceId: user.userId,
       reason: 'Welcome',
     })
-    const seenBy = async (who: Client, id: string) =>
-      ((await who.wallet(id)).body['transactions'] as { referenceId: string }[]).map((record) => record.referenceId)
     expect(await seenBy(client, su)).toEqual([user.userId, 'mine'])
     expect(await seenBy(other.client, otherSu)).toEqual([user.userId, 'theirs'])
     expect(await client.balance(su)).toBe(16)

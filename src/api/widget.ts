@@ -59,12 +59,13 @@ function verifyLinkRoute(service: Service): Route {
   }
 }
 
+/** An http origin is an origin in production too: it is only not on any list there. */
+function toOrigin(text: string): string | undefined {
+  const parsed = parseOrigin(text, { isProduction: false })
+  return parsed.problem === undefined ? parsed.origin : undefined
+}
+
 function sessionRoute(service: Service): Route {
-  // An http origin is an origin in production too: it is only not on any list there.
-  const toOrigin = (text: string) => {
-    const parsed = parseOrigin(text, { isProduction: false })
-    return parsed.problem === undefined ? parsed.origin : undefined
-  }
   const parentOrigin = z
     .string('must be an origin such as https://shop.example')
     .max(300, 'must be an origin such as https://shop.example')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { formatMinor, majorNumber, maxBalanceMinor, parseAmount, parseCurrency, parseDecimal } from './money.ts'
 
 const usd = parseCurrency('USD')!
@@ -20,7 +20,20 @@ describe('an amount', () => {
     expect(parseAmount(value, currency)).toBe(minor)
   })
 
-  const none = [0.001, 0.1 + 0.2, 1e309, -0, 0, -1, 1e-7, 1e21, 1_000_000_000, Number.NaN, Number.MIN_VALUE, 5n]
+  const none = [
+    0.001,
+    0.1 + 0.2,
+    Number('1e309'),
+    -0,
+    0,
+    -1,
+    1e-7,
+    1e21,
+    1_000_000_000,
+    Number.NaN,
+    Number.MIN_VALUE,
+    5n,
+  ]
   const otherTypes = ['5', true, [5], null, undefined, { valueOf: () => 5 }]
   test.each([...none, ...otherTypes].map((value) => [value]))('%p is none', (value) => {
     expect(parseAmount(value, usd)).toBeUndefined()

@@ -1,12 +1,12 @@
 /** Connections to PostgreSQL, and what is true of all of them. */
-import pg from 'pg'
+import { Pool, types, type ClientBase, type ClientConfig } from 'pg'
 
-pg.types.setTypeParser(pg.types.builtins.INT8, BigInt)
-pg.types.setTypeParser(pg.types.builtins.NUMERIC, BigInt)
-pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
+types.setTypeParser(types.builtins.INT8, BigInt)
+types.setTypeParser(types.builtins.NUMERIC, BigInt)
+types.setTypeParser(types.builtins.DATE, (text) => text)
 
-export type Connection = pg.ClientConfig
-export type Queryable = Pick<pg.ClientBase, 'query'>
+export type Connection = ClientConfig
+export type Queryable = Pick<ClientBase, 'query'>
 
 /** A function that takes this holds its locks until the transaction ends; it cannot be called outside of one. */
 export type Transaction = Queryable & { readonly [inTransaction]: true }
@@ -14,11 +14,11 @@ declare const inTransaction: unique symbol
 
 export type Database = {
   readonly connection: Connection
-  readonly pool: pg.Pool
+  readonly pool: Pool
 }
 
 export function openDatabase(connection: Connection, maxConnections = 10): Database {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     ...connection,
     max: maxConnections,
     connectionTimeoutMillis: 5_000,

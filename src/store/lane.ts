@@ -1,6 +1,6 @@
 /** One queue, one connection, one batch at a time: whatever arrived while the last batch was committing is the next. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import { Client } from 'pg'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection, type Queryable } from './database.ts'
 import { plainArray } from './array.ts'
 import { settleRound, type PostResult, type Waiting } from './settle.ts'
@@ -25,7 +25,7 @@ export type Lane = {
   readonly events: LaneEvents
   queue: Entry[]
   current: Entry[]
-  client: pg.Client | undefined
+  client: Client | undefined
   writer: number
   isRunning: boolean
   watch: ReturnType<typeof setInterval> | undefined
@@ -200,8 +200,8 @@ const settingsSql = `select set_config('enable_seqscan', 'off', false), set_conf
   set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
     else current_setting('synchronous_commit') end, false)`
 
-async function connect(lane: Lane): Promise<pg.Client> {
-  const client = new pg.Client({
+async function connect(lane: Lane): Promise<Client> {
+  const client = new Client({
     ...lane.connection,
     pipeline: true,
     connectionTimeoutMillis: 3_000,
@@ -219,7 +219,7 @@ async function connect(lane: Lane): Promise<pg.Client> {
 const writerLocks = 0x62696c6c
 
 /** The lowest number that no living connection holds. Positions are kept by writer, so no two ever share a row. */
-async function takeWriterNumber(client: pg.Client): Promise<number> {
+async function takeWriterNumber(client: Client): Promise<number> {
   for (let number = 1; ; number++) {
     const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, $2) as taken', [
       writerLocks,

@@ -1,5 +1,5 @@
 /** A migrated database to work on: the one that was named, or the embedded one. */
-import pg from 'pg'
+import { Client } from 'pg'
 import type { Config } from '../config.ts'
 import type { Connection } from './database.ts'
 import { startEmbedded } from './embedded.ts'
@@ -19,7 +19,7 @@ export async function prepareDatabase(
   const prepared = config.databaseUrl
     ? { connection: { connectionString: config.databaseUrl }, release: async () => {} }
     : await startEmbedded({ dataDir: config.dataDir, log })
-  const client = new pg.Client(prepared.connection)
+  const client = new Client(prepared.connection)
   let applied: readonly string[]
   try {
     await client.connect()
