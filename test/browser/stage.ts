@@ -4,9 +4,9 @@ import { embed, type Rig } from './rig.ts'
 import type { Tenant } from './shop.ts'
 
 /** Brings the page into the state, and gives the document that shows it; `hasScript: false` for a browser without. */
-export type State = { readonly show: (page: Page) => Promise<Frame | Page>; readonly hasScript?: false }
+type State = { readonly show: (page: Page) => Promise<Frame | Page>; readonly hasScript?: false }
 export type StatesOf = (stage: Stage) => Record<string, State>
-export type Stage = ReturnType<typeof newStage>
+type Stage = ReturnType<typeof newStage>
 
 const entries = [
   ['credit', 250, 'Welcome gift from Grandma'],
