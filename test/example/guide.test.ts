@@ -11,7 +11,7 @@ import { startProcess, type ServiceProcess } from '../process.ts'
 import { openTestService, type Credentials, type TestService } from '../service.ts'
 import { freePort, mailedCode, untilSaid } from './rig.ts'
 import { readGuides, snippetsOf } from './snippets.ts'
-import { eventually, logIn, signUp, type Account, type Heard } from './visit.ts'
+import { eventually, fillLogIn, logIn, signUp, type Account, type Heard } from './visit.ts'
 
 setDefaultTimeout(90_000)
 
@@ -146,7 +146,7 @@ test('Add a wallet to your app: from nothing to a payment and a refund', async (
   await page.goto(origin)
   await wallet().getByRole('button', { name: 'Create account' }).waitFor()
   expect(await press('Pay 19.99')).toEqual({ status: 'not-linked' })
-  account = await signUp(wallet(), mails)
+  account = await signUp(page, mails)
   expect(await press('Pay 19.99')).toEqual({ status: 'refused', shortfall: 19.99 })
 
   const billfold = new Billfold({ baseUrl: service.url, ...app })
@@ -170,7 +170,7 @@ test('Messages: a page without the SDK links, renews, and ignores strangers', as
   const code = snippets.get('listen.js')!.replace('http://127.0.0.1:3000', service.url).replace('app_…', app.clientId)
   await page.addScriptTag({ content: code })
   await wallet().getByRole('button', { name: 'Create account' }).waitFor()
-  await logIn(wallet(), account!)
+  await logIn(page, account!)
   await eventually(balance, '$50.00')
 
   // As the widget would, 45 seconds before the end.
@@ -227,9 +227,7 @@ test('Errors: a shortfall and a frozen wallet are told apart', async () => {
 test('Security: only the code counts, and it works once', async () => {
   await page.route('**/wallet/link', (route) => route.abort())
   await page.goto(origin)
-  await wallet().getByLabel('Email').fill(account!.email)
-  await wallet().getByLabel('Password', { exact: true }).fill(account!.password)
-  await wallet().getByRole('button', { name: 'Sign in' }).click()
+  await fillLogIn(page, account!)
   await eventually(
     async () => (await page.evaluate(() => window.shopHeard)).some(({ data }) => data.type === 'SERVICE_AUTH_SUCCESS'),
     true,

@@ -37,7 +37,7 @@ export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {
     window.shopHeard = []
     addEventListener('message', ({ origin, data }) => window.shopHeard.push({ origin, data: data as Heard['data'] }))
   })
-  const wallet = page.frameLocator('#wallet iframe')
+  const wallet = walletIn(page)
 
   return {
     page,
@@ -46,8 +46,8 @@ export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {
     complaints,
     close: () => context.close(),
     enterAs: (name: string) => enterAs(page, rig, name),
-    signUp: () => signUp(wallet, rig),
-    logIn: (account: Account) => logIn(wallet, account),
+    signUp: () => signUp(page, rig),
+    logIn: (account: Account) => logIn(page, account),
     heard: async (type: string) =>
       (await page.evaluate(() => window.shopHeard)).filter(({ data }) => data.type === type),
     heardTypes: async () => (await page.evaluate(() => window.shopHeard)).map(({ data }) => data.type),
@@ -71,7 +71,21 @@ async function enterAs(page: Page, rig: ShopRig, name: string): Promise<void> {
   await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
 }
 
-export async function signUp(wallet: FrameLocator, rig: Pick<ShopRig, 'mailedCode'>): Promise<Account> {
+function walletIn(page: Page): FrameLocator {
+  return page.frameLocator('iframe')
+}
+
+/** The form is there before its script is, and a click in between is lost; the widget says when it is ready. */
+async function untilSignIn(page: Page): Promise<FrameLocator> {
+  await page.waitForFunction(() => {
+    const last = window.shopHeard.findLast(({ data }) => data.type !== 'SERVICE_RESIZE')
+    return last?.data.type === 'SERVICE_AUTH_REQUIRED'
+  })
+  return walletIn(page)
+}
+
+export async function signUp(page: Page, rig: Pick<ShopRig, 'mailedCode'>): Promise<Account> {
+  const wallet = await untilSignIn(page)
   const account = { email: `guest-${process.pid}-${++count}@example.com`, password: `small hours ${Math.random()}` }
   await wallet.getByRole('button', { name: 'Create account' }).click()
   await wallet.getByLabel('First name').fill('Robin')
@@ -86,11 +100,16 @@ export async function signUp(wallet: FrameLocator, rig: Pick<ShopRig, 'mailedCod
   return account
 }
 
-export async function logIn(wallet: FrameLocator, { email, password }: Account): Promise<void> {
+export async function logIn(page: Page, account: Account): Promise<void> {
+  await fillLogIn(page, account)
+  await walletIn(page).getByText('Available balance').waitFor()
+}
+
+export async function fillLogIn(page: Page, { email, password }: Account): Promise<void> {
+  const wallet = await untilSignIn(page)
   await wallet.getByLabel('Email').fill(email)
   await wallet.getByLabel('Password', { exact: true }).fill(password)
   await wallet.getByRole('button', { name: 'Sign in' }).click()
-  await wallet.getByText('Available balance').waitFor()
 }
 
 /** Looks again until it is so, for at most `withinMs`. */
