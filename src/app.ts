@@ -155,7 +155,7 @@ function faultAnswer(service: Service, error: unknown, { requestId, route }: Vis
   return isAway ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')
 }
 
-export function toResponse({ status, body, headers }: Answer, requestId: string): Response {
+function toResponse({ status, body, headers }: Answer, requestId: string): Response {
   const isError = status >= 400 && 'code' in body
   return new Response(JSON.stringify(isError ? { ...body, requestId } : body), {
     status,

@@ -145,14 +145,20 @@ async function startShop(demo: Demo): Promise<string> {
       BILLFOLD_CLIENT_ID: demo.clientId,
       BILLFOLD_CLIENT_SECRET: demo.clientSecret,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   process.on('exit', () => child.kill('SIGKILL'))
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    const url = /ready on (\S+)/.exec(chunk)?.[1]
-    if (url) return url
+  const address = Promise.withResolvers<string>()
+  // Read to the end, or a shop that has much to say would wait for a reader.
+  const read = async () => {
+    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      const url = /ready on (\S+)/.exec(chunk)?.[1]
+      if (url) address.resolve(url)
+    }
+    address.resolve(`did not start: is port ${config.port + 1} in use?`)
   }
-  return `did not start: is port ${config.port + 1} in use?`
+  void read()
+  return await address.promise
 }
 
 async function readConfig(): Promise<Config> {

@@ -7,7 +7,7 @@ import { mailedCode, mailsTo, newEmail, newPage } from './page.ts'
 import { newApp, openTestService } from './service.ts'
 
 export const password = 'seven tired llamas'
-export const names = { firstName: 'Ada', lastName: 'Lovelace' }
+const names = { firstName: 'Ada', lastName: 'Lovelace' }
 export const minuteMs = 60_000
 
 export type IdentityRig = Awaited<ReturnType<typeof openIdentityRig>>

@@ -6,7 +6,7 @@ import { findSession, insertSession, updateSessionRevoked, type Session } from '
 import type { Service } from './service.ts'
 import { hashSecret, newSessionToken } from './tokens.ts'
 
-export const sessionLifetimeMs = 5 * 60_000
+const sessionLifetimeMs = 5 * 60_000
 
 export type CreatedSession =
   | { readonly kind: 'created'; readonly sessionToken: string; readonly expiresAt: Date }

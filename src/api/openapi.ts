@@ -21,7 +21,7 @@ export function openapiRoute(_service: Service, routes: readonly Route[]): Route
   }
 }
 
-export function openapi(routes: readonly Route[]): Json {
+function openapi(routes: readonly Route[]): Json {
   const paths: Record<string, Json> = {}
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route)
   return {

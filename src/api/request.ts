@@ -8,7 +8,7 @@ export type Input = {
   readonly spoiled?: Spoiled | undefined
 }
 
-export const maxBodyBytes = 64 * 1024
+const maxBodyBytes = 64 * 1024
 
 export function readQuery(request: Request): Input {
   const values: Record<string, unknown> = Object.create(null)

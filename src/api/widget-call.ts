@@ -50,7 +50,7 @@ export async function readPageCall<T extends { clientId: string }>(
  * Only our own pages may call. Browsers say where a call comes from; those that do not send Sec-Fetch-Site (or reach us
  * over plain http) send Origin with every POST and every call across origins.
  */
-export function isFromOwnPages(service: Service, request: Request): boolean {
+function isFromOwnPages(service: Service, request: Request): boolean {
   const site = request.headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'
   const origin = request.headers.get('origin')

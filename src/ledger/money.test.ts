@@ -82,6 +82,8 @@ test('every balance there can be is exact as a JSON number', () => {
       const number = majorNumber(minor, currency)
       expect(JSON.parse(JSON.stringify(number))).toBe(number)
       expect(number).toBe(Number(formatMinor(minor, currency)))
+      expect(number).not.toBe(majorNumber(minor + 1n, currency))
+      expect(number).not.toBe(majorNumber(minor - 1n, currency))
     }),
   )
 })

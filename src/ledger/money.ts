@@ -15,8 +15,11 @@ export function parseCurrency(code: string): Currency | undefined {
   return { code, decimals: decimalsOf[code] ?? 2 }
 }
 
-/** A balance stays below 2^53 minor units, so that a JSON number holds it exactly. */
-export const maxBalanceMinor = 2n ** 53n - 1n
+/**
+ * A balance has at most 15 digits, so that a JSON number tells every one from the next: 2^53 minor units would not do,
+ * as 90071992547409.90 and 90071992547409.91 are the same double.
+ */
+export const maxBalanceMinor = 10n ** 15n - 1n
 
 /** One operation moves at most 999,999,999.99 in major units, or what of that the currency's decimals can say. */
 export function maxOperationMinor({ decimals }: Currency): bigint {
@@ -52,7 +55,7 @@ export function formatMinor(minor: bigint, currency: Currency): string {
   return `${sign}${digits.slice(0, -currency.decimals)}.${digits.slice(-currency.decimals)}`
 }
 
-/** Minor units to the JSON number of the contract. Exact as text, because |minor| < 2^53. */
+/** Minor units to the JSON number of the contract. Its text is exact, because it has at most 15 digits. */
 export function majorNumber(minor: bigint, currency: Currency): number {
   return Number(minor) / 10 ** currency.decimals
 }

@@ -85,7 +85,7 @@ with moved as (
   where w.id = c.wallet_id
     and w.frozen_for is not distinct from c.frozen_before
     and case when c.only_from is not null then w.sequence = c.only_from
-        else (c.lowest is null or w.balance + c.lowest >= 0) and w.balance + c.highest <= 9007199254740991 end
+        else (c.lowest is null or w.balance + c.lowest >= 0) and w.balance + c.highest <= 999999999999999 end
   returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence, clock_timestamp() as at
 ), operation as (
   select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, m.at,

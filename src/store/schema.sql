@@ -277,8 +277,8 @@ create table transfers (
   reference_id text not null,
   description text,
   constraint transfers_pkey PRIMARY KEY (wallet_id, sequence),
-  constraint transfers_amount_check CHECK (((amount <> 0) AND (abs(amount) < '9007199254740992'::bigint))),
-  constraint transfers_balance_after_check CHECK ((abs(balance_after) <= '9007199254740991'::bigint)),
+  constraint transfers_amount_check CHECK (((amount <> 0) AND (abs(amount) <= '999999999999999'::bigint))),
+  constraint transfers_balance_after_check CHECK ((abs(balance_after) <= '999999999999999'::bigint)),
   constraint transfers_sequence_check CHECK ((sequence > 0))
 ) with (autovacuum_vacuum_insert_scale_factor = 0.2);
 CREATE TRIGGER transfers_append_only BEFORE DELETE OR UPDATE ON transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -412,7 +412,7 @@ create table wallets (
   frozen_for text,
   frozen_reason text,
   constraint wallets_pkey PRIMARY KEY (id),
-  constraint wallets_balance_limit CHECK ((abs(balance) <= '9007199254740991'::bigint)),
+  constraint wallets_balance_limit CHECK ((abs(balance) <= '999999999999999'::bigint)),
   constraint wallets_frozen_for_check CHECK ((frozen_for = ANY (ARRAY['operator'::text, 'debt'::text]))),
   constraint wallets_not_overdrawn CHECK (((balance >= 0) OR (frozen_for IS NOT NULL))),
   constraint wallets_reason_of_freeze CHECK (((frozen_for IS NOT NULL) OR (frozen_reason IS NULL))),

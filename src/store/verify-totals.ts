@@ -76,7 +76,7 @@ select o.reference_key, o.wallet_id, o.amount, o.balance, o.refusal, w.id is nul
 from outcomes o left join wallets w on w.id = o.wallet_id
 where o.refusal is not null and (w.id is null or not case o.refusal
   when 'INSUFFICIENT_BALANCE' then o.amount < 0 and o.balance + o.amount < 0
-  else abs(o.balance + o.amount) > 9007199254740991 end)
+  else abs(o.balance + o.amount) > 999999999999999 end)
 order by 1 limit ${maxFaultsPerStatement}`
 
 async function verifyRefusals(db: Queryable): Promise<Fault[]> {

@@ -136,7 +136,7 @@ test('what is written stays written: no row of the ledger can be changed, remove
   expect(pool.query('update wallets set balance = -1 where id = $1', [user.userId])).rejects.toThrow(
     'wallets_not_overdrawn',
   )
-  expect(pool.query('update wallets set balance = 9007199254740992 where id = $1', [user.userId])).rejects.toThrow(
+  expect(pool.query('update wallets set balance = 1000000000000000 where id = $1', [user.userId])).rejects.toThrow(
     'wallets_balance_limit',
   )
 })

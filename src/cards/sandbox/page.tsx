@@ -57,7 +57,7 @@ export function formatMinor(amountMinor: bigint, currency: string, decimalsOf: C
   return format.format(major as `${number}`)
 }
 
-export function majorText(amountMinor: bigint, decimals: number): string {
+function majorText(amountMinor: bigint, decimals: number): string {
   const digits = amountMinor.toString().padStart(decimals + 1, '0')
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }

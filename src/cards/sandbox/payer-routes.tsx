@@ -91,7 +91,7 @@ function textFields(sent: unknown): (name: string) => string {
 }
 
 /** Only a path of our own origin: anything else would make the sandbox send people wherever a link says. */
-export function parseReturn(path: string | undefined): string {
+function parseReturn(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : ''
 }
 

@@ -89,15 +89,15 @@ create table wallets (
   frozen_for text check (frozen_for in ('operator', 'debt')),
   frozen_reason text,
   constraint wallets_not_overdrawn check (balance >= 0 or frozen_for is not null),
-  constraint wallets_balance_limit check (abs(balance) <= 9007199254740991),
+  constraint wallets_balance_limit check (abs(balance) <= 999999999999999),
   constraint wallets_reason_of_freeze check (frozen_for is not null or frozen_reason is null)
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 
 create table transfers (
   wallet_id uuid not null,
   sequence bigint not null check (sequence > 0),
-  amount bigint not null check (amount <> 0 and abs(amount) < 9007199254740992),
-  balance_after bigint not null check (abs(balance_after) <= 9007199254740991),
+  amount bigint not null check (amount <> 0 and abs(amount) <= 999999999999999),
+  balance_after bigint not null check (abs(balance_after) <= 999999999999999),
   reference_key uuid not null,
   created_at timestamptz not null,
   counter_account text collate "C" not null,
