@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { sqlState, type Connection } from '../src/store/database.ts'
@@ -138,9 +139,18 @@ function isStaleClone(name: string): boolean {
   return madeOn === machine && !isAlive(Number(pid))
 }
 
-async function dropDatabase(admin: Client, name: string): Promise<void> {
-  await admin.query(`drop database if exists ${name} with (force)`)
+/** The server's own vacuum may be at work in it, which our role may not end; it ends by itself in a moment. */
+async function dropDatabase(admin: Client, name: string, tries = 50): Promise<void> {
+  try {
+    await admin.query(`drop database if exists ${name} with (force)`)
+  } catch (error) {
+    if (sqlState(error) !== insufficientPrivilege || tries === 1) throw error
+    await sleep(100)
+    await dropDatabase(admin, name, tries - 1)
+  }
 }
+
+const insufficientPrivilege = '42501'
 
 async function withAdmin<T>(work: (admin: Client) => Promise<T>): Promise<T> {
   const admin = new Client(await connectionTo())

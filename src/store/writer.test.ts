@@ -1,9 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../test/books.ts'
 import { decideCases } from '../../test/decide-cases.ts'
-import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
+import {
+  linkUser,
+  newApp,
+  newUser,
+  openTestService,
+  operator,
+  type TestService,
+  type TestUser,
+} from '../../test/service.ts'
+import { freezeWallet, unfreezeWallet } from '../actions/manage-wallets.ts'
+import { postForApp, postForService } from '../actions/post.ts'
+import { openService } from '../actions/service.ts'
 import type { Wallet } from '../ledger/decide.ts'
-import { postForService } from '../actions/post.ts'
+import { openMetrics } from '../metrics.ts'
+import type { App } from './apps.ts'
+import { updateLinkDisconnected } from './links.ts'
+import type { PostResult } from './settle.ts'
 
 let opened: TestService
 let app: { clientId: string }
@@ -121,6 +135,106 @@ describe('a batch', () => {
     client.release(true)
     expect(plan).toContain('Index Scan using wallets_pkey')
     expect(plan).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets/)
+  })
+})
+
+describe('a wallet that was seen before', () => {
+  const newServiceUser = async () => {
+    const user = await newUser(opened.service, app)
+    await debitOf(user, -1_000n)
+    return user
+  }
+  /** Below zero a credit: what an app's backend asks for. */
+  const debitOf = ({ serviceUserId }: { serviceUserId: string }, amountMinor: bigint, service = opened.service) =>
+    postForApp(
+      service,
+      { ...(asApp as App), clientId: app.clientId },
+      {
+        direction: amountMinor < 0n ? 'credit' : 'debit',
+        serviceUserId,
+        amountMinor: amountMinor < 0n ? -amountMinor : amountMinor,
+        referenceType: 'SEEN',
+        referenceId: `seen-${++count}`,
+        description: null,
+      },
+    )
+  const asApp: Partial<App> = {}
+  const said = (result: PostResult) =>
+    result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
+
+  test('and is drained by another process refuses what is no longer there', async () => {
+    const user = await newServiceUser()
+    const other = openService({ ...opened.service, metrics: openMetrics() })
+    expect(said(await debitOf(user, 999n, other))).toBe(1n)
+    expect(said(await debitOf(user, 2n))).toBe('INSUFFICIENT_BALANCE')
+    expect(said(await debitOf(user, 1n))).toBe(0n)
+    await other.writer.close()
+  })
+
+  test('and is filled by another process pays', async () => {
+    const user = await newServiceUser()
+    const other = openService({ ...opened.service, metrics: openMetrics() })
+    expect(said(await debitOf(user, -5_000n, other))).toBe(6_000n)
+    expect(said(await debitOf(user, 6_000n))).toBe(0n)
+    await other.writer.close()
+  })
+
+  test('and is frozen since refuses debits and takes credits', async () => {
+    const user = await newServiceUser()
+    await freezeWallet(opened.service, operator, user.userId, 'test')
+    expect(said(await debitOf(user, 1n))).toBe('inactive')
+    expect(said(await debitOf(user, -1n))).toBe(1_001n)
+    await unfreezeWallet(opened.service, operator, user.userId, 'test')
+    expect(said(await debitOf(user, 1n))).toBe(1_000n)
+  })
+
+  test('and was disconnected since is nobody’s, also in the middle of a batch', async () => {
+    const [user, neighbour] = [await newServiceUser(), await newServiceUser()]
+    await updateLinkDisconnected(opened.service.db.pool, user.userId, user.serviceUserId)
+    const results = await Promise.all([debitOf(user, 1n), debitOf(neighbour, 1n), debitOf(user, -1n)])
+    expect(results.map(said)).toEqual(['unknown-user', 999n, 'unknown-user'])
+    expect(await walletOf(user)).toMatchObject({ balance: 1_000n })
+  })
+
+  test('by two links at once counts all of it', async () => {
+    const user = await newServiceUser()
+    const second = await newApp(opened.service)
+    const link = await linkUser(opened.service, second, user.userId)
+    const asSecond = (amountMinor: bigint) =>
+      postForApp(
+        opened.service,
+        { ...(asApp as App), clientId: second.clientId },
+        {
+          direction: 'debit',
+          serviceUserId: link,
+          amountMinor,
+          referenceType: 'SEEN',
+          referenceId: `seen-${++count}`,
+          description: null,
+        },
+      )
+    expect(said(await asSecond(1n))).toBe(999n)
+    const results = await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? asSecond(1n) : debitOf(user, 1n))))
+    expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
+    expect(await walletOf(user)).toMatchObject({ balance: 959n })
+  })
+
+  test('refuses an app that uses another app’s link', async () => {
+    const user = await newServiceUser()
+    const second = await newApp(opened.service)
+    const stolen = postForApp(
+      opened.service,
+      { ...(asApp as App), clientId: second.clientId },
+      {
+        direction: 'debit',
+        serviceUserId: user.serviceUserId,
+        amountMinor: 1n,
+        referenceType: 'SEEN',
+        referenceId: `seen-${++count}`,
+        description: null,
+      },
+    )
+    expect(said(await stolen)).toBe('unknown-user')
   })
 })
 
