@@ -89,6 +89,9 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
   const [waitSeconds, setWaitSeconds] = useState(0)
   const [isBusy, setBusy] = useState(false)
   const [hasResent, setResent] = useState(false)
+  // The form is there before its script is; a click in between would be lost.
+  const [isReady, setReady] = useState(false)
+  useEffect(() => setReady(true), [])
   const form = useRef<HTMLFormElement>(null)
   const { fields, title, text, button, path } = steps[step]
 
@@ -190,7 +193,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
           </button>
         </p>
       )}
-      <button class="button" aria-disabled={isBusy}>
+      <button class="button" disabled={!isReady} aria-disabled={isBusy}>
         {isBusy && <span class="spinner" aria-hidden="true" />}
         {say(button)}
       </button>
