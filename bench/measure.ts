@@ -1,4 +1,5 @@
 /** One run, from an empty folder to figures. */
+import { availableParallelism } from 'node:os'
 import { checkExactness } from './exactness.ts'
 import { toFigure, type Figure, type FigureName } from './figures.ts'
 import type { Job } from './job.ts'
@@ -20,6 +21,16 @@ export async function measure(options: Options, stage: Stage, note: (text: strin
   const pgbench = await stage.openPgbench()
   if (!pgbench) note(pgbenchMissing)
   const contenders = await openContenders(options, stage, site, pgbench)
+  note('starting the service again, with a worker on each processor')
+  const workers = await stage.openSite(
+    'workers',
+    { users: 100_000, transfersPerUser: 1 },
+    { env: { WORKERS: String(availableParallelism()) } },
+  )
+  sites.push(workers)
+  // Twice the connections, so that each worker has batches as large as the one process has.
+  const connections = options.connections * 2
+  contenders.push({ name: 'workers', measure: () => debits(options, stage, 'workers', workers, { connections }) })
   if (options.isLarge) {
     note('making 1,000,000 wallets and 10,000,000 transfers; this takes minutes')
     const large = await stage.openSite('large', { users: 1_000_000, transfersPerUser: 10 })
@@ -94,7 +105,19 @@ const figureOf = {
 } as const satisfies Record<string, { name: FigureName; isInverse: boolean }>
 
 function toFigures(measured: Measured, memory: Memory): Figure[] {
-  const ratios = measured.comparisons.map(({ name, overBase }) => {
+  const overBaseOf = (wanted: string) => measured.comparisons.find(({ name }) => name === wanted)?.overBase
+  const pgbench = overBaseOf('pgbench')
+  const ratios = measured.comparisons.flatMap(({ name, overBase }) => {
+    // Not compared with the one process, but with pgbench in the same cycle.
+    if (name === 'workers')
+      return pgbench
+        ? [
+            toFigure(
+              'debits, a worker on each processor ÷ TPC-B',
+              overBase.map((r, i) => r / pgbench[i]!),
+            ),
+          ]
+        : []
     const figure = figureOf[name as keyof typeof figureOf]
     return toFigure(figure.name, figure.isInverse ? overBase.map((ratio) => 1 / ratio) : overBase)
   })

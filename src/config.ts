@@ -72,7 +72,7 @@ const settings = z.object({
     .refine((code) => parseCurrency(code) !== undefined, 'write a code of ISO 4217 such as USD, EUR or JPY')
     .default('USD'),
   WORKERS: whole(1, 64).default(1),
-  WRITER_LANES: whole(1, 16).default(2),
+  WRITER_LANES: whole(1, 16).default(1),
   DEMO: z.enum(['0', '1'], 'write 1 for demo data or 0 for none').optional(),
   LOG_LEVEL: z.enum(logLevels, `write one of ${logLevels.join(', ')}`).default('info'),
   TRUSTED_PROXIES: whole(0, 10).default(0),

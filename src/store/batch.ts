@@ -36,18 +36,11 @@ const byLinkSql = `select l.id, w.id, case when l.disconnected_at is null then l
   from links l join wallets w on w.id = l.user_id where l.id = any($1::text[])`
 const byIdSql = `select null, w.id, null, w.balance, w.sequence, w.frozen_for from wallets w where w.id = any($1::uuid[])`
 
-/**
- * Outcomes for the whole batch, and wallets for those of it that need a look first. The queries leave together, as the
- * connection is in pipeline mode.
- */
-export async function readBatch(
-  db: Queryable,
-  requests: readonly PostRequest[],
-  toLookAt: readonly PostRequest[],
-): Promise<BatchState> {
+/** Wallets and outcomes for the batch. The queries leave together, as the connection is in pipeline mode. */
+export async function readBatch(db: Queryable, requests: readonly PostRequest[]): Promise<BatchState> {
   const links = new Set<string>()
   const ids = new Set<string>()
-  for (const { by } of toLookAt) {
+  for (const { by } of requests) {
     if ('walletId' in by) ids.add(by.walletId)
     else links.add(by.serviceUserId)
   }
@@ -87,10 +80,9 @@ with moved as (
     sequence = w.sequence + c.count,
     frozen_for = c.frozen_after,
     frozen_reason = case when w.frozen_for is not distinct from c.frozen_after then w.frozen_reason end
-  from unnest($1::uuid[], $2::bigint[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $20::text[])
-    with ordinality as c(wallet_id, net, count, lowest, highest, only_from, frozen_before, frozen_after, link, n)
+  from unnest($1::uuid[], $2::bigint[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
+    with ordinality as c(wallet_id, net, count, lowest, highest, only_from, frozen_before, frozen_after, n)
   where w.id = c.wallet_id
-    and (c.link is null or exists (select 1 from links l where l.id = c.link and l.disconnected_at is null))
     and w.frozen_for is not distinct from c.frozen_before
     and case when c.only_from is not null then w.sequence = c.only_from
         else (c.lowest is null or w.balance + c.lowest >= 0) and w.balance + c.highest <= 999999999999999 end
@@ -122,8 +114,6 @@ select n, balance, sequence, at from moved`
 export async function writeBatch(
   db: Queryable,
   plan: Plan<Pending & PostRequest>,
-  /** By wallet: links that were not read, and must still live for the change to be made. */
-  unreadLinks: ReadonlyMap<string, string>,
   writer: number,
 ): Promise<ReadonlyMap<string, Moved>> {
   const { changes, operations } = plan
@@ -153,7 +143,6 @@ export async function writeBatch(
       textArray(asked.map((request) => request.description)),
       plainArray(operations.map((planned) => planned.refusal)),
       writer,
-      textArray(changes.map((change) => unreadLinks.get(change.walletId) ?? null)),
     ],
   })
   return new Map(

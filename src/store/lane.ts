@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection, type Queryable } from './database.ts'
 import { plainArray } from './array.ts'
-import type { KnownLinks } from './known-links.ts'
 import { settleRound, type PostResult, type Waiting } from './settle.ts'
 import type { PostRequest } from './batch.ts'
 
@@ -28,7 +27,6 @@ export type Lane = {
   current: Entry[]
   client: Client | undefined
   writer: number
-  readonly known: KnownLinks
   isRunning: boolean
   watch: ReturnType<typeof setInterval> | undefined
 }
@@ -46,7 +44,6 @@ export function openLane(connection: Connection, events: LaneEvents): Lane {
     current: [],
     client: undefined,
     writer: 0,
-    known: new Map(),
     isRunning: false,
     watch: undefined,
   }
@@ -114,7 +111,7 @@ async function runBatch(lane: Lane): Promise<void> {
 async function runRound(lane: Lane, batch: Entry[], rounds: number): Promise<void> {
   const client = (lane.client ??= await connect(lane))
   // Most wallets settle in the first round. One that other processes keep changing is locked first, so that it ends.
-  if (rounds <= 3) await settleRound(client, batch, lane.writer, lane.known)
+  if (rounds <= 2) await settleRound(client, batch, lane.writer)
   else await settleLocked(client, batch, lane.writer)
 }
 
@@ -132,8 +129,7 @@ async function settleLocked(client: Queryable, batch: Entry[], writer: number): 
   try {
     const { rows } = await client.query<{ id: string }>(walletIdsSql, [plainArray(walletIds), links])
     for (const { id } of rows) await client.query({ name: 'lock-wallet', text: lockSql, values: [id] })
-    // Under the locks everything is read anew.
-    await settleRound(client, held, writer, new Map())
+    await settleRound(client, held, writer)
     // A pipelined commit of a failed transaction fulfils, with the command ROLLBACK.
     const { command } = await client.query('commit')
     if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
