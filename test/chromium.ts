@@ -20,14 +20,27 @@ function findChromium(): string | undefined {
 export async function ensureChromium(): Promise<string> {
   const found = findChromium()
   if (found) return found
-  const cli = createRequire(import.meta.url).resolve('@playwright/test/cli')
-  const child = Bun.spawn([process.execPath, cli, 'install', 'chromium'], { stdout: 'inherit', stderr: 'inherit' })
-  await child.exited
+  for (const command of installers()) {
+    await Bun.spawn(command, { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' }).exited
+    if (findChromium()) break
+  }
   const installed = findChromium()
   if (installed) return installed
   throw new Error(
     'There is no Chromium: install one with `npx playwright install --with-deps chromium`, or from the system.',
   )
+}
+
+/** The system's own packages where we may install them, for they bring the libraries a browser needs; else Playwright's. */
+function installers(): string[][] {
+  const isRoot = process.getuid?.() === 0
+  const cli = createRequire(import.meta.url).resolve('@playwright/test/cli')
+  return [
+    ...(isRoot && Bun.which('apt-get')
+      ? [['sh', '-c', 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q chromium']]
+      : []),
+    [process.execPath, cli, 'install', ...(isRoot ? ['--with-deps'] : []), 'chromium'],
+  ]
 }
 
 export async function launchChromium(): Promise<Browser> {

@@ -138,6 +138,9 @@ describe('a batch', () => {
   })
 })
 
+const said = (result: PostResult) =>
+  result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
+
 describe('a wallet that was seen before', () => {
   const newServiceUser = async () => {
     const user = await newUser(opened.service, app)
@@ -159,8 +162,6 @@ describe('a wallet that was seen before', () => {
       },
     )
   const asApp: Partial<App> = {}
-  const said = (result: PostResult) =>
-    result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
 
   test('and is drained by another process refuses what is no longer there', async () => {
     const user = await newServiceUser()
