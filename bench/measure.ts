@@ -21,13 +21,8 @@ export async function measure(options: Options, stage: Stage, note: (text: strin
   const pgbench = await stage.openPgbench()
   if (!pgbench) note(pgbenchMissing)
   const contenders = await openContenders(options, stage, site, pgbench)
-  note('starting the service again, with a worker on each processor')
-  const workers = await stage.openSite(
-    'workers',
-    { users: 100_000, transfersPerUser: 1 },
-    { env: { WORKERS: String(availableParallelism()) } },
-  )
-  sites.push(workers)
+  note('starting the service once more on the same database, with a worker on each processor')
+  const workers = await stage.openBeside(site, { WORKERS: String(availableParallelism()) })
   // Twice the connections, so that each worker has batches as large as the one process has.
   const connections = options.connections * 2
   contenders.push({ name: 'workers', measure: () => debits(options, stage, 'workers', workers, { connections }) })

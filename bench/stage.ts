@@ -27,6 +27,8 @@ export type Stage = {
     seeding: Seeding,
     where?: { dir?: string; env?: Record<string, string> },
   ) => Promise<Site>
+  /** Another service on the same database, with other settings. */
+  readonly openBeside: (site: Site, env: Record<string, string>) => Promise<Site>
   readonly openEcho: () => Promise<Server>
   readonly openPgbench: () => Promise<Pgbench | undefined>
   readonly close: () => Promise<void>
@@ -53,6 +55,11 @@ export async function openStage(dir: string): Promise<Stage> {
         seededTransfers: seeding.users * seeding.transfersPerUser,
         acknowledged: { posted: 0, refused: 0, replayed: 0 },
       }
+    },
+    openBeside: async (site, env) => {
+      const server = await startService({ env, databaseUrl: site.database.url }, faultsFile)
+      servers.push(server)
+      return { ...site, server, target: { ...site.target, port: server.port } }
     },
     openEcho: async () => {
       const echo = await startEcho(faultsFile)

@@ -100,6 +100,13 @@ async function waitForLock(): Promise<void> {
 /** The same person, seen from the process that lives. */
 const payerAtOther = (payer: Payer) => bench.newPayer(processes[1].send, processes[1].url, payer)
 
+/** What a killed process had already sent would still be carried out; a machine that dies takes its connections with it. */
+async function endOrphans(): Promise<void> {
+  const waiting = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const { pool } = bench.service.db
+  while ((await pool.query(`select pg_terminate_backend(pid) ${waiting}`)).rowCount) await Bun.sleep(10)
+}
+
 /** Holds a row, so that the process stops exactly there. */
 async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id: string): Promise<void> {
   const holder = await bench.service.db.pool.connect()
@@ -110,6 +117,7 @@ async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id:
   while (bench.standIn.requests.length === asked) await Bun.sleep(5)
   await waitForLock()
   await processes[0].kill()
+  await endOrphans()
   await holder.query('rollback')
   holder.release()
   expect(await confirmed).toBe('cut off')
