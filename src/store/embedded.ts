@@ -148,9 +148,14 @@ async function askServer(socketDir: string | null, place: Place): Promise<Regist
   return register(socketDir, place.databaseDir, place.mark)
 }
 
-/** Another server in the folder, or what is left of one, may be on its way out; a full disk is not. */
+/**
+ * Another server in the folder, or what is left of one, may be on its way out; so may the one we started, when another
+ * service found itself the last and stopped it before we had joined. A full disk stays full.
+ */
 function mayPass(failure: string): boolean {
-  return /lock file|shared memory block|could not create any Unix-domain sockets|could not bind/i.test(failure)
+  const passing =
+    /lock file|shared memory block|could not create any Unix-domain sockets|could not bind|administrator command|shutting down/i
+  return passing.test(failure)
 }
 
 async function leaveServer({ databaseDir }: Place, registration: Registration, log: Log): Promise<void> {
