@@ -5,9 +5,9 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './free-port.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const home = '/usr/lib/postgresql'
@@ -19,14 +19,6 @@ const suites = [
   'src/api/server.test.ts',
   'test/property.test.ts',
 ]
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
-}
 
 async function run(command: string[], environment: Record<string, string> = {}) {
   const child = Bun.spawn(command, {

@@ -1,22 +1,14 @@
 /** Starting, stopping and starting again, as the people who run it do. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newClient } from './client.ts'
 import { startProcess } from './process.ts'
 import { newApp, newUser, openTestService, type TestService } from './service.ts'
+import { freePort } from './free-port.ts'
 
 const root = new URL('..', import.meta.url).pathname
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
-}
 
 /** Runs it to its end; for starts that are refused. */
 async function runMain(environment: Record<string, string>, cwd = root) {

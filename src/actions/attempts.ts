@@ -4,7 +4,6 @@ export type Attempts = {
   readonly count: (key: string, now: Date) => { readonly excess: number; readonly secondsLeft: number }
   /** The seconds to wait when the limit is reached, without noting anything. */
   readonly waitOf: (key: string, now: Date) => number | undefined
-  readonly clear: (key: string) => void
 }
 
 const maxKeys = 20_000
@@ -29,6 +28,5 @@ export function openAttempts({ limit, windowMs }: { limit: number; windowMs: num
       if (!window || window.count < limit || window.endsAt <= now.getTime()) return undefined
       return Math.ceil((window.endsAt - now.getTime()) / 1000)
     },
-    clear: (key) => void windows.delete(key),
   }
 }

@@ -7,6 +7,7 @@ import { Billfold } from '@billfold/sdk/server'
 import { launchChromium } from '../chromium.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, openTestService, type Credentials, type TestService } from '../service.ts'
+import { freePort } from '../free-port.ts'
 
 export type StoredUser = { readonly id: string; readonly name: string; readonly serviceUserId?: string }
 
@@ -123,14 +124,6 @@ export async function untilSaid(output: ReadableStream<Uint8Array>, words: strin
     if (text.includes(words)) return
   }
   throw new Error(`It ended without saying "${words}": ${text}`)
-}
-
-/** Free a moment ago; the two processes have to know each other's before they start. */
-export async function freePort(): Promise<number> {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port } = probe
-  await probe.stop(true)
-  return port!
 }
 
 /** Without a mail server the service keeps its mails as files. */
