@@ -172,6 +172,27 @@ describe('a wallet that was seen before', () => {
     await other.writer.close()
   })
 
+  test('and is filled while its refusal waits to be written is not refused', async () => {
+    const user = await newServiceUser()
+    const other = openService({ ...opened.service, metrics: openMetrics() })
+    const { pool } = opened.service.db
+    const holder = await pool.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from wallets where id = $1 for update', [user.userId])
+    const waiters = async (count: number) => {
+      const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      while (((await pool.query(sql)).rowCount ?? 0) < count) await Bun.sleep(5)
+    }
+    const credit = debitOf(user, -5_000n, other)
+    await waiters(1)
+    const debit = debitOf(user, 6_000n)
+    await waiters(2)
+    await holder.query('rollback')
+    holder.release()
+    expect([said(await credit), said(await debit)]).toEqual([6_000n, 0n])
+    await other.writer.close()
+  })
+
   test('and is filled by another process pays', async () => {
     const user = await newServiceUser()
     const other = openService({ ...opened.service, metrics: openMetrics() })
