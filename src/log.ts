@@ -14,8 +14,12 @@ export function openLog(level: LogLevel, write: (text: string) => void): Log {
   const lowest = logLevels.indexOf(level)
   const at = (name: Exclude<LogLevel, 'silent'>) => {
     if (logLevels.indexOf(name) < lowest) return () => {}
-    return (message: string, fields: LogFields = {}) =>
-      write(`{"time":"${timeText()}","level":"${name}",${JSON.stringify({ message, ...fields }).slice(1)}\n`)
+    return (message: string, fields?: LogFields) => {
+      const rest = fields ? JSON.stringify(fields) : '{}'
+      write(
+        `{"time":"${timeText()}","level":"${name}","message":${JSON.stringify(message)}${rest === '{}' ? '' : ','}${rest.slice(1)}\n`,
+      )
+    }
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

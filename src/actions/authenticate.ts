@@ -12,40 +12,50 @@ export type Authentication =
   | { readonly app?: never; readonly retryAfterSeconds: number | undefined }
 
 /** Compared when there is nothing to compare with, so that an unknown app costs what a known one does. */
-const noSecret: AppSecret = {
-  id: '',
-  hash: Buffer.alloc(32),
-  createdAt: new Date(0),
-  expiresAt: new Date(0),
-  lastUsedAt: null,
-}
+const noSecret = Buffer.alloc(32)
 
-export async function authenticate(
+/** Answers at once when the app is known here and its secret is right, as nearly always. */
+export function authenticate(
   service: Service,
   credentials: { clientId: unknown; clientSecret: unknown },
   caller: { readonly address: string },
-): Promise<Authentication> {
+): Authentication | Promise<Authentication> {
   const clientId = typeof credentials.clientId === 'string' ? credentials.clientId : ''
   const clientSecret = typeof credentials.clientSecret === 'string' ? credentials.clientSecret : ''
+  const found = service.apps.find(clientId)
+  if (!(found instanceof Promise) && isRight(service, found, clientSecret)) return { app: found }
+  return authenticateSlowly(service, clientId, clientSecret, caller)
+}
+
+async function authenticateSlowly(
+  service: Service,
+  clientId: string,
+  clientSecret: string,
+  caller: { readonly address: string },
+): Promise<Authentication> {
   // A failure is looked at twice: the app or secret may be newer than what this process holds. That is so for every
   // failure, known app or not, so all of them take the same time.
   for (const isSecondLook of [false, true]) {
     if (isSecondLook) await service.apps.refresh()
-    const found = service.apps.find(clientId)
-    const app = found instanceof Promise ? await found : found
-    const secret = findSecret(app?.secrets ?? [], clientSecret, service.now())
-    if (app && secret && app.isActive) {
-      noteUse(service, secret)
-      return { app }
-    }
+    const app = await service.apps.find(clientId)
+    if (isRight(service, app, clientSecret)) return { app }
   }
   return await slowDown(service, clientId, caller.address)
+}
+
+function isRight(service: Service, app: App | undefined, clientSecret: string): app is App {
+  const now = service.now()
+  const secret = findSecret(app?.secrets ?? [], clientSecret, now)
+  if (!app?.isActive || !secret) return false
+  noteUse(service, secret, now)
+  return true
 }
 
 function findSecret(secrets: readonly AppSecret[], presented: string, now: Date): AppSecret | undefined {
   const hash = hashSecret(presented)
   let found: AppSecret | undefined
-  for (const secret of [...secrets, noSecret]) {
+  timingSafeEqual(hash, noSecret)
+  for (const secret of secrets) {
     const isEqual = timingSafeEqual(hash, secret.hash)
     if (isEqual && (secret.expiresAt === null || secret.expiresAt > now)) found = secret
   }
@@ -56,8 +66,7 @@ const noteEveryMs = 60_000
 const notedAt = new Map<string, number>()
 
 /** Operators want to know whether an old secret is still in use; a minute is exact enough, and costs the hot path nothing. */
-function noteUse(service: Service, secret: AppSecret): void {
-  const now = service.now()
+function noteUse(service: Service, secret: AppSecret, now: Date): void {
   if (now.getTime() - (notedAt.get(secret.id) ?? 0) < noteEveryMs) return
   notedAt.set(secret.id, now.getTime())
   upsertSecretUse(service.db.pool, secret.id, now).catch(() => notedAt.delete(secret.id))

@@ -24,7 +24,8 @@ export async function readClientCall<T>(
     return { refusal: refuse('BROWSER_CALL_REFUSED') }
   }
   if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }
-  const { app, retryAfterSeconds } = await authenticate(service, { clientId, clientSecret }, call.visit)
+  const authentication = authenticate(service, { clientId, clientSecret }, call.visit)
+  const { app, retryAfterSeconds } = authentication instanceof Promise ? await authentication : authentication
   if (!app) return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
   if (scope && !app.scopes.includes(scope)) return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }
   const parsed = parseInput(schema, read)

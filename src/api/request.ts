@@ -35,10 +35,13 @@ function isJson(contentType: string | null): boolean {
 }
 
 /** The body, or undefined when it is longer; no more than the limit is ever held. */
-export async function readBounded(request: Request, limit: number): Promise<ArrayBuffer | Uint8Array | undefined> {
+export function readBounded(request: Request, limit: number): Promise<ArrayBuffer | Uint8Array | undefined> {
   const declared = request.headers.get('content-length')
-  if (declared !== null && Number(declared) > limit) return undefined
-  if (declared !== null) return await request.arrayBuffer()
+  if (declared === null) return readChunks(request, limit)
+  return Number(declared) > limit ? Promise.resolve(undefined) : request.arrayBuffer()
+}
+
+async function readChunks(request: Request, limit: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of request.body ?? []) {

@@ -12,9 +12,8 @@ import {
 const label = (max: number) =>
   z
     .string(`must be text of 1 to ${max} characters`)
-    .max(max, `must have at most ${max} characters`)
     .refine((text) => isLabel(text, max), `must be text of 1 to ${max} characters, without control characters`)
-    .meta({ minLength: 1 })
+    .meta({ minLength: 1, maxLength: max })
 
 /** Documented here, checked by authenticate before any other field is looked at. */
 export const credentialFields = {
@@ -39,10 +38,8 @@ export function amount(currency: Currency) {
   const message = `must be a number above 0, at most ${max}, with at most ${currency.decimals} decimals`
   return z
     .number(message)
-    .positive(message)
-    .max(max, message)
     .refine((value) => parseAmount(value, currency) !== undefined, message)
-    .describe(`In ${currency.code}, in major units`)
+    .meta({ description: `In ${currency.code}, in major units`, exclusiveMinimum: 0, maximum: max })
 }
 
 export function requiredAmount(currency: Currency) {

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { formatMinor, majorNumber, maxBalanceMinor, parseAmount, parseCurrency, parseDecimal } from './money.ts'
+import {
+  formatMinor,
+  majorNumber,
+  maxBalanceMinor,
+  maxOperationMinor,
+  parseAmount,
+  parseCurrency,
+  parseDecimal,
+} from './money.ts'
 
 const usd = parseCurrency('USD')!
 const jpy = parseCurrency('JPY')!
@@ -44,6 +52,24 @@ describe('an amount', () => {
     expect(parseAmount(1.2345, bhd)).toBeUndefined()
     expect(parseAmount(999_999_999.999, bhd)).toBeUndefined()
     expect(parseAmount(999_999_999.99, bhd)).toBe(999_999_999_990n)
+  })
+
+  test('is what the shortest text of the number says, for every number', () => {
+    const near = fc.tuple(fc.integer({ min: 0, max: 99_999_999_999 }), fc.integer({ min: -2, max: 2 }))
+    const numbers = fc.oneof(
+      fc.double(),
+      near.map(([minor, steps]) => (minor / 100) * (1 + steps * Number.EPSILON)),
+      near.map(([thousandths]) => thousandths / 1000),
+      near.map(([minor, steps]) => minor * 0.01 + steps * 0.1),
+    )
+    fc.assert(
+      fc.property(numbers, fc.constantFrom(usd, jpy, bhd), (value, currency) => {
+        const read = parseDecimal(String(value), currency)
+        const isAmount = read !== undefined && read > 0n && read <= maxOperationMinor(currency)
+        expect(parseAmount(value, currency)).toBe(isAmount ? read : undefined)
+      }),
+      { numRuns: 20_000 },
+    )
   })
 
   test('survives the way out and in again, whatever it is', () => {

@@ -38,13 +38,16 @@ export function parseDecimal(text: string, currency: Currency): bigint | undefin
 }
 
 /**
- * A JSON number to minor units, by the shortest text that reads back as the same number, never by rounding:
- * 19.99 is "19.99", while 0.1 + 0.2 is "0.30000000000000004" and no amount of money.
+ * A JSON number to minor units, and never to near ones: 19.99 is 1999, while 0.1 + 0.2 is no amount of money. That is
+ * exact: an amount has at most 12 digits, so only the nearest whole number of minor units can be meant, and dividing it
+ * gives the very double that its decimal text is read as.
  */
 export function parseAmount(value: unknown, currency: Currency): bigint | undefined {
-  if (typeof value !== 'number' || Object.is(value, -0)) return undefined
-  const minor = parseDecimal(String(value), currency)
-  return minor !== undefined && minor > 0n && minor <= maxOperationMinor(currency) ? minor : undefined
+  if (typeof value !== 'number' || !(value > 0)) return undefined
+  const scale = 10 ** currency.decimals
+  const minor = Math.round(value * scale)
+  if (minor / scale !== value || minor > maxOperationMinor(currency)) return undefined
+  return BigInt(minor)
 }
 
 /** Minor units to exact decimal text: 1999n is "19.99". */

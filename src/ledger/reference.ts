@@ -15,7 +15,9 @@ export const maxDescriptionLength = 500
 
 /** Control characters and lone surrogates have no place in a label; PostgreSQL could not even hold some of them. */
 export function isLabel(text: string, maxLength: number): boolean {
-  return text.length > 0 && text.length <= maxLength && text.isWellFormed() && !/\p{Cc}/u.test(text)
+  if (text.length === 0 || text.length > maxLength) return false
+  // Printable ASCII, which nearly every label is, needs no second look.
+  return /^[ -~]*$/.test(text) || (text.isWellFormed() && !/\p{Cc}/u.test(text))
 }
 
 export function isDescription(text: string): boolean {
