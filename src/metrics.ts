@@ -4,7 +4,7 @@ import type { PostResult } from './store/settle.ts'
 
 export type Metrics = {
   readonly request: (route: string, method: string, status: number, ms: number) => void
-  readonly batch: (size: number, rounds: number, ms: number) => void
+  readonly batch: (size: number, isCareful: boolean, ms: number) => void
   readonly posted: (result: PostResult) => void
   readonly watch: (sources: Sources) => void
   readonly registry: Registry
@@ -40,9 +40,9 @@ export function openMetrics(): Metrics {
     buckets: seconds,
     registers,
   })
-  const restarts = new Counter({
-    name: 'billfold_batch_restarts_total',
-    help: 'Rounds a batch needed beyond its first.',
+  const careful = new Counter({
+    name: 'billfold_careful_batches_total',
+    help: 'Batches that took a look before the write: repeats, frozen wallets, the service’s own movements, faults.',
     registers,
   })
   const operations = new Counter({
@@ -70,10 +70,10 @@ export function openMetrics(): Metrics {
       if (!child) byRoute.set(key, (child = requests.labels(route, method, String(status))))
       child.observe(ms / 1000)
     },
-    batch: (size, rounds, ms) => {
+    batch: (size, isCareful, ms) => {
       sizes.observe(size)
       commits.observe(ms / 1000)
-      if (rounds > 1) restarts.inc(rounds - 1)
+      if (isCareful) careful.inc()
     },
     posted: (result) => {
       if (result.kind === 'recorded') {

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payment, ProcessorEvent } from '../cards/processor.ts'
 import { transact } from '../store/database.ts'
-import { Unavailable } from '../store/lane.ts'
+import { Unavailable } from '../store/entry.ts'
 import {
   countMovements,
   insertMovement,

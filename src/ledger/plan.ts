@@ -1,12 +1,15 @@
 /** A batch of operations, planned: what each comes to, and what each wallet must still look like for that to hold. */
 import { decide, type Operation, type Refusal, type Wallet } from './decide.ts'
 
-/** An operation whose wallet is known and whose reference has no outcome yet. */
-export type Pending = Operation & { readonly walletId: string; readonly referenceKey: string }
+/** The operations of one wallet in a batch, in the order they came, and the wallet as it was read. */
+export type WalletBatch<O extends Operation> = {
+  readonly walletId: string
+  readonly wallet: Wallet
+  readonly operations: O[]
+}
 
 /** The change of one wallet by all its operations in the batch. */
 export type WalletChange = {
-  readonly walletId: string
   readonly netMinor: bigint
   /** How many transfers it gains. */
   readonly count: number
@@ -16,8 +19,8 @@ export type WalletChange = {
   readonly highestMinor: bigint
   /**
    * Set when the plan holds only for the very state it was made from: something was refused, or a debt is made or
-   * repaid. Otherwise it holds for every balance that stays within its limits on the way, so that other processes
-   * may move the same wallet in between.
+   * repaid. Otherwise it holds for every balance that stays within its limits on the way, so that others may move the
+   * same wallet in between.
    */
   readonly onlyFromSequence: number | null
   readonly frozenForBefore: Wallet['frozenFor']
@@ -25,9 +28,10 @@ export type WalletChange = {
 }
 
 /** What an operation comes to, relative to its wallet's state before the batch. */
-export type PlannedOperation<P extends Pending> = {
-  readonly operation: P
-  readonly change: WalletChange
+export type PlannedOperation<O extends Operation> = {
+  readonly operation: O
+  /** Which of the plan's changes it belongs to. */
+  readonly changeIndex: number
   readonly refusal: Refusal | null
   /** Added to the sequence before the batch: this transfer's own (or, for a refusal, the one it follows). */
   readonly sequenceOffset: number
@@ -35,44 +39,37 @@ export type PlannedOperation<P extends Pending> = {
   readonly balanceOffsetMinor: bigint
 }
 
-export type Plan<P extends Pending> = {
+export type Plan<O extends Operation> = {
   /** In the order of the wallets' ids, which is the order rows are locked in. */
+  readonly walletIds: readonly string[]
+  /** Of those wallets, in the same order. */
   readonly changes: readonly WalletChange[]
-  readonly operations: readonly PlannedOperation<P>[]
-  /** Operations whose reference stands earlier in this batch: they get that one's outcome. */
-  readonly repeats: readonly P[]
+  readonly operations: readonly PlannedOperation<O>[]
 }
 
-export function plan<P extends Pending>(pending: readonly P[], wallets: ReadonlyMap<string, Wallet>): Plan<P> {
-  const seen = new Set<string>()
-  const repeats: P[] = []
-  const byWallet = new Map<string, P[]>()
-  for (const operation of pending) {
-    if (seen.has(operation.referenceKey)) {
-      repeats.push(operation)
-      continue
-    }
-    seen.add(operation.referenceKey)
-    const group = byWallet.get(operation.walletId)
-    if (group) group.push(operation)
-    else byWallet.set(operation.walletId, [operation])
-  }
+export function plan<O extends Operation>(batches: readonly WalletBatch<O>[]): Plan<O> {
+  const walletIds: string[] = []
   const changes: WalletChange[] = []
-  const operations: PlannedOperation<P>[] = []
-  for (const walletId of [...byWallet.keys()].sort()) {
-    const planned = planWallet(walletId, wallets.get(walletId)!, byWallet.get(walletId)!)
-    changes.push(planned.change)
-    operations.push(...planned.operations)
+  const operations: PlannedOperation<O>[] = []
+  for (const batch of batches.toSorted((a, b) => (a.walletId < b.walletId ? -1 : 1))) {
+    walletIds.push(batch.walletId)
+    changes.push(planWallet(batch.wallet, batch.operations, changes.length, operations))
   }
-  return { changes, operations, repeats }
+  return { walletIds, changes, operations }
 }
 
-function planWallet<P extends Pending>(walletId: string, before: Wallet, group: readonly P[]) {
+/** The change of one wallet; what each operation comes to is added to `planned`. */
+export function planWallet<O extends Operation>(
+  before: Wallet,
+  operations: readonly O[],
+  changeIndex: number,
+  planned: PlannedOperation<O>[],
+): WalletChange {
   let wallet = before
   let lowestMinor: bigint | null = null
   let highestMinor = 0n
   let isExact = before.frozenFor === 'debt'
-  const results = group.map((operation) => {
+  for (const operation of operations) {
     const decision = decide(wallet, operation)
     if (decision.refusal !== undefined || operation.isReversal) isExact = true
     if (decision.refusal === undefined) wallet = decision.wallet
@@ -80,10 +77,9 @@ function planWallet<P extends Pending>(walletId: string, before: Wallet, group: 
     if (operation.amountMinor > 0n) highestMinor = balanceOffsetMinor > highestMinor ? balanceOffsetMinor : highestMinor
     else if (lowestMinor === null || balanceOffsetMinor < lowestMinor) lowestMinor = balanceOffsetMinor
     const sequenceOffset = wallet.sequence - before.sequence
-    return { operation, refusal: decision.refusal ?? null, sequenceOffset, balanceOffsetMinor }
-  })
-  const change: WalletChange = {
-    walletId,
+    planned.push({ operation, changeIndex, refusal: decision.refusal ?? null, sequenceOffset, balanceOffsetMinor })
+  }
+  return {
     netMinor: wallet.balanceMinor - before.balanceMinor,
     count: wallet.sequence - before.sequence,
     lowestMinor,
@@ -92,5 +88,4 @@ function planWallet<P extends Pending>(walletId: string, before: Wallet, group: 
     frozenForBefore: before.frozenFor,
     frozenForAfter: wallet.frozenFor,
   }
-  return { change, operations: results.map((result) => ({ ...result, change })) }
 }

@@ -17,3 +17,8 @@ export function textArray(values: readonly (string | null)[]): string {
   }
   return text + '}'
 }
+
+/** The values of an array literal that holds none of the characters above; none for the NULL that stands for no rows. */
+export function readArray(literal: string | null): string[] {
+  return literal === null ? [] : literal.slice(1, -1).split(',')
+}

@@ -1,16 +1,14 @@
-/** The two round trips of a batch: one read, and one statement that moves the money. */
-import type { Plan, Pending } from '../ledger/plan.ts'
-import type { Wallet } from '../ledger/decide.ts'
-import { plainArray, textArray } from './array.ts'
+/** The two round trips of a batch: one read, and one statement that moves the money. Arrays go in, arrays come out. */
+import type { Operation, Wallet } from '../ledger/decide.ts'
+import type { Plan } from '../ledger/plan.ts'
+import { plainArray, readArray, textArray } from './array.ts'
 import type { Queryable } from './database.ts'
 import { findOutcomes, type Outcome } from './outcomes.ts'
 
 /** A debit or credit as it enters the writer. */
-export type PostRequest = {
+export type PostRequest = Operation & {
   /** By its link, for an app; by its wallet, for the service itself. */
   readonly by: { readonly clientId: string; readonly serviceUserId: string } | { readonly walletId: string }
-  readonly amountMinor: bigint
-  readonly isReversal: boolean
   readonly referenceKey: string
   readonly counterAccount: string
   readonly referenceType: string
@@ -18,52 +16,64 @@ export type PostRequest = {
   readonly description: string | null
 }
 
-type FoundWallet = Wallet & {
+export type FoundWallet = {
   readonly walletId: string
-  /** The app that may reach it by this link; null once the link was disconnected. */
-  readonly clientId: string | null
+  readonly wallet: Wallet
+  /** The link is another app's, or was disconnected: there is a wallet, but not for this request. */
+  readonly isReachable: boolean
 }
 
 export type BatchState = {
-  readonly byLink: ReadonlyMap<string, FoundWallet>
-  readonly byId: ReadonlyMap<string, FoundWallet>
+  /** For each request, in the same order. */
+  readonly wallets: readonly (FoundWallet | undefined)[]
   readonly outcomes: ReadonlyMap<string, Outcome>
 }
 
-type LinkRow = [string | null, string, string | null, bigint, bigint, Wallet['frozenFor']]
-
-const byLinkSql = `select l.id, w.id, case when l.disconnected_at is null then l.client_id end, w.balance, w.sequence, w.frozen_for
-  from links l join wallets w on w.id = l.user_id where l.id = any($1::text[])`
-const byIdSql = `select null, w.id, null, w.balance, w.sequence, w.frozen_for from wallets w where w.id = any($1::uuid[])`
+const columnsSql = `array_agg(c.n), array_agg(w.id), array_agg(w.balance), array_agg(w.sequence), array_agg(w.frozen_for)`
+const byLinkSql = `select ${columnsSql}, array_agg(l.disconnected_at is null and l.client_id = c.client_id)
+  from unnest($1::text[], $2::text[]) with ordinality as c(link_id, client_id, n)
+  join links l on l.id = c.link_id join wallets w on w.id = l.user_id`
+const byIdSql = `select ${columnsSql}, array_agg(true)
+  from unnest($1::uuid[]) with ordinality as c(wallet_id, n) join wallets w on w.id = c.wallet_id`
 
 /** Wallets and outcomes for the batch. The queries leave together, as the connection is in pipeline mode. */
 export async function readBatch(db: Queryable, requests: readonly PostRequest[]): Promise<BatchState> {
-  const links = new Set<string>()
-  const ids = new Set<string>()
-  for (const { by } of requests) {
-    if ('walletId' in by) ids.add(by.walletId)
-    else links.add(by.serviceUserId)
-  }
+  const links = new Map<string, number>()
+  const linkIds: string[] = []
+  const clientIds: string[] = []
+  const walletIds: string[] = []
+  // Below zero a wallet asked for by its id, else one asked for by its link.
+  const places = requests.map(({ by }) => {
+    if ('walletId' in by) return -walletIds.push(by.walletId)
+    const key = `${by.serviceUserId} ${by.clientId}`
+    let place = links.get(key)
+    if (place === undefined) {
+      links.set(key, (place = linkIds.push(by.serviceUserId) - 1))
+      clientIds.push(by.clientId)
+    }
+    return place
+  })
   const [byLink, byId, outcomes] = await Promise.all([
-    links.size === 0 ? new Map() : findWallets(db, 'find-by-link', byLinkSql, textArray([...links])),
-    ids.size === 0 ? new Map() : findWallets(db, 'find-by-id', byIdSql, plainArray([...ids])),
+    linkIds.length === 0 ? [] : findWallets(db, 'find-by-link', byLinkSql, [textArray(linkIds), textArray(clientIds)]),
+    walletIds.length === 0 ? [] : findWallets(db, 'find-by-id', byIdSql, [plainArray(walletIds)]),
     findOutcomes(db, plainArray(requests.map((request) => request.referenceKey))),
   ])
-  return { byLink, byId, outcomes }
+  return { wallets: places.map((place) => (place < 0 ? byId[-place - 1] : byLink[place])), outcomes }
 }
 
-async function findWallets(db: Queryable, name: string, text: string, keys: string): Promise<Map<string, FoundWallet>> {
-  const { rows } = await db.query<LinkRow>({ name, text, values: [keys], rowMode: 'array' })
-  return new Map(
-    rows.map(([link, walletId, clientId, balanceMinor, sequence, frozenFor]) => [
-      link ?? walletId,
-      { walletId, clientId, balanceMinor, sequence: Number(sequence), frozenFor },
-    ]),
-  )
+async function findWallets(db: Queryable, name: string, text: string, values: string[]): Promise<FoundWallet[]> {
+  const [places, ids, balances, sequences, freezes, reachable] = await queryArrays(db, name, text, values)
+  const found: FoundWallet[] = []
+  places!.forEach((place, i) => {
+    const frozenFor = freezes![i] === 'NULL' ? null : (freezes![i] as Wallet['frozenFor'])
+    found[Number(place) - 1] = {
+      walletId: ids![i]!,
+      wallet: { balanceMinor: BigInt(balances![i]!), sequence: Number(sequences![i]), frozenFor },
+      isReachable: reachable![i] === 't',
+    }
+  })
+  return found
 }
-
-/** A wallet's state just before its change was applied. */
-export type Moved = { readonly balanceMinor: bigint; readonly sequence: number; readonly at: Date }
 
 /**
  * The whole batch in one statement, durable when it returns. A wallet that no longer allows its change is left as it
@@ -73,7 +83,7 @@ export type Moved = { readonly balanceMinor: bigint; readonly sequence: number; 
  * connection has sequential and bitmap scans switched off, so that every plan walks either the array or the key's index.
  * The time is read after the lock is held, so a wallet's transfers never go back in time.
  */
-const writeSql = `
+export const writeBatchSql = `
 with moved as (
   update wallets w set
     balance = w.balance + c.net,
@@ -109,46 +119,45 @@ with moved as (
   on conflict (counter_account, day, writer) do update set
     debited = p.debited + excluded.debited, credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers
 )
-select n, balance, sequence, at from moved`
+select array_agg(n), array_agg(balance) from moved`
 
+/** For each of the plan's changes the balance before it; undefined where the wallet did not allow it. */
 export async function writeBatch(
   db: Queryable,
-  plan: Plan<Pending & PostRequest>,
+  { walletIds, changes, operations }: Plan<PostRequest>,
   writer: number,
-): Promise<ReadonlyMap<string, Moved>> {
-  const { changes, operations } = plan
-  const numberOf = new Map(changes.map((change, i) => [change, i + 1]))
+): Promise<(bigint | undefined)[]> {
   const asked = operations.map((planned) => planned.operation)
-  const { rows } = await db.query<[bigint, bigint, bigint, Date]>({
-    name: 'write-batch',
-    text: writeSql,
-    rowMode: 'array',
-    values: [
-      plainArray(changes.map((change) => change.walletId)),
-      plainArray(changes.map((change) => change.netMinor)),
-      plainArray(changes.map((change) => change.count)),
-      plainArray(changes.map((change) => change.lowestMinor)),
-      plainArray(changes.map((change) => change.highestMinor)),
-      plainArray(changes.map((change) => change.onlyFromSequence)),
-      plainArray(changes.map((change) => change.frozenForBefore)),
-      plainArray(changes.map((change) => change.frozenForAfter)),
-      plainArray(operations.map((planned) => numberOf.get(planned.change)!)),
-      plainArray(operations.map((planned) => planned.sequenceOffset)),
-      plainArray(operations.map((planned) => planned.balanceOffsetMinor)),
-      plainArray(asked.map((request) => request.amountMinor)),
-      plainArray(asked.map((request) => request.referenceKey)),
-      textArray(asked.map((request) => request.counterAccount)),
-      textArray(asked.map((request) => request.referenceType)),
-      textArray(asked.map((request) => request.referenceId)),
-      textArray(asked.map((request) => request.description)),
-      plainArray(operations.map((planned) => planned.refusal)),
-      writer,
-    ],
-  })
-  return new Map(
-    rows.map(([n, balanceMinor, sequence, at]) => [
-      changes[Number(n) - 1]!.walletId,
-      { balanceMinor, sequence: Number(sequence), at },
-    ]),
-  )
+  const [places, balances] = await queryArrays(db, 'write-batch', writeBatchSql, [
+    plainArray(walletIds),
+    plainArray(changes.map((change) => change.netMinor)),
+    plainArray(changes.map((change) => change.count)),
+    plainArray(changes.map((change) => change.lowestMinor)),
+    plainArray(changes.map((change) => change.highestMinor)),
+    plainArray(changes.map((change) => change.onlyFromSequence)),
+    plainArray(changes.map((change) => change.frozenForBefore)),
+    plainArray(changes.map((change) => change.frozenForAfter)),
+    plainArray(operations.map((planned) => planned.changeIndex + 1)),
+    plainArray(operations.map((planned) => planned.sequenceOffset)),
+    plainArray(operations.map((planned) => planned.balanceOffsetMinor)),
+    plainArray(asked.map((request) => request.amountMinor)),
+    plainArray(asked.map((request) => request.referenceKey)),
+    textArray(asked.map((request) => request.counterAccount)),
+    textArray(asked.map((request) => request.referenceType)),
+    textArray(asked.map((request) => request.referenceId)),
+    textArray(asked.map((request) => request.description)),
+    plainArray(operations.map((planned) => planned.refusal)),
+    String(writer),
+  ])
+  const before: (bigint | undefined)[] = []
+  places!.forEach((place, i) => (before[Number(place) - 1] = BigInt(balances![i]!)))
+  return before
 }
+
+/** The one row of a query that gathers its columns into arrays of plain values. A row for each would cost far more to read. */
+export async function queryArrays(db: Queryable, name: string, text: string, values: string[]): Promise<string[][]> {
+  const { rows } = await db.query<(string | null)[]>({ name, text, values, rowMode: 'array', types: asText })
+  return rows[0]!.map(readArray)
+}
+
+const asText = { getTypeParser: () => (value: string) => value }

@@ -12,7 +12,6 @@ export type Outcome = {
   readonly amountMinor: bigint
   /** After the transfer, or at the moment of the refusal. */
   readonly balanceMinor: bigint
-  readonly at: Date
   readonly refusal: RecordedRefusal | null
 }
 
@@ -27,9 +26,9 @@ export function transactionIdOf(referenceKey: string): string {
   return `txn_${referenceKey.replaceAll('-', '')}`
 }
 
-type Row = [string, string, bigint, bigint, Date, RecordedRefusal | null]
+type Row = [string, string, bigint, bigint, RecordedRefusal | null]
 
-const findSql = `select reference_key, wallet_id, amount, balance, created_at, refusal
+const findSql = `select reference_key, wallet_id, amount, balance, refusal
   from outcomes where reference_key = any($1::uuid[])`
 
 export async function findOutcomes(db: Queryable, referenceKeys: string): Promise<Map<string, Outcome>> {
@@ -40,9 +39,9 @@ export async function findOutcomes(db: Queryable, referenceKeys: string): Promis
     rowMode: 'array',
   })
   return new Map(
-    rows.map(([referenceKey, walletId, amountMinor, balanceMinor, at, refusal]) => [
+    rows.map(([referenceKey, walletId, amountMinor, balanceMinor, refusal]) => [
       referenceKey,
-      { referenceKey, walletId, amountMinor, balanceMinor, at, refusal },
+      { referenceKey, walletId, amountMinor, balanceMinor, refusal },
     ]),
   )
 }

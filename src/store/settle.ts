@@ -1,6 +1,6 @@
-/** One round of a batch: read, plan, write; and who has an answer after it. */
-import { plan, type Pending } from '../ledger/plan.ts'
-import { readBatch, writeBatch, type BatchState, type PostRequest } from './batch.ts'
+/** A batch's two steps: read it and make a plan; write the plan. Each gives a result to those whose result it settles. */
+import { plan, type Plan, type WalletBatch } from '../ledger/plan.ts'
+import { readBatch, writeBatch, type PostRequest } from './batch.ts'
 import type { Queryable } from './database.ts'
 import type { Outcome } from './outcomes.ts'
 
@@ -23,48 +23,41 @@ export type Replay = {
 /** A request that waits for its result. */
 export type Waiting = PostRequest & { readonly settle: (result: PostResult) => void }
 
-type Ready = Waiting & Pending
-
-/** Gives a result to as many of the batch as it can, and returns those that another round must look at again. */
-export async function settleRound(db: Queryable, batch: readonly Waiting[], writer: number): Promise<Waiting[]> {
-  const state = await readBatch(db, batch)
-  const ready: Ready[] = []
-  for (const request of batch) {
-    const wallet = findWallet(state, request)
-    const outcome = state.outcomes.get(request.referenceKey)
-    if (outcome) request.settle(asReplay(outcome, request, wallet?.walletId))
-    else if (!wallet?.isReachable) request.settle({ kind: 'unknown-user' })
-    else ready.push({ ...request, walletId: wallet.walletId })
-  }
-  return ready.length === 0 ? [] : await postAll(db, ready, state, writer)
+/** Repeats and strangers have their result after this; the plan is for the rest, once for each reference. */
+export async function planBatch(db: Queryable, batch: readonly Waiting[]): Promise<Plan<Waiting>> {
+  const { wallets, outcomes } = await readBatch(db, batch)
+  const byWallet = new Map<string, WalletBatch<Waiting>>()
+  const references = new Set<string>()
+  batch.forEach((request, i) => {
+    const found = wallets[i]
+    const outcome = outcomes.get(request.referenceKey)
+    if (outcome) return request.settle(asReplay(outcome, request, found?.walletId))
+    if (!found?.isReachable) return request.settle({ kind: 'unknown-user' })
+    // The second of two in one batch gets the first one's outcome, when there is one.
+    if (references.has(request.referenceKey)) return undefined
+    references.add(request.referenceKey)
+    const group = byWallet.get(found.walletId)
+    if (group) group.operations.push(request)
+    else byWallet.set(found.walletId, { ...found, operations: [request] })
+  })
+  return plan([...byWallet.values()])
 }
 
-async function postAll(db: Queryable, ready: readonly Ready[], state: BatchState, writer: number): Promise<Waiting[]> {
-  const wallets = new Map([...state.byLink.values(), ...state.byId.values()].map((wallet) => [wallet.walletId, wallet]))
-  const planned = plan(ready, wallets)
-  const moved = await writeBatch(db, planned, writer)
-  const again: Waiting[] = [...planned.repeats]
-  for (const { operation, refusal, balanceOffsetMinor } of planned.operations) {
-    const before = moved.get(operation.walletId)
-    if (!before) again.push(operation)
-    else if (refusal === 'WALLET_INACTIVE') operation.settle({ kind: 'inactive' })
+/** Those whose wallet has changed in a way that the plan did not allow for are left without a result. */
+export async function writePlan(db: Queryable, planned: Plan<Waiting>, writer: number): Promise<void> {
+  if (planned.operations.length === 0) return
+  const balancesBefore = await writeBatch(db, planned, writer)
+  for (const { operation, changeIndex, refusal, balanceOffsetMinor } of planned.operations) {
+    const before = balancesBefore[changeIndex]
+    if (before === undefined) continue
+    if (refusal === 'WALLET_INACTIVE') operation.settle({ kind: 'inactive' })
     else {
-      const { referenceKey, walletId, amountMinor } = operation
-      const balanceMinor = before.balanceMinor + balanceOffsetMinor
-      const outcome = { referenceKey, walletId, amountMinor, balanceMinor, at: before.at, refusal }
-      operation.settle({ kind: 'recorded', outcome })
+      const { referenceKey, amountMinor } = operation
+      const walletId = planned.walletIds[changeIndex]!
+      const balanceMinor = before + balanceOffsetMinor
+      operation.settle({ kind: 'recorded', outcome: { referenceKey, walletId, amountMinor, balanceMinor, refusal } })
     }
   }
-  return again
-}
-
-function findWallet(state: BatchState, { by }: PostRequest) {
-  if ('walletId' in by) {
-    const wallet = state.byId.get(by.walletId)
-    return wallet && { walletId: wallet.walletId, isReachable: true }
-  }
-  const wallet = state.byLink.get(by.serviceUserId)
-  return wallet && { walletId: wallet.walletId, isReachable: wallet.clientId === by.clientId }
 }
 
 function asReplay(outcome: Outcome, request: PostRequest, walletId: string | undefined): PostResult {

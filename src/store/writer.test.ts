@@ -16,7 +16,9 @@ import { openService } from '../actions/service.ts'
 import type { Wallet } from '../ledger/decide.ts'
 import { openMetrics } from '../metrics.ts'
 import type { App } from './apps.ts'
+import { writeBatchSql } from './batch.ts'
 import { updateLinkDisconnected } from './links.ts'
+import { postAtOnceSql } from './post-at-once.ts'
 import type { PostResult } from './settle.ts'
 
 let opened: TestService
@@ -57,20 +59,46 @@ async function walletWith(balance: bigint, frozenFor: Wallet['frozenFor']): Prom
   return user
 }
 
+/** What an app's backend asks for: by the user's link, and with no say over reversals. */
+const postByLink = (
+  { serviceUserId }: { serviceUserId: string },
+  amountMinor: bigint,
+  { service = opened.service, clientId = app.clientId } = {},
+) =>
+  postForApp(service, { clientId } as App, {
+    direction: amountMinor < 0n ? 'debit' : 'credit',
+    serviceUserId,
+    amountMinor: amountMinor < 0n ? -amountMinor : amountMinor,
+    referenceType: 'TEST',
+    referenceId: `l-${++count}`,
+    description: null,
+  })
+
 describe('the database agrees with the rules', () => {
+  const expectSaid = async (user: TestUser, before: object, result: PostResult, said: string) => {
+    const after = await walletOf(user)
+    if (/^[A-Z_]+$/.test(said)) {
+      expect(result.kind === 'recorded' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
+      expect(after).toMatchObject(before)
+    } else {
+      expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)
+      expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: after.balance, refusal: null } })
+    }
+  }
+
   test.each(decideCases)(
     'balance %p, frozen for %p, amount %p, reversal %p: %s',
     async (balance, frozenFor, amount, isReversal, said) => {
       const user = await walletWith(balance, frozenFor)
-      const result = await post(user, amount, isReversal)
-      const after = await walletOf(user)
-      if (/^[A-Z_]+$/.test(said)) {
-        expect(result.kind === 'recorded' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
-        expect(after).toMatchObject({ balance, frozen_for: frozenFor })
-      } else {
-        expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)
-        expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: after.balance, refusal: null } })
-      }
+      await expectSaid(user, { balance, frozen_for: frozenFor }, await post(user, amount, isReversal), said)
+    },
+  )
+
+  test.each(decideCases.filter(([, , , isReversal]) => !isReversal))(
+    'for an app, balance %p, frozen for %p, amount %p, reversal %p: %s',
+    async (balance, frozenFor, amount, _, said) => {
+      const user = await walletWith(balance, frozenFor)
+      await expectSaid(user, { balance, frozen_for: frozenFor }, await postByLink(user, amount), said)
     },
   )
 })
@@ -122,19 +150,24 @@ describe('a batch', () => {
     for (const user of users) expect(await walletOf(user)).toMatchObject({ balance: 850n, sequence: 151n })
   })
 
-  test('locks its wallets in the order of their ids, whatever plan there is', async () => {
-    const { db } = opened.service
-    const client = await db.pool.connect()
+  test.each([
+    ['at once', postAtOnceSql, 15],
+    ['carefully', writeBatchSql, 18],
+  ])('posted %s locks its wallets in the order of their ids, whatever plan there is', async (_, sql, arrays) => {
+    const client = await opened.service.db.pool.connect()
     await client.query(
       `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
     )
-    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
-      `explain update wallets w set balance = w.balance from unnest('{}'::uuid[], '{}'::bigint[]) as c(id, net) where w.id = c.id`,
-    )
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    await client.query(`prepare batch as ${sql}`)
+    const values = [...Array.from({ length: arrays }, () => `'{}'`), '1'].join(', ')
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
     client.release(true)
-    expect(plan).toContain('Index Scan using wallets_pkey')
-    expect(plan).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets/)
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    const update = plan.slice(plan.indexOf('Update on wallets'), plan.indexOf('CTE operation'))
+    expect(update).toContain('Index Scan using wallets_pkey')
+    expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
+    // The careful statement gets its array sorted; the other one sorts what it finds.
+    if (sql === postAtOnceSql) expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
   })
 })
 
@@ -144,36 +177,20 @@ const said = (result: PostResult) =>
 describe('a wallet that was seen before', () => {
   const newServiceUser = async () => {
     const user = await newUser(opened.service, app)
-    await debitOf(user, -1_000n)
+    await postByLink(user, 1_000n)
     return user
   }
-  /** Below zero a credit: what an app's backend asks for. */
-  const debitOf = ({ serviceUserId }: { serviceUserId: string }, amountMinor: bigint, service = opened.service) =>
-    postForApp(
-      service,
-      { ...(asApp as App), clientId: app.clientId },
-      {
-        direction: amountMinor < 0n ? 'credit' : 'debit',
-        serviceUserId,
-        amountMinor: amountMinor < 0n ? -amountMinor : amountMinor,
-        referenceType: 'SEEN',
-        referenceId: `seen-${++count}`,
-        description: null,
-      },
-    )
-  const asApp: Partial<App> = {}
-
   test('and is drained by another process refuses what is no longer there', async () => {
     const user = await newServiceUser()
     const other = openService({ ...opened.service, metrics: openMetrics() })
-    expect(said(await debitOf(user, 999n, other))).toBe(1n)
-    expect(said(await debitOf(user, 2n))).toBe('INSUFFICIENT_BALANCE')
-    expect(said(await debitOf(user, 1n))).toBe(0n)
+    expect(said(await postByLink(user, -999n, { service: other }))).toBe(1n)
+    expect(said(await postByLink(user, -2n))).toBe('INSUFFICIENT_BALANCE')
+    expect(said(await postByLink(user, -1n))).toBe(0n)
     await other.writer.close()
   })
 
-  test('and is filled while its refusal waits to be written is not refused', async () => {
-    const user = await newServiceUser()
+  /** What each comes to when they wait for the same wallet, in this order, the first of them in another process. */
+  const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
     const other = openService({ ...opened.service, metrics: openMetrics() })
     const { pool } = opened.service.db
     const holder = await pool.connect()
@@ -183,37 +200,50 @@ describe('a wallet that was seen before', () => {
       const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       while (((await pool.query(sql)).rowCount ?? 0) < count) await Bun.sleep(5)
     }
-    const credit = debitOf(user, -5_000n, other)
+    const results = [postByLink(user, first, { service: other })]
     await waiters(1)
-    const debit = debitOf(user, 6_000n)
+    results.push(...then.map((amountMinor) => postByLink(user, amountMinor)))
     await waiters(2)
     await holder.query('rollback')
     holder.release()
-    expect([said(await credit), said(await debit)]).toEqual([6_000n, 0n])
+    const told = (await Promise.all(results)).map(said)
     await other.writer.close()
+    return told
+  }
+
+  test('and is filled while its refusal waits to be written is not refused', async () => {
+    expect(await inTurn(await newServiceUser(), 5_000n, -6_000n, -1n)).toEqual([6_000n, 0n, 'INSUFFICIENT_BALANCE'])
+  })
+
+  test('and is drained while its debit waits to be written refuses it', async () => {
+    expect(await inTurn(await newServiceUser(), -999n, -2n)).toEqual([1n, 'INSUFFICIENT_BALANCE'])
+  })
+
+  test('and is drained while two of its debits wait decides each by itself', async () => {
+    expect(await inTurn(await newServiceUser(), -900n, -60n, -50n)).toEqual([100n, 40n, 'INSUFFICIENT_BALANCE'])
   })
 
   test('and is filled by another process pays', async () => {
     const user = await newServiceUser()
     const other = openService({ ...opened.service, metrics: openMetrics() })
-    expect(said(await debitOf(user, -5_000n, other))).toBe(6_000n)
-    expect(said(await debitOf(user, 6_000n))).toBe(0n)
+    expect(said(await postByLink(user, 5_000n, { service: other }))).toBe(6_000n)
+    expect(said(await postByLink(user, -6_000n))).toBe(0n)
     await other.writer.close()
   })
 
   test('and is frozen since refuses debits and takes credits', async () => {
     const user = await newServiceUser()
     await freezeWallet(opened.service, operator, user.userId, 'test')
-    expect(said(await debitOf(user, 1n))).toBe('inactive')
-    expect(said(await debitOf(user, -1n))).toBe(1_001n)
+    expect(said(await postByLink(user, -1n))).toBe('inactive')
+    expect(said(await postByLink(user, 1n))).toBe(1_001n)
     await unfreezeWallet(opened.service, operator, user.userId, 'test')
-    expect(said(await debitOf(user, 1n))).toBe(1_000n)
+    expect(said(await postByLink(user, -1n))).toBe(1_000n)
   })
 
   test('and was disconnected since is nobody’s, also in the middle of a batch', async () => {
     const [user, neighbour] = [await newServiceUser(), await newServiceUser()]
     await updateLinkDisconnected(opened.service.db.pool, user.userId, user.serviceUserId)
-    const results = await Promise.all([debitOf(user, 1n), debitOf(neighbour, 1n), debitOf(user, -1n)])
+    const results = await Promise.all([postByLink(user, -1n), postByLink(neighbour, -1n), postByLink(user, 1n)])
     expect(results.map(said)).toEqual(['unknown-user', 999n, 'unknown-user'])
     expect(await walletOf(user)).toMatchObject({ balance: 1_000n })
   })
@@ -222,21 +252,11 @@ describe('a wallet that was seen before', () => {
     const user = await newServiceUser()
     const second = await newApp(opened.service)
     const link = await linkUser(opened.service, second, user.userId)
-    const asSecond = (amountMinor: bigint) =>
-      postForApp(
-        opened.service,
-        { ...(asApp as App), clientId: second.clientId },
-        {
-          direction: 'debit',
-          serviceUserId: link,
-          amountMinor,
-          referenceType: 'SEEN',
-          referenceId: `seen-${++count}`,
-          description: null,
-        },
-      )
-    expect(said(await asSecond(1n))).toBe(999n)
-    const results = await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? asSecond(1n) : debitOf(user, 1n))))
+    const asSecond = () => postByLink({ serviceUserId: link }, -1n, { clientId: second.clientId })
+    expect(said(await asSecond())).toBe(999n)
+    const results = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => (i % 2 ? asSecond() : postByLink(user, -1n))),
+    )
     expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
     expect(await walletOf(user)).toMatchObject({ balance: 959n })
   })
@@ -244,18 +264,7 @@ describe('a wallet that was seen before', () => {
   test('refuses an app that uses another app’s link', async () => {
     const user = await newServiceUser()
     const second = await newApp(opened.service)
-    const stolen = postForApp(
-      opened.service,
-      { ...(asApp as App), clientId: second.clientId },
-      {
-        direction: 'debit',
-        serviceUserId: user.serviceUserId,
-        amountMinor: 1n,
-        referenceType: 'SEEN',
-        referenceId: `seen-${++count}`,
-        description: null,
-      },
-    )
+    const stolen = postByLink(user, -1n, { clientId: second.clientId })
     expect(said(await stolen)).toBe('unknown-user')
   })
 })
