@@ -74,18 +74,18 @@ const postByLink = (
     description: null,
   })
 
-describe('the database agrees with the rules', () => {
-  const expectSaid = async (user: TestUser, before: object, result: PostResult, said: string) => {
-    const after = await walletOf(user)
-    if (/^[A-Z_]+$/.test(said)) {
-      expect(result.kind === 'recorded' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
-      expect(after).toMatchObject(before)
-    } else {
-      expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)
-      expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: after.balance, refusal: null } })
-    }
+const expectSaid = async (user: TestUser, before: object, result: PostResult, said: string) => {
+  const after = await walletOf(user)
+  if (/^[A-Z_]+$/.test(said)) {
+    expect(result.kind === 'recorded' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
+    expect(after).toMatchObject(before)
+  } else {
+    expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)
+    expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: after.balance, refusal: null } })
   }
+}
 
+describe('the database agrees with the rules', () => {
   test.each(decideCases)(
     'balance %p, frozen for %p, amount %p, reversal %p: %s',
     async (balance, frozenFor, amount, isReversal, said) => {
@@ -174,12 +174,35 @@ describe('a batch', () => {
 const said = (result: PostResult) =>
   result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
 
-describe('a wallet that was seen before', () => {
-  const newServiceUser = async () => {
-    const user = await newUser(opened.service, app)
-    await postByLink(user, 1_000n)
-    return user
+const newServiceUser = async () => {
+  const user = await newUser(opened.service, app)
+  await postByLink(user, 1_000n)
+  return user
+}
+
+/** What each comes to when they wait for the same wallet, in this order, the first of them in another process. */
+const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
+  const other = openService({ ...opened.service, metrics: openMetrics() })
+  const { pool } = opened.service.db
+  const holder = await pool.connect()
+  await holder.query('begin')
+  await holder.query('select 1 from wallets where id = $1 for update', [user.userId])
+  const waiters = async (count: number) => {
+    const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    while (((await pool.query(sql)).rowCount ?? 0) < count) await Bun.sleep(5)
   }
+  const results = [postByLink(user, first, { service: other })]
+  await waiters(1)
+  results.push(...then.map((amountMinor) => postByLink(user, amountMinor)))
+  await waiters(2)
+  await holder.query('rollback')
+  holder.release()
+  const told = (await Promise.all(results)).map(said)
+  await other.writer.close()
+  return told
+}
+
+describe('a wallet that was seen before', () => {
   test('and is drained by another process refuses what is no longer there', async () => {
     const user = await newServiceUser()
     const other = openService({ ...opened.service, metrics: openMetrics() })
@@ -188,28 +211,6 @@ describe('a wallet that was seen before', () => {
     expect(said(await postByLink(user, -1n))).toBe(0n)
     await other.writer.close()
   })
-
-  /** What each comes to when they wait for the same wallet, in this order, the first of them in another process. */
-  const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
-    const other = openService({ ...opened.service, metrics: openMetrics() })
-    const { pool } = opened.service.db
-    const holder = await pool.connect()
-    await holder.query('begin')
-    await holder.query('select 1 from wallets where id = $1 for update', [user.userId])
-    const waiters = async (count: number) => {
-      const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      while (((await pool.query(sql)).rowCount ?? 0) < count) await Bun.sleep(5)
-    }
-    const results = [postByLink(user, first, { service: other })]
-    await waiters(1)
-    results.push(...then.map((amountMinor) => postByLink(user, amountMinor)))
-    await waiters(2)
-    await holder.query('rollback')
-    holder.release()
-    const told = (await Promise.all(results)).map(said)
-    await other.writer.close()
-    return told
-  }
 
   test('and is filled while its refusal waits to be written is not refused', async () => {
     expect(await inTurn(await newServiceUser(), 5_000n, -6_000n, -1n)).toEqual([6_000n, 0n, 'INSUFFICIENT_BALANCE'])
