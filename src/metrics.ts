@@ -1,5 +1,6 @@
 /** What the service tells Prometheus. Labels are route patterns and codes, never what a user sent. */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
+import { openHistogram, type Series } from './histogram.ts'
 import type { PostResult } from './store/settle.ts'
 
 export type Metrics = {
@@ -21,44 +22,44 @@ export function openMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 8]
-  const requests = new Histogram({
+  const requests = openHistogram(registry, {
     name: 'billfold_http_request_seconds',
     help: 'Requests by route pattern, method and status.',
-    labelNames: ['route', 'method', 'status'],
     buckets: seconds,
-    registers,
   })
-  const sizes = new Histogram({
+  const sizes = openHistogram(registry, {
     name: 'billfold_batch_operations',
     help: 'Operations in a batch of the writer.',
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-    registers,
-  })
-  const commits = new Histogram({
+  })()
+  const commits = openHistogram(registry, {
     name: 'billfold_batch_seconds',
     help: 'Time from the start of a batch to its last answer, the commit included.',
     buckets: seconds,
-    registers,
-  })
+  })()
   const careful = new Counter({
     name: 'billfold_careful_batches_total',
     help: 'Batches that took a look before the write: repeats, frozen wallets, the service’s own movements, faults.',
     registers,
   })
-  const operations = new Counter({
+  const byRoute = new Map<string, Series>()
+  const byResult = new Map<string, { readonly labels: { direction: string; result: string }; count: number }>()
+  const operations: Counter = new Counter({
     name: 'billfold_operations_total',
     help: 'Debits and credits by what they came to: posted, replayed, or the code of the refusal.',
     labelNames: ['direction', 'result'],
-    registers,
+    registers: [],
+    collect: () => {
+      operations.reset()
+      for (const { labels, count } of byResult.values()) operations.inc(labels, count)
+    },
   })
-  // A labelled child costs a look-up by object each time; these are few, and kept.
-  const byRoute = new Map<string, ReturnType<typeof requests.labels>>()
-  const byResult = new Map<string, ReturnType<typeof operations.labels>>()
+  registry.registerMetric(operations)
   const count = (direction: string, result: string) => {
     const key = `${direction} ${result}`
-    let child = byResult.get(key)
-    if (!child) byResult.set(key, (child = operations.labels(direction, result)))
-    child.inc()
+    let counted = byResult.get(key)
+    if (!counted) byResult.set(key, (counted = { labels: { direction, result }, count: 0 }))
+    counted.count++
   }
 
   return {
@@ -66,9 +67,9 @@ export function openMetrics(): Metrics {
     render: () => registry.metrics(),
     request: (route, method, status, ms) => {
       const key = `${method} ${route} ${status}`
-      let child = byRoute.get(key)
-      if (!child) byRoute.set(key, (child = requests.labels(route, method, String(status))))
-      child.observe(ms / 1000)
+      let series = byRoute.get(key)
+      if (!series) byRoute.set(key, (series = requests({ route, method, status: String(status) })))
+      series.observe(ms / 1000)
     },
     batch: (size, isCareful, ms) => {
       sizes.observe(size)

@@ -19,26 +19,30 @@ export function parseStrictJson(bytes: ArrayBuffer | Uint8Array): Parsed {
     return { problem: 'must be valid JSON in UTF-8' }
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'must be a JSON object' }
-  return { value: value as Record<string, unknown>, spoiled: findSpoiled(text) }
+  return { value: value as Record<string, unknown>, spoiled: findSpoiled(text, Object.keys(value).length) }
 }
 
 /**
  * JSON.parse keeps the last of two equal keys and rounds long numbers, without a word. This walk over text that is
- * already known to be JSON notices both, for the fields of the object itself.
+ * already known to be JSON notices both, for the fields of the object itself: it counts them, and only when there are
+ * more than the object has does it walk again, to tell which one came twice.
  */
-function findSpoiled(text: string): Spoiled | undefined {
-  const keys = new Set<string>()
+function findSpoiled(text: string, fieldCount: number, seen?: Set<string>): Spoiled | undefined {
+  let fields = 0
   let depth = 0
-  let key = ''
+  let keyStart = 0
+  let keyEnd = 0
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i)
     if (char === 0x22) {
       const end = endOfString(text, i)
       if (depth === 1 && isKey(text, end)) {
-        key = text.slice(i + 1, end)
-        if (key.includes('\\')) key = JSON.parse(`"${key}"`) as string
-        if (keys.has(key)) return { problem: 'is given twice', field: key }
-        keys.add(key)
+        fields++
+        keyStart = i + 1
+        keyEnd = end
+        const key = seen && unescaped(text.slice(keyStart, keyEnd))
+        if (key !== undefined && seen!.has(key)) return { problem: 'is given twice', field: key }
+        if (key !== undefined) seen!.add(key)
       }
       i = end
     } else if (char === 0x7b || char === 0x5b) depth++
@@ -46,11 +50,15 @@ function findSpoiled(text: string): Spoiled | undefined {
     else if (depth === 1 && ((char >= 0x30 && char <= 0x39) || char === 0x2d)) {
       const end = endOfNumber(text, i)
       if (end - i > 15 && significantDigits(text.slice(i, end)) > 15)
-        return { problem: 'has more digits than a number can hold', field: key }
+        return { problem: 'has more digits than a number can hold', field: unescaped(text.slice(keyStart, keyEnd)) }
       i = end - 1
     }
   }
-  return undefined
+  return fields === fieldCount ? undefined : findSpoiled(text, fieldCount, new Set())
+}
+
+function unescaped(key: string): string {
+  return key.includes('\\') ? (JSON.parse(`"${key}"`) as string) : key
 }
 
 function endOfString(text: string, start: number): number {

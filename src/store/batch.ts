@@ -54,9 +54,14 @@ export async function readBatch(db: Queryable, requests: readonly PostRequest[])
     return place
   })
   const [byLink, byId, outcomes] = await Promise.all([
-    linkIds.length === 0 ? [] : findWallets(db, 'find-by-link', byLinkSql, [textArray(linkIds), textArray(clientIds)]),
-    walletIds.length === 0 ? [] : findWallets(db, 'find-by-id', byIdSql, [plainArray(walletIds)]),
-    findOutcomes(db, plainArray(requests.map((request) => request.referenceKey))),
+    linkIds.length === 0
+      ? []
+      : findWallets(db, 'find-by-link', byLinkSql, [textArray(linkIds, (id) => id), textArray(clientIds, (id) => id)]),
+    walletIds.length === 0 ? [] : findWallets(db, 'find-by-id', byIdSql, [plainArray(walletIds, (id) => id)]),
+    findOutcomes(
+      db,
+      plainArray(requests, (request) => request.referenceKey),
+    ),
   ])
   return { wallets: places.map((place) => (place < 0 ? byId[-place - 1] : byLink[place])), outcomes }
 }
@@ -129,24 +134,24 @@ export async function writeBatch(
 ): Promise<(bigint | undefined)[]> {
   const asked = operations.map((planned) => planned.operation)
   const [places, balances] = await queryArrays(db, 'write-batch', writeBatchSql, [
-    plainArray(walletIds),
-    plainArray(changes.map((change) => change.netMinor)),
-    plainArray(changes.map((change) => change.count)),
-    plainArray(changes.map((change) => change.lowestMinor)),
-    plainArray(changes.map((change) => change.highestMinor)),
-    plainArray(changes.map((change) => change.onlyFromSequence)),
-    plainArray(changes.map((change) => change.frozenForBefore)),
-    plainArray(changes.map((change) => change.frozenForAfter)),
-    plainArray(operations.map((planned) => planned.changeIndex + 1)),
-    plainArray(operations.map((planned) => planned.sequenceOffset)),
-    plainArray(operations.map((planned) => planned.balanceOffsetMinor)),
-    plainArray(asked.map((request) => request.amountMinor)),
-    plainArray(asked.map((request) => request.referenceKey)),
-    textArray(asked.map((request) => request.counterAccount)),
-    textArray(asked.map((request) => request.referenceType)),
-    textArray(asked.map((request) => request.referenceId)),
-    textArray(asked.map((request) => request.description)),
-    plainArray(operations.map((planned) => planned.refusal)),
+    plainArray(walletIds, (id) => id),
+    plainArray(changes, (change) => change.netMinor),
+    plainArray(changes, (change) => change.count),
+    plainArray(changes, (change) => change.lowestMinor),
+    plainArray(changes, (change) => change.highestMinor),
+    plainArray(changes, (change) => change.onlyFromSequence),
+    plainArray(changes, (change) => change.frozenForBefore),
+    plainArray(changes, (change) => change.frozenForAfter),
+    plainArray(operations, (planned) => planned.changeIndex + 1),
+    plainArray(operations, (planned) => planned.sequenceOffset),
+    plainArray(operations, (planned) => planned.balanceOffsetMinor),
+    plainArray(asked, (request) => request.amountMinor),
+    plainArray(asked, (request) => request.referenceKey),
+    textArray(asked, (request) => request.counterAccount),
+    textArray(asked, (request) => request.referenceType),
+    textArray(asked, (request) => request.referenceId),
+    textArray(asked, (request) => request.description),
+    plainArray(operations, (planned) => planned.refusal),
     String(writer),
   ])
   const before: (bigint | undefined)[] = []

@@ -3,7 +3,6 @@
  * whatever went wrong elsewhere. One connection, one batch at a time, until every one of it has its result.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { plainArray } from './array.ts'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from './database.ts'
 import type { Entry, Line } from './entry.ts'
 import { planBatch, writePlan, type PostResult } from './settle.ts'
@@ -87,7 +86,7 @@ async function settleLocked({ client, number }: WriterClient, batch: readonly En
   const held = batch.map((entry) => ({ ...entry, settle: (r: PostResult) => results.push(() => entry.settle(r)) }))
   await client.query('begin')
   try {
-    const { rows } = await client.query<{ id: string }>(walletIdsSql, [plainArray(walletIds), links])
+    const { rows } = await client.query<{ id: string }>(walletIdsSql, [walletIds, links])
     for (const { id } of rows) await client.query({ name: 'lock-wallet', text: lockSql, values: [id] })
     await writePlan(client, await planBatch(client, held), number)
     // A pipelined commit of a failed transaction fulfils, with the command ROLLBACK.

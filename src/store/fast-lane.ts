@@ -20,8 +20,8 @@ export type FastLane = Line & {
 }
 
 const maxBatch = 512
-/** The database has the next batch when it is done with one, and never waits for us. */
-const maxUnderWay = 3
+/** One that is written and one that waits behind it: the database is never without the next. */
+const maxUnderWay = 2
 /** A wallet that somebody holds must not hold up the others for long. */
 const lockTimeoutMs = 500
 

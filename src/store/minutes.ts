@@ -1,5 +1,4 @@
 /** What the processes did in each minute: a row for each minute and process, added up when somebody looks. */
-import { plainArray } from './array.ts'
 import type { Queryable } from './database.ts'
 
 export type Minute = {
@@ -23,7 +22,7 @@ export async function upsertMinute(db: Queryable, minute: Date, process: string,
      on conflict (minute, process) do update set requests = excluded.requests, faults = excluded.faults,
        debits = excluded.debits, credits = excluded.credits, refusals = excluded.refusals, took = excluded.took,
        widgets = excluded.widgets`,
-    [minute, process, requests, faults, debits, credits, refusals, plainArray(took), widgets],
+    [minute, process, requests, faults, debits, credits, refusals, took, widgets],
   )
 }
 

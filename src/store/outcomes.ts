@@ -15,15 +15,21 @@ export type Outcome = {
   readonly refusal: RecordedRefusal | null
 }
 
-/** 128 bits of SHA-256, as a uuid. Finding another reference with the same key takes 2^64 tries, and hurts only oneself. */
+/**
+ * 128 bits of SHA-256, in hex. Finding another reference with the same key takes 2^64 tries, and hurts only oneself.
+ * The database keeps it as a uuid, which reads hex, and writes dashes into it.
+ */
 export function referenceKeyOf(reference: Reference): string {
-  const hex = hash('sha256', referenceText(reference), 'hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+  return hash('sha256', referenceText(reference), 'hex').slice(0, 32)
+}
+
+export function referenceKeyOfUuid(uuid: string): string {
+  return uuid.replaceAll('-', '')
 }
 
 /** A transfer is known by its reference's key: one id for one reference, and nothing in it names the wallet. */
 export function transactionIdOf(referenceKey: string): string {
-  return `txn_${referenceKey.replaceAll('-', '')}`
+  return `txn_${referenceKey}`
 }
 
 type Row = [string, string, bigint, bigint, RecordedRefusal | null]
@@ -39,9 +45,9 @@ export async function findOutcomes(db: Queryable, referenceKeys: string): Promis
     rowMode: 'array',
   })
   return new Map(
-    rows.map(([referenceKey, walletId, amountMinor, balanceMinor, refusal]) => [
-      referenceKey,
-      { referenceKey, walletId, amountMinor, balanceMinor, refusal },
-    ]),
+    rows.map(([uuid, walletId, amountMinor, balanceMinor, refusal]) => {
+      const referenceKey = referenceKeyOfUuid(uuid)
+      return [referenceKey, { referenceKey, walletId, amountMinor, balanceMinor, refusal }]
+    }),
   )
 }

@@ -1,6 +1,6 @@
 /** What became of a reference, and what later uses of it asked for. */
 import type { Queryable } from './database.ts'
-import type { RecordedRefusal } from './outcomes.ts'
+import { referenceKeyOfUuid, type RecordedRefusal } from './outcomes.ts'
 
 export type FirstUse = {
   readonly referenceKey: string
@@ -41,7 +41,7 @@ export async function listFirstUses(db: Queryable, referenceKeys: readonly strin
     [referenceKeys],
   )
   return rows.map((row) => ({
-    referenceKey: row.reference_key,
+    referenceKey: referenceKeyOfUuid(row.reference_key),
     walletId: row.wallet_id,
     amountMinor: row.amount,
     balanceMinor: row.balance,

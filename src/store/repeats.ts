@@ -50,10 +50,10 @@ async function insertRepeats(db: Database, repeats: (Repeat & { times: number })
      order by 1, 2, 3
      on conflict (reference_key, wallet_id, amount) do update set times = r.times + excluded.times, last_at = excluded.last_at`,
     [
-      plainArray(repeats.map((repeat) => repeat.referenceKey)),
-      plainArray(repeats.map((repeat) => repeat.walletId)),
-      plainArray(repeats.map((repeat) => repeat.amountMinor)),
-      plainArray(repeats.map((repeat) => repeat.times)),
+      plainArray(repeats, (repeat) => repeat.referenceKey),
+      plainArray(repeats, (repeat) => repeat.walletId),
+      plainArray(repeats, (repeat) => repeat.amountMinor),
+      plainArray(repeats, (repeat) => repeat.times),
     ],
   )
 }

@@ -51,12 +51,12 @@ on conflict (counter_account, day, writer) do update set
 
 export async function insertSeed(db: Queryable, users: readonly SeedUser[], gift: SeedGift): Promise<void> {
   await db.query(seedSql, [
-    plainArray(users.map((user) => user.userId)),
-    textArray(users.map((user) => user.email)),
-    textArray(users.map((user) => user.firstName)),
-    textArray(users.map((user) => user.serviceUserId)),
-    plainArray(users.map((user) => user.referenceKey)),
-    textArray(users.map((user) => user.referenceId)),
+    plainArray(users, (user) => user.userId),
+    textArray(users, (user) => user.email),
+    textArray(users, (user) => user.firstName),
+    textArray(users, (user) => user.serviceUserId),
+    plainArray(users, (user) => user.referenceKey),
+    textArray(users, (user) => user.referenceId),
     gift.clientId,
     gift.creditMinor,
     gift.counterAccount,

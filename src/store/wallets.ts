@@ -1,6 +1,7 @@
 /** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
 import { textArray } from './array.ts'
 import type { Queryable, Transaction } from './database.ts'
+import { referenceKeyOfUuid } from './outcomes.ts'
 
 export type FrozenFor = 'operator' | 'debt' | null
 
@@ -64,7 +65,7 @@ export async function findLinkedWallets(
   const { rows } = await db.query<[string, string, string, bigint, boolean]>({
     name: 'find-linked-wallets',
     text: linkedSql,
-    values: [textArray(serviceUserIds)],
+    values: [textArray(serviceUserIds, (id) => id)],
     rowMode: 'array',
   })
   return new Map(
@@ -149,7 +150,7 @@ export function toTransfer(row: RawTransfer): Transfer {
     sequence: Number(row.sequence),
     amountMinor: row.amount,
     balanceAfterMinor: row.balance_after,
-    referenceKey: row.reference_key,
+    referenceKey: referenceKeyOfUuid(row.reference_key),
     createdAt: row.created_at,
     counterAccount: row.counter_account,
     referenceType: row.reference_type,
