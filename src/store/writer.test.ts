@@ -38,21 +38,29 @@ const walletOf = async ({ userId }: TestUser) =>
     .rows[0]
 
 let count = 0
-const post = (user: TestUser, amountMinor: bigint, isReversal = false, referenceId = `w-${++count}`) =>
+const post = (user: TestUser, amountMinor: bigint, { isReversal = false, description }: Wishes = {}) =>
   postForService(opened.service, {
     walletId: user.userId,
     counterAccount: 'cards',
     amountMinor,
     isReversal,
     referenceType: 'TEST',
-    referenceId,
-    description: null,
+    referenceId: `w-${++count}`,
+    description: description ?? null,
   })
+
+type Wishes = {
+  readonly isReversal?: boolean
+  readonly description?: string | undefined
+  readonly service?: TestService['service']
+  readonly clientId?: string
+  readonly referenceId?: string
+}
 
 /** A wallet in any state the rules know, reached by movements alone. */
 async function walletWith(balance: bigint, frozenFor: Wallet['frozenFor']): Promise<TestUser> {
   const user = await newUser(opened.service, app)
-  if (balance !== 0n) await post(user, balance, balance < 0n)
+  if (balance !== 0n) await post(user, balance, { isReversal: balance < 0n })
   if (frozenFor === 'operator')
     await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [user.userId])
   expect(await walletOf(user)).toMatchObject({ balance, frozen_for: frozenFor })
@@ -63,15 +71,15 @@ async function walletWith(balance: bigint, frozenFor: Wallet['frozenFor']): Prom
 const postByLink = (
   { serviceUserId }: { serviceUserId: string },
   amountMinor: bigint,
-  { service = opened.service, clientId = app.clientId } = {},
+  { service = opened.service, clientId = app.clientId, referenceId = `l-${++count}`, description }: Wishes = {},
 ) =>
   postForApp(service, { clientId } as App, {
     direction: amountMinor < 0n ? 'debit' : 'credit',
     serviceUserId,
     amountMinor: amountMinor < 0n ? -amountMinor : amountMinor,
     referenceType: 'TEST',
-    referenceId: `l-${++count}`,
-    description: null,
+    referenceId,
+    description: description ?? null,
   })
 
 const expectSaid = async (user: TestUser, before: object, result: PostResult, said: string) => {
@@ -90,7 +98,7 @@ describe('the database agrees with the rules', () => {
     'balance %p, frozen for %p, amount %p, reversal %p: %s',
     async (balance, frozenFor, amount, isReversal, said) => {
       const user = await walletWith(balance, frozenFor)
-      await expectSaid(user, { balance, frozen_for: frozenFor }, await post(user, amount, isReversal), said)
+      await expectSaid(user, { balance, frozen_for: frozenFor }, await post(user, amount, { isReversal }), said)
     },
   )
 
@@ -103,16 +111,22 @@ describe('the database agrees with the rules', () => {
   )
 })
 
-describe('a batch', () => {
+const said = (result: PostResult) =>
+  result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
+
+describe.each([
+  [
+    'of the service itself',
+    (user: TestUser, amountMinor: bigint, description?: string) => post(user, amountMinor, { description }),
+  ],
+  [
+    'of an app',
+    (user: TestUser, amountMinor: bigint, description?: string) => postByLink(user, amountMinor, { description }),
+  ],
+])('a batch %s', (_, ask) => {
   test('gives each operation its own balance, in the order they came', async () => {
     const user = await walletWith(10n, null)
-    const results = await Promise.all([
-      post(user, -4n),
-      post(user, -7n),
-      post(user, 5n),
-      post(user, -11n),
-      post(user, 0n + 1n),
-    ])
+    const results = await Promise.all([-4n, -7n, 5n, -11n, 1n].map((amountMinor) => ask(user, amountMinor)))
     const told = results.map(
       (result) => result.kind === 'recorded' && [result.outcome.refusal, result.outcome.balanceMinor],
     )
@@ -128,26 +142,41 @@ describe('a batch', () => {
   test('that one operation would poison goes on without it', async () => {
     const user = await walletWith(100n, null)
     // The edge lets neither in: a number beyond a bigint, and a text that PostgreSQL cannot hold.
-    const tooLong = await Promise.allSettled([post(user, -1n), post(user, 2n ** 70n), post(user, -1n)])
+    const tooLong = await Promise.allSettled([ask(user, -1n), ask(user, 2n ** 70n), ask(user, -1n)])
     expect(tooLong.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    const poisoned = postForService(opened.service, {
-      walletId: user.userId,
-      counterAccount: 'cards',
-      amountMinor: -1n,
-      referenceType: 'TEST',
-      referenceId: 'nul',
-      description: 'a\u0000b',
-    })
-    const neighbours = await Promise.allSettled([post(user, -1n), poisoned, post(user, -1n)])
+    const neighbours = await Promise.allSettled([ask(user, -1n), ask(user, -1n, 'a\u0000b'), ask(user, -1n)])
     expect(neighbours.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await walletOf(user)).toMatchObject({ balance: 96n })
   })
 
   test('larger than a batch may be becomes several', async () => {
     const users = await Promise.all(Array.from({ length: 20 }, () => walletWith(1_000n, null)))
-    const results = await Promise.all(Array.from({ length: 3_000 }, (_, i) => post(users[i % 20]!, -1n)))
+    const results = await Promise.all(Array.from({ length: 3_000 }, (_, i) => ask(users[i % 20]!, -1n)))
     expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
     for (const user of users) expect(await walletOf(user)).toMatchObject({ balance: 850n, sequence: 151n })
+  })
+})
+
+describe('a batch', () => {
+  test('takes the careful way only for those who need it', async () => {
+    const metrics = openMetrics()
+    const service = openService({ ...opened.service, metrics })
+    const users = await Promise.all([100n, 100n, 100n, 0n, 100n].map((balance) => walletWith(balance, null)))
+    const [repeated, frozen, , empty, stranger] = users as [TestUser, TestUser, TestUser, TestUser, TestUser]
+    await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [frozen.userId])
+    await updateLinkDisconnected(opened.service.db.pool, stranger.userId, stranger.serviceUserId)
+    await postByLink(repeated, -1n, { service, referenceId: 'needs-care' })
+    const results = await Promise.all([
+      postByLink(repeated, -1n, { service, referenceId: 'needs-care' }),
+      ...users.slice(1).map((user) => postByLink(user, -1n, { service })),
+    ])
+    expect(results.map(said)).toEqual([99n, 'inactive', 99n, 'INSUFFICIENT_BALANCE', 'unknown-user'])
+    expect(await walletOf(empty)).toMatchObject({ balance: 0n, sequence: 0n })
+    const text = await metrics.render()
+    // One alone, five at once, and of those five the repeat, the frozen one and the stranger once more.
+    expect(text).toContain('billfold_batch_operations_sum 9\n')
+    expect(text).toContain('billfold_careful_batches_total 1\n')
+    await service.writer.close()
   })
 
   test.each([
@@ -170,9 +199,6 @@ describe('a batch', () => {
     if (sql === postAtOnceSql) expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
   })
 })
-
-const said = (result: PostResult) =>
-  result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
 
 const newServiceUser = async () => {
   const user = await newUser(opened.service, app)
