@@ -1,4 +1,4 @@
-/** A wire to PostgreSQL that can be cut and mended. */
+/** A wire to PostgreSQL that can be cut and mended, or go silent. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import type { Connection } from '../src/store/database.ts'
 
@@ -37,6 +37,10 @@ export async function openForwarder(target: Connection) {
     },
     mend: () => {
       isCut = false
+    },
+    /** Nothing more passes, and nobody is told; new connections are as good as ever. */
+    silence: () => {
+      for (const socket of sockets) socket.unpipe().pause()
     },
     close: () => {
       for (const socket of sockets) socket.destroy()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../test/books.ts'
 import { decideCases } from '../../test/decide-cases.ts'
+import { openForwarder } from '../../test/forwarder.ts'
 import {
   linkUser,
   newApp,
@@ -17,9 +18,11 @@ import type { Wallet } from '../ledger/decide.ts'
 import { openMetrics } from '../metrics.ts'
 import type { App } from './apps.ts'
 import { writeBatchSql } from './batch.ts'
+import { Unavailable } from './entry.ts'
 import { updateLinkDisconnected } from './links.ts'
 import { postAtOnceSql } from './post-at-once.ts'
 import type { PostResult } from './settle.ts'
+import { openWriter } from './writer.ts'
 
 let opened: TestService
 let app: { clientId: string }
@@ -38,14 +41,18 @@ const walletOf = async ({ userId }: TestUser) =>
     .rows[0]
 
 let count = 0
-const post = (user: TestUser, amountMinor: bigint, { isReversal = false, description }: Wishes = {}) =>
-  postForService(opened.service, {
+const post = (
+  user: TestUser,
+  amountMinor: bigint,
+  { service = opened.service, isReversal = false, referenceId = `w-${++count}`, description }: Wishes = {},
+) =>
+  postForService(service, {
     walletId: user.userId,
     counterAccount: 'cards',
     amountMinor,
     isReversal,
     referenceType: 'TEST',
-    referenceId: `w-${++count}`,
+    referenceId,
     description: description ?? null,
   })
 
@@ -157,25 +164,52 @@ describe.each([
   })
 })
 
+test('one reference of the service twice in the same moment is one movement', async () => {
+  const user = await walletWith(10n, null)
+  const results = await Promise.all([1, 2, 3].map(() => post(user, 5n, { referenceId: 'twice' })))
+  expect(results.map(said)).toEqual([15n, 15n, 15n])
+  expect(results.filter((result) => result.kind === 'recorded' && !result.replay)).toHaveLength(1)
+  expect(await walletOf(user)).toMatchObject({ balance: 15n })
+})
+
+test('a wire that goes silent is given up in time, and what comes after takes another', async () => {
+  const user = await walletWith(10n, null)
+  const wire = await openForwarder(opened.service.db.connection)
+  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {} })
+  const service = { ...opened.service, writer }
+  expect(said(await postByLink(user, -1n, { service }))).toBe(9n)
+  wire.silence()
+  const unheard = { service, referenceId: 'unheard' }
+  expect(await postByLink(user, -1n, unheard).catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
+  expect(said(await postByLink(user, -1n, unheard))).toBe(8n)
+  await writer.close()
+  wire.close()
+})
+
 describe('a batch', () => {
   test('takes the careful way only for those who need it', async () => {
     const metrics = openMetrics()
     const service = openService({ ...opened.service, metrics })
     const users = await Promise.all([100n, 100n, 100n, 0n, 100n].map((balance) => walletWith(balance, null)))
     const [repeated, frozen, , empty, stranger] = users as [TestUser, TestUser, TestUser, TestUser, TestUser]
+    const again = { service, referenceId: 'needs-care' }
+    const refusedAgain = { service, referenceId: 'needs-money' }
     await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [frozen.userId])
     await updateLinkDisconnected(opened.service.db.pool, stranger.userId, stranger.serviceUserId)
-    await postByLink(repeated, -1n, { service, referenceId: 'needs-care' })
+    await Promise.all([postByLink(repeated, -1n, again), postByLink(empty, -1n, refusedAgain)])
     const results = await Promise.all([
-      postByLink(repeated, -1n, { service, referenceId: 'needs-care' }),
+      postByLink(repeated, -1n, again),
       ...users.slice(1).map((user) => postByLink(user, -1n, { service })),
     ])
     expect(results.map(said)).toEqual([99n, 'inactive', 99n, 'INSUFFICIENT_BALANCE', 'unknown-user'])
+    expect(
+      (await Promise.all([postByLink(empty, -1n, refusedAgain), postByLink(users[2]!, -1n, { service })])).map(said),
+    ).toEqual(['INSUFFICIENT_BALANCE', 98n])
     expect(await walletOf(empty)).toMatchObject({ balance: 0n, sequence: 0n })
     const text = await metrics.render()
-    // One alone, five at once, and of those five the repeat, the frozen one and the stranger once more.
-    expect(text).toContain('billfold_batch_operations_sum 9\n')
-    expect(text).toContain('billfold_careful_batches_total 1\n')
+    // Two, then five, and of those the repeat, the frozen one and the stranger once more; then two, and one of them again.
+    expect(text).toContain('billfold_batch_operations_sum 13\n')
+    expect(text).toContain('billfold_careful_batches_total 2\n')
     await service.writer.close()
   })
 
@@ -217,7 +251,7 @@ const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
     const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     while (((await pool.query(sql)).rowCount ?? 0) < count) await Bun.sleep(5)
   }
-  const results = [postByLink(user, first, { service: other })]
+  const results = [post(user, first, { service: other })]
   await waiters(1)
   results.push(...then.map((amountMinor) => postByLink(user, amountMinor)))
   await waiters(2)
@@ -279,13 +313,18 @@ describe('a wallet that was seen before', () => {
     const user = await newServiceUser()
     const second = await newApp(opened.service)
     const link = await linkUser(opened.service, second, user.userId)
-    const asSecond = () => postByLink({ serviceUserId: link }, -1n, { clientId: second.clientId })
-    expect(said(await asSecond())).toBe(999n)
+    const asSecond = (amountMinor: bigint) =>
+      postByLink({ serviceUserId: link }, amountMinor, { clientId: second.clientId })
+    expect(said(await asSecond(-25n))).toBe(975n)
+    // To the last cent: whoever was not moved at once must not be refused for it.
     const results = await Promise.all(
-      Array.from({ length: 40 }, (_, i) => (i % 2 ? asSecond() : postByLink(user, -1n))),
+      Array.from({ length: 39 }, (_, i) => (i % 2 ? asSecond(-25n) : postByLink(user, -25n))),
     )
     expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
-    expect(await walletOf(user)).toMatchObject({ balance: 959n })
+    expect(await walletOf(user)).toMatchObject({ balance: 0n, sequence: 41n })
+    await post(user, 2n)
+    const last = await Promise.all([asSecond(-1n), postByLink(user, -1n)])
+    expect(last.map(said).toSorted()).toEqual([0n, 1n])
   })
 
   test('refuses an app that uses another app’s link', async () => {
