@@ -324,7 +324,7 @@ describe('a wallet that was seen before', () => {
     expect(await walletOf(user)).toMatchObject({ balance: 0n, sequence: 41n })
     await post(user, 2n)
     const last = await Promise.all([asSecond(-1n), postByLink(user, -1n)])
-    expect(last.map(said).toSorted()).toEqual([0n, 1n])
+    expect(new Set(last.map(said))).toEqual(new Set([0n, 1n]))
   })
 
   test('refuses an app that uses another app’s link', async () => {
