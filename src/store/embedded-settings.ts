@@ -25,7 +25,8 @@ export function serverSettings(memoryBytes: number): string {
     maintenance_work_mem: `${clamp(memoryBytes / 64, 16, 256)}MB`,
     max_wal_size: '4GB',
     checkpoint_timeout: '15min',
-    wal_compression: 'on',
+    // These binaries know only pglz, which costs more processor time for a page than the whole debit that changes it.
+    wal_compression: 'off',
     random_page_cost: '1.1',
     jit: 'off',
     timezone: 'UTC',

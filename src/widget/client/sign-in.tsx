@@ -188,7 +188,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
       )}
       {step === 'login' && (
         <p class="forgot">
-          <button type="button" class="link-button" onClick={to('forgot')}>
+          <button type="button" class="link-button" disabled={!isReady} onClick={to('forgot')}>
             {say('forgot')}
           </button>
         </p>
@@ -212,7 +212,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
         {step === 'login' && (
           <>
             {say('newHere')}{' '}
-            <button type="button" class="link-button" onClick={to('sign-up')}>
+            <button type="button" class="link-button" disabled={!isReady} onClick={to('sign-up')}>
               {say('signUp')}
             </button>
           </>
@@ -220,13 +220,13 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
         {step === 'sign-up' && (
           <>
             {say('haveAccount')}{' '}
-            <button type="button" class="link-button" onClick={to('login')}>
+            <button type="button" class="link-button" disabled={!isReady} onClick={to('login')}>
               {say('signIn')}
             </button>
           </>
         )}
         {step !== 'login' && step !== 'sign-up' && (
-          <button type="button" class="link-button" onClick={to('login')}>
+          <button type="button" class="link-button" disabled={!isReady} onClick={to('login')}>
             {say('back')}
           </button>
         )}
