@@ -96,8 +96,13 @@ async function runBatch(lane: FastLane, batch: readonly Entry[]): Promise<void> 
   send(lane)
 }
 
-async function connect(lane: FastLane): Promise<WriterClient> {
-  return await openWriterClient(lane.connection, lockTimeoutMs, () => disconnect(lane))
+function connect(lane: FastLane): Promise<WriterClient> {
+  const forget = () => {
+    if (lane.writer === opening) lane.writer = undefined
+  }
+  const opening = openWriterClient(lane.connection, lockTimeoutMs, forget)
+  opening.catch(forget)
+  return opening
 }
 
 function disconnect(lane: FastLane): void {

@@ -30,9 +30,14 @@ export async function openWriterClient(
     application_name: 'billfold writer',
   })
   client.on('error', () => onLost(client))
-  await client.connect()
-  await client.query(settingsSql, [String(lockTimeoutMs)])
-  return { client, number: await takeNumber(client) }
+  try {
+    await client.connect()
+    await client.query(settingsSql, [String(lockTimeoutMs)])
+    return { client, number: await takeNumber(client) }
+  } catch (error) {
+    destroyClient(client)
+    throw error
+  }
 }
 
 /** At once: a connection that hangs would not answer a polite goodbye. */
