@@ -14,7 +14,7 @@ export function usableMemory(): number {
  * goes to the log whole.
  */
 export function serverSettings(memoryBytes: number): string {
-  const sharedBuffers = clamp(memoryBytes / 16, 32, 1024)
+  const sharedBuffers = clamp(memoryBytes / 8, 32, 4096)
   const settings = {
     fsync: 'on',
     synchronous_commit: 'on',
