@@ -2,7 +2,22 @@
 import { createConnection, createServer, type Socket } from 'node:net'
 import type { Connection } from '../src/store/database.ts'
 
-export async function openForwarder(target: Connection) {
+/** A connection that was given as an URL, in its parts: in an URL the driver would look for its host, not in `host`. */
+function partsOf({ connectionString, ...rest }: Connection): Connection {
+  if (connectionString === undefined) return rest
+  const { hostname, port, username, password, pathname } = new URL(connectionString)
+  return {
+    ...rest,
+    host: decodeURIComponent(hostname),
+    port: Number(port || 5432),
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    database: pathname.slice(1),
+  }
+}
+
+export async function openForwarder(given: Connection) {
+  const target = partsOf(given)
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer((near) => {
