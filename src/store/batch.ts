@@ -1,6 +1,6 @@
 /** The two round trips of a batch: one read, and one statement that moves the money. Arrays go in, arrays come out. */
 import type { Operation, Wallet } from '../ledger/decide.ts'
-import type { Plan } from '../ledger/plan.ts'
+import type { Plan, PlannedOperation } from '../ledger/plan.ts'
 import { plainArray, readArray, textArray } from './array.ts'
 import type { Queryable } from './database.ts'
 import { findOutcomes, type Outcome } from './outcomes.ts'
@@ -132,7 +132,6 @@ export async function writeBatch(
   { walletIds, changes, operations }: Plan<PostRequest>,
   writer: number,
 ): Promise<(bigint | undefined)[]> {
-  const asked = operations.map((planned) => planned.operation)
   const [places, balances] = await queryArrays(db, 'write-batch', writeBatchSql, [
     plainArray(walletIds, (id) => id),
     plainArray(changes, (change) => change.netMinor),
@@ -142,6 +141,19 @@ export async function writeBatch(
     plainArray(changes, (change) => change.onlyFromSequence),
     plainArray(changes, (change) => change.frozenForBefore),
     plainArray(changes, (change) => change.frozenForAfter),
+    ...operationArrays(operations),
+    plainArray(operations, (planned) => planned.refusal),
+    String(writer),
+  ])
+  const before: (bigint | undefined)[] = []
+  places!.forEach((place, i) => (before[Number(place) - 1] = BigInt(balances![i]!)))
+  return before
+}
+
+/** The operations of a plan as both statements take them: of which change, by how much, and what was asked. */
+export function operationArrays(operations: readonly PlannedOperation<PostRequest>[]): string[] {
+  const asked = operations.map((planned) => planned.operation)
+  return [
     plainArray(operations, (planned) => planned.changeIndex + 1),
     plainArray(operations, (planned) => planned.sequenceOffset),
     plainArray(operations, (planned) => planned.balanceOffsetMinor),
@@ -151,12 +163,7 @@ export async function writeBatch(
     textArray(asked, (request) => request.referenceType),
     textArray(asked, (request) => request.referenceId),
     textArray(asked, (request) => request.description),
-    plainArray(operations, (planned) => planned.refusal),
-    String(writer),
-  ])
-  const before: (bigint | undefined)[] = []
-  places!.forEach((place, i) => (before[Number(place) - 1] = BigInt(balances![i]!)))
-  return before
+  ]
 }
 
 /** The one row of a query that gathers its columns into arrays of plain values. A row for each would cost far more to read. */

@@ -5,7 +5,7 @@
 import { maxBalanceMinor } from '../ledger/money.ts'
 import { planWallet, type PlannedOperation, type WalletChange } from '../ledger/plan.ts'
 import { plainArray, textArray } from './array.ts'
-import { queryArrays, type PostRequest } from './batch.ts'
+import { operationArrays, queryArrays, type PostRequest } from './batch.ts'
 import type { Queryable } from './database.ts'
 import type { Waiting } from './settle.ts'
 
@@ -67,7 +67,6 @@ const plenty = { balanceMinor: maxBalanceMinor / 2n, sequence: 0, frozenFor: nul
 export async function postAtOnce(db: Queryable, batch: readonly Waiting[], writer: number): Promise<void> {
   const { links, changes, operations } = planForPlenty(batch)
   if (changes.length === 0) return
-  const asked = operations.map((planned) => planned.operation)
   const [places, walletIds, balances, refused] = await queryArrays(db, 'post-at-once', postAtOnceSql, [
     textArray(links, (link) => link.serviceUserId),
     textArray(links, (link) => link.clientId),
@@ -75,15 +74,7 @@ export async function postAtOnce(db: Queryable, batch: readonly Waiting[], write
     plainArray(changes, (change) => change.count),
     plainArray(changes, (change) => change.lowestMinor ?? 0n),
     plainArray(changes, (change) => change.highestMinor),
-    plainArray(operations, (planned) => planned.changeIndex + 1),
-    plainArray(operations, (planned) => planned.sequenceOffset),
-    plainArray(operations, (planned) => planned.balanceOffsetMinor),
-    plainArray(asked, (request) => request.amountMinor),
-    plainArray(asked, (request) => request.referenceKey),
-    textArray(asked, (request) => request.counterAccount),
-    textArray(asked, (request) => request.referenceType),
-    textArray(asked, (request) => request.referenceId),
-    textArray(asked, (request) => request.description),
+    ...operationArrays(operations),
     String(writer),
   ])
   const placeOf: number[] = []
