@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, type ClientConfig } from 'pg'
-import { startEmbedded } from '../src/store/embedded.ts'
+import { startEmbedded } from '../src/store/embedded/embedded.ts'
 import { familyCpuSeconds } from './usage.ts'
 
 export type BenchDatabase = {

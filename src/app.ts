@@ -14,11 +14,11 @@ import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
 import { faultFields } from './log.ts'
 import { isUnavailable } from './store/database.ts'
-import { Unavailable } from './store/entry.ts'
+import { Unavailable } from './store/writer/entry.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
-import { shareTurn } from './web/turn.ts'
-import type { Visit, WebApp } from './web/visit.ts'
+import { shareTick } from './web/tick.ts'
+import type { RequestContext, WebApp } from './web/request-context.ts'
 import { widgetPages } from './widget/pages.tsx'
 
 export type App = {
@@ -60,13 +60,13 @@ export function buildApp(service: Service): App {
     readiness,
     fetch: (request, address = '127.0.0.1') => {
       const addressOf = typeof address === 'string' ? () => address : address
-      return visit(service, web, exact, request, addressOf, readiness)
+      return answerRequest(service, web, exact, request, addressOf, readiness)
     },
   }
 }
 
 /** One request, from the outside in and out again: an id, a time, a line in the log, a count. */
-async function visit(
+async function answerRequest(
   service: Service,
   web: WebApp,
   exact: ReadonlyMap<string, Route>,
@@ -75,7 +75,7 @@ async function visit(
   readiness: Readiness,
 ): Promise<Response> {
   const startedAt = performance.now()
-  const env: Visit = {
+  const env: RequestContext = {
     // Asked of the socket only when somebody wants to know: most requests never do.
     get address() {
       return clientAddress(service, request, addressOf() ?? 'unknown')
@@ -86,14 +86,14 @@ async function visit(
   const { method } = request
   const route = exact.get(`${method} ${pathOf(request.url)}`)
   readiness.inFlight++
-  await shareTurn()
+  await shareTick()
   let response: Response
   try {
     if (isTurnedAway(readiness, request)) response = toResponse(refuseFor(1, 'UNAVAILABLE'), env.requestId)
     else if (!route) response = marked(await answerTo(web, request, env), env.requestId)
     else {
       env.route = route.path
-      const result = await route.handle({ request, visit: env })
+      const result = await route.handle({ request, context: env })
       response = result instanceof Response ? marked(result, env.requestId) : toResponse(result, env.requestId)
     }
   } catch (error) {
@@ -123,7 +123,7 @@ function isTurnedAway({ isDraining }: Readiness, request: Request): boolean {
 }
 
 /** Hono would answer a HEAD like a GET; the API has no HEAD, and says so like any other method it has not. */
-async function answerTo(web: WebApp, request: Request, env: Visit): Promise<Response> {
+async function answerTo(web: WebApp, request: Request, env: RequestContext): Promise<Response> {
   if (request.method !== 'HEAD') return await web.fetch(request, env)
   const probe = new Request(request.url, { method: 'OPTIONS' })
   const { pathname } = new URL(request.url)
@@ -142,7 +142,7 @@ function pathOf(url: string): string {
 }
 
 /** A refusal is a value and never gets here. What does is either a database that is away, or a mistake of ours. */
-function faultAnswer(service: Service, error: unknown, { requestId, route }: Visit): Answer {
+function faultAnswer(service: Service, error: unknown, { requestId, route }: RequestContext): Answer {
   const isAway = error instanceof Unavailable || isUnavailable(error)
   service.log[isAway ? 'warn' : 'error']('a request failed', { requestId, route, ...faultFields(error) })
   return isAway ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')
@@ -165,7 +165,7 @@ function marked(response: Response, requestId: string): Response {
   return response
 }
 
-async function metricsPage(service: Service, env: Visit): Promise<Response> {
+async function metricsPage(service: Service, env: RequestContext): Promise<Response> {
   env.route = '/metrics'
   const { registry, render } = service.metrics
   const headers = { ...plainHeaders, 'content-type': registry.contentType }

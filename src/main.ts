@@ -1,7 +1,7 @@
 /** One process: config → database → app → listen → drain. The only file that knows the process and the runtime. */
 import { createDemo, findUnsafeForProduction, type Demo } from './actions/demo.ts'
 import { startJobs } from './actions/jobs.ts'
-import { firstOperatorLink } from './actions/manage-operators.ts'
+import { firstOperatorLink } from './actions/operators/manage-operators.ts'
 import { closeService, openService, type Service } from './actions/service.ts'
 import { buildApp, type App } from './app.ts'
 import { ConfigError, parseConfig, type Config } from './config.ts'

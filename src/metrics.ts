@@ -1,6 +1,6 @@
 /** What the service tells Prometheus. Labels are route patterns and codes, never what a user sent. */
 import { Counter, Gauge, Registry, type Metric } from 'prom-client'
-import type { PostResult } from './store/settle.ts'
+import type { PostResult } from './store/writer/settle.ts'
 
 export type Metrics = {
   readonly request: (route: string, method: string, status: number, ms: number) => void

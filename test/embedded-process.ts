@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { canReach } from '../src/store/embedded-account.ts'
-import { isAlive, readPidFile } from '../src/store/embedded-process.ts'
-import type { EmbeddedConnection } from '../src/store/embedded-registration.ts'
+import { canReach } from '../src/store/embedded/system-account.ts'
+import { isAlive, readPidFile } from '../src/store/embedded/server-process.ts'
+import type { EmbeddedConnection } from '../src/store/embedded/registration.ts'
 
 export const isRoot = process.getuid?.() === 0
 export const nobody = { uid: 65_534, gid: 65_534 }

@@ -2,7 +2,7 @@
  * A service reduced to its share in the embedded server, for tests that kill it:
  * `bun test/embedded-service.ts <data folder>` says when it has joined, and leaves when its input ends.
  */
-import { startEmbedded } from '../src/store/embedded.ts'
+import { startEmbedded } from '../src/store/embedded/embedded.ts'
 
 const [dataDir = ''] = process.argv.slice(2)
 const say = (event: Record<string, unknown>) => process.stdout.write(`${JSON.stringify(event)}\n`)

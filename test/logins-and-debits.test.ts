@@ -1,6 +1,6 @@
 /** A rush of logins must not hold up the money. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { hashPassword } from '../src/actions/passwords.ts'
+import { hashPassword } from '../src/actions/people/passwords.ts'
 import { newId } from '../src/actions/tokens.ts'
 import { transact } from '../src/store/database.ts'
 import { insertUser } from '../src/store/users.ts'

@@ -13,9 +13,9 @@ const root = new URL('..', import.meta.url).pathname
 const home = '/usr/lib/postgresql'
 const majors = existsSync(home) ? readdirSync(home).filter((major) => Number(major) >= 15 && Number(major) <= 18) : []
 const suites = [
-  'src/store/writer.test.ts',
-  'src/store/migrate.test.ts',
-  'src/store/schema.test.ts',
+  'src/store/writer/writer.test.ts',
+  'src/store/migrations/migrate.test.ts',
+  'src/store/migrations/schema.test.ts',
   'src/api/server.test.ts',
   'test/property.test.ts',
 ]

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { readMigrations } from '../src/store/migrate.ts'
+import { readMigrations } from '../src/store/migrations/migrate.ts'
 import { makeFolder, removeFolder, isRoot } from './embedded-process.ts'
 import { testDatabase } from './postgres.ts'
 

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { sqlState, type Connection } from '../src/store/database.ts'
-import { isAlive, readPidFile } from '../src/store/embedded-process.ts'
-import { startEmbedded, type Embedded } from '../src/store/embedded.ts'
-import { migrate, readMigrations } from '../src/store/migrate.ts'
+import { isAlive, readPidFile } from '../src/store/embedded/server-process.ts'
+import { startEmbedded, type Embedded } from '../src/store/embedded/embedded.ts'
+import { migrate, readMigrations } from '../src/store/migrations/migrate.ts'
 import { startService } from './embedded-process.ts'
 
 export type TestDatabase = {

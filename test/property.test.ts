@@ -1,7 +1,7 @@
 /** Any sequence of calls, against a model small enough to be believed. A failure prints its seed and shrinks. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { freezeWallet, unfreezeWallet } from '../src/actions/manage-wallets.ts'
+import { freezeWallet, unfreezeWallet } from '../src/actions/money/manage-wallets.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client } from './client.ts'
 import {

@@ -1,6 +1,6 @@
 /** A service on a database of its own, and an app and users to try it with. */
 import { closeService, openService, type Service } from '../src/actions/service.ts'
-import { createApp } from '../src/actions/manage-apps.ts'
+import { createApp } from '../src/actions/apps/manage-apps.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
 import { buildApp, type App } from '../src/app.ts'
 import { parseConfig, type Environment } from '../src/config.ts'

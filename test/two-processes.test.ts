@@ -1,6 +1,6 @@
 /** Two real processes on one database: what could race, races here. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { setAppActive, updateApp, rotateSecret } from '../src/actions/manage-apps.ts'
+import { setAppActive, updateApp, rotateSecret } from '../src/actions/apps/manage-apps.ts'
 import { updateLinkDisconnected } from '../src/store/links.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client, type Reply } from './client.ts'

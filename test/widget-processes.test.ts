@@ -1,6 +1,6 @@
 /** What must hold over several processes: the widget's codes, sessions, links and live changes. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { connect } from '../src/actions/connect.ts'
+import { connect } from '../src/actions/people/manage-links.ts'
 import { findApp } from '../src/store/apps.ts'
 import { newClient } from './client.ts'
 import { newPage, readEvents } from './page.ts'

@@ -2,10 +2,10 @@
 import { deliverDue } from '../cards/sandbox/deliver.ts'
 import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
-import { checkBooks } from './check-books.ts'
+import { checkBooks } from './money/check-books.ts'
 import { countMinutes } from './count-minutes.ts'
 import type { Service } from './service.ts'
-import { sweepTopups } from './sweep-topups.ts'
+import { sweepTopups } from './topups/sweep-topups.ts'
 
 type Job = { readonly name: string; readonly everyMs: number; readonly run: (service: Service) => Promise<unknown> }
 

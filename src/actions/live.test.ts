@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Session } from '../store/sessions.ts'
+import type { Session } from '../store/widget-sessions.ts'
 import { openLive } from './live.ts'
 
 const session = (name: string, userId = 'u1') => ({ tokenHash: Buffer.from(name), userId }) as Session

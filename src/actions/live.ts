@@ -3,7 +3,7 @@
  * when nobody watches. NOTIFY would be quicker, but it takes a lock on the whole database at each commit: the money
  * path would pay for the display.
  */
-import type { Session } from '../store/sessions.ts'
+import type { Session } from '../store/widget-sessions.ts'
 
 export type Watcher = {
   readonly session: Session

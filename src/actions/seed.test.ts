@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newApp, openTestService, operator, type Credentials, type TestService } from '../../test/service.ts'
 import { findApp } from '../store/apps.ts'
-import { verifyBooks, type VerifyResult } from '../store/verify.ts'
-import { postForApp } from './post.ts'
+import { verifyBooks, type VerifyResult } from '../store/verify/verify.ts'
+import { postForApp } from './money/post.ts'
 import { seedUsers } from './seed.ts'
 
 setDefaultTimeout(60_000)

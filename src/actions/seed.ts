@@ -3,7 +3,7 @@ import { serviceNamespace } from '../ledger/reference.ts'
 import { findApp } from '../store/apps.ts'
 import { referenceKeyOf } from '../store/outcomes.ts'
 import { insertSeed, type SeedUser } from '../store/seed.ts'
-import { record, type Actor } from './record.ts'
+import { record, type Actor } from './audit.ts'
 import type { Service } from './service.ts'
 import { newId, newServiceUserId } from './tokens.ts'
 

@@ -5,12 +5,12 @@ import {
   passwordProblem,
   restartSecondFactor,
   type OwnPassword,
-} from '../actions/manage-operators.ts'
-import { endSessions, listOwnSessions } from '../actions/operator-sessions.ts'
+} from '../actions/operators/manage-operators.ts'
+import { endSessions, listOwnSessions } from '../actions/operators/keep-session.ts'
 import { countRecoveryCodes } from '../store/operators.ts'
-import { Badge, Facts, Field, Form, Heading, Table, When } from './parts.tsx'
-import { redirect, showNotFound, showPage, withCookie } from './respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { Badge, Facts, Field, Form, Heading, Table, When } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage, withCookie } from './kit/respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
 import { showRecoveryCodes } from './second-factor.tsx'
 import { tooMany } from './sign-in.tsx'
 

@@ -1,11 +1,11 @@
 /** Registering a client app. */
-import { createApp, parseAppSettings } from '../actions/manage-apps.ts'
+import { createApp, parseAppSettings } from '../actions/apps/manage-apps.ts'
 import { insertForm } from '../store/operator-invites.ts'
-import { AppFields, inputOf, newApp, typedOf, type Typed } from './client-app-form.tsx'
+import { AppFields, inputOf, newApp, typedOf, type Typed } from './kit/client-app-form.tsx'
 import { showSecret } from './client-app-secrets.tsx'
-import { Form, Heading, Notice } from './parts.tsx'
-import { showPage, showProblem } from './respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { Form, Heading, Notice } from './kit/parts.tsx'
+import { showPage, showProblem } from './kit/respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
 
 export const newClientAppRoutes: AdminRoute[] = [
   get('/admin/client-apps/new', (call) => show(call, newApp, {}), 'admin'),

@@ -1,10 +1,10 @@
 /** A client app's secrets: shown once, rotated with an overlap, revoked. */
-import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/manage-apps.ts'
+import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/apps/manage-apps.ts'
 import { findApp, type App, type AppSecret } from '../store/apps.ts'
 import { insertForm } from '../store/operator-invites.ts'
-import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
-import { isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
+import { isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
 
 export const secretRoutes: AdminRoute[] = [
   post('/admin/client-apps/:clientId/secrets', rotate),

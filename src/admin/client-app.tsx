@@ -1,14 +1,14 @@
 /** One client app: its settings, its secrets, and whether it is active. */
 import type { ComponentChildren } from 'preact'
-import { parseAppSettings, setAppActive, updateApp } from '../actions/manage-apps.ts'
+import { parseAppSettings, setAppActive, updateApp } from '../actions/apps/manage-apps.ts'
 import { findApp, type App } from '../store/apps.ts'
-import { countLiveSessions } from '../store/live-sessions.ts'
-import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './client-app-form.tsx'
+import { countLiveSessions } from '../store/widget-sessions.ts'
+import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './kit/client-app-form.tsx'
 import { Secrets } from './client-app-secrets.tsx'
 import { AppState } from './client-apps.tsx'
-import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './parts.tsx'
-import { redirect, showNotFound, showPage } from './respond.tsx'
-import { get, post, type AdminRoute, type Call } from './route.ts'
+import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage } from './kit/respond.tsx'
+import { get, post, type AdminRoute, type Call } from './kit/route.ts'
 
 export const clientAppRoutes: AdminRoute[] = [
   get('/admin/client-apps/:clientId', show),

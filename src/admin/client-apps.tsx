@@ -1,8 +1,8 @@
 /** The client apps: who they are, whether they may call, and when they last did. */
 import { listApps, type App } from '../store/apps.ts'
-import { Badge, Empty, Field, Heading, Pager, Table, When, withQuery } from './parts.tsx'
-import { showPage } from './respond.tsx'
-import { get, type AdminRoute, type Call } from './route.ts'
+import { Badge, Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { showPage } from './kit/respond.tsx'
+import { get, type AdminRoute, type Call } from './kit/route.ts'
 
 export const clientAppsRoutes: AdminRoute[] = [get('/admin/client-apps', show)]
 

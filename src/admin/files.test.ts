@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { postForApp } from '../actions/post.ts'
+import { postForApp } from '../actions/money/post.ts'
 import { formatMinor } from '../ledger/money.ts'
 import type { App } from '../store/apps.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'

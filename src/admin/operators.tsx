@@ -1,10 +1,10 @@
 /** Who may sign in here, and as what. */
-import { changeAccess, inviteOperator, resetOperator } from '../actions/manage-operators.ts'
-import { endSessions } from '../actions/operator-sessions.ts'
+import { changeAccess, inviteOperator, resetOperator } from '../actions/operators/manage-operators.ts'
+import { endSessions } from '../actions/operators/keep-session.ts'
 import { listOperators, roles, type Operator, type Role } from '../store/operators.ts'
-import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
 
 export const operatorRoutes: AdminRoute[] = [
   get('/admin/operators', (call) => show(call)),

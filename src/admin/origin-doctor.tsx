@@ -1,10 +1,10 @@
 /** The origin doctor: would this page be able to embed the widget, and if not, which line is to be changed? */
-import type { Check, CheckState } from '../actions/examine-embedding.ts'
-import { diagnoseEmbedding } from '../actions/read-embedding.ts'
-import { Icon, type IconName } from './icons.tsx'
-import { Copy, Empty, Field, Heading, Notice } from './parts.tsx'
-import { showPage } from './respond.tsx'
-import { get, type AdminRoute, type Call } from './route.ts'
+import type { Check, CheckState } from '../actions/apps/examine-embedding.ts'
+import { diagnoseEmbedding } from '../actions/apps/read-embedding.ts'
+import { Icon, type IconName } from './kit/icons.tsx'
+import { Copy, Empty, Field, Heading, Notice } from './kit/parts.tsx'
+import { showPage } from './kit/respond.tsx'
+import { get, type AdminRoute, type Call } from './kit/route.ts'
 
 export const doctorRoutes: AdminRoute[] = [get('/admin/origin-doctor', show)]
 

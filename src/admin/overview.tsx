@@ -1,16 +1,16 @@
 /** How the service does, now and over the last hour. */
 import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { problemsOf } from '../actions/check-books.ts'
+import { problemsOf } from '../actions/money/check-books.ts'
 import { quantileMs } from '../actions/count-minutes.ts'
-import { getBooksState } from '../store/books-check.ts'
-import { countLiveSessions } from '../store/live-sessions.ts'
+import { getBooksState } from '../store/verify/books-check.ts'
+import { countLiveSessions } from '../store/widget-sessions.ts'
 import { getDatabaseHealth, listMinutes, type MinuteSum } from '../store/minutes.ts'
 import { plainHeaders } from '../web/headers.ts'
-import { Spark } from './chart.tsx'
-import { Badge, Facts, Heading, When } from './parts.tsx'
-import { showPage } from './respond.tsx'
-import { get, type AdminRoute, type Call } from './route.ts'
+import { Spark } from './kit/chart.tsx'
+import { Badge, Facts, Heading, When } from './kit/parts.tsx'
+import { showPage } from './kit/respond.tsx'
+import { get, type AdminRoute, type Call } from './kit/route.ts'
 
 export const overviewRoutes: AdminRoute[] = [get('/admin', show), get('/admin/overview', showPart)]
 

@@ -1,9 +1,9 @@
 /** All pages and actions of the admin area, on the app. */
-import { PasswordsBusy } from '../actions/passwords.ts'
+import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
 import { faultFields } from '../log.ts'
 import { isUnavailable } from '../store/database.ts'
-import type { Visit, WebApp } from '../web/visit.ts'
+import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { accountRoutes } from './account.tsx'
 import { auditRoutes } from './audit.tsx'
 import { booksRoutes } from './books.tsx'
@@ -11,13 +11,13 @@ import { clientAppRoutes } from './client-app.tsx'
 import { newClientAppRoutes } from './client-app-new.tsx'
 import { secretRoutes } from './client-app-secrets.tsx'
 import { clientAppsRoutes } from './client-apps.tsx'
-import { answerTo } from './guard.ts'
+import { answerTo } from './kit/guard.ts'
 import { operatorRoutes } from './operators.tsx'
 import { doctorRoutes } from './origin-doctor.tsx'
 import { overviewRoutes } from './overview.tsx'
 import { referenceRoutes } from './references.tsx'
-import { showNotFound, showProblem } from './respond.tsx'
-import type { AdminRoute, PublicCall } from './route.ts'
+import { showNotFound, showProblem } from './kit/respond.tsx'
+import type { AdminRoute, PublicCall } from './kit/route.ts'
 import { secondFactorRoutes } from './second-factor.tsx'
 import { signInRoutes } from './sign-in.tsx'
 import { statementRoutes } from './statement.ts'
@@ -70,7 +70,7 @@ export function adminPages(service: Service, web: WebApp): void {
   }
 }
 
-async function showFault(service: Service, request: Request, env: Visit, error: unknown): Promise<Response> {
+async function showFault(service: Service, request: Request, env: RequestContext, error: unknown): Promise<Response> {
   const isAway = error instanceof PasswordsBusy || isUnavailable(error)
   const { requestId, route } = env
   service.log[isAway ? 'warn' : 'error']('an admin page failed', { requestId, route, ...faultFields(error) })

@@ -1,12 +1,12 @@
 /** The reference inspector: what a reference was used for first, and what every later use asked differently. */
-import { inspectReference, type Inspected } from '../actions/inspect-reference.ts'
+import { inspectReference, type Inspected } from '../actions/money/inspect-reference.ts'
 import { maxReferenceIdLength, maxReferenceTypeLength, serviceNamespace } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
-import { findPerson, type Person } from '../store/people.ts'
-import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './parts.tsx'
-import { showPage } from './respond.tsx'
-import { get, type AdminRoute, type Call } from './route.ts'
+import { findPerson, type Person } from '../store/user-search.ts'
+import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './kit/parts.tsx'
+import { showPage } from './kit/respond.tsx'
+import { get, type AdminRoute, type Call } from './kit/route.ts'
 
 export const referenceRoutes: AdminRoute[] = [get('/admin/references', show)]
 

@@ -1,11 +1,11 @@
 /** Setting up the second factor: a picture to scan, a first code, and recovery codes to keep. */
-import { signOut } from '../actions/operator-sessions.ts'
-import { getPendingSecret, totpUri } from '../actions/second-factor.ts'
-import { confirmSecondFactor, skipSecondFactor } from '../actions/sign-in-operator.ts'
-import { Copy, Field, Form, Notice } from './parts.tsx'
-import { QrPicture } from './qr-picture.tsx'
-import { redirect, showPage, showProblem, withCookie } from './respond.tsx'
-import { get, post, type AdminRoute, type Call, type PublicCall } from './route.ts'
+import { signOut } from '../actions/operators/keep-session.ts'
+import { getPendingSecret, totpUri } from '../actions/operators/second-factor.ts'
+import { confirmSecondFactor, skipSecondFactor } from '../actions/operators/sign-in-operator.ts'
+import { Copy, Field, Form, Notice } from './kit/parts.tsx'
+import { QrPicture } from './kit/qr-picture.tsx'
+import { redirect, showPage, showProblem, withCookie } from './kit/respond.tsx'
+import { get, post, type AdminRoute, type Call, type PublicCall } from './kit/route.ts'
 
 export const secondFactorRoutes: AdminRoute[] = [
   get('/admin/second-factor', (call) => showSetUp(call), 'enrol'),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { generateSync } from 'otplib'
-import { formTokenOf } from '../actions/operator-sessions.ts'
+import { formTokenOf } from '../actions/operators/keep-session.ts'
 import { updatePendingTotp, updateTotpConfirmed } from '../store/operators.ts'
 import { newOperator, newVisitor, password, type TestOperator } from '../../test/operator.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'

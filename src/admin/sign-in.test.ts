@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { generateSync } from 'otplib'
-import { firstOperatorLink } from '../actions/manage-operators.ts'
+import { firstOperatorLink } from '../actions/operators/manage-operators.ts'
 import { host, newOperator, newVisitor, password, type Visitor } from '../../test/operator.ts'
 import { openTestService, type TestService } from '../../test/service.ts'
 

@@ -1,10 +1,10 @@
 /** Signing in and out. */
-import { signOut } from '../actions/operator-sessions.ts'
-import { signInWithCode, signInWithPassword, type SignInResult } from '../actions/sign-in-operator.ts'
-import { safeNext } from './guard.ts'
-import { Field, Form, Notice } from './parts.tsx'
-import { redirect, showPage, withCookie } from './respond.tsx'
-import { get, post, type AdminRoute, type Call, type PublicCall } from './route.ts'
+import { signOut } from '../actions/operators/keep-session.ts'
+import { signInWithCode, signInWithPassword, type SignInResult } from '../actions/operators/sign-in-operator.ts'
+import { safeNext } from './kit/guard.ts'
+import { Field, Form, Notice } from './kit/parts.tsx'
+import { redirect, showPage, withCookie } from './kit/respond.tsx'
+import { get, post, type AdminRoute, type Call, type PublicCall } from './kit/route.ts'
 
 export const signInRoutes: AdminRoute[] = [
   { method: 'GET', path: '/admin/sign-in', access: 'public', handle: showSignIn },

@@ -1,12 +1,12 @@
 /** A wallet's statement as a file: one line for what it opened with, one for each entry, one for what it closed with. */
-import { record } from '../actions/record.ts'
+import { record } from '../actions/audit.ts'
 import type { Service } from '../actions/service.ts'
-import { findStatement, listStatementEntries, parseMonth, type Statement } from '../actions/write-statement.ts'
+import { findStatement, listStatementEntries, parseMonth, type Statement } from '../actions/money/write-statement.ts'
 import { formatMinor } from '../ledger/money.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
-import { csvLine, plain } from './csv.ts'
-import { download, showNotFound, showProblem } from './respond.tsx'
-import { get, type AdminRoute, type Call } from './route.ts'
+import { csvLine, plain } from './kit/csv.ts'
+import { download, showNotFound, showProblem } from './kit/respond.tsx'
+import { get, type AdminRoute, type Call } from './kit/route.ts'
 import { findPersonOf } from './wallet.tsx'
 
 export const statementRoutes: AdminRoute[] = [get('/admin/wallets/:id/statement', show)]

@@ -1,13 +1,13 @@
 /** One card top-up: what the processor said, what the ledger was told, and giving it back. */
-import { refundTopup } from '../actions/refund-topup.ts'
+import { refundTopup } from '../actions/topups/refund-topup.ts'
 import { parseDecimal, formatMinor } from '../ledger/money.ts'
-import { findPerson } from '../store/people.ts'
+import { findPerson } from '../store/user-search.ts'
 import { listMovements, type Movement } from '../store/topup-movements.ts'
 import { findTopup, type Topup } from '../store/topups.ts'
 import { findWallet } from '../store/wallets.ts'
-import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
 import { currencyOf, problemTexts, TopupBadges } from './topups.tsx'
 import { reasonProblem } from './wallet.tsx'
 

@@ -2,9 +2,9 @@
 import type { Currency } from '../ledger/money.ts'
 import { parseCurrency } from '../ledger/money.ts'
 import { listTopups, type Topup } from '../store/topups.ts'
-import { Badge, Empty, Heading, Money, Pager, Table, When, withQuery } from './parts.tsx'
-import { showPage } from './respond.tsx'
-import { get, isUuid, type AdminRoute, type Call } from './route.ts'
+import { Badge, Empty, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { showPage } from './kit/respond.tsx'
+import { get, isUuid, type AdminRoute, type Call } from './kit/route.ts'
 
 export const topupsRoutes: AdminRoute[] = [get('/admin/topups', show)]
 

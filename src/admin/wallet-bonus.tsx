@@ -1,10 +1,10 @@
 /** Granting a bonus: asked, shown once more with what it comes to, then done, once. */
-import { grantBonus } from '../actions/manage-wallets.ts'
+import { grantBonus } from '../actions/money/manage-wallets.ts'
 import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
 import { findWallet } from '../store/wallets.ts'
-import { Facts, Form, Heading, Money } from './parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from './respond.tsx'
-import { isUuid, post, type AdminRoute, type Call } from './route.ts'
+import { Facts, Form, Heading, Money } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
+import { isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
 import { findPersonOf, reasonProblem, showWallet } from './wallet.tsx'
 
 export const bonusRoutes: AdminRoute[] = [

@@ -1,15 +1,15 @@
 /** One wallet: whose it is, what it holds, every entry, and what an operator may do to it. */
-import { freezeWallet, unfreezeWallet } from '../actions/manage-wallets.ts'
-import { monthOf } from '../actions/write-statement.ts'
+import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { monthOf } from '../actions/money/write-statement.ts'
 import { isDescription } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
-import { listLiveSessionsOfUser, type LiveSession } from '../store/live-sessions.ts'
-import { findPerson, listAllLinks, type KeptLink, type Person } from '../store/people.ts'
+import { listLiveSessionsOfUser, type LiveSession } from '../store/widget-sessions.ts'
+import { findPerson, listAllLinks, type KeptLink, type Person } from '../store/user-search.ts'
 import { findWallet, type WalletRow } from '../store/wallets.ts'
-import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './parts.tsx'
-import { redirect, showNotFound, showPage } from './respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './route.ts'
-import { Ledger, readLedger } from './wallet-ledger.tsx'
+import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage } from './kit/respond.tsx'
+import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { Ledger, readLedger } from './kit/wallet-ledger.tsx'
 import { WalletState } from './wallets.tsx'
 
 export const walletRoutes: AdminRoute[] = [

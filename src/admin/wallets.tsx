@@ -1,8 +1,8 @@
 /** Finding a wallet. */
-import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/people.ts'
-import { Badge, Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './parts.tsx'
-import { redirect, showPage } from './respond.tsx'
-import { get, isUuid, type AdminRoute, type Call } from './route.ts'
+import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/user-search.ts'
+import { Badge, Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { redirect, showPage } from './kit/respond.tsx'
+import { get, isUuid, type AdminRoute, type Call } from './kit/route.ts'
 
 export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
 

@@ -1,8 +1,8 @@
 /** The page behind a one-time link: a new operator, or an old one who lost password or phone. */
-import { acceptInvite, findInvite, operatorProblems, type OpenInvite } from '../actions/manage-operators.ts'
-import { Field, Form, Notice } from './parts.tsx'
-import { redirect, showPage, showProblem, withCookie } from './respond.tsx'
-import type { AdminRoute, PublicCall } from './route.ts'
+import { acceptInvite, findInvite, operatorProblems, type OpenInvite } from '../actions/operators/manage-operators.ts'
+import { Field, Form, Notice } from './kit/parts.tsx'
+import { redirect, showPage, showProblem, withCookie } from './kit/respond.tsx'
+import type { AdminRoute, PublicCall } from './kit/route.ts'
 
 export const welcomeRoutes: AdminRoute[] = [
   { method: 'GET', path: '/admin/welcome', access: 'public', handle: show },

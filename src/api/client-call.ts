@@ -1,7 +1,7 @@
 /** The order of checks of every call that carries a client secret: browser? → credentials → scope → shape. */
 import type { z } from 'zod'
-import { authenticate } from '../actions/authenticate.ts'
-import { recordBrowserCall } from '../actions/record-browser-call.ts'
+import { authenticate } from '../actions/apps/authenticate.ts'
+import { recordBrowserCall } from '../actions/apps/authenticate.ts'
 import type { Service } from '../actions/service.ts'
 import type { App, Scope } from '../store/apps.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
@@ -20,11 +20,11 @@ export async function readClientCall<T>(
   if ('status' in read) return { refusal: read }
   const { clientId, clientSecret } = read.values
   if (clientSecret !== undefined && isFromBrowser(call.request)) {
-    await recordBrowserCall(service, clientId, call.visit.address)
+    await recordBrowserCall(service, clientId, call.context.address)
     return { refusal: refuse('BROWSER_CALL_REFUSED') }
   }
   if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }
-  const authentication = authenticate(service, { clientId, clientSecret }, call.visit)
+  const authentication = authenticate(service, { clientId, clientSecret }, call.context)
   const { app, retryAfterSeconds } = authentication instanceof Promise ? await authentication : authentication
   if (!app) return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
   if (scope && !app.scopes.includes(scope)) return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }

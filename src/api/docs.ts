@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { plainHeaders } from '../web/headers.ts'
-import type { WebApp } from '../web/visit.ts'
+import type { WebApp } from '../web/request-context.ts'
 
 const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 

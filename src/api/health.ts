@@ -1,7 +1,7 @@
 /** For those who run the service: is the process alive, can it work, and how does it do. */
 import { z } from 'zod'
 import type { Service } from '../actions/service.ts'
-import { migrationStatus } from '../store/migrate.ts'
+import { migrationStatus } from '../store/migrations/migrate.ts'
 import { answer, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 

@@ -1,6 +1,6 @@
 /** Where the card processor sends its webhooks. The signature is checked over the body exactly as it arrived. */
 import { z } from 'zod'
-import { hearEvent } from '../actions/hear-event.ts'
+import { hearEvent } from '../actions/topups/hear-event.ts'
 import type { Service } from '../actions/service.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'
 import { answer, refuse, type Answer } from './reply.ts'

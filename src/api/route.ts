@@ -1,10 +1,10 @@
 /** A JSON route: what it is called, what it takes and gives, and what it does. OpenAPI is made from the same object. */
 import type { z } from 'zod'
 import type { ErrorCode } from '../../sdk/contract.ts'
-import type { Visit } from '../web/visit.ts'
+import type { RequestContext } from '../web/request-context.ts'
 import type { Answer } from './reply.ts'
 
-export type Call = { readonly request: Request; readonly visit: Visit }
+export type Call = { readonly request: Request; readonly context: RequestContext }
 
 export type Route = {
   readonly method: 'GET' | 'POST'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { minuteMs, openIdentityRig, password, type IdentityRig } from '../../test/identity-rig.ts'
 import { mailsTo, newEmail } from '../../test/page.ts'
 import { takeLimit, wrongPasswordsAnywhere } from '../actions/limits.ts'
-import { isPassword, passwordCounts } from '../actions/passwords.ts'
+import { isPassword, passwordCounts } from '../actions/people/passwords.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
 setDefaultTimeout(60_000)

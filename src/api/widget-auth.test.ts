@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { minuteMs, openIdentityRig, password, wrongOf, type IdentityRig } from '../../test/identity-rig.ts'
 import { mailedCode, newEmail } from '../../test/page.ts'
 import { newApp, operator } from '../../test/service.ts'
-import { setAppActive } from '../actions/manage-apps.ts'
+import { setAppActive } from '../actions/apps/manage-apps.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
 setDefaultTimeout(60_000)

@@ -1,13 +1,13 @@
 /** Signing up and in, inside the hosted pages. What these answer never tells whether an email has an account. */
 import { z } from 'zod'
-import type { Connected } from '../actions/connect.ts'
+import type { Connected } from '../actions/people/manage-links.ts'
 import type { Limited } from '../actions/limits.ts'
-import { logIn } from '../actions/log-in.ts'
-import { resendConfirmCode, sendResetCode, type Mailed } from '../actions/mail-code.ts'
-import { findPasswordProblem } from '../actions/password-rules.ts'
-import { resetPassword } from '../actions/reset-password.ts'
+import { logIn } from '../actions/people/log-in.ts'
+import { resendConfirmCode, sendResetCode, type Mailed } from '../actions/people/mail-code.ts'
+import { findPasswordProblem } from '../actions/people/password-rules.ts'
+import { resetPassword } from '../actions/people/reset-password.ts'
 import type { Service } from '../actions/service.ts'
-import { confirmEmail, signUp } from '../actions/sign-up.ts'
+import { confirmEmail, signUp } from '../actions/people/sign-up.ts'
 import type { App } from '../store/apps.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
@@ -141,7 +141,7 @@ function authRoute<T extends { clientId: string }>(
     input: schema,
     handle: async (call) => {
       const read = await readPageCall(service, call, schema)
-      return read.refusal ?? (await unlessBusy(() => run(read.app, read.input, call.visit.address)))
+      return read.refusal ?? (await unlessBusy(() => run(read.app, read.input, call.context.address)))
     },
   }
 }

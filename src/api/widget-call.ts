@@ -1,10 +1,10 @@
 /** The order of checks of every call the hosted pages make: from here? → session or app → shape. */
 import type { z } from 'zod'
-import { PasswordsBusy } from '../actions/passwords.ts'
+import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
-import { checkSession } from '../actions/widget-sessions.ts'
+import { checkSession } from '../actions/people/open-session.ts'
 import type { App } from '../store/apps.ts'
-import type { Session } from '../store/sessions.ts'
+import type { Session } from '../store/widget-sessions.ts'
 import { parseInput } from './client-call.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
 import { readJson, readQuery } from './request.ts'

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { newClient, type Client } from '../../test/client.ts'
 import { newPage, readEvents, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
-import { setAppActive } from '../actions/manage-apps.ts'
-import { freezeWallet } from '../actions/manage-wallets.ts'
+import { setAppActive } from '../actions/apps/manage-apps.ts'
+import { freezeWallet } from '../actions/money/manage-wallets.ts'
 
 setDefaultTimeout(30_000)
 

@@ -1,9 +1,9 @@
 /** The live wallet: a stream of server-sent events, for as long as the session lives. */
 import { z } from 'zod'
 import type { Service } from '../actions/service.ts'
-import { endOf } from '../actions/widget-sessions.ts'
+import { endOf } from '../actions/people/open-session.ts'
 import { majorNumber } from '../ledger/money.ts'
-import type { Session } from '../store/sessions.ts'
+import type { Session } from '../store/widget-sessions.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'

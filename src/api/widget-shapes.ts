@@ -1,7 +1,7 @@
 /** The fields of the widget's routes, and what their examples share. */
 import { z } from 'zod'
-import { isEmail, normaliseEmail } from '../actions/create-user.ts'
-import { maxPasswordLength } from '../actions/password-rules.ts'
+import { isEmail, normaliseEmail } from '../actions/people/create-user.ts'
+import { maxPasswordLength } from '../actions/people/password-rules.ts'
 import { isLabel } from '../ledger/reference.ts'
 
 /** Checked by the routes themselves: what is no session at all is 401, like one that has ended. */

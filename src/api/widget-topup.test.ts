@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { maxDeclinesAnHour } from '../actions/topup-limits.ts'
-import { refundTopup } from '../actions/refund-topup.ts'
+import { maxDeclinesAnHour } from '../actions/topups/topup-limits.ts'
+import { refundTopup } from '../actions/topups/refund-topup.ts'
 import { maxBalanceMinor } from '../ledger/money.ts'
 import { operator } from '../../test/service.ts'
 import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'

@@ -1,10 +1,10 @@
 /** Top-ups by card, as the hosted page asks for them. */
 import { z } from 'zod'
-import { confirmTopup, type ConfirmedTopup } from '../actions/confirm-topup.ts'
-import { createTopup } from '../actions/create-topup.ts'
+import { confirmTopup, type ConfirmedTopup } from '../actions/topups/confirm-topup.ts'
+import { createTopup } from '../actions/topups/create-topup.ts'
 import type { Service } from '../actions/service.ts'
 import { formatMinor, majorNumber, parseAmount } from '../ledger/money.ts'
-import { toTransaction } from './records.ts'
+import { toTransaction } from './transaction.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'

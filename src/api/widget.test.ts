@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { newClient, type Client } from '../../test/client.ts'
 import { newPage, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
-import { setAppActive } from '../actions/manage-apps.ts'
-import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/manage-wallets.ts'
-import { postForService } from '../actions/post.ts'
+import { setAppActive } from '../actions/apps/manage-apps.ts'
+import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { postForService } from '../actions/money/post.ts'
 import { hashSecret, newId } from '../actions/tokens.ts'
 
 let opened: TestService

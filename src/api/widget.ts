@@ -1,14 +1,14 @@
 /** Widget sessions, and the calls the hosted pages make with one. */
 import { z } from 'zod'
-import { disconnectApp, listConnectedApps, verifyLink } from '../actions/manage-links.ts'
-import { parseOrigin } from '../actions/origins.ts'
-import { readWidgetWallet } from '../actions/read-wallet.ts'
+import { disconnectApp, listConnectedApps, verifyLink } from '../actions/people/manage-links.ts'
+import { parseOrigin } from '../actions/apps/origins.ts'
+import { readWidgetWallet } from '../actions/money/read-wallet.ts'
 import type { Service } from '../actions/service.ts'
-import { createSession, revokeSession } from '../actions/widget-sessions.ts'
+import { createSession, revokeSession } from '../actions/people/open-session.ts'
 import { majorNumber } from '../ledger/money.ts'
 import { readClientCall } from './client-call.ts'
 import { walletExample } from './examples.ts'
-import { toTransaction } from './records.ts'
+import { toTransaction } from './transaction.ts'
 import { answer, refuse, refuseUnknownUser } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
@@ -223,7 +223,7 @@ function disconnectRoute(service: Service): Route {
     handle: async (call) => {
       const read = await readSessionCall(service, call, schema)
       if (read.refusal) return read.refusal
-      const isDisconnected = await disconnectApp(service, read.session, read.input.clientId, call.visit.address)
+      const isDisconnected = await disconnectApp(service, read.session, read.input.clientId, call.context.address)
       if (isDisconnected) return answer({ message: 'Disconnected.' })
       return refuse('INVALID_REQUEST', { fields: { clientId: 'is no app that uses this wallet' } })
     },

@@ -1,6 +1,6 @@
 /** Operators of the admin area on the command line. */
-import { normaliseEmail } from '../actions/create-user.ts'
-import { createOperator, operatorProblems, resetOperator } from '../actions/manage-operators.ts'
+import { normaliseEmail } from '../actions/people/create-user.ts'
+import { createOperator, operatorProblems, resetOperator } from '../actions/operators/manage-operators.ts'
 import { findOperatorByEmail, roles, type Role } from '../store/operators.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command } from './command.ts'
 import { withService } from './data.ts'

@@ -1,5 +1,5 @@
 /** The secrets of a client app: a new one, and the end of an old one. */
-import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/manage-apps.ts'
+import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/apps/manage-apps.ts'
 import { unknownApp } from './app.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Command } from './command.ts'
 import { withService } from './data.ts'

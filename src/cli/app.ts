@@ -1,5 +1,5 @@
 /** Client apps on the command line: what they are. Their secrets are in app-secrets. */
-import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/manage-apps.ts'
+import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/apps/manage-apps.ts'
 import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, cliActor, isSet, textOf, textsOf } from './command.ts'
 import type { Call, Command, Flag } from './command.ts'

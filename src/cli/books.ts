@@ -1,6 +1,6 @@
 /** The books as a whole: are they exact, and a copy of them. */
-import type { Fault } from '../store/verify-fault.ts'
-import { verifyBooks } from '../store/verify.ts'
+import type { Fault } from '../store/verify/fault.ts'
+import { verifyBooks } from '../store/verify/verify.ts'
 import type { Command } from './command.ts'
 import { withData } from './data.ts'
 import { openProgress } from './progress.ts'

@@ -1,6 +1,6 @@
 /** The origin doctor on the command line. */
-import type { Check, CheckState } from '../actions/examine-embedding.ts'
-import { diagnoseEmbedding } from '../actions/read-embedding.ts'
+import type { Check, CheckState } from '../actions/apps/examine-embedding.ts'
+import { diagnoseEmbedding } from '../actions/apps/read-embedding.ts'
 import { UsageMistake, textOf, type Command } from './command.ts'
 import { withService } from './data.ts'
 

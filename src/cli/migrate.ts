@@ -1,5 +1,5 @@
 /** The schema, brought up to date by hand; the service does the same when it starts. */
-import { migrationStatus } from '../store/migrate.ts'
+import { migrationStatus } from '../store/migrations/migrate.ts'
 import { openDatabase } from '../store/database.ts'
 import type { Command } from './command.ts'
 import { withData } from './data.ts'

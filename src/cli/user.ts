@@ -1,6 +1,6 @@
 /** People on the command line. */
-import { createUser, isEmail, normaliseEmail } from '../actions/create-user.ts'
-import { record } from '../actions/record.ts'
+import { createUser, isEmail, normaliseEmail } from '../actions/people/create-user.ts'
+import { record } from '../actions/audit.ts'
 import { findApp } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command } from './command.ts'
 import { withService } from './data.ts'

@@ -1,5 +1,5 @@
 /** Which wallet somebody means. */
-import { normaliseEmail } from '../actions/create-user.ts'
+import { normaliseEmail } from '../actions/people/create-user.ts'
 import type { Service } from '../actions/service.ts'
 import { findUserByEmail } from '../store/users.ts'
 import { findLinkedWallets, findWallet } from '../store/wallets.ts'

@@ -1,9 +1,9 @@
 /** Wallets on the command line: look into one, freeze and unfreeze it, grant a bonus. */
-import { freezeWallet, grantBonus, unfreezeWallet, type FreezeResult } from '../actions/manage-wallets.ts'
+import { freezeWallet, grantBonus, unfreezeWallet, type FreezeResult } from '../actions/money/manage-wallets.ts'
 import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currency } from '../ledger/money.ts'
 import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/reference.ts'
-import type { PostResult } from '../store/settle.ts'
+import type { PostResult } from '../store/writer/settle.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command, type Reply } from './command.ts'
 import { withService } from './data.ts'
 import { showWallet } from './wallet-show.ts'

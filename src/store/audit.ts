@@ -23,3 +23,61 @@ export async function insertAudit(db: Queryable, entry: AuditEntry): Promise<voi
     JSON.stringify(entry.detail),
   ])
 }
+
+/* The audit log for reading: newest first, by actor, action, subject and time. */
+
+export type AuditRecord = {
+  readonly id: string
+  readonly at: Date
+  readonly actor: string
+  readonly action: string
+  readonly subject: string
+  readonly address: string | null
+  readonly detail: Record<string, unknown>
+}
+
+export type AuditFilter = {
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  readonly subject?: string | undefined
+  readonly from?: Date | undefined
+  readonly until?: Date | undefined
+}
+
+export async function listAudit(
+  db: Queryable,
+  filter: AuditFilter,
+  /** After this record, in the order shown. */
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<AuditRecord[]> {
+  const values: unknown[] = [limit]
+  const conditions = ['true']
+  const add = (condition: string, value: unknown) => {
+    if (value !== undefined) conditions.push(condition.replaceAll('?', `$${values.push(value)}`))
+  }
+  add('actor = ?', filter.actor)
+  add('action = ?', filter.action)
+  add('subject = ?', filter.subject)
+  add('at >= ?', filter.from)
+  add('at < ?', filter.until)
+  add('(at, id) < (select at, id from audit where id = ?)', after)
+  const { rows } = await db.query<AuditRecord>(
+    `select id, at, actor, action, subject, address, detail from audit where ${conditions.join(' and ')}
+     order by at desc, id desc limit $1`,
+    values,
+  )
+  return rows
+}
+
+/** Every action there is: one look at the index for each, however long the log. */
+export async function listAuditActions(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ action: string }>(`
+    with recursive step as (
+      (select action from audit order by action limit 1)
+      union all
+      select (select a.action from audit a where a.action > s.action order by a.action limit 1) from step s
+      where s.action is not null
+    )
+    select action from step where action is not null`)
+  return rows.map((row) => row.action)
+}

@@ -51,3 +51,47 @@ export async function findOutcomes(db: Queryable, referenceKeys: string): Promis
     }),
   )
 }
+
+/* What became of a reference, and what later uses of it asked for. */
+
+export type FirstUse = {
+  readonly referenceKey: string
+  readonly walletId: string
+  readonly amountMinor: bigint
+  readonly balanceMinor: bigint
+  readonly at: Date
+  readonly refusal: RecordedRefusal | null
+  /** The entry it made; null when it was refused. */
+  readonly sequence: number | null
+  readonly description: string | null
+}
+
+type FirstUseRow = {
+  reference_key: string
+  wallet_id: string
+  amount: bigint
+  balance: bigint
+  created_at: Date
+  refusal: RecordedRefusal | null
+  sequence: bigint | null
+  description: string | null
+}
+
+export async function listFirstUses(db: Queryable, referenceKeys: readonly string[]): Promise<FirstUse[]> {
+  const { rows } = await db.query<FirstUseRow>(
+    `select o.reference_key, o.wallet_id, o.amount, o.balance, o.created_at, o.refusal, o.sequence, t.description
+     from outcomes o left join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
+     where o.reference_key = any($1::uuid[]) order by o.created_at`,
+    [referenceKeys],
+  )
+  return rows.map((row) => ({
+    referenceKey: referenceKeyOfUuid(row.reference_key),
+    walletId: row.wallet_id,
+    amountMinor: row.amount,
+    balanceMinor: row.balance,
+    at: row.created_at,
+    refusal: row.refusal,
+    sequence: row.sequence === null ? null : Number(row.sequence),
+    description: row.description,
+  }))
+}

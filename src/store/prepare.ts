@@ -2,8 +2,8 @@
 import { Client } from 'pg'
 import type { Config } from '../config.ts'
 import type { Connection } from './database.ts'
-import { startEmbedded } from './embedded.ts'
-import { migrate } from './migrate.ts'
+import { startEmbedded } from './embedded/embedded.ts'
+import { migrate } from './migrations/migrate.ts'
 
 export type Prepared = {
   readonly connection: Connection

@@ -2,8 +2,8 @@
  * Later uses of a reference, for whoever looks into one: written in the background, one row for each different thing
  * they asked for, so that an endless retry loop costs one row. Losing one in a crash loses no money.
  */
-import { plainArray } from './array.ts'
-import type { Database } from './database.ts'
+import { plainArray } from './arrays.ts'
+import type { Database, Queryable } from './database.ts'
 
 export type Repeat = { readonly referenceKey: string; readonly walletId: string; readonly amountMinor: bigint }
 
@@ -56,4 +56,30 @@ async function insertRepeats(db: Database, repeats: (Repeat & { times: number })
       plainArray(repeats, (repeat) => repeat.times),
     ],
   )
+}
+
+export type LaterUse = {
+  readonly walletId: string
+  readonly amountMinor: bigint
+  readonly times: number
+  readonly firstAt: Date
+  readonly lastAt: Date
+}
+
+type RepeatRow = { wallet_id: string; amount: bigint; times: bigint; first_at: Date; last_at: Date }
+
+/** One for each different thing that was asked, newest first. */
+export async function listLaterUses(db: Queryable, referenceKey: string): Promise<LaterUse[]> {
+  const { rows } = await db.query<RepeatRow>(
+    `select wallet_id, amount, times, first_at, last_at from repeats where reference_key = $1
+     order by last_at desc, wallet_id, amount limit 100`,
+    [referenceKey],
+  )
+  return rows.map((row) => ({
+    walletId: row.wallet_id,
+    amountMinor: row.amount,
+    times: Number(row.times),
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+  }))
 }

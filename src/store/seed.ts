@@ -1,5 +1,5 @@
 /** Many funded users at once, for load tests and demos: the rows the writer would have made, in bulk. */
-import { plainArray, textArray } from './array.ts'
+import { plainArray, textArray } from './arrays.ts'
 import type { Queryable } from './database.ts'
 
 export type SeedUser = {

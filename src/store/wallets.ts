@@ -1,5 +1,5 @@
 /** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
-import { textArray } from './array.ts'
+import { textArray } from './arrays.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
 

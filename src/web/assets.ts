@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { plainHeaders } from './headers.ts'
-import type { WebApp } from './visit.ts'
+import type { WebApp } from './request-context.ts'
 
 /** Adding an asset is adding a line; the bundler follows what it imports. */
 const sources = {
@@ -14,8 +14,8 @@ const sources = {
   'widget.css': '../widget/widget.css',
   'wallet.js': '../widget/client/wallet-page.tsx',
   'topup.js': '../widget/client/topup-page.tsx',
-  'admin.css': '../admin/admin.css',
-  'admin.js': '../admin/enhance.ts',
+  'admin.css': '../admin/kit/admin.css',
+  'admin.js': '../admin/kit/enhance.ts',
 } as const satisfies Record<string, `${string}.css` | `${string}.ts` | `${string}.tsx`>
 
 export type AssetName = keyof typeof sources

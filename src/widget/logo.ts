@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Service } from '../actions/service.ts'
 import type { App } from '../store/apps.ts'
 import { plainHeaders } from '../web/headers.ts'
-import type { WebApp } from '../web/visit.ts'
+import type { WebApp } from '../web/request-context.ts'
 import { fetchLogo, type Logo } from './logo-fetch.ts'
 
 const freshForMs = 3_600_000

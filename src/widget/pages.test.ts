@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { newClient } from '../../test/client.ts'
 import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../../test/service.ts'
-import { setAppActive } from '../actions/manage-apps.ts'
+import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { assetSize } from '../web/assets.ts'
 import { languages } from './languages.ts'
 

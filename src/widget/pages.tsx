@@ -1,12 +1,12 @@
 /** The hosted pages: /widget/wallet and /widget/topup. Each is framed by its own app's origins, and by nobody else. */
 import type { Context } from 'hono'
-import { findFrame, type Frame } from '../actions/find-frame.ts'
+import { findFrame, type Frame } from '../actions/apps/find-frame.ts'
 import type { Service } from '../actions/service.ts'
 import type { Config } from '../config.ts'
 import { majorNumber, parseDecimal } from '../ledger/money.ts'
 import { assetUrl } from '../web/assets.ts'
 import { compressedPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
-import type { Visit, WebApp } from '../web/visit.ts'
+import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { brandStyle } from './brand.ts'
 import { TopupApp } from './client/topup-app.tsx'
 import { WalletApp } from './client/wallet-app.tsx'
@@ -15,7 +15,7 @@ import type { FrameData } from './frame-data.ts'
 import { chooseLanguage, type Language } from './languages.ts'
 import { logoPath, logoRoute } from './logo.ts'
 
-type PageContext = Context<{ Bindings: Visit }>
+type PageContext = Context<{ Bindings: RequestContext }>
 
 export function widgetPages(service: Service, web: WebApp): void {
   web.get('/widget/wallet', (c) => hostedPage(service, c, 'wallet'))

@@ -1,6 +1,6 @@
 /** Signing in, leaving, and topping up: what the user does, and what the shop hears of it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { createUser } from '../../src/actions/create-user.ts'
+import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp } from '../service.ts'
 import { embed, hear, startRig, type Rig } from './rig.ts'

@@ -1,5 +1,5 @@
 /** The top-up page, as far as the card. */
-import { freezeWallet } from '../../src/actions/manage-wallets.ts'
+import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, operator } from '../service.ts'
 import type { StatesOf } from './stage.ts'

@@ -1,6 +1,6 @@
 /** The open wallet, and what the user does in it. */
-import { freezeWallet } from '../../src/actions/manage-wallets.ts'
-import { postForService } from '../../src/actions/post.ts'
+import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
+import { postForService } from '../../src/actions/money/post.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import type { StatesOf } from './stage.ts'
 

@@ -1,6 +1,6 @@
 /** The wallet page inside a shop of another origin: what the user sees happen, and what the shop hears. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { freezeWallet } from '../../src/actions/manage-wallets.ts'
+import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { operator } from '../service.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import { balanceIn, close, openShop, waitForBalance, walletUrl } from './shop.ts'

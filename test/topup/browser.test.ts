@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { startJobs } from '../../src/actions/jobs.ts'
-import { freezeWallet } from '../../src/actions/manage-wallets.ts'
+import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { writeSettings } from '../../src/cards/sandbox/settings.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'

@@ -1,10 +1,10 @@
 /** What the guides say about cards is what the code does. */
 import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
-import { maxDeclinesAnHour } from '../../src/actions/topup-limits.ts'
-import { createStripeProcessor } from '../../src/cards/stripe.ts'
+import { maxDeclinesAnHour } from '../../src/actions/topups/topup-limits.ts'
+import { createStripeProcessor } from '../../src/cards/stripe/stripe.ts'
 import { parseConfig } from '../../src/config.ts'
-import { startStripeStandIn } from '../stripe-stand-in.ts'
+import { startStripeStandIn } from '../cards/stripe-stand-in.ts'
 
 const guide = (name: string) => readFile(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
 

@@ -1,7 +1,7 @@
 /** Refunds and disputes: the wallet gives back what the processor gives back, once, and owes what it has spent. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { refundTopup } from '../../src/actions/refund-topup.ts'
-import { settleTopup } from '../../src/actions/settle-topup.ts'
+import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
+import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
 import { operator } from '../service.ts'
 import { openBench, type Bench, type Payer } from './rig.ts'
 

@@ -1,17 +1,17 @@
 /** A service that takes cards through the stand-in for Stripe, payers with sessions, and what every test ends in. */
 import { expect } from 'bun:test'
-import { decimalsOf } from '../../src/actions/cards.ts'
+import { decimalsOf } from '../../src/actions/topups/open-processor.ts'
 import type { Service } from '../../src/actions/service.ts'
-import { sweepTopups } from '../../src/actions/sweep-topups.ts'
-import { createStripeProcessor } from '../../src/cards/stripe.ts'
+import { sweepTopups } from '../../src/actions/topups/sweep-topups.ts'
+import { createStripeProcessor } from '../../src/cards/stripe/stripe.ts'
 import { listMovements } from '../../src/store/topup-movements.ts'
-import { verifyBooks } from '../../src/store/verify.ts'
+import { verifyBooks } from '../../src/store/verify/verify.ts'
 import { findTopupByPayment, type Topup } from '../../src/store/topups.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { newClient, type Reply, type Send } from '../client.ts'
 import { newPage } from '../page.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
-import { startStripeStandIn, type StripeStandIn } from '../stripe-stand-in.ts'
+import { startStripeStandIn, type StripeStandIn } from '../cards/stripe-stand-in.ts'
 
 export type Bench = Awaited<ReturnType<typeof openBench>>
 export type Payer = Awaited<ReturnType<Bench['newPayer']>>

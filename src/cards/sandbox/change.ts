@@ -2,7 +2,7 @@ import { ProcessorUnavailable, type Refusal } from '../processor.ts'
 import { nextDueAt, type DeliveryMode } from './events.ts'
 import { advance, decodePayment, encodePayment, type Moment, type SandboxPayment, type Transition } from './payment.ts'
 import { settingsId } from './settings.ts'
-import type { SandboxRecord, SandboxStore } from './store.ts'
+import type { SandboxRecord, SandboxStore } from './payment-store.ts'
 
 export type SandboxDeps = {
   readonly store: SandboxStore

@@ -1,5 +1,5 @@
 import { deliveryModes, type Delivery, type DeliveryMode, type SandboxEvent } from './events.ts'
-import { formatMinor, type SandboxPageDeps } from './page.tsx'
+import { formatMinor, type SandboxPageDeps } from './sandbox-page.tsx'
 import { paymentView, type SandboxPayment } from './payment.ts'
 import type { SandboxSettings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { formatMinor, type SandboxPageDeps } from './page.tsx'
+import { formatMinor, type SandboxPageDeps } from './sandbox-page.tsx'
 import type { SandboxPayment } from './payment.ts'
 import { testCards, type CardEntry } from './test-cards.ts'
 

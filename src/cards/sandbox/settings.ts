@@ -1,6 +1,6 @@
 import { ProcessorUnavailable } from '../processor.ts'
 import { deliveryModes, type DeliveryMode } from './events.ts'
-import type { SandboxStore } from './store.ts'
+import type { SandboxStore } from './payment-store.ts'
 
 /** What the panel switches, for every process. An outage hides the processor from the rest of the service, not from the panel. */
 export type SandboxSettings = { readonly mode: DeliveryMode; readonly outage: boolean }

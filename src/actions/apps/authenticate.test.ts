@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newClient } from '../../../test/client.ts'
+import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
+import { revokeSecret, rotateSecret, setAppActive, updateApp } from './manage-apps.ts'
+
+let opened: TestService
+let time = Date.now()
+
+beforeAll(async () => {
+  opened = await openTestService({}, () => new Date(time))
+})
+afterAll(() => opened.close())
+
+const client = (credentials: { clientId: string; clientSecret: string }, address = '127.0.0.1') =>
+  newClient((request) => opened.app.fetch(request, address), credentials)
+
+describe('a secret', () => {
+  test('that was rotated lives on for the overlap, and then no longer', async () => {
+    const app = await newApp(opened.service)
+    const { serviceUserId } = await newUser(opened.service, app)
+    const rotated = await rotateSecret(opened.service, operator, app.clientId, '1h')
+    const renewed = { clientId: app.clientId, clientSecret: rotated!.clientSecret }
+    expect((await client(app).wallet(serviceUserId)).status).toBe(200)
+    expect((await client(renewed).wallet(serviceUserId)).status).toBe(200)
+    time += 3_600_000
+    expect((await client(app).wallet(serviceUserId)).status).toBe(401)
+    expect((await client(renewed).wallet(serviceUserId)).status).toBe(200)
+  })
+
+  test('that was rotated without overlap, or revoked, is dead at once', async () => {
+    const app = await newApp(opened.service)
+    const { serviceUserId } = await newUser(opened.service, app)
+    const rotated = await rotateSecret(opened.service, operator, app.clientId, 'none')
+    expect((await client(app).wallet(serviceUserId)).status).toBe(401)
+    const renewed = { clientId: app.clientId, clientSecret: rotated!.clientSecret }
+    const [newest] = (await opened.service.apps.find(app.clientId))!.secrets
+    expect(await revokeSecret(opened.service, operator, app.clientId, newest!.id)).toBeTrue()
+    expect((await client(renewed).wallet(serviceUserId)).status).toBe(401)
+  })
+
+  test('of an inactive app, of an unknown app and a wrong one get the same answer', async () => {
+    const app = await newApp(opened.service)
+    await setAppActive(opened.service, operator, app.clientId, false)
+    const unknown = { clientId: 'app_unknown', clientSecret: app.clientSecret }
+    const other = await newApp(opened.service)
+    const wrong = { clientId: other.clientId, clientSecret: app.clientSecret }
+    const replies = await Promise.all([app, unknown, wrong].map((who) => client(who).wallet('su_x')))
+    for (const { status, body } of replies) {
+      expect(status).toBe(401)
+      expect({ ...body, requestId: '' }).toEqual({ ...replies[0]!.body, requestId: '' })
+    }
+  })
+
+  test('that is wrong is slowed for that app and address alone, and the right one never', async () => {
+    const app = await newApp(opened.service)
+    const { serviceUserId } = await newUser(opened.service, app)
+    const wrong = client({ ...app, clientSecret: 'bfs_wrong' }, '10.1.1.1')
+    const replies = await Promise.all(Array.from({ length: 90 }, () => wrong.wallet(serviceUserId)))
+    const statuses = replies.map((reply) => reply.status)
+    expect(new Set(statuses)).toEqual(new Set([401, 429]))
+    const limited = replies.find((reply) => reply.status === 429)!
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await client(app, '10.1.1.1').wallet(serviceUserId)).status).toBe(200)
+    expect((await client({ ...app, clientSecret: 'bfs_wrong' }, '10.1.1.2').wallet(serviceUserId)).status).toBe(401)
+  })
+
+  test('is noted when it is used', async () => {
+    const app = await newApp(opened.service)
+    await client(app).wallet('su_x')
+    await Bun.sleep(100)
+    const { rows } = await opened.service.db.pool.query(
+      'select 1 from app_secret_uses u join app_secrets s on s.id = u.secret_id where s.client_id = $1',
+      [app.clientId],
+    )
+    expect(rows).toHaveLength(1)
+  })
+
+  test('is in no table, only its hash', async () => {
+    const app = await newApp(opened.service)
+    const { rows } = await opened.service.db.pool.query(
+      `select s::text, a::text from app_secrets s join apps a using (client_id) union all select audit::text, '' from audit`,
+    )
+    expect(JSON.stringify(rows)).not.toContain(app.clientSecret)
+  })
+
+  test('that comes from a browser is refused, right or wrong, and that goes on record once', async () => {
+    const app = await newApp(opened.service)
+    const from = (headers: Record<string, string>, clientSecret = app.clientSecret) =>
+      opened.app.fetch(
+        new Request('http://billfold.test/api/server/wallet/debit', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ clientId: app.clientId, clientSecret }),
+        }),
+        '10.2.2.2',
+      )
+    for (const [name, value] of [
+      ['origin', 'https://shop.example'],
+      ['sec-fetch-site', 'cross-site'],
+      ['origin', 'null'],
+    ] as const) {
+      const response = await from({ [name]: value })
+      expect(response.status).toBe(403)
+      expect(await response.json()).toMatchObject({ code: 'BROWSER_CALL_REFUSED' })
+    }
+    expect((await from({ origin: 'https://shop.example' }, 'wrong')).status).toBe(403)
+    const { rows } = await opened.service.db.pool.query(
+      'select address, detail from audit where subject = $1 and action = $2',
+      [`app:${app.clientId}`, 'browser-call.refused'],
+    )
+    expect(rows).toEqual([{ address: '10.2.2.2', detail: {} }])
+  })
+})
+
+test('a change of scopes holds at once', async () => {
+  const app = await newApp(opened.service)
+  const found = (await opened.service.apps.find(app.clientId))!
+  await updateApp(opened.service, operator, app.clientId, { ...found, scopes: ['wallet:read'] })
+  expect((await client(app).debit('su_x', 1)).body['code']).toBe('INSUFFICIENT_SCOPE')
+})

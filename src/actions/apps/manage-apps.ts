@@ -1,0 +1,146 @@
+/** Registering client apps, changing them, and their secrets. The same for the command line and the admin pages. */
+import type { AppSettings } from '../../store/apps.ts'
+import * as store from '../../store/apps.ts'
+import { transact } from '../../store/database.ts'
+import { parseOrigins } from './origins.ts'
+import { record, type Actor } from '../audit.ts'
+import type { Service } from '../service.ts'
+import { hashSecret, newClientId, newClientSecret, newId } from '../tokens.ts'
+
+/** What came from outside, not yet checked. */
+export type AppInput = Readonly<Record<keyof AppSettings, unknown>>
+
+export type AppChecked =
+  | { readonly settings: AppSettings; readonly problems?: never }
+  /** By field, all of them. */
+  | { readonly problems: Readonly<Record<string, string>> }
+
+export function parseAppSettings(input: AppInput, where: { isProduction: boolean }): AppChecked {
+  const problems: Record<string, string> = {}
+  const name = typeof input.name === 'string' ? input.name.trim() : ''
+  if (name.length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))
+    problems['name'] = 'write a name of 1 to 100 characters'
+  const lists = { allowedOrigins: [] as string[], allowedIframeParents: [] as string[] }
+  for (const field of ['allowedOrigins', 'allowedIframeParents'] as const) {
+    const texts = toTexts(input[field])
+    const parsed = parseOrigins(texts ?? [], where)
+    if (texts === undefined) problems[field] = 'write a list of origins'
+    else if (texts.length > 50) problems[field] = 'list at most 50 origins'
+    else if (parsed.problems.length > 0) problems[field] = parsed.problems.join('; ')
+    lists[field] = parsed.origins
+  }
+  const scopes = store.scopes.filter((scope) => toTexts(input.scopes)?.includes(scope))
+  if (scopes.length !== new Set(toTexts(input.scopes) ?? ['?']).size)
+    problems['scopes'] = `choose from ${store.scopes.join(' and ')}`
+  const accentColor = typeof input.accentColor === 'string' ? input.accentColor.toLowerCase() : null
+  if (accentColor !== null && !/^#[0-9a-f]{6}$/.test(accentColor)) problems['accentColor'] = 'write a colour as #rrggbb'
+  const logoUrl = typeof input.logoUrl === 'string' ? input.logoUrl : null
+  if (logoUrl !== null && !isLogo(logoUrl)) problems['logoUrl'] = 'write the https address of a picture'
+  if (Object.keys(problems).length > 0) return { problems }
+  return {
+    settings: { name, ...lists, scopes, strictReferences: input.strictReferences === true, accentColor, logoUrl },
+  }
+}
+
+function toTexts(value: unknown): string[] | undefined {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined
+}
+
+function isLogo(text: string): boolean {
+  return text.length <= 500 && URL.canParse(text) && new URL(text).protocol === 'https:' && !/[\s;,'"\\<>]/.test(text)
+}
+
+export async function createApp(
+  service: Service,
+  actor: Actor,
+  settings: AppSettings,
+): Promise<{ clientId: string; clientSecret: string }> {
+  const clientId = newClientId()
+  const clientSecret = newClientSecret()
+  await transact(service.db, async (tx) => {
+    await store.insertApp(tx, clientId, settings)
+    await store.insertSecret(tx, newId(), clientId, hashSecret(clientSecret))
+    await record(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
+  })
+  await service.apps.refresh()
+  return { clientId, clientSecret }
+}
+
+/** False when there is no such app. */
+export async function updateApp(
+  service: Service,
+  actor: Actor,
+  clientId: string,
+  settings: AppSettings,
+): Promise<boolean> {
+  return await changeApp(service, clientId, async (tx, before) => {
+    await store.updateApp(tx, clientId, settings)
+    const changed = Object.entries(settings).filter(
+      ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof AppSettings]),
+    )
+    const was = Object.fromEntries(changed.map(([key]) => [key, before[key as keyof AppSettings]]))
+    await record(tx, actor, 'app.changed', `app:${clientId}`, { from: was, to: Object.fromEntries(changed) })
+  })
+}
+
+export async function setAppActive(
+  service: Service,
+  actor: Actor,
+  clientId: string,
+  isActive: boolean,
+): Promise<boolean> {
+  return await changeApp(service, clientId, async (tx) => {
+    await store.updateAppActive(tx, clientId, isActive)
+    await record(tx, actor, isActive ? 'app.activated' : 'app.deactivated', `app:${clientId}`)
+  })
+}
+
+export const overlaps = { none: 0, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const
+export type Overlap = keyof typeof overlaps
+
+/** A new secret; the others live on for the overlap, so that every backend can be given the new one in time. */
+export async function rotateSecret(
+  service: Service,
+  actor: Actor,
+  clientId: string,
+  overlap: Overlap,
+): Promise<{ clientSecret: string; previousEndsAt: Date } | undefined> {
+  const clientSecret = newClientSecret()
+  const previousEndsAt = new Date(service.now().getTime() + overlaps[overlap])
+  const isKnown = await changeApp(service, clientId, async (tx) => {
+    const secretId = newId()
+    await store.insertSecret(tx, secretId, clientId, hashSecret(clientSecret))
+    await store.updateOtherSecretsEnd(tx, clientId, secretId, previousEndsAt)
+    await record(tx, actor, 'app.secret-rotated', `app:${clientId}`, { secretId, overlap })
+  })
+  return isKnown ? { clientSecret, previousEndsAt } : undefined
+}
+
+/** Ends one secret now. False when the app has no such secret. */
+export async function revokeSecret(
+  service: Service,
+  actor: Actor,
+  clientId: string,
+  secretId: string,
+): Promise<boolean> {
+  let isRevoked = false
+  await changeApp(service, clientId, async (tx) => {
+    isRevoked = await store.updateSecretEnd(tx, clientId, secretId, service.now())
+    if (isRevoked) await record(tx, actor, 'app.secret-revoked', `app:${clientId}`, { secretId })
+  })
+  return isRevoked
+}
+
+async function changeApp(
+  service: Service,
+  clientId: string,
+  change: (tx: Parameters<Parameters<typeof transact>[1]>[0], before: store.App) => Promise<void>,
+): Promise<boolean> {
+  const isKnown = await transact(service.db, async (tx) => {
+    const before = await store.findApp(tx, clientId)
+    if (before) await change(tx, before)
+    return before !== undefined
+  })
+  await service.apps.refresh()
+  return isKnown
+}

@@ -1,0 +1,129 @@
+/** Reads the page that embeds the widget, and what is registered about it. */
+import * as http from 'node:http'
+import * as https from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import type { App } from '../../store/apps.ts'
+import { examineEmbedding, type Check, type PageFacts } from './examine-embedding.ts'
+import { isPublicAddress, NotPublic, resolveHost } from '../public-address.ts'
+import type { Service } from '../service.ts'
+
+const maxBytes = 512 * 1024
+const timeoutMs = 5_000
+
+export type Question = {
+  readonly page: string
+  readonly outer?: string
+  readonly parentOrigin?: string
+  readonly clientId?: string
+}
+
+export type Diagnosis =
+  | { readonly problem: string; readonly checks?: never }
+  | { readonly url: URL; readonly app: App | undefined; readonly checks: readonly Check[]; readonly problem?: never }
+
+export async function diagnoseEmbedding(service: Service, question: Question): Promise<Diagnosis> {
+  const url = parseAddress(question.page)
+  if (!url) return { problem: 'Write the whole address of the page, such as https://shop.example/wallet.' }
+  const outer = question.outer ? parseAddress(question.outer) : undefined
+  if (question.outer && !outer) return { problem: 'Write the whole address of the outer page, or leave it empty.' }
+  const apps = await service.apps.list()
+  const listing = apps.filter((app) => app.isActive && app.allowedIframeParents.includes(url.origin))
+  const named = apps.find((app) => app.clientId === question.clientId)
+  if (question.clientId && !named) return { problem: 'There is no app with this clientId.' }
+  const app = named ?? (listing.length === 1 ? listing[0] : undefined)
+  const { publicUrl, isProduction } = service.config
+  // In development pages are on this machine; elsewhere nobody may use the service to look into its own network.
+  const page = await readPage(url, publicUrl, isProduction ? isPublicAddress : () => true)
+  const parentOrigin = question.parentOrigin || undefined
+  return {
+    url,
+    app,
+    checks: examineEmbedding({ url, outer, parentOrigin, app, listing, page, publicUrl, isProduction }),
+  }
+}
+
+function parseAddress(text: string): URL | undefined {
+  const trimmed = text.trim()
+  if (trimmed === '' || trimmed.length > 2_000 || !URL.canParse(trimmed)) return undefined
+  const url = new URL(trimmed)
+  return url.username || url.password ? undefined : url
+}
+
+export async function readPage(
+  url: URL,
+  publicUrl: string,
+  isAllowed: (address: string) => boolean,
+): Promise<PageFacts | { problem: string }> {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return { problem: `${url.protocol} is not read` }
+  try {
+    const response = await request(url, isAllowed)
+    const html = await readText(response)
+    response.destroy()
+    return factsOf(response, html, publicUrl)
+  } catch (error) {
+    return { problem: error instanceof NotPublic ? 'its address is not on the public internet' : 'it did not answer' }
+  }
+}
+
+async function request(url: URL, isAllowed: (address: string) => boolean): Promise<IncomingMessage> {
+  const addresses = await resolveHost(url.hostname, isAllowed)
+  const options: https.RequestOptions = {
+    headers: { accept: 'text/html', 'user-agent': 'billfold doctor' },
+    signal: AbortSignal.timeout(timeoutMs),
+    agent: false,
+    // The address that was checked is the one that is connected to.
+    lookup: (_host, _options, answered) => answered(null, addresses),
+  }
+  return await new Promise((resolve, reject) => {
+    const get = url.protocol === 'https:' ? https.get : http.get
+    get(url, options, resolve).on('error', reject)
+  })
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > maxBytes) break
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function factsOf(response: IncomingMessage, html: string, publicUrl: string): PageFacts {
+  const header = (name: string) => {
+    const value = response.headers[name]
+    return value === undefined ? null : String(value).slice(0, 4_000)
+  }
+  const metas = tagsOf(html, 'meta')
+  const meta = metas.find((each) => each['name']?.toLowerCase() === 'referrer')?.['content'] ?? null
+  const policy = metas.find((each) => each['http-equiv']?.toLowerCase() === 'content-security-policy')?.['content']
+  const { host } = new URL(publicUrl)
+  return {
+    status: response.statusCode ?? 0,
+    location: header('location'),
+    referrerPolicy: meta ?? header('referrer-policy'),
+    openerPolicy: header('cross-origin-opener-policy'),
+    contentPolicy: header('content-security-policy') ?? policy ?? null,
+    frames: tagsOf(html, 'iframe').filter((frame) => (frame['src'] ?? '').includes(host)),
+  }
+}
+
+/** Attributes of every such tag. The page is a stranger's: nothing of it is run or shown, only looked at. */
+function tagsOf(html: string, name: string): Record<string, string>[] {
+  const tags = html.matchAll(new RegExp(`<${name}\\b((?:[^>"']|"[^"]*"|'[^']*')*)>`, 'gi'))
+  return [...tags].slice(0, 50).map(([, inside = '']) => {
+    const attributes = inside.matchAll(/([\w-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g)
+    return Object.fromEntries(
+      [...attributes].map(([, key = '', ...values]) => [
+        key.toLowerCase(),
+        unescape(values.find((v) => v !== undefined) ?? ''),
+      ]),
+    )
+  })
+}
+
+function unescape(text: string): string {
+  return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').slice(0, 2_000)
+}

@@ -1,0 +1,55 @@
+/** What a reference was used for: first, and every time after that. */
+import { counterAccountOfApp, serviceNamespace } from '../../ledger/reference.ts'
+import type { App } from '../../store/apps.ts'
+import { listFirstUses, referenceKeyOf, type FirstUse } from '../../store/outcomes.ts'
+import { listLaterUses, type LaterUse } from '../../store/repeats.ts'
+import type { Mismatch } from '../../store/writer/settle.ts'
+import type { Service } from '../service.ts'
+
+export type Inspected = {
+  /** Whose reference it is; undefined for the service's own. */
+  readonly app: App | undefined
+  readonly first: FirstUse
+  readonly later: readonly (LaterUse & { readonly mismatch: readonly Mismatch[] })[]
+}
+
+/** In one namespace, or in all of them when none is named: `service` is the service's own, else a clientId. */
+export async function inspectReference(
+  service: Service,
+  reference: { type: string; id: string; owner: string | undefined },
+): Promise<Inspected[]> {
+  const { type, id, owner } = reference
+  const apps = await service.apps.list()
+  const owners: (App | undefined)[] =
+    owner === serviceNamespace ? [undefined] : apps.filter((app) => !owner || app.clientId === owner)
+  if (!owner) owners.push(undefined)
+  const byKey = new Map(
+    owners.map((app) => {
+      const namespace = app ? counterAccountOfApp(app.clientId) : serviceNamespace
+      return [referenceKeyOf({ namespace, type, id }), app] as const
+    }),
+  )
+  const uses = await listFirstUses(service.db.pool, [...byKey.keys()])
+  return await Promise.all(
+    uses.map(async (first) => {
+      const later = await listLaterUses(service.db.pool, first.referenceKey)
+      return {
+        app: byKey.get(first.referenceKey),
+        first,
+        later: later.map((use) => ({ ...use, mismatch: differences(first, use) })),
+      }
+    }),
+  )
+}
+
+function differences(first: FirstUse, later: LaterUse): Mismatch[] {
+  const mismatch: Mismatch[] = []
+  if (size(first.amountMinor) !== size(later.amountMinor)) mismatch.push('amount')
+  if (first.walletId !== later.walletId) mismatch.push('user')
+  if (first.amountMinor < 0n !== later.amountMinor < 0n) mismatch.push('direction')
+  return mismatch
+}
+
+function size(minor: bigint): bigint {
+  return minor < 0n ? -minor : minor
+}

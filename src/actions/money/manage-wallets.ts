@@ -1,0 +1,66 @@
+/** What an operator does to a wallet: freeze it, thaw it, grant a bonus. */
+import { transact } from '../../store/database.ts'
+import type { PostResult } from '../../store/writer/settle.ts'
+import { lockWallet, updateFreeze } from '../../store/wallets.ts'
+import { postForService } from './post.ts'
+import { record, type Actor } from '../audit.ts'
+import type { Service } from '../service.ts'
+
+export type FreezeResult = 'done' | 'unknown-wallet' | 'already' | 'in-debt'
+
+export async function freezeWallet(
+  service: Service,
+  actor: Actor,
+  walletId: string,
+  reason: string,
+): Promise<FreezeResult> {
+  return await transact(service.db, async (tx) => {
+    const wallet = await lockWallet(tx, walletId)
+    if (!wallet) return 'unknown-wallet'
+    if (wallet.frozenFor === 'operator') return 'already'
+    await updateFreeze(tx, walletId, 'operator', reason)
+    await record(tx, actor, 'wallet.frozen', `wallet:${walletId}`, { reason })
+    return 'done'
+  })
+}
+
+/** A wallet below zero stays frozen for its debt: only money thaws that. */
+export async function unfreezeWallet(
+  service: Service,
+  actor: Actor,
+  walletId: string,
+  reason: string,
+): Promise<FreezeResult> {
+  return await transact(service.db, async (tx) => {
+    const wallet = await lockWallet(tx, walletId)
+    if (!wallet) return 'unknown-wallet'
+    if (wallet.frozenFor === null) return 'already'
+    if (wallet.frozenFor === 'debt') return 'in-debt'
+    const isInDebt = wallet.balanceMinor < 0n
+    await updateFreeze(tx, walletId, isInDebt ? 'debt' : null, null)
+    await record(tx, actor, 'wallet.unfrozen', `wallet:${walletId}`, { reason, isInDebt })
+    return isInDebt ? 'in-debt' : 'done'
+  })
+}
+
+/** A gift from the service. The reference is the caller's, so that a repeated click grants once. */
+export async function grantBonus(
+  service: Service,
+  actor: Actor,
+  grant: { walletId: string; amountMinor: bigint; referenceId: string; reason: string },
+): Promise<PostResult> {
+  const { walletId, amountMinor, referenceId, reason } = grant
+  const result = await postForService(service, {
+    walletId,
+    counterAccount: 'bonus',
+    amountMinor,
+    referenceType: 'BONUS',
+    referenceId,
+    description: reason,
+  })
+  if (result.kind === 'recorded' && !result.replay && !result.outcome.refusal) {
+    const detail = { amountMinor: String(amountMinor), referenceId, reason }
+    await record(service.db.pool, actor, 'wallet.bonus-granted', `wallet:${walletId}`, detail)
+  }
+  return result
+}

@@ -1,0 +1,40 @@
+/** A wallet as one app may see it. */
+import { counterAccountOfApp } from '../../ledger/reference.ts'
+import type { App } from '../../store/apps.ts'
+import { findLink } from '../../store/links.ts'
+import type { Session } from '../../store/widget-sessions.ts'
+import { findWalletWithTransfers, type Transfer, type WalletRow } from '../../store/wallets.ts'
+import type { Service } from '../service.ts'
+
+export type WalletPage = {
+  readonly wallet: WalletRow
+  readonly transfers: readonly Transfer[]
+  readonly nextBefore: number | null
+}
+
+export async function readWallet(
+  service: Service,
+  app: App,
+  serviceUserId: string,
+  { limit, before }: { limit: number; before: number | undefined },
+): Promise<WalletPage | undefined> {
+  const link = await findLink(service.db.pool, app.clientId, serviceUserId)
+  if (!link) return undefined
+  const visibleTo = counterAccountOfApp(app.clientId)
+  // One more than asked for tells whether there is another page.
+  const found = await findWalletWithTransfers(service.db.pool, link.userId, { limit: limit + 1, before, visibleTo })
+  if (!found) return undefined
+  const transfers = found.transfers.slice(0, limit)
+  const nextBefore = found.transfers.length > limit ? transfers[transfers.length - 1]!.sequence : null
+  return { wallet: found.wallet, transfers, nextBefore }
+}
+
+/** A wallet as its user sees it: the last ten transfers, whoever made them. */
+export async function readWidgetWallet(
+  service: Service,
+  session: Session,
+): Promise<{ wallet: WalletRow; transfers: readonly Transfer[]; appName: string }> {
+  const found = await findWalletWithTransfers(service.db.pool, session.userId, { limit: 10 })
+  const app = await service.apps.find(session.clientId)
+  return { ...found!, appName: app!.name }
+}

@@ -1,0 +1,52 @@
+/** A wallet's statement for a month: what it opened with, every entry, what it closed with. */
+import { findFirstSequenceAt, getBalanceAfter, listTransfersUpwards } from '../../store/transfers.ts'
+import type { Transfer } from '../../store/wallets.ts'
+import type { Service } from '../service.ts'
+
+/** A month in UTC, `2025-03`. */
+export type Month = { readonly text: string; readonly from: Date; readonly until: Date }
+
+export function parseMonth(text: string): Month | undefined {
+  const match = /^(20\d\d)-(0[1-9]|1[0-2])$/.exec(text)
+  if (!match) return undefined
+  const [year, month] = [Number(match[1]), Number(match[2])]
+  return { text, from: new Date(Date.UTC(year, month - 1)), until: new Date(Date.UTC(year, month)) }
+}
+
+export function monthOf(at: Date): Month {
+  return parseMonth(at.toISOString().slice(0, 7))!
+}
+
+export type Statement = {
+  readonly walletId: string
+  readonly month: Month
+  readonly openingMinor: bigint
+  readonly closingMinor: bigint
+  /** The first and last entry; the last is one less than the first when there is none. */
+  readonly firstSequence: number
+  readonly lastSequence: number
+}
+
+/** Entries are never changed, so once the range is known it stays true while the entries are read. */
+export async function findStatement(service: Service, walletId: string, month: Month): Promise<Statement> {
+  const db = service.db.pool
+  const firstSequence = await findFirstSequenceAt(db, walletId, month.from)
+  const lastSequence = (await findFirstSequenceAt(db, walletId, month.until)) - 1
+  const openingMinor = await getBalanceAfter(db, walletId, firstSequence - 1)
+  const closingMinor = await getBalanceAfter(db, walletId, lastSequence)
+  return { walletId, month, openingMinor, closingMinor, firstSequence, lastSequence }
+}
+
+const chunkSize = 1_000
+
+/** Oldest first, a chunk at a time, however many there are. */
+export async function* listStatementEntries(service: Service, statement: Statement): AsyncGenerator<Transfer[]> {
+  const { walletId, lastSequence } = statement
+  let from = statement.firstSequence
+  while (from <= lastSequence) {
+    const chunk = await listTransfersUpwards(service.db.pool, walletId, { from, to: lastSequence, limit: chunkSize })
+    if (chunk.length === 0) return
+    yield chunk
+    from = chunk.at(-1)!.sequence + 1
+  }
+}

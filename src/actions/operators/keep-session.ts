@@ -1,0 +1,93 @@
+/** Sessions of operators: a random token in a cookie, its hash in the database, an idle and an absolute limit. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Queryable } from '../../store/database.ts'
+import * as store from '../../store/operator-sessions.ts'
+import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'
+import type { Operator } from '../../store/operators.ts'
+import { record, type Actor } from '../audit.ts'
+import type { Service } from '../service.ts'
+import { hashSecret, newId } from '../tokens.ts'
+
+export type SignedIn = { readonly session: OperatorSession; readonly operator: Operator }
+
+/** Where a request comes from, as far as an operator should see it again in a list. */
+export type Origin = { readonly address: string; readonly browser: string }
+
+const idleMs = 30 * 60_000
+const absoluteMs = 12 * 3_600_000
+/** Long enough to find the phone. */
+const unfinishedMs = 10 * 60_000
+/** Being seen is noted this often at most, so that a busy page does not write with every request. */
+const noteEveryMs = 30_000
+
+export function actorOf(operator: Pick<Operator, 'id'>, address: string): Actor {
+  return { name: `operator:${operator.id}`, address }
+}
+
+/** Always a new token: one that was planted in a browser before never becomes a session. */
+export async function startSession(
+  service: Service,
+  db: Queryable,
+  operatorId: string,
+  stage: Stage,
+  { address, browser }: Origin,
+): Promise<string> {
+  const token = randomBytes(32).toString('base64url')
+  const now = service.now()
+  const endsAt = new Date(now.getTime() + (stage === 'full' ? absoluteMs : unfinishedMs))
+  const session = { id: newId(now), stage, createdAt: now, seenAt: now, endsAt, address, browser }
+  await store.deleteEndedSessions(db, now)
+  await store.insertSession(db, operatorId, hashSecret(token), session)
+  return token
+}
+
+export async function findSignedIn(
+  service: Service,
+  token: string,
+  { isByHand }: { isByHand: boolean },
+): Promise<SignedIn | undefined> {
+  if (!/^[\w-]{43}$/.test(token)) return undefined
+  const now = service.now()
+  const found = await store.findLiveSession(service.db.pool, hashSecret(token), limits(now))
+  if (!found) return undefined
+  // A page that refreshes itself must not keep an operator signed in who left the desk.
+  if (isByHand && now.getTime() - found.session.seenAt.getTime() > noteEveryMs)
+    await store.updateSeen(service.db.pool, found.session.id, now)
+  return found
+}
+
+export async function listOwnSessions(service: Service, operatorId: string): Promise<OperatorSession[]> {
+  return await store.listSessions(service.db.pool, operatorId, limits(service.now()))
+}
+
+function limits(now: Date) {
+  return { now, seenSince: new Date(now.getTime() - idleMs) }
+}
+
+export async function signOut(service: Service, { operator, session }: SignedIn, address: string): Promise<void> {
+  await store.deleteSessions(service.db.pool, operator.id, { only: session.id })
+  await record(service.db.pool, actorOf(operator, address), 'operator.signed-out', `operator:${operator.id}`)
+}
+
+/** Ends one, all but one, or all sessions of an operator. */
+export async function endSessions(
+  service: Service,
+  actor: Actor,
+  operatorId: string,
+  which: { only?: string; except?: string } = {},
+): Promise<number> {
+  const ended = await store.deleteSessions(service.db.pool, operatorId, which)
+  if (ended > 0)
+    await record(service.db.pool, actor, 'operator.sessions-ended', `operator:${operatorId}`, { sessions: ended })
+  return ended
+}
+
+/** Bound to its session: a token of one is worth nothing in another, and nothing needs to be stored. */
+export function formTokenOf(token: string): string {
+  return createHmac('sha256', token).update('form').digest('base64url')
+}
+
+export function isFormToken(token: string, presented: string): boolean {
+  const [expected, given] = [hashSecret(formTokenOf(token)), hashSecret(presented)]
+  return timingSafeEqual(expected, given)
+}

@@ -1,0 +1,233 @@
+/** Who may sign in to /admin, and as what. */
+import { randomBytes } from 'node:crypto'
+import { transact, type Transaction } from '../../store/database.ts'
+import * as invites from '../../store/operator-invites.ts'
+import { deleteSessions } from '../../store/operator-sessions.ts'
+import * as store from '../../store/operators.ts'
+import type { Operator, Role } from '../../store/operators.ts'
+import { isEmail, normaliseEmail } from '../people/create-user.ts'
+import { countTry, keyOf, type TooMany } from './operator-attempts.ts'
+import { actorOf, startSession, type Origin, type SignedIn } from './keep-session.ts'
+import { findPasswordProblem } from '../people/password-rules.ts'
+import { hashPassword, isPassword } from '../people/passwords.ts'
+import { record, type Actor } from '../audit.ts'
+import { renewRecoveryCodes } from './second-factor.ts'
+import type { Service } from '../service.ts'
+import { hashSecret, newId } from '../tokens.ts'
+
+export type NewOperator = { readonly email: string; readonly name: string; readonly password: string }
+
+/** By field, all of them; empty when there is nothing wrong. */
+export function operatorProblems({ email, name, password }: NewOperator): Record<string, string> {
+  const problems: Record<string, string> = {}
+  if (!isEmail(email.trim())) problems['email'] = 'write an email address'
+  if (name.trim().length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))
+    problems['name'] = 'write a name of 1 to 100 characters'
+  const weakness = passwordProblem(password, email)
+  if (weakness) problems['password'] = weakness
+  return problems
+}
+
+/** Longer than an end user's: these accounts can give money away. */
+export function passwordProblem(password: string, email: string): string | undefined {
+  if (Array.from(password).length < 12) return 'write at least 12 characters'
+  const problem = findPasswordProblem(password, email)
+  return problem && `the password ${problem}`
+}
+
+/** Undefined when the email is taken. */
+export async function createOperator(
+  service: Service,
+  actor: Actor,
+  operator: NewOperator & { role: Role },
+): Promise<string | undefined> {
+  const passwordHash = await hashPassword(operator.password)
+  return await transact(service.db, (tx) => insertOperator(service, tx, actor, { ...operator, passwordHash }))
+}
+
+async function insertOperator(
+  service: Service,
+  tx: Transaction,
+  actor: Actor,
+  { email, name, role, passwordHash }: { email: string; name: string; role: Role; passwordHash: string },
+): Promise<string | undefined> {
+  const id = newId(service.now())
+  const operator = { id, email: normaliseEmail(email), name: name.trim(), role, passwordHash }
+  if (!(await store.insertOperator(tx, operator))) return undefined
+  await record(tx, actor, 'operator.created', `operator:${id}`, { email: operator.email, name: operator.name, role })
+  return id
+}
+
+const inviteMs = 24 * 3_600_000
+
+/** The path of a one-time link that makes a new operator. */
+export async function inviteOperator(service: Service, actor: Actor, role: Role): Promise<string> {
+  return await transact(service.db, async (tx) => {
+    await record(tx, actor, 'operator.invited', 'operators', { role })
+    return await insertInvite(service, tx, actor, { operatorId: null, role })
+  })
+}
+
+/** The path of a one-time link with which an operator gets a new password and second factor. Undefined when unknown. */
+export async function resetOperator(service: Service, actor: Actor, id: string): Promise<string | undefined> {
+  return await transact(service.db, async (tx) => {
+    const operator = await store.findOperator(tx, id)
+    if (!operator) return undefined
+    await invites.deleteInvitesOf(tx, id)
+    await record(tx, actor, 'operator.reset', `operator:${id}`)
+    return await insertInvite(service, tx, actor, { operatorId: id, role: operator.role })
+  })
+}
+
+async function insertInvite(
+  service: Service,
+  tx: Transaction,
+  actor: Actor,
+  { operatorId, role }: { operatorId: string | null; role: Role },
+): Promise<string> {
+  const token = randomBytes(32).toString('base64url')
+  const createdAt = service.now()
+  const expiresAt = new Date(createdAt.getTime() + inviteMs)
+  await invites.insertInvite(tx, hashSecret(token), { operatorId, role, createdBy: actor.name, createdAt, expiresAt })
+  return `/admin/welcome?token=${token}`
+}
+
+const firstActor: Actor = { name: 'system', address: null }
+
+/** For the first start in development: a one-time link that makes the first admin. Undefined once there is an operator. */
+export async function firstOperatorLink(service: Service): Promise<string | undefined> {
+  if (service.config.isProduction || (await store.hasOperators(service.db.pool))) return undefined
+  return await transact(service.db, async (tx) => {
+    await invites.deleteInvitesBy(tx, firstActor.name, service.now())
+    const path = await insertInvite(service, tx, firstActor, { operatorId: null, role: 'admin' })
+    return `${service.config.publicUrl}${path}`
+  })
+}
+
+export type OpenInvite = { readonly role: Role; readonly operator: Operator | undefined }
+
+export async function findInvite(service: Service, token: string): Promise<OpenInvite | undefined> {
+  const invite = await invites.findInvite(service.db.pool, hashSecret(token), service.now())
+  if (!invite) return undefined
+  const operator = invite.operatorId ? await store.findOperator(service.db.pool, invite.operatorId) : undefined
+  return { role: invite.role, operator }
+}
+
+export type Accepted = { readonly token: string } | { readonly problem: 'used' | 'email-taken' }
+
+/** Uses the link up. Whoever did it is signed in, and has a second factor to set up. */
+export async function acceptInvite(
+  service: Service,
+  token: string,
+  input: NewOperator,
+  origin: Origin,
+): Promise<Accepted> {
+  const passwordHash = await hashPassword(input.password)
+  const result = await transact(service.db, async (tx): Promise<Accepted> => {
+    const invite = await invites.deleteInvite(tx, hashSecret(token), service.now())
+    if (!invite) return { problem: 'used' }
+    const actor = { name: invite.createdBy, address: origin.address }
+    const id = invite.operatorId
+      ? await renewOperator(tx, invite.operatorId, passwordHash, origin)
+      : await insertOperator(service, tx, actor, { ...input, role: invite.role, passwordHash })
+    // The link stays usable when the email was taken: the transaction ends without a change.
+    if (!id) throw new EmailTaken()
+    return { token: await startSession(service, tx, id, 'enrol', origin) }
+  }).catch((error: unknown) => {
+    if (error instanceof EmailTaken) return { problem: 'email-taken' as const }
+    throw error
+  })
+  return result
+}
+
+class EmailTaken extends Error {}
+
+async function renewOperator(tx: Transaction, id: string, passwordHash: string, { address }: Origin): Promise<string> {
+  await store.updatePassword(tx, id, passwordHash)
+  await store.updateTotpCleared(tx, id)
+  await deleteSessions(tx, id)
+  await record(tx, actorOf({ id }, address), 'operator.renewed', `operator:${id}`)
+  return id
+}
+
+export type AccessResult = 'done' | 'unknown' | 'last-admin'
+
+/** What an operator may do from now on; sessions of one who may do nothing any more end at once. */
+export async function changeAccess(
+  service: Service,
+  actor: Actor,
+  id: string,
+  access: { role: Role; isActive: boolean },
+): Promise<AccessResult> {
+  return await transact(service.db, async (tx) => {
+    const all = await store.lockOperators(tx)
+    const before = all.find((operator) => operator.id === id)
+    if (!before) return 'unknown'
+    const isAdminLeft = all.some(
+      (o) => (o.id === id ? access : o).role === 'admin' && (o.id === id ? access : o).isActive,
+    )
+    if (!isAdminLeft) return 'last-admin'
+    await store.updateOperatorAccess(tx, id, access)
+    if (!access.isActive) await deleteSessions(tx, id)
+    const from = { role: before.role, isActive: before.isActive }
+    await record(tx, actor, 'operator.access-changed', `operator:${id}`, { from, to: access })
+    return 'done'
+  })
+}
+
+export type OwnPassword = 'right' | 'wrong' | TooMany
+
+/** Whoever took over a session must not be able to find the password with it. */
+async function checkOwnPassword(service: Service, operator: Operator, password: string): Promise<OwnPassword> {
+  const tooMany = await countTry(service, [[keyOf('own-password', operator.id), 10]])
+  if (tooMany) return tooMany
+  return (await isPassword(password, operator.passwordHash)) ? 'right' : 'wrong'
+}
+
+/** All other sessions end. */
+export async function changePassword(
+  service: Service,
+  { operator, session }: SignedIn,
+  { before, after }: { before: string; after: string },
+  address: string,
+): Promise<OwnPassword> {
+  const checked = await checkOwnPassword(service, operator, before)
+  if (checked !== 'right') return checked
+  const passwordHash = await hashPassword(after)
+  await transact(service.db, async (tx) => {
+    await store.updatePassword(tx, operator.id, passwordHash)
+    await deleteSessions(tx, operator.id, { except: session.id })
+    await record(tx, actorOf(operator, address), 'operator.password-changed', `operator:${operator.id}`)
+  })
+  return 'right'
+}
+
+/** New recovery codes; the old ones are worth nothing from now on. */
+export async function changeRecoveryCodes(
+  service: Service,
+  operator: Operator,
+  password: string,
+  address: string,
+): Promise<{ codes: string[] } | Exclude<OwnPassword, 'right'>> {
+  const checked = await checkOwnPassword(service, operator, password)
+  if (checked !== 'right') return checked
+  return await transact(service.db, async (tx) => {
+    await record(tx, actorOf(operator, address), 'operator.recovery-codes-renewed', `operator:${operator.id}`)
+    return { codes: await renewRecoveryCodes(tx, operator.id) }
+  })
+}
+
+/** The way to another authenticator: the session shows its code before the old one is replaced. */
+export async function restartSecondFactor(
+  service: Service,
+  { operator, session }: SignedIn,
+  password: string,
+  origin: Origin,
+): Promise<{ token: string } | Exclude<OwnPassword, 'right'>> {
+  const checked = await checkOwnPassword(service, operator, password)
+  if (checked !== 'right') return checked
+  return await transact(service.db, async (tx) => {
+    await deleteSessions(tx, operator.id, { only: session.id })
+    return { token: await startSession(service, tx, operator.id, 'enrol', origin) }
+  })
+}

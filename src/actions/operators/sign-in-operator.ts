@@ -1,0 +1,131 @@
+/** Signing in to /admin: password, then code. Every try is counted before it is judged, on all processes together. */
+import { transact } from '../../store/database.ts'
+import { deleteLimit } from '../../store/limits.ts'
+import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
+import { findOperatorByEmail, updateSignedIn, updateTotpConfirmed, type Operator } from '../../store/operators.ts'
+import { normaliseEmail } from '../people/create-user.ts'
+import { countTry, keyOf } from './operator-attempts.ts'
+import { actorOf, startSession, type Origin, type SignedIn } from './keep-session.ts'
+import { isPassword } from '../people/passwords.ts'
+import { record } from '../audit.ts'
+import { renewRecoveryCodes, stepOfCode, takeCode } from './second-factor.ts'
+import type { Service } from '../service.ts'
+
+export type SignInResult =
+  | { readonly kind: 'session'; readonly token: string; readonly stage: Stage }
+  | { readonly kind: 'wrong' }
+  | { readonly kind: 'wait'; readonly seconds: number }
+
+/** The pair is what an attacker meets first. By email alone the limit is high, so that a stranger cannot lock one out. */
+const limits = { pair: 5, address: 50, email: 200, code: 8 }
+
+export async function signInWithPassword(
+  service: Service,
+  { email, password }: { email: string; password: string },
+  origin: Origin,
+): Promise<SignInResult> {
+  const name = normaliseEmail(email)
+  const pair = keyOf('pair', name, origin.address)
+  const wait = await countTry(service, [
+    [pair, limits.pair],
+    [keyOf('address', origin.address), limits.address],
+    [keyOf('email', name), limits.email],
+  ])
+  const operator = await findOperatorByEmail(service.db.pool, name)
+  if (wait) {
+    // The first try beyond the limit is on record; a flood of them must not fill the log.
+    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', origin)
+    return { kind: 'wait', seconds: wait.seconds }
+  }
+  const isRight = await isPassword(password, operator?.isActive ? operator.passwordHash : null)
+  if (!operator || !isRight) {
+    await recordFailure(service, operator, 'operator.sign-in-failed', origin)
+    return { kind: 'wrong' }
+  }
+  await deleteLimit(service.db.pool, pair)
+  const stage = operator.totpSecret === null ? 'enrol' : 'code'
+  const token = await startSession(service, service.db.pool, operator.id, stage, origin)
+  return { kind: 'session', token, stage }
+}
+
+/** The second step. The unfinished session ends, and a whole one with a new token begins. */
+export async function signInWithCode(
+  service: Service,
+  { operator, session }: SignedIn,
+  code: string,
+  origin: Origin,
+): Promise<SignInResult> {
+  const key = keyOf('code', operator.id)
+  const wait = await countTry(service, [[key, limits.code]])
+  if (wait) {
+    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', origin)
+    return { kind: 'wait', seconds: wait.seconds }
+  }
+  return await transact(service.db, async (tx) => {
+    const actor = actorOf(operator, origin.address)
+    const taken = await takeCode(tx, operator, code, service.now())
+    if (!taken) {
+      await record(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
+      return { kind: 'wrong' }
+    }
+    await deleteLimit(tx, key)
+    await deleteSessions(tx, operator.id, { only: session.id })
+    const token = await startWholeSession(service, tx, operator, origin, taken === 'app' ? 'code' : 'recovery code')
+    return { kind: 'session', token, stage: 'full' }
+  })
+}
+
+export type Enrolled = { readonly token: string; readonly recoveryCodes: readonly string[] }
+
+/** The first code of a new authenticator. All other sessions end; undefined when the code is wrong. */
+export async function confirmSecondFactor(
+  service: Service,
+  { operator }: SignedIn,
+  code: string,
+  origin: Origin,
+): Promise<Enrolled | undefined> {
+  const step = operator.totpPending === null ? undefined : stepOfCode(operator.totpPending, code, service.now())
+  if (step === undefined) return undefined
+  return await transact(service.db, async (tx) => {
+    await updateTotpConfirmed(tx, operator.id, step)
+    const recoveryCodes = await renewRecoveryCodes(tx, operator.id)
+    await record(tx, actorOf(operator, origin.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
+    await deleteSessions(tx, operator.id)
+    return { token: await startWholeSession(service, tx, operator, origin, 'new second factor'), recoveryCodes }
+  })
+}
+
+/** In development a newcomer may look around first. Undefined in production, where nobody may. */
+export async function skipSecondFactor(
+  service: Service,
+  { operator, session }: SignedIn,
+  origin: Origin,
+): Promise<string | undefined> {
+  if (service.config.isProduction) return undefined
+  return await transact(service.db, async (tx) => {
+    await deleteSessions(tx, operator.id, { only: session.id })
+    return await startWholeSession(service, tx, operator, origin, 'password alone')
+  })
+}
+
+async function startWholeSession(
+  service: Service,
+  tx: Parameters<Parameters<typeof transact>[1]>[0],
+  operator: Operator,
+  origin: Origin,
+  by: string,
+): Promise<string> {
+  await updateSignedIn(tx, operator.id, service.now())
+  await record(tx, actorOf(operator, origin.address), 'operator.signed-in', `operator:${operator.id}`, { with: by })
+  return await startSession(service, tx, operator.id, 'full', origin)
+}
+
+async function recordFailure(
+  service: Service,
+  operator: Operator | undefined,
+  action: string,
+  { address }: Origin,
+): Promise<void> {
+  const subject = operator ? `operator:${operator.id}` : 'operator:unknown'
+  await record(service.db.pool, { name: 'stranger', address }, action, subject)
+}

@@ -1,0 +1,43 @@
+/** A person with a wallet. */
+import { transact } from '../../store/database.ts'
+import { getOrInsertLink } from '../../store/links.ts'
+import { insertUser } from '../../store/users.ts'
+import { hashPassword } from './passwords.ts'
+import type { Service } from '../service.ts'
+import { newId, newServiceUserId } from '../tokens.ts'
+
+export type NewUser = {
+  readonly email: string
+  readonly password: string
+  readonly firstName: string
+  readonly lastName: string
+  /** Linked to this app at once. */
+  readonly clientId?: string | undefined
+}
+
+export type CreatedUser = { readonly userId: string; readonly serviceUserId: string | undefined }
+
+/** Undefined when the email is taken. */
+export async function createUser(service: Service, user: NewUser): Promise<CreatedUser | undefined> {
+  const passwordHash = await hashPassword(user.password)
+  const id = newId(service.now())
+  const { firstName, lastName, clientId } = user
+  return await transact(service.db, async (tx) => {
+    const email = normaliseEmail(user.email)
+    if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
+    const link = clientId && (await getOrInsertLink(tx, { id: newServiceUserId(), clientId, userId: id }))
+    return { userId: id, serviceUserId: link ? link.id : undefined }
+  })
+}
+
+export function normaliseEmail(email: string): string {
+  return email.trim().normalize('NFC').toLowerCase()
+}
+
+/** One plain address. What mail programs read as a list, a name or a comment (commas, brackets, quotes) is refused. */
+export function isEmail(email: string): boolean {
+  return email.length <= 254 && email.isWellFormed() && emailPattern.test(email)
+}
+
+const emailPattern =
+  /^[^\s@\p{Cc}\p{Cf}<>()[\]\\,;:"]{1,64}@(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?\.)+[\p{L}\p{N}][\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}]$/u

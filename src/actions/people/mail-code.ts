@@ -1,0 +1,97 @@
+/** Six digits by mail. Everything but the mail itself happens for an unknown address too. */
+import type { App } from '../../store/apps.ts'
+import type { Queryable } from '../../store/database.ts'
+import {
+  deleteMailedCode,
+  hasMailedCode,
+  updateCodeTries,
+  upsertMailedCode,
+  type CodePurpose,
+} from '../../store/mailed-codes.ts'
+import { getIdentity, type Identity } from '../../store/users.ts'
+import { normaliseEmail } from './create-user.ts'
+import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimit, type Limited } from '../limits.ts'
+import { confirmMail, resetMail } from '../mail-texts.ts'
+import { hashPassword, isPassword } from './passwords.ts'
+import type { Service } from '../service.ts'
+import { newId, newMailedCode } from '../tokens.ts'
+
+const codeLifetimeMs = 15 * 60_000
+const maxTries = 5
+
+export type Mailed = { readonly kind: 'mailed' } | Limited
+
+/** A new code for a sign-up that waits to be confirmed. */
+export async function resendConfirmCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
+  return await sendCode(service, app, 'confirm', asked, (identity) => identity.isSigningUp)
+}
+
+/** A code that lets the owner of the mailbox choose a new password. */
+export async function sendResetCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
+  return await sendCode(service, app, 'reset', asked, (identity) => identity.userId !== undefined)
+}
+
+export type Asked = { readonly email: string; readonly address: string }
+
+async function sendCode(
+  service: Service,
+  app: App,
+  purpose: CodePurpose,
+  asked: Asked,
+  hasReader: (identity: Identity) => boolean,
+): Promise<Mailed> {
+  const email = normaliseEmail(asked.email)
+  const identity = await getIdentity(service.db.pool, email, addressHash(asked.address), service.now())
+  const limited = await takeMailLimits(service, email, asked.address, identity)
+  if (limited) return limited
+  const code = await newCode(service.db.pool, purpose, email, service.now())
+  if (hasReader(identity))
+    service.mail.send(purpose === 'confirm' ? confirmMail(app, email, code) : resetMail(app, email, code))
+  return { kind: 'mailed' }
+}
+
+/** Someone who signs in before confirming gets a code only when the last one is of no more use. */
+export async function ensureConfirmCode(service: Service, app: App, email: string, address: string): Promise<void> {
+  const isLive = await hasMailedCode(service.db.pool, email, 'confirm', { maxTries, now: service.now() })
+  if (!isLive) await resendConfirmCode(service, app, { email, address })
+}
+
+export async function takeMailLimits(
+  service: Service,
+  email: string,
+  address: string,
+  { isKnownAddress }: Identity,
+): Promise<Limited | undefined> {
+  const limited = await takeLimit(service, mailsHere, email, addressKey(address))
+  if (limited || isKnownAddress) return limited
+  return (await takeLimit(service, mailsAnywhere, email)) ?? (await takeLimit(service, mailsADay, email))
+}
+
+/** Replaces the one before. Six digits are so few that only a slow hash hides them for the minutes they live. */
+export async function newCode(db: Queryable, purpose: CodePurpose, email: string, now: Date): Promise<string> {
+  const code = newMailedCode()
+  const codeHash = await hashPassword(code)
+  const expiresAt = new Date(now.getTime() + codeLifetimeMs)
+  await upsertMailedCode(db, { email, purpose, id: newId(now), codeHash, expiresAt })
+  return code
+}
+
+/** The id of the code, to be used up with what it allows; undefined when it is not the one that was mailed. */
+export async function checkCode(
+  service: Service,
+  purpose: CodePurpose,
+  { email, code, address }: { email: string; code: string; address: string },
+): Promise<{ id: string } | Limited | undefined> {
+  const where = addressKey(address)
+  const retryAfterSeconds = service.wrongCodes.waitOf(where, service.now())
+  if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
+  const mailed = await updateCodeTries(service.db.pool, email, purpose, { maxTries, now: service.now() })
+  if ((await isPassword(code, mailed?.codeHash)) && mailed) return { id: mailed.id }
+  service.wrongCodes.count(where, service.now())
+  return undefined
+}
+
+/** In the transaction that does what the code allows, so that it allows it once. */
+export async function useCode(tx: Queryable, email: string, id: string): Promise<boolean> {
+  return await deleteMailedCode(tx, id, email)
+}

@@ -1,0 +1,61 @@
+/** Widget sessions: made by an app's backend for five minutes, checked on every call, ended by the user. */
+import { isSessionToken } from '../../../sdk/contract.ts'
+import type { App } from '../../store/apps.ts'
+import { findLink } from '../../store/links.ts'
+import { findSession, insertSession, updateSessionRevoked, type Session } from '../../store/widget-sessions.ts'
+import type { Service } from '../service.ts'
+import { hashSecret, newSessionToken } from '../tokens.ts'
+
+const sessionLifetimeMs = 5 * 60_000
+
+export type CreatedSession =
+  | { readonly kind: 'created'; readonly sessionToken: string; readonly expiresAt: Date }
+  | { readonly kind: 'unknown-user' }
+  | { readonly kind: 'origin-not-allowed' }
+
+export async function createSession(
+  service: Service,
+  app: App,
+  { serviceUserId, parentOrigin }: { serviceUserId: string; parentOrigin: string | null },
+): Promise<CreatedSession> {
+  const link = await findLink(service.db.pool, app.clientId, serviceUserId)
+  if (!link) return { kind: 'unknown-user' }
+  if (parentOrigin !== null && !app.allowedIframeParents.includes(parentOrigin)) return { kind: 'origin-not-allowed' }
+  const sessionToken = newSessionToken()
+  const createdAt = service.now()
+  const expiresAt = new Date(createdAt.getTime() + sessionLifetimeMs)
+  await insertSession(service.db.pool, {
+    tokenHash: hashSecret(sessionToken),
+    clientId: app.clientId,
+    linkId: link.id,
+    userId: link.userId,
+    parentOrigin,
+    createdAt,
+    expiresAt,
+  })
+  return { kind: 'created', sessionToken, expiresAt }
+}
+
+export type CheckedSession =
+  | { readonly session: Session; readonly code?: never }
+  | { readonly session?: never; readonly code: 'SESSION_EXPIRED' | 'INVALID_SESSION' }
+
+/** Nothing about a session is remembered between calls: what ends it, ends it for the next call on every process. */
+export async function checkSession(service: Service, token: unknown): Promise<CheckedSession> {
+  if (!isSessionToken(token)) return { code: 'INVALID_SESSION' }
+  const session = await findSession(service.db.pool, hashSecret(token))
+  if (!session) return { code: 'INVALID_SESSION' }
+  const code = endOf(session, service.now())
+  return code ? { code } : { session }
+}
+
+/** Why a session is over; undefined while it is not. */
+export function endOf(session: Session, now: Date): 'SESSION_EXPIRED' | 'INVALID_SESSION' | undefined {
+  if (session.isRevoked || !session.isLinked || !session.isAppActive) return 'INVALID_SESSION'
+  return session.expiresAt <= now ? 'SESSION_EXPIRED' : undefined
+}
+
+export async function revokeSession(service: Service, session: Session): Promise<void> {
+  await updateSessionRevoked(service.db.pool, session.tokenHash, service.now())
+  service.live.poke(session.userId)
+}

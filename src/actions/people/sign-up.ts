@@ -1,0 +1,82 @@
+/**
+ * Signing up makes no account yet: the mailed code does. The answer is the same for an email that has an account
+ * already, whose owner gets a mail that says so.
+ */
+import type { App } from '../../store/apps.ts'
+import { transact } from '../../store/database.ts'
+import { deleteSignUp, upsertSignUp } from '../../store/sign-ups.ts'
+import { getIdentity, insertUser, upsertUserAddress } from '../../store/users.ts'
+import { connect, type Connected } from './manage-links.ts'
+import { normaliseEmail } from './create-user.ts'
+import { addressHash, addressKey, type Limited } from '../limits.ts'
+import { checkCode, newCode, takeMailLimits, useCode, type Mailed } from './mail-code.ts'
+import { confirmMail, noPasswordMail, takenMail } from '../mail-texts.ts'
+import { hashPassword, isPassword } from './passwords.ts'
+import { record } from '../audit.ts'
+import type { Service } from '../service.ts'
+import { newId } from '../tokens.ts'
+
+export type SignUpAttempt = {
+  readonly email: string
+  readonly password: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly address: string
+}
+
+const signUpLifetimeMs = 24 * 60 * 60_000
+
+export async function signUp(service: Service, app: App, attempt: SignUpAttempt): Promise<Mailed> {
+  const { password, firstName, lastName, address } = attempt
+  const email = normaliseEmail(attempt.email)
+  const now = service.now()
+  const { excess, secondsLeft } = service.signUps.count(addressKey(address), now)
+  if (excess > 0) return { kind: 'limited', retryAfterSeconds: secondsLeft }
+  const identity = await getIdentity(service.db.pool, email, addressHash(address), now)
+  const limited = await takeMailLimits(service, email, address, identity)
+  if (limited) return limited
+
+  // Compared and hashed in every case, so that the time tells nothing about the email.
+  const isSame = await isPassword(password, identity.isSigningUp ? identity.passwordHash : null)
+  const passwordHash = await hashPassword(password)
+  const code = await newCode(service.db.pool, 'confirm', email, now)
+  if (identity.userId) {
+    service.mail.send(takenMail(app, email))
+    return { kind: 'mailed' }
+  }
+  const expiresAt = new Date(now.getTime() + signUpLifetimeMs)
+  const sameAs = isSame ? identity.passwordHash : null
+  await upsertSignUp(service.db.pool, { email, passwordHash, firstName, lastName, expiresAt }, { sameAs, now })
+  service.mail.send(confirmMail(app, email, code))
+  return { kind: 'mailed' }
+}
+
+export type Confirmed = Connected | Limited | { readonly kind: 'wrong-code' }
+
+/** The code makes the account, with its wallet, and signs in. */
+export async function confirmEmail(
+  service: Service,
+  app: App,
+  attempt: { email: string; code: string; address: string },
+): Promise<Confirmed> {
+  const email = normaliseEmail(attempt.email)
+  const { address } = attempt
+  const checked = await checkCode(service, 'confirm', { email, code: attempt.code, address })
+  if (!checked || 'kind' in checked) return checked ?? { kind: 'wrong-code' }
+  const now = service.now()
+  const created = await transact(service.db, async (tx) => {
+    if (!(await useCode(tx, email, checked.id))) return undefined
+    const waiting = await deleteSignUp(tx, email, now)
+    if (!waiting) return undefined
+    const { passwordHash, firstName, lastName } = waiting
+    const id = newId(now)
+    if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
+    await upsertUserAddress(tx, id, addressHash(address), now)
+    const actor = { name: `user:${id}`, address }
+    await record(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
+    return { hasPassword: passwordHash !== null, connected: await connect(tx, app, id, now) }
+  })
+  if (!created) return { kind: 'wrong-code' }
+  if (!created.hasPassword) service.mail.send(noPasswordMail(app, email))
+  return created.connected
+}

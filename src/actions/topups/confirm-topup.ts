@@ -1,0 +1,64 @@
+/** What the page asks after the payer has acted. The browser's word counts for nothing: the processor is asked. */
+import { ProcessorUnavailable, type Payment, type PaymentStatus } from '../../cards/processor.ts'
+import { faultFields } from '../../log.ts'
+import type { Session } from '../../store/widget-sessions.ts'
+import { findTopupCredit } from '../../store/topup-movements.ts'
+import { findTopupByPayment } from '../../store/topups.ts'
+import { findWallet, type Transfer } from '../../store/wallets.ts'
+import type { Limited } from '../limits.ts'
+import type { Service } from '../service.ts'
+import { settleTopup } from './settle-topup.ts'
+import { findDeclineLimit, stopCardTesting, takeConfirm } from './topup-limits.ts'
+
+export type ConfirmedTopup =
+  | { readonly kind: 'credited'; readonly credit: Transfer }
+  | {
+      readonly kind: 'open'
+      readonly status: Exclude<PaymentStatus, 'succeeded'>
+      readonly balanceMinor: bigint
+      readonly nextAction: Payment['nextAction']
+    }
+  | { readonly kind: 'declined'; readonly declineCode: string; readonly declineMessage: string | undefined }
+  | Limited
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unavailable' }
+
+export async function confirmTopup(
+  service: Service,
+  { userId }: Session,
+  paymentIntentId: string,
+): Promise<ConfirmedTopup> {
+  const { pool } = service.db
+  const topup = await findTopupByPayment(pool, paymentIntentId)
+  if (topup?.userId !== userId) return { kind: 'unknown' }
+  const before = await findTopupCredit(pool, paymentIntentId)
+  if (before) return { kind: 'credited', credit: before }
+  const limited = await takeConfirm(service, userId)
+  if (limited) return limited
+  const payment = await look(service, topup.id)
+  if (!payment) return { kind: 'unavailable' }
+  const credit = await findTopupCredit(pool, paymentIntentId)
+  if (credit) return { kind: 'credited', credit }
+  if (payment.declineCode !== undefined) {
+    const { declineCode, declineMessage } = payment
+    return (await findDeclineLimit(service, userId)) ?? { kind: 'declined', declineCode, declineMessage }
+  }
+  // Paid, and yet not credited: it is not what was ordered, and an operator looks at it.
+  const status = payment.status === 'succeeded' ? 'processing' : payment.status
+  const { balanceMinor } = (await findWallet(pool, userId))!
+  return { kind: 'open', status, balanceMinor, nextAction: payment.nextAction }
+}
+
+async function look(service: Service, topupId: string): Promise<Payment | undefined> {
+  try {
+    const settled = await settleTopup(service, topupId)
+    const declined = settled.payment
+    const { payment } = await stopCardTesting(service, settled)
+    // A payment that was cancelled for its declines still ended in one, as far as its payer is concerned.
+    return declined?.declineCode === undefined ? payment : declined
+  } catch (error) {
+    if (!(error instanceof ProcessorUnavailable)) throw error
+    service.log.warn('the card processor did not answer', { topupId, ...faultFields(error) })
+    return undefined
+  }
+}

@@ -1,0 +1,69 @@
+/** Begins a top-up: a row of ours first, then a payment at the processor, so that no payment is without its row. */
+import { isRefusal, ProcessorUnavailable, type Payment } from '../../cards/processor.ts'
+import { faultFields } from '../../log.ts'
+import { maxBalanceMinor } from '../../ledger/money.ts'
+import type { Session } from '../../store/widget-sessions.ts'
+import { insertTopup, updateTopupFailed, updateTopupPayment, type NewTopup } from '../../store/topups.ts'
+import type { Limited } from '../limits.ts'
+import type { Service } from '../service.ts'
+import { takeTopup } from './topup-limits.ts'
+import { newId } from '../tokens.ts'
+
+export type CreatedTopup =
+  | {
+      readonly kind: 'created'
+      readonly payment: Payment
+      readonly publishableKey: string
+      readonly expiresAt: Date
+    }
+  | Limited
+  | { readonly kind: 'amount-out-of-bounds' | 'amount-unsupported' | 'balance-limit' | 'inactive' | 'unavailable' }
+
+const payableForMs = 60 * 60_000
+const firstLookMs = 60_000
+
+export async function createTopup(service: Service, session: Session, amountMinor: bigint): Promise<CreatedTopup> {
+  const { cards, config } = service
+  const { minMinor, maxMinor } = config.topup
+  if (amountMinor < minMinor || amountMinor > maxMinor) return { kind: 'amount-out-of-bounds' }
+  if (session.frozenFor !== null) return { kind: 'inactive' }
+  if (session.balanceMinor + amountMinor > maxBalanceMinor) return { kind: 'balance-limit' }
+  if (!cards) return { kind: 'unavailable' }
+  const limited = await takeTopup(service, session)
+  if (limited) return limited
+  const createdAt = service.now()
+  const after = (ms: number) => new Date(createdAt.getTime() + ms)
+  const topup: NewTopup = {
+    id: newId(createdAt),
+    userId: session.userId,
+    clientId: session.clientId,
+    processor: cards.page.kind,
+    amountMinor,
+    currency: config.currency.code,
+    createdAt,
+    expiresAt: after(payableForMs),
+    lookAt: after(firstLookMs),
+  }
+  await insertTopup(service.db.pool, topup)
+  const payment = await order(service, topup)
+  if (payment === undefined) return { kind: 'unavailable' }
+  if (isRefusal(payment)) {
+    await updateTopupFailed(service.db.pool, topup.id, service.now())
+    return { kind: 'amount-unsupported' }
+  }
+  await updateTopupPayment(service.db.pool, topup.id, payment.id, after(firstLookMs))
+  return { kind: 'created', payment, publishableKey: cards.page.publishableKey, expiresAt: topup.expiresAt }
+}
+
+/** Undefined when the processor did not answer. It may have made the payment all the same, but nobody can pay that one. */
+async function order(service: Service, topup: NewTopup) {
+  const { id, userId, amountMinor, currency } = topup
+  const names = { topupId: id, userId, idempotencyKey: `topup-${id}` }
+  try {
+    return await service.cards!.createPayment({ ...names, amountMinor, currency, description: 'Wallet top-up' })
+  } catch (error) {
+    if (!(error instanceof ProcessorUnavailable)) throw error
+    service.log.warn('the card processor did not answer', { topupId: id, ...faultFields(error) })
+    return undefined
+  }
+}

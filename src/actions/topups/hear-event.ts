@@ -1,0 +1,26 @@
+/** A webhook of the card processor. It only says where to look: what is believed is what the processor answers when asked. */
+import type { ProcessorEvent } from '../../cards/processor.ts'
+import { findTopup, findTopupByPayment, updateTopupPayment, type Topup } from '../../store/topups.ts'
+import type { Service } from '../service.ts'
+import { settleTopup } from './settle-topup.ts'
+import { stopCardTesting } from './topup-limits.ts'
+
+/** False when the payment is none of ours. */
+export async function hearEvent(service: Service, event: ProcessorEvent): Promise<boolean> {
+  const { paymentIntentId } = event
+  const topup = (await findTopupByPayment(service.db.pool, paymentIntentId)) ?? (await adopt(service, paymentIntentId))
+  if (!topup) return false
+  await stopCardTesting(service, await settleTopup(service, topup.id, event))
+  return true
+}
+
+/** The processor made a payment and we never heard its answer: the payment names its top-up itself. */
+async function adopt(service: Service, paymentIntentId: string): Promise<Topup | undefined> {
+  const payment = await service.cards?.retrievePayment(paymentIntentId)
+  if (!payment?.topupId || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(payment.topupId)) return undefined
+  const topup = await findTopup(service.db.pool, payment.topupId)
+  if (!topup || topup.userId !== payment.userId) return undefined
+  // Two at once: one of them writes it, and both go on.
+  await updateTopupPayment(service.db.pool, topup.id, paymentIntentId, service.now())
+  return await findTopupByPayment(service.db.pool, paymentIntentId)
+}

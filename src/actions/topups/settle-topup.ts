@@ -1,0 +1,119 @@
+/**
+ * The one way money comes in by card. Confirm, webhook and sweeper all end here, as often and as concurrently as they
+ * like: the processor is asked, what it says is written down together with what the ledger is to be told, and then the
+ * ledger is told, by a reference that counts once. A process may die at any of these steps; whoever comes next goes on.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Payment, ProcessorEvent } from '../../cards/processor.ts'
+import { transact } from '../../store/database.ts'
+import { Unavailable } from '../../store/writer/entry.ts'
+import {
+  countMovements,
+  insertMovement,
+  insertProcessorEvent,
+  listUnpostedMovements,
+  updateCreditRefused,
+  updateMovementPosted,
+  type Movement,
+} from '../../store/topup-movements.ts'
+import { findTopup, isTopupVersion, updateTopup, updateTopupLook, type Topup } from '../../store/topups.ts'
+import { postForService } from '../money/post.ts'
+import type { Service } from '../service.ts'
+import { movementTexts, nextLook, readPayment, referenceIdOf, type MovementType } from './topup-rules.ts'
+
+export type Settled = {
+  readonly topup: Topup
+  /** As the processor told it; undefined when there is none, or another processor holds it. */
+  readonly payment: Payment | undefined
+}
+
+const maxTries = 8
+/** Longer than posting takes: should this process die before it has posted, another one does. */
+const postWithinMs = 60_000
+
+/** Throws ProcessorUnavailable when the processor cannot be asked; what was written down before stays true. */
+export async function settleTopup(service: Service, topupId: string, event?: ProcessorEvent): Promise<Settled> {
+  for (let tries = 1; tries <= maxTries; tries++) {
+    const before = await findTopup(service.db.pool, topupId)
+    if (!before) throw new Error('a top-up vanished')
+    // No transaction is open here: the processor may take its time.
+    const payment = await askProcessor(service, before)
+    if (!payment) return { topup: await postMovements(service, before), payment }
+    const after = await writeDown(service, before, payment, event)
+    if (after) return { topup: await postMovements(service, after), payment }
+    await sleep(Math.random() * 30 * tries)
+  }
+  throw new Unavailable('a top-up is being looked at by too many at once')
+}
+
+async function askProcessor(service: Service, topup: Topup): Promise<Payment | undefined> {
+  const { cards, log } = service
+  if (topup.paymentIntentId === null || cards?.page.kind !== topup.processor) return undefined
+  const payment = await cards.retrievePayment(topup.paymentIntentId)
+  if (!payment) log.error('the card processor does not know a payment of ours', { topupId: topup.id })
+  return payment
+}
+
+/** Undefined when another answer was written down since `before` was read: ours may be the older one, and is thrown away. */
+async function writeDown(
+  service: Service,
+  before: Topup,
+  payment: Payment,
+  event: ProcessorEvent | undefined,
+): Promise<Topup | undefined> {
+  const at = service.now()
+  const after = await transact(service.db, async (tx) => {
+    if (!(await isTopupVersion(tx, before))) return undefined
+    const told = event && {
+      isNew: await insertProcessorEvent(tx, { id: event.id, topupId: before.id, type: event.type, at }),
+      isDecline: /declin|fail/.test(event.type),
+    }
+    const { news, movements } = readPayment(before, payment, { at, told, ledgerCurrency: service.config.currency.code })
+    const planned = { ...before, ...news }
+    const lookAt = movements.length > 0 ? new Date(at.getTime() + postWithinMs) : nextLook(planned, at)
+    const written = await updateTopup(tx, before, { ...news, lookAt })
+    let number = movements.length === 0 ? 0 : await countMovements(tx, before.id)
+    for (const { referenceType, amountMinor } of movements) {
+      number++
+      const referenceId = referenceIdOf(referenceType, payment.id, number)
+      await insertMovement(tx, { topupId: before.id, number, referenceType, referenceId, amountMinor }, at)
+    }
+    return written
+  })
+  if (after && after.problem !== before.problem) {
+    service.log.error('a card payment is not what was ordered, and is not credited', { topupId: after.id })
+  }
+  return after
+}
+
+/** Tells the ledger what it has not been told yet, by references that count once. */
+async function postMovements(service: Service, topup: Topup): Promise<Topup> {
+  const movements = await listUnpostedMovements(service.db.pool, topup.id)
+  for (const movement of movements) {
+    const refusal = await post(service, topup, movement)
+    if (refusal !== null) {
+      service.log.error('the ledger refused a paid top-up', { topupId: topup.id, refusal })
+      await transact(service.db, (tx) => updateCreditRefused(tx, topup.id, service.now(), refusal))
+      return { ...topup, problem: 'credit-refused' }
+    }
+    await updateMovementPosted(service.db.pool, movement, service.now(), null)
+  }
+  if (movements.length > 0) await updateTopupLook(service.db.pool, topup, nextLook(topup, service.now()))
+  return topup
+}
+
+async function post(service: Service, topup: Topup, movement: Movement): Promise<string | null> {
+  const { referenceType, referenceId, amountMinor } = movement
+  const result = await postForService(service, {
+    walletId: topup.userId,
+    counterAccount: 'cards',
+    amountMinor,
+    isReversal: amountMinor < 0n,
+    referenceType,
+    referenceId,
+    description: movementTexts[referenceType as MovementType],
+  })
+  // A wallet is as old as its user, and neither a credit nor a reversal asks whether it is frozen.
+  if (result.kind !== 'recorded') throw new Error(`a top-up could not be posted: ${result.kind}`)
+  return result.outcome.refusal
+}

@@ -1,0 +1,42 @@
+/** Asks about top-ups that have no end yet, so that a lost webhook or a crash costs minutes and not money. */
+import { ProcessorUnavailable } from '../../cards/processor.ts'
+import { faultFields } from '../../log.ts'
+import { claimDueTopups, updateTopupFailed, updateTopupLook, type Topup } from '../../store/topups.ts'
+import type { Service } from '../service.ts'
+import { settleTopup } from './settle-topup.ts'
+import { cancelUnpaid } from './topup-limits.ts'
+import { nextLook } from './topup-rules.ts'
+
+const atOnce = 8
+/** Longer than looking takes, at the slowest processor. */
+const leaseMs = 90_000
+
+/** Until nothing is due, or the processor does not answer. */
+export async function sweepTopups(service: Service): Promise<void> {
+  for (;;) {
+    const now = service.now()
+    const due = await claimDueTopups(service.db.pool, now, new Date(now.getTime() + leaseMs), atOnce)
+    const isAnswered = await Promise.all(due.map((topup) => sweepOne(service, topup)))
+    if (due.length < atOnce || !isAnswered.every(Boolean)) return
+  }
+}
+
+/** False when the processor did not answer. */
+async function sweepOne(service: Service, topup: Topup): Promise<boolean> {
+  try {
+    if (topup.paymentIntentId === null) await updateTopupFailed(service.db.pool, topup.id, service.now())
+    else await look(service, topup)
+    return true
+  } catch (error) {
+    const isAway = error instanceof ProcessorUnavailable
+    service.log.warn('a top-up could not be looked at', { topupId: topup.id, ...faultFields(error) })
+    return !isAway
+  }
+}
+
+async function look(service: Service, topup: Topup): Promise<void> {
+  const settled = await settleTopup(service, topup.id)
+  // The processor does not know the payment, or is not the one that was asked then.
+  if (!settled.payment) return await updateTopupLook(service.db.pool, settled.topup, nextLook(topup, service.now()))
+  if (topup.expiresAt <= service.now()) await cancelUnpaid(service, settled)
+}

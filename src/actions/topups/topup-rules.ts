@@ -1,0 +1,134 @@
+/** What a payment at the processor means for a top-up of ours. Pure: no clock, no database, no processor. */
+import type { Payment } from '../../cards/processor.ts'
+import type { Topup, TopupNews, TopupState } from '../../store/topups.ts'
+
+type PlannedMovement = { readonly referenceType: MovementType; readonly amountMinor: bigint }
+
+/** TOPUP once for each payment; the others as often as the processor's totals change. */
+export type MovementType =
+  'TOPUP' | 'TOPUP_REFUND' | 'TOPUP_REFUND_RETURNED' | 'TOPUP_DISPUTE' | 'TOPUP_DISPUTE_RETURNED'
+
+export const movementTexts: Record<MovementType, string> = {
+  TOPUP: 'Card top-up',
+  TOPUP_REFUND: 'Card top-up refunded',
+  TOPUP_REFUND_RETURNED: 'Refund of a card top-up returned',
+  TOPUP_DISPUTE: 'Card top-up disputed',
+  TOPUP_DISPUTE_RETURNED: 'Disputed card top-up given back',
+}
+
+/** How the processor told us, when it did: its events are counted once each. */
+export type Told = { readonly isNew: boolean; readonly isDecline: boolean }
+
+export type Reading = { readonly news: Omit<TopupNews, 'lookAt'>; readonly movements: readonly PlannedMovement[] }
+
+/** Nothing is credited unless the processor says exactly what was ordered, in every respect. */
+function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): boolean {
+  return (
+    payment.topupId === topup.id &&
+    payment.userId === topup.userId &&
+    payment.amountMinor === topup.amountMinor &&
+    payment.currency === topup.currency &&
+    topup.currency === ledgerCurrency &&
+    (payment.status !== 'succeeded' || payment.amountReceivedMinor === topup.amountMinor)
+  )
+}
+
+export function readPayment(
+  topup: Topup,
+  payment: Payment,
+  { at, told, ledgerCurrency }: { at: Date; told?: Told | undefined; ledgerCurrency: string },
+): Reading {
+  const isOrdered = isSameOrder(topup, payment, ledgerCurrency)
+  const hasMoney = payment.amountReceivedMinor > 0n
+  const problem = topup.problem ?? (!isOrdered && hasMoney ? 'mismatch' : null)
+  const state = problem === 'mismatch' ? 'processing' : stateOf(payment)
+  const totals = problem === null ? totalsOf(topup, payment) : keptTotals(topup)
+  const isDeclined = payment.declineCode !== undefined
+  const isSeen = isDeclined && topup.declineCode !== payment.declineCode
+  const isTold = isDeclined && told !== undefined && told.isNew && told.isDecline
+  const news = {
+    ...totals,
+    state,
+    dispute: payment.disputed,
+    declineCode: payment.declineCode ?? null,
+    declinesSeen: topup.declinesSeen + (isSeen ? 1 : 0),
+    declinesTold: topup.declinesTold + (isTold ? 1 : 0),
+    declinedAt: isSeen || isTold ? at : topup.declinedAt,
+    problem,
+    updatedAt: at,
+  }
+  return {
+    news: { ...news, looks: hasNews(topup, news) ? 0 : topup.looks },
+    movements: movementsBetween(topup, totals),
+  }
+}
+
+/** A declined card is no end: another may be tried on the same payment. */
+function stateOf({ status }: Payment): TopupState {
+  return status === 'requires_payment_method' || status === 'requires_action' ? 'created' : status
+}
+
+type Totals = Pick<Topup, 'creditedMinor' | 'refundedMinor' | 'disputedMinor'>
+
+function totalsOf(topup: Topup, payment: Payment): Totals {
+  if (payment.status !== 'succeeded') return keptTotals(topup)
+  return {
+    creditedMinor: payment.amountReceivedMinor,
+    refundedMinor: payment.refundedMinor,
+    disputedMinor: payment.disputedMinor,
+  }
+}
+
+function keptTotals({ creditedMinor, refundedMinor, disputedMinor }: Topup): Totals {
+  return { creditedMinor, refundedMinor, disputedMinor }
+}
+
+/** What comes in stands before what goes out, so that a wallet is below zero only when it has to be. */
+function movementsBetween(before: Totals, after: Totals): PlannedMovement[] {
+  const refunded = after.refundedMinor - before.refundedMinor
+  const disputed = after.disputedMinor - before.disputedMinor
+  const movements: PlannedMovement[] = [
+    { referenceType: 'TOPUP', amountMinor: after.creditedMinor - before.creditedMinor },
+    { referenceType: refunded < 0n ? 'TOPUP_REFUND_RETURNED' : 'TOPUP_REFUND', amountMinor: -refunded },
+    { referenceType: disputed < 0n ? 'TOPUP_DISPUTE_RETURNED' : 'TOPUP_DISPUTE', amountMinor: -disputed },
+  ]
+  return movements
+    .filter(({ amountMinor }) => amountMinor !== 0n)
+    .sort((a, b) => Number(b.amountMinor > 0n) - Number(a.amountMinor > 0n))
+}
+
+function hasNews(before: Topup, after: Omit<TopupNews, 'lookAt' | 'looks'>): boolean {
+  const fields = ['state', 'refundedMinor', 'disputedMinor', 'dispute', 'declineCode', 'problem'] as const
+  return fields.some((field) => before[field] !== after[field])
+}
+
+/** The totals can change often; the number of the movement tells one change from the next. */
+export function referenceIdOf(type: MovementType, paymentIntentId: string, number: number): string {
+  return type === 'TOPUP' ? paymentIntentId : `${paymentIntentId}:${number}`
+}
+
+const secondMs = 1_000
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/**
+ * When to ask again, should the processor never tell. Before the end of a payment it is money that someone waits for; after it,
+ * a refund or dispute whose webhook was lost: those are looked for ever more rarely, for half a year.
+ */
+export function nextLook(topup: Pick<Topup, 'state' | 'dispute' | 'looks' | 'expiresAt'>, now: Date): Date | null {
+  const { state, dispute, looks, expiresAt } = topup
+  const after = (ms: number) => new Date(now.getTime() + ms)
+  if (state === 'failed' || state === 'cancelled') return null
+  if (state === 'processing') return after(doubling(30 * secondMs, looks, 6 * hourMs))
+  if (state === 'created') {
+    const next = after(doubling(30 * secondMs, looks, hourMs))
+    // Not before the end of the payer's time and then at once, so that it is cancelled when it says.
+    return next > expiresAt && expiresAt > now ? expiresAt : next
+  }
+  if (dispute === 'open') return after(doubling(hourMs, looks, dayMs))
+  return looks > 11 ? null : after(doubling(hourMs, looks, 90 * dayMs))
+}
+
+function doubling(firstMs: number, times: number, longestMs: number): number {
+  return Math.min(firstMs * 2 ** Math.min(times, 30), longestMs)
+}

@@ -1,0 +1,236 @@
+/** The parts that the pages are made of. */
+import type { ComponentChildren } from 'preact'
+import { formatMinor, type Currency } from '../../ledger/money.ts'
+import type { PublicCall } from './route.ts'
+
+type Children = { children?: ComponentChildren }
+
+export function Heading({ title, sub, children }: Children & { title: ComponentChildren; sub?: ComponentChildren }) {
+  return (
+    <div class="heading">
+      <div>
+        <h1>{title}</h1>
+        {sub && <p class="muted">{sub}</p>}
+      </div>
+      {children && <div class="row">{children}</div>}
+    </div>
+  )
+}
+
+export function Notice({ kind = 'info', children }: Children & { kind?: 'info' | 'good' | 'warn' | 'bad' }) {
+  return (
+    <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
+      <div>{children}</div>
+    </div>
+  )
+}
+
+export function Badge({ kind = '', children }: Children & { kind?: '' | 'good' | 'warn' | 'bad' }) {
+  return <span class={`badge ${kind}`}>{children}</span>
+}
+
+/** A form that changes something; it carries the token of its session. */
+export function Form({
+  call,
+  action,
+  children,
+  ...rest
+}: Children & { call: PublicCall; action: string; class?: string }) {
+  return (
+    <form method="post" action={action} {...rest}>
+      <input type="hidden" name="_token" value={call.formToken} />
+      {children}
+    </form>
+  )
+}
+
+type FieldProps = {
+  label: string
+  name: string
+  value?: string
+  hint?: ComponentChildren
+  problem?: string | undefined
+  type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'month' | 'date'
+  rows?: number
+  options?: readonly (readonly [value: string, label: string])[]
+  attributes?: Record<string, string | number | boolean | undefined>
+}
+
+export function Field({
+  label,
+  name,
+  value = '',
+  hint,
+  problem,
+  type = 'text',
+  rows,
+  options,
+  attributes,
+}: FieldProps) {
+  const id = `field-${name}`
+  const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ') || undefined
+  const shared = { id, name, 'aria-describedby': described, 'aria-invalid': problem ? true : undefined, ...attributes }
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {options ? (
+        <select {...shared}>
+          {options.map(([option, text]) => (
+            <option key={option} value={option} selected={option === value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : rows ? (
+        <textarea {...shared} rows={rows}>
+          {value}
+        </textarea>
+      ) : (
+        <input {...({ ...shared, type, value } as object)} />
+      )}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {problem && (
+        <p class="problem" id={`${id}-problem`}>
+          {sentence(problem)}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** In UTC, as the ledger has it; the page's script shows it in the reader's own time. */
+export function When({ at, isShort = false }: { at: Date | null; isShort?: boolean }) {
+  if (!at) return <span class="muted">never</span>
+  const text = at.toISOString()
+  const shown = isShort ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`
+  return (
+    <time dateTime={text} title={`${shown} UTC`} data-local={isShort ? undefined : 'yes'}>
+      {isShort ? shown : `${shown} UTC`}
+    </time>
+  )
+}
+
+/** Exact: the digits themselves are formatted, never a number. */
+export function moneyText(minor: bigint, currency: Currency): string {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency: currency.code })
+  return format.format(formatMinor(minor, currency) as `${number}`)
+}
+
+export function Money({
+  minor,
+  currency,
+  isSigned = false,
+}: {
+  minor: bigint
+  currency: Currency
+  isSigned?: boolean
+}) {
+  const text = moneyText(minor, currency)
+  const kind = isSigned ? (minor < 0n ? ' out' : ' in') : ''
+  return <span class={`amount${kind}`}>{isSigned && minor > 0n ? `+${text}` : text.replace('-', '−')}</span>
+}
+
+/** A value to take along. Without JavaScript it is text to select. */
+export function Copy({ label, text, isBlock = false }: { label: string; text: string; isBlock?: boolean }) {
+  return (
+    <div class={isBlock ? 'copy block' : 'copy'}>
+      {isBlock ? (
+        <pre tabindex={0} aria-label={label}>
+          <code>{text}</code>
+        </pre>
+      ) : (
+        <code>{text}</code>
+      )}
+      <button type="button" class="button quiet small" data-copy={text} hidden>
+        Copy<span class="visually-hidden"> {label}</span>
+      </button>
+    </div>
+  )
+}
+
+/** What to do first, where there is nothing yet. */
+export function Empty({ title, children }: Children & { title: string }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+/** A table in a frame that scrolls by itself on a narrow screen. A head in brackets stands over numbers, to the right. */
+export function Table({ label, head, children }: Children & { label: string; head: readonly (string | [string])[] }) {
+  return (
+    <div class="table" role="region" aria-label={label} tabindex={0}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((title) => (
+              <th scope="col" key={title} class={typeof title === 'string' ? undefined : 'number'}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
+
+/** On from the last row shown. There is no page number: behind a key the millionth page costs what the first does. */
+export function Pager({
+  first,
+  next,
+  label = 'Next',
+}: {
+  first?: string | undefined
+  next?: string | undefined
+  label?: string
+}) {
+  if (!first && !next) return null
+  return (
+    <nav class="pager" aria-label="Pages">
+      {first && (
+        <a class="button quiet small" href={first}>
+          Back to the start
+        </a>
+      )}
+      {next && (
+        <a class="button quiet small" href={next} rel="next">
+          {label}
+        </a>
+      )}
+    </nav>
+  )
+}
+
+/** The same address with other parameters; an empty one is left out. */
+export function withQuery(path: string, parameters: Record<string, string | number | undefined>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined && value !== '') query.set(name, String(value))
+  const text = query.toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+export function Facts({ rows }: { rows: readonly (readonly [label: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {rows.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

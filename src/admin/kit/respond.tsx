@@ -1,0 +1,97 @@
+/** Answers of the admin area: pages, redirects, and files to keep. */
+import type { ComponentChildren } from 'preact'
+import { assetUrl } from '../../web/assets.ts'
+import { plainHeaders } from '../../web/headers.ts'
+import { newNonce, pageHeaders, renderPage } from '../../web/page.tsx'
+import { setCookie, type CookieName } from './cookies.ts'
+import type { PublicCall } from './route.ts'
+import { Frame, type NavName } from './shell.tsx'
+
+export type PageParts = {
+  readonly title: string
+  readonly here?: NavName
+  readonly body: ComponentChildren
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export async function showPage(call: PublicCall, { title, here, body, status = 200, headers }: PageParts) {
+  const nonce = newNonce()
+  const html = renderPage(
+    {
+      title: `${title} · Billfold`,
+      styles: [await assetUrl('style.css'), await assetUrl('admin.css')],
+      scripts: [await assetUrl('admin.js')],
+      body: (
+        <Frame call={call} here={here}>
+          {body}
+        </Frame>
+      ),
+    },
+    nonce,
+  )
+  return new Response(html, {
+    status,
+    headers: {
+      ...pageHeaders({ nonce, formAction: "'self'" }),
+      // With no-referrer browsers would send our own forms with `Origin: null`, and the check of it would refuse them.
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+      ...headers,
+    },
+  })
+}
+
+export async function showProblem(call: PublicCall, status: number, text: string): Promise<Response> {
+  const title = status === 404 ? 'Not found' : status >= 500 ? 'Not available' : 'Not done'
+  return await showPage(call, {
+    title,
+    status,
+    body: (
+      <section class="card stack narrow">
+        <h1>{title}</h1>
+        <p>{text}</p>
+        <p>
+          <a class="button quiet" href="/admin">
+            Go to the overview
+          </a>
+        </p>
+      </section>
+    ),
+  })
+}
+
+export async function showNotFound(call: PublicCall, what = 'page'): Promise<Response> {
+  return await showProblem(call, 404, `There is no such ${what}.`)
+}
+
+/** After a change, so that loading the page again does not send the form again. */
+export function redirect(path: string): Response {
+  return new Response(null, { status: 303, headers: { ...plainHeaders, location: path } })
+}
+
+export function withCookie(call: PublicCall, response: Response, name: CookieName, value: string): Response {
+  response.headers.append('set-cookie', setCookie(call.service.config, name, value))
+  return response
+}
+
+/** The name is made from ids and dates of ours alone. */
+export function download(fileName: string, chunks: AsyncIterable<string>): Response {
+  const encoder = new TextEncoder()
+  const iterator = chunks[Symbol.asyncIterator]()
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: async () => void (await iterator.return?.()),
+  })
+  return new Response(body, {
+    headers: {
+      ...plainHeaders,
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
+    },
+  })
+}

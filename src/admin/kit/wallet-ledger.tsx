@@ -1,0 +1,175 @@
+/** The entries of a wallet, page by page, with a filter. */
+import { parseMonth } from '../../actions/money/write-statement.ts'
+import { counterAccountOfApp } from '../../ledger/reference.ts'
+import type { App } from '../../store/apps.ts'
+import { findFirstSequenceAt, listTransfers, type LedgerFilter } from '../../store/transfers.ts'
+import type { Transfer } from '../../store/wallets.ts'
+import { Empty, Field, Money, Pager, Table, When, withQuery } from './parts.tsx'
+import type { Call } from './route.ts'
+
+const pageSize = 50
+/** How many entries one page looks at to find those that fit the filter. */
+const span = 20_000
+
+export type LedgerPage = {
+  readonly transfers: readonly Transfer[]
+  readonly hasFilter: boolean
+  /** Where the page ends: the next one goes on below. Undefined at the beginning of the wallet. */
+  readonly nextBefore: number | undefined
+  /** The last page ended before it was full: what was looked at had no more. */
+  readonly isSpanEnd: boolean
+}
+
+function filterOf(call: Call): LedgerFilter {
+  const text = (name: string) => call.query(name).trim() || undefined
+  const direction = text('direction')
+  return {
+    direction: direction === 'debit' || direction === 'credit' ? direction : undefined,
+    counterAccount: text('account'),
+    referenceType: text('type'),
+    referenceId: text('ref'),
+  }
+}
+
+export async function readLedger(call: Call, walletId: string): Promise<LedgerPage> {
+  const db = call.service.db.pool
+  const month = parseMonth(call.query('month'))
+  const filter = filterOf(call)
+  const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
+  const bottom = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
+  const asked = /^\d{1,15}$/.test(call.query('before')) ? Number(call.query('before')) : Number.MAX_SAFE_INTEGER
+  const newest = await listTransfers(db, walletId, { from: bottom, below: Math.min(top, asked), limit: 1 })
+  const hasFilter = Object.values(filter).some((value) => value !== undefined)
+  if (newest.length === 0)
+    return { transfers: [], hasFilter: hasFilter || month !== undefined, nextBefore: undefined, isSpanEnd: false }
+  const below = newest[0]!.sequence + 1
+  const from = Math.max(bottom, below - span)
+  const found = await listTransfers(db, walletId, { from, below, limit: pageSize + 1 }, filter)
+  const transfers = found.slice(0, pageSize)
+  const isFull = found.length > pageSize
+  const nextBefore = isFull ? transfers.at(-1)!.sequence : from > bottom ? from : undefined
+  return { transfers, hasFilter: hasFilter || month !== undefined, nextBefore, isSpanEnd: !isFull && from > bottom }
+}
+
+type LedgerProps = { call: Call; walletId: string; page: LedgerPage; apps: readonly App[] }
+
+export function Ledger({ call, walletId, page, apps }: LedgerProps) {
+  const path = `/admin/wallets/${walletId}`
+  const kept = {
+    direction: call.query('direction'),
+    account: call.query('account'),
+    type: call.query('type'),
+    ref: call.query('ref'),
+    month: call.query('month'),
+  }
+  return (
+    <section class="card flush" id="ledger">
+      <div class="heading">
+        <h2>Ledger</h2>
+      </div>
+      <form method="get" action={`${path}#ledger`}>
+        <details open={page.hasFilter}>
+          <summary>Filter</summary>
+          <div class="row bottom">
+            <Field
+              label="Direction"
+              name="direction"
+              value={kept.direction}
+              options={[
+                ['', 'Both'],
+                ['debit', 'Debits'],
+                ['credit', 'Credits'],
+              ]}
+            />
+            <Field
+              label="Other side"
+              name="account"
+              value={kept.account}
+              options={[
+                ['', 'Any'],
+                ['cards', 'Card top-ups'],
+                ['bonus', 'Bonuses'],
+                ...apps.map((app) => [counterAccountOfApp(app.clientId), app.name] as const),
+              ]}
+            />
+            <Field label="Reference type" name="type" value={kept.type} />
+            <Field label="Reference id" name="ref" value={kept.ref} />
+            <Field label="Month" name="month" type="month" value={kept.month} />
+            <button class="button quiet" type="submit">
+              Apply
+            </button>
+            {page.hasFilter && (
+              <a class="button quiet" href={`${path}#ledger`}>
+                Clear
+              </a>
+            )}
+          </div>
+        </details>
+      </form>
+      {page.transfers.length === 0 ? (
+        <Empty title={page.hasFilter ? 'Nothing fits here' : 'No entries yet'}>
+          <p>
+            {page.isSpanEnd
+              ? `The last ${span.toLocaleString('en')} entries hold nothing like it. Older ones may.`
+              : page.hasFilter
+                ? 'No entry of this wallet fits the filter.'
+                : 'The first top-up, credit or bonus shows here.'}
+          </p>
+        </Empty>
+      ) : (
+        <Entries call={call} page={page} apps={apps} />
+      )}
+      <Pager
+        first={call.query('before') ? `${withQuery(path, kept)}#ledger` : undefined}
+        next={
+          page.nextBefore === undefined ? undefined : `${withQuery(path, { ...kept, before: page.nextBefore })}#ledger`
+        }
+        label={page.isSpanEnd ? 'Look further back' : 'Older'}
+      />
+    </section>
+  )
+}
+
+function Entries({ call, page, apps }: { call: Call; page: LedgerPage; apps: readonly App[] }) {
+  const { currency } = call.service.config
+  return (
+    <Table
+      label="Ledger"
+      head={[['#'], ['Amount'], ['Balance after'], 'Reference', 'Other side', 'Time', 'Description']}
+    >
+      {page.transfers.map((transfer) => (
+        <tr key={transfer.sequence}>
+          <td class="number muted">{transfer.sequence}</td>
+          <td class="number">
+            <Money minor={transfer.amountMinor} currency={currency} isSigned />
+          </td>
+          <td class="number">
+            <Money minor={transfer.balanceAfterMinor} currency={currency} />
+          </td>
+          <td class="wide">
+            <a href={referencePath(transfer)}>
+              {transfer.referenceType} · {transfer.referenceId}
+            </a>
+          </td>
+          <td class="nowrap">{accountName(apps, transfer.counterAccount)}</td>
+          <td>
+            <When at={transfer.createdAt} />
+          </td>
+          <td class="wide muted">{transfer.description}</td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+function referencePath({ counterAccount, referenceType, referenceId }: Transfer): string {
+  const app = counterAccount.startsWith('app:') ? counterAccount.slice(4) : 'service'
+  return withQuery('/admin/references', { app, type: referenceType, id: referenceId })
+}
+
+/** A counter account in words. */
+export function accountName(apps: readonly App[], account: string): string {
+  if (account === 'cards') return 'Card top-ups'
+  if (account === 'bonus') return 'Bonuses'
+  return apps.find((app) => counterAccountOfApp(app.clientId) === account)?.name ?? account
+}

@@ -1,0 +1,35 @@
+import { Hono, type Context } from 'hono'
+import { ProcessorUnavailable } from '../processor.ts'
+import { NoticePage, renderPage, sandboxStyle, type SandboxPageDeps } from './sandbox-page.tsx'
+import { panelRoutes } from './panel-routes.tsx'
+import { contentSecurityPolicy, payerRoutes } from './payer-routes.tsx'
+
+/** Everything the sandbox serves; to be mounted at `deps.basePath`. */
+export function sandboxRoutes(deps: SandboxPageDeps): Hono {
+  const app = new Hono()
+  app.use(async (c, next) => {
+    await next()
+    c.header('cache-control', 'no-store')
+    // With `no-referrer` a browser would send `Origin: null` with our own forms; the addresses here hold client secrets.
+    c.header('referrer-policy', 'same-origin')
+    c.header('x-content-type-options', 'nosniff')
+    if (!c.res.headers.has('content-security-policy')) {
+      c.header('content-security-policy', contentSecurityPolicy('nobody'))
+    }
+  })
+  app.onError((error, c) => {
+    if (!(error instanceof ProcessorUnavailable)) throw error
+    return unavailable(c, deps)
+  })
+  app.get('/style.css', (c) => c.body(sandboxStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
+  app.route('/', payerRoutes(deps))
+  app.route('/panel', panelRoutes(deps))
+  return app
+}
+
+function unavailable(c: Context, deps: SandboxPageDeps) {
+  const text = 'The sandbox does not answer right now. Your money is safe; try again in a moment.'
+  if (c.req.path.endsWith('/confirm')) return c.json({ error: text }, 503)
+  const children = <NoticePage title="Not available" text={text} />
+  return c.html(renderPage({ deps, title: 'Not available', children }), 503)
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import {
+  ProcessorUnavailable,
+  refuse,
+  type CardProcessor,
+  type Payment,
+  type PaymentOrder,
+  type ProcessorPage,
+  type Refund,
+  type RefundOrder,
+  type Refusal,
+} from '../processor.ts'
+import { changePayment, findPayment, insertPayment, type SandboxDeps } from './change.ts'
+import { cancel, paymentView, refund, type SandboxPayment, type Transition } from './payment.ts'
+import { readSettings } from './settings.ts'
+import { readSignedBody } from './signature.ts'
+import type { SandboxStore } from './payment-store.ts'
+
+/** A card processor for development: no account, no network, no real card, and everything that can go wrong at will. */
+export function createSandboxProcessor(settings: SandboxDeps): CardProcessor {
+  const deps = { ...settings, store: reachable(settings.store) }
+  return {
+    page: sandboxPage,
+    createPayment: (order) => createPayment(deps, order),
+    retrievePayment: (id) => retrievePayment(deps, id),
+    refundPayment: (order) => refundPayment(deps, order),
+    cancelPayment: async (id) => {
+      const changed = (await changeUnlessOut(deps, id, cancel)) ?? unknownPayment
+      return 'refused' in changed ? changed : viewOf(deps, changed)
+    },
+    parseWebhook: async (rawBody, headers, now) => readSignedBody(rawBody, headers, deps.webhookSecret, now),
+  }
+}
+
+/** Its card form is a page of our own origin: nothing foreign to allow. */
+const sandboxPage: ProcessorPage = {
+  kind: 'sandbox',
+  publishableKey: 'pk_sandbox',
+  scriptUrl: undefined,
+  scriptSources: [],
+  frameSources: ["'self'"],
+  connectSources: ["'self'"],
+}
+
+const unknownPayment = refuse('payment-unknown', 'The card processor does not know this payment.')
+
+/** The id comes from the key, so the same order sent twice at once is one insert that succeeds and one that finds it. */
+async function createPayment(deps: SandboxDeps, order: PaymentOrder): Promise<Payment | Refusal> {
+  await refuseWhenOut(deps.store)
+  if (order.amountMinor <= 0n) return refuse('amount-unsupported', 'The amount must be more than zero.')
+  const id = `pi_sandbox_${createHash('sha256').update(order.idempotencyKey).digest('hex').slice(0, 32)}`
+  const created = newPayment(id, order, deps)
+  if (await insertPayment(deps.store, created)) return viewOf(deps, created)
+  const existing = await retrievePayment(deps, id)
+  if (!existing) throw new ProcessorUnavailable('server', 'a payment of the sandbox vanished')
+  if (!isSameOrder(existing, order))
+    return refuse('key-conflict', 'This idempotency key was used for a different order.')
+  return existing
+}
+
+function newPayment(id: string, order: PaymentOrder, deps: SandboxDeps): SandboxPayment {
+  const { topupId, userId, description, currency, amountMinor } = order
+  return {
+    id,
+    clientSecret: `${id}_secret_${deps.newId()}`,
+    topupId,
+    userId,
+    description,
+    currency,
+    amountMinor,
+    status: 'requires_payment_method',
+    receivedMinor: 0n,
+    refunds: [],
+    dispute: undefined,
+    decline: undefined,
+    later: undefined,
+    events: [],
+    createdAt: deps.now().getTime(),
+  }
+}
+
+function isSameOrder(payment: Payment, order: PaymentOrder): boolean {
+  return (['topupId', 'userId', 'currency', 'amountMinor'] as const).every((field) => payment[field] === order[field])
+}
+
+async function retrievePayment(deps: SandboxDeps, id: string): Promise<Payment | undefined> {
+  const payment = await changeUnlessOut(deps, id, (current) => current)
+  return payment && !('refused' in payment) ? viewOf(deps, payment) : undefined
+}
+
+async function refundPayment(deps: SandboxDeps, order: RefundOrder): Promise<Refund | Refusal> {
+  const { paymentIntentId, amountMinor, idempotencyKey } = order
+  const changed = await changeUnlessOut(deps, paymentIntentId, refund(idempotencyKey, amountMinor))
+  if (!changed) return unknownPayment
+  if ('refused' in changed) return changed
+  const { id } = changed.refunds.find((made) => made.key === idempotencyKey)!
+  return { id, paymentIntentId, amountMinor, status: 'succeeded' }
+}
+
+async function changeUnlessOut(deps: SandboxDeps, id: string, change: Transition) {
+  return changePayment(deps, (await refuseWhenOut(deps.store)).mode, id, change)
+}
+
+async function refuseWhenOut(store: SandboxStore) {
+  const settings = await readSettings(store)
+  if (settings.outage) throw new ProcessorUnavailable('network', 'the sandbox is switched off in its panel')
+  return settings
+}
+
+function viewOf(deps: SandboxDeps, payment: SandboxPayment): Payment {
+  return paymentView(payment, challengePath(deps.basePath, payment))
+}
+
+export function challengePath(basePath: string, payment: SandboxPayment): string {
+  return `${basePath}/challenge/${payment.id}?secret=${payment.clientSecret}`
+}
+
+/**
+ * What a payer with this client secret does: the sandbox's own pages call it. Undefined for an unknown payment and a wrong
+ * secret alike.
+ */
+export async function changeAsPayer(
+  deps: SandboxDeps,
+  id: string,
+  clientSecret: string,
+  change: Transition,
+): Promise<SandboxPayment | undefined> {
+  const store = reachable(deps.store)
+  const { mode } = await refuseWhenOut(store)
+  const payment = await findPayment(store, id)
+  if (payment?.clientSecret !== clientSecret) return undefined
+  const changed = await changePayment({ ...deps, store }, mode, id, change)
+  return changed && !('refused' in changed) ? changed : undefined
+}
+
+/** To its callers the sandbox is a remote service: a store that does not answer is a processor that does not. */
+function reachable(store: SandboxStore): SandboxStore {
+  return {
+    find: (id) => store.find(id).catch(throwUnavailable),
+    put: (record) => store.put(record).catch(throwUnavailable),
+    listNewest: (limit) => store.listNewest(limit).catch(throwUnavailable),
+    listDue: (now, limit) => store.listDue(now, limit).catch(throwUnavailable),
+  }
+}
+
+function throwUnavailable(): never {
+  throw new ProcessorUnavailable('network', 'the store of the sandbox did not answer')
+}

@@ -1,0 +1,203 @@
+import { Stripe } from 'stripe'
+import {
+  refuse,
+  type CardProcessor,
+  type CurrencyDecimals,
+  type Payment,
+  type PaymentOrder,
+  type ProcessorPage,
+  type Refund,
+  type RefundOrder,
+  type Refusal,
+  type WebhookReading,
+} from '../processor.ts'
+import { toStripeAmount } from './amounts.ts'
+import { faultOf, isUnknownPayment, refusalOrFault } from './faults.ts'
+import { chargeOf, paymentOf, refundOf } from './payments.ts'
+
+/** The SDK's types describe exactly this version; an account's own default version may have other shapes. */
+export const stripeApiVersion = '2026-10-28.endive'
+
+const toleranceSeconds = 300
+
+export type StripeSettings = {
+  readonly secretKey: string
+  readonly publishableKey: string
+  readonly webhookSecret: string
+  readonly decimalsOf: CurrencyDecimals
+  /** Where the API is, when it is not Stripe's: the stand-in of the tests. */
+  readonly api?: { readonly protocol: 'http' | 'https'; readonly host: string; readonly port: number }
+  /** The longest one call may take, its second attempt included. */
+  readonly timeoutMs?: number
+}
+
+export function createStripeProcessor(settings: StripeSettings): CardProcessor {
+  const stripe = connect(settings)
+  return {
+    page: pageFor(settings.publishableKey),
+    createPayment: (order) => createPayment(stripe, settings, order),
+    retrievePayment: (id) => retrievePayment(stripe, settings, id),
+    refundPayment: (order) => refundPayment(stripe, settings, order),
+    cancelPayment: (id) => cancelPayment(stripe, settings, id),
+    parseWebhook: (rawBody, headers, now) => parseWebhook(stripe, settings.webhookSecret, rawBody, headers, now),
+  }
+}
+
+/**
+ * One retry, and the time-out of an attempt chosen so that both attempts and the SDK's pause of half a second between them end within
+ * `timeoutMs`: a browser's request to us is still waiting. The SDK sends the retry with the same idempotency key.
+ */
+function connect(settings: StripeSettings): Stripe {
+  const timeoutMs = settings.timeoutMs ?? 8_000
+  return new Stripe(settings.secretKey, {
+    apiVersion: stripeApiVersion,
+    httpClient: Stripe.createFetchHttpClient(),
+    timeout: Math.max(1, Math.floor((timeoutMs - 600) / 2)),
+    maxNetworkRetries: 1,
+    telemetry: false,
+    appInfo: { name: 'Billfold' },
+    ...settings.api,
+  })
+}
+
+/** The sources are those of https://docs.stripe.com/security/guide#content-security-policy for Stripe.js alone. */
+function pageFor(publishableKey: string): ProcessorPage {
+  const scripts = ['https://js.stripe.com', 'https://*.js.stripe.com']
+  return {
+    kind: 'stripe',
+    publishableKey,
+    // A named release of Stripe.js speaks the API version of that name, so the two must change together.
+    scriptUrl: `https://js.stripe.com/${stripeApiVersion.split('.')[1]}/stripe.js`,
+    scriptSources: scripts,
+    frameSources: [...scripts, 'https://hooks.stripe.com'],
+    connectSources: ['https://api.stripe.com'],
+  }
+}
+
+async function createPayment(
+  stripe: Stripe,
+  { decimalsOf }: StripeSettings,
+  order: PaymentOrder,
+): Promise<Payment | Refusal> {
+  const amount = toStripeAmount(order.amountMinor, order.currency, decimalsOf)
+  if (typeof amount !== 'number') return amount
+  try {
+    const intent = await stripe.paymentIntents.create(
+      {
+        amount,
+        currency: order.currency.toLowerCase(),
+        description: order.description,
+        automatic_payment_methods: { enabled: true },
+        metadata: { topup_id: order.topupId, user_id: order.userId },
+        expand: ['latest_charge'],
+      },
+      { idempotencyKey: order.idempotencyKey },
+    )
+    return paymentOf(intent, [], decimalsOf)
+  } catch (error) {
+    return refusalOrFault(error, 'create')
+  }
+}
+
+/**
+ * The charge says that it has been disputed, but neither how much is held nor how it ended: then the disputes are read as well.
+ * Should Stripe ever take that mark back after a won dispute, the amount held, none, would still be right.
+ */
+async function retrievePayment(
+  stripe: Stripe,
+  { decimalsOf }: StripeSettings,
+  id: string,
+): Promise<Payment | undefined> {
+  if (!isIntentId(id)) return undefined
+  try {
+    const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] })
+    return paymentOf(intent, await listDisputes(stripe, intent), decimalsOf)
+  } catch (error) {
+    if (isUnknownPayment(error)) return undefined
+    throw faultOf(error)
+  }
+}
+
+async function listDisputes(stripe: Stripe, intent: Stripe.PaymentIntent): Promise<Stripe.Dispute[]> {
+  if (!chargeOf(intent)?.disputed) return []
+  const page = await stripe.disputes.list({ payment_intent: intent.id, limit: 100 })
+  return page.data
+}
+
+/** Stripe itself refuses to refund more than is left, so two refunds at once cannot exceed the payment. */
+async function refundPayment(
+  stripe: Stripe,
+  { decimalsOf }: StripeSettings,
+  order: RefundOrder,
+): Promise<Refund | Refusal> {
+  if (!isIntentId(order.paymentIntentId)) return unknownPayment
+  try {
+    const { currency } = await stripe.paymentIntents.retrieve(order.paymentIntentId)
+    const amount = toStripeAmount(order.amountMinor, currency.toUpperCase(), decimalsOf)
+    if (typeof amount !== 'number') return amount
+    const refund = await stripe.refunds.create(
+      { payment_intent: order.paymentIntentId, amount },
+      { idempotencyKey: order.idempotencyKey },
+    )
+    return refundOf(refund, order.paymentIntentId, decimalsOf)
+  } catch (error) {
+    return refusalOrFault(error, 'refund')
+  }
+}
+
+async function cancelPayment(stripe: Stripe, settings: StripeSettings, id: string): Promise<Payment | Refusal> {
+  if (!isIntentId(id)) return unknownPayment
+  try {
+    const intent = await stripe.paymentIntents.cancel(id, { expand: ['latest_charge'] })
+    return paymentOf(intent, [], settings.decimalsOf)
+  } catch (error) {
+    if (!isWrongState(error)) return refusalOrFault(error, 'cancel')
+  }
+  const payment = await retrievePayment(stripe, settings, id)
+  if (payment?.status === 'cancelled') return payment
+  return refuse('not-cancellable', `A payment that is ${payment?.status} cannot be cancelled.`)
+}
+
+function isWrongState(error: unknown): boolean {
+  return error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'payment_intent_unexpected_state'
+}
+
+async function parseWebhook(
+  stripe: Stripe,
+  secret: string,
+  rawBody: string | Uint8Array,
+  headers: Headers,
+  now: Date,
+): Promise<WebhookReading> {
+  const signature = headers.get('stripe-signature') ?? ''
+  const body = typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody)
+  try {
+    const { webhooks } = stripe
+    return readEvent(
+      await webhooks.constructEventAsync(body, signature, secret, toleranceSeconds, undefined, now.getTime()),
+    )
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeSignatureVerificationError) return 'invalid-signature'
+    // The signature is checked before the body is parsed: what remains is a signed body that is no event.
+    return 'malformed'
+  }
+}
+
+const aboutPayment = /^payment_intent\.(succeeded|payment_failed|processing|requires_action|canceled)$/
+const aboutCharge = /^(charge\.refunded|charge\.refund\.updated|charge\.dispute\..+|refund\..+)$/
+
+/** The SDK promises an event and checks nothing: a signed `null` would come through. */
+function readEvent(event: unknown): WebhookReading {
+  const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } }
+  if (typeof id !== 'string' || typeof type !== 'string') return 'malformed'
+  const subject = (data?.object ?? {}) as { id?: unknown; payment_intent?: unknown }
+  const paymentIntentId = aboutPayment.test(type) ? subject.id : aboutCharge.test(type) && subject.payment_intent
+  return typeof paymentIntentId === 'string' ? { id, type, paymentIntentId } : 'ignored'
+}
+
+const unknownPayment = refuse('payment-unknown', 'The card processor does not know this payment.')
+
+/** An id reaches us from a browser and becomes part of a path. */
+function isIntentId(id: string): boolean {
+  return /^pi_[A-Za-z0-9_]{1,250}$/.test(id)
+}

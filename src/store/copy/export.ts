@@ -1,0 +1,107 @@
+/** Writes a copy of the whole database, as it is at one moment, while the service goes on. */
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { Client } from 'pg'
+import { copyFormat, openChecksum, textSettings, type CopyEnd } from './format.ts'
+import { getMigration, migrationsTable } from './format.ts'
+import type { Connection, Queryable } from '../database.ts'
+import { listTables, quoted, type Table } from '../migrations/tables.ts'
+
+export type ExportOptions = {
+  readonly currency: string
+  readonly now: Date
+  readonly onProgress?: (table: string, rows: number) => void
+}
+
+const rowsPerFetch = 2_000
+
+/** Ends the output. What it returns is also the last line of the copy. */
+export async function exportBooks(connection: Connection, output: Writable, options: ExportOptions): Promise<CopyEnd> {
+  const client = new Client({ ...connection, application_name: 'billfold export' })
+  client.on('error', () => {})
+  await client.connect()
+  const gzip = createGzip({ level: 6 })
+  gzip.pipe(output)
+  const done = finished(output)
+  // Whoever reads may go away at any time; the wait for it below tells, and nothing else needs to.
+  done.catch(() => {})
+  try {
+    await client.query('begin transaction isolation level repeatable read, read only')
+    await client.query(textSettings)
+    const end = await writeAll(client, (text) => writeTo(gzip, output, text), options)
+    gzip.end()
+    await done
+    return end
+  } finally {
+    gzip.destroy()
+    await client.end()
+  }
+}
+
+type Write = (text: string) => Promise<void>
+
+async function writeAll(db: Queryable, write: Write, options: ExportOptions): Promise<CopyEnd> {
+  const whole = openChecksum()
+  const writeLine = async (value: object) => {
+    const line = `${JSON.stringify(value)}\n`
+    whole.update(line)
+    await write(line)
+  }
+  const { currency, now, onProgress } = options
+  const migration = await getMigration(db)
+  await writeLine({ format: copyFormat, createdAt: now.toISOString(), currency, migration })
+  const tables = (await listTables(db)).filter((table) => table.name !== migrationsTable)
+  let total = 0
+  for (const table of tables) {
+    const columns = copiedColumns(table)
+    await writeLine({ table: table.name, columns })
+    const checksum = openChecksum()
+    let rows = 0
+    for await (const lines of readRows(db, table, columns)) {
+      const text = `${lines.join('\n')}\n`
+      checksum.update(text)
+      await write(text)
+      rows += lines.length
+      onProgress?.(table.name, rows)
+    }
+    await writeLine({ rows, sha256: checksum.digest('hex') })
+    total += rows
+  }
+  const end = { tables: tables.length, rows: total, sha256: whole.digest('hex') }
+  await write(`${JSON.stringify(end)}\n`)
+  return end
+}
+
+/** A generated column is made again from the others. */
+export function copiedColumns(table: Table): string[] {
+  return table.columns.filter((column) => !column.isGenerated).map((column) => column.name)
+}
+
+async function* readRows(db: Queryable, table: Table, columns: string[]): AsyncGenerator<string[]> {
+  const values = columns.map((name) => `${quoted(name)}::text`).join(', ')
+  const key = table.primaryKey.map(quoted).join(', ')
+  await db.query(
+    `declare copied no scroll cursor for select json_build_array(${values})::text as line from ${quoted(table.name)} ${key && `order by ${key}`}`,
+  )
+  for (;;) {
+    const { rows } = await db.query<[string]>({ text: `fetch ${rowsPerFetch} from copied`, rowMode: 'array' })
+    if (rows.length === 0) break
+    yield rows.map(([line]) => line)
+  }
+  await db.query('close copied')
+}
+
+/** Waits while the reader is behind, so that memory stays the same however large the books are. */
+async function writeTo(gzip: Writable, output: Writable, text: string): Promise<void> {
+  if (output.destroyed || output.errored) throw output.errored ?? new Error('The output was closed.')
+  if (gzip.write(text)) return
+  const stop = new AbortController()
+  const { signal } = stop
+  try {
+    await Promise.race([once(gzip, 'drain', { signal }), once(output, 'close', { signal })])
+  } finally {
+    stop.abort()
+  }
+}

@@ -1,0 +1,158 @@
+/** Restores a copy into an empty database of the same schema: all of it, verified, or nothing. */
+import type { Readable } from 'node:stream'
+import { Client } from 'pg'
+import { copiedColumns } from './export.ts'
+import { copyFormat, CopyRefused, isRow, openChecksum, textSettings, type CopyEnd, type CopyHead } from './format.ts'
+import type { TableEnd, TableHead } from './format.ts'
+import { openLines, type Lines } from './lines.ts'
+import { getMigration, migrationsTable } from './format.ts'
+import type { Connection, Queryable } from '../database.ts'
+import { listTables, quoted, type Table } from '../migrations/tables.ts'
+import type { Fault } from '../verify/fault.ts'
+import { verifySnapshot, type VerifyResult } from '../verify/verify.ts'
+
+export type ImportOptions = {
+  readonly currency: string
+  readonly onProgress?: (table: string, rows: number) => void
+  readonly onFault?: (fault: Fault) => void
+  /** Books that were faulty when they were copied come back as they were, for whoever has to repair them. */
+  readonly acceptsFaults?: boolean
+}
+
+export type Imported = { readonly head: CopyHead; readonly end: CopyEnd; readonly verified: VerifyResult }
+
+export async function importBooks(connection: Connection, input: Readable, options: ImportOptions): Promise<Imported> {
+  const client = new Client({ ...connection, application_name: 'billfold import' })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('begin')
+    await client.query(textSettings)
+    const imported = await restore(client, input, options)
+    await client.query('commit')
+    return imported
+  } finally {
+    // Whatever was not committed is gone with the connection.
+    await client.end()
+    input.destroy()
+  }
+}
+
+async function restore(db: Queryable, input: Readable, options: ImportOptions): Promise<Imported> {
+  const tables = (await listTables(db)).filter((table) => table.name !== migrationsTable)
+  await holdEmpty(db, tables)
+  const lines = openLines(input)
+  const head = await readHead(db, lines, options)
+  const whole = openChecksum().update(lines.current)
+  let rows = 0
+  let count = 0
+  let end: CopyEnd | undefined
+  while (!end) {
+    const line = parse(await lines.next()) as TableHead | CopyEnd
+    if ('table' in line) {
+      whole.update(lines.current)
+      const table = findTable(tables, line)
+      rows += await restoreTable(db, table, line, lines, options)
+      whole.update(lines.current)
+      count++
+    } else end = line
+  }
+  if (end.tables !== count || end.rows !== rows || end.sha256 !== whole.digest('hex') || count !== tables.length)
+    throw new CopyRefused('The copy is damaged: its parts do not add up to what its end says.')
+  for (const table of tables)
+    await db.query(`alter table ${quoted(table.name)} enable trigger user; analyze ${quoted(table.name)}`)
+  const verified = await verifySnapshot(db, options.onFault ? { onFault: options.onFault } : {})
+  if (verified.faults > 0 && !options.acceptsFaults)
+    throw new CopyRefused(`The books in the copy have ${verified.faults} faults, and had them when they were copied.`)
+  return { head, end, verified }
+}
+
+/**
+ * What a service makes by itself as soon as it starts is no reason to refuse, and gives way to what the copy has: tables
+ * of one row, which a migration fills, and counts that are kept for a while.
+ */
+function isFilledByItself({ name, primaryKey }: Table): boolean {
+  return primaryKey.join() === 'only_row' || ['minutes', 'limits'].includes(name)
+}
+
+/**
+ * A copy holds what triggers did already, so they are switched off; that also locks the tables until the commit, and no
+ * service writes into a database while it is being restored.
+ */
+async function holdEmpty(db: Queryable, tables: readonly Table[]): Promise<void> {
+  for (const { name } of tables) await db.query(`alter table ${quoted(name)} disable trigger user`)
+  for (const table of tables) {
+    const { name } = table
+    if (isFilledByItself(table)) await db.query(`delete from ${quoted(name)}`)
+    const { rows } = await db.query(`select 1 from ${quoted(name)} limit 1`)
+    if (rows.length > 0) throw new CopyRefused(`The database is not empty: there are ${name}. Import into a new one.`)
+  }
+}
+
+async function readHead(db: Queryable, lines: Lines, options: ImportOptions): Promise<CopyHead> {
+  const head = parse(await lines.next()) as CopyHead
+  if (head.format !== copyFormat) throw new CopyRefused('This is not a copy made by `billfold export`.')
+  const here = await getMigration(db)
+  if (head.migration.checksum !== here.checksum)
+    throw new CopyRefused(
+      `The copy is of migration ${head.migration.name} (${head.migration.checksum.slice(0, 8)}), the database is at ${here.name} (${here.checksum.slice(0, 8)}). Import it with the version that made it, then upgrade.`,
+    )
+  if (head.currency !== options.currency)
+    throw new CopyRefused(`The copy is in ${head.currency}, this service in ${options.currency}: set CURRENCY.`)
+  return head
+}
+
+function findTable(tables: readonly Table[], { table: name, columns }: TableHead): Table {
+  const table = tables.find((candidate) => candidate.name === name)
+  if (!table || copiedColumns(table).join() !== columns.join())
+    throw new CopyRefused(`The database has no table ${name} with the columns of the copy.`)
+  return table
+}
+
+const maxBatchLength = 1_000_000
+
+/** Reads up to the table's end, which is then the current line. */
+async function restoreTable(
+  db: Queryable,
+  table: Table,
+  { columns }: TableHead,
+  lines: Lines,
+  { onProgress }: ImportOptions,
+): Promise<number> {
+  const types = new Map(table.columns.map((column) => [column.name, column.type]))
+  const values = columns.map((name, i) => `(line->>${i})::${types.get(name)}`).join(', ')
+  const sql = `insert into ${quoted(table.name)} (${columns.map(quoted).join(', ')}) overriding system value
+    select ${values} from json_array_elements($1::json) line`
+  const checksum = openChecksum()
+  let rows = 0
+  let held: string[] = []
+  let length = 0
+  const flush = async () => {
+    if (held.length > 0) await db.query({ text: sql, values: [`[${held.join(',')}]`] })
+    held = []
+    length = 0
+    onProgress?.(table.name, rows)
+  }
+  for (;;) {
+    const line = await lines.next()
+    if (!isRow(line)) break
+    checksum.update(lines.current)
+    held.push(line)
+    rows++
+    length += line.length
+    if (length > maxBatchLength) await flush()
+  }
+  await flush()
+  const end = parse(lines.current) as TableEnd
+  if (end.rows !== rows || end.sha256 !== checksum.digest('hex'))
+    throw new CopyRefused(`The copy is damaged: the rows of ${table.name} are not those that were written.`)
+  return rows
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw new CopyRefused('The copy is damaged: a line cannot be read.')
+  }
+}

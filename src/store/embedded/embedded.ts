@@ -1,0 +1,171 @@
+import { chmod, mkdir, realpath, rmdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chooseAccount, type Account } from './system-account.ts'
+import { prepareFolder, pruneLogs, writeSettings } from './data-folder.ts'
+import { findNative, type Native } from './native.ts'
+import { folderMark, isAlive, isOurServer, readPidFile, spawnServer, stopServer } from './server-process.ts'
+import type { ServerProcess } from './server-process.ts'
+import { EmbeddedRefused, errorCode, explainFailure } from './refused.ts'
+import { connectionTo, register, type EmbeddedConnection, type Registration } from './registration.ts'
+import { isPrivateFolder, makeSocketFolder } from './socket-folder.ts'
+
+export type Embedded = {
+  connection: EmbeddedConnection
+  /** Gives up our share in the server, and stops it if no other service has one. Close every other connection first. */
+  release: () => Promise<void>
+}
+
+type Log = (message: string) => void
+type Place = { databaseDir: string; mark: string; account: Account; native: Native }
+
+/** How long a start is tried again while the folder is still in use, and how long a living server may stay silent. */
+const patienceMs = 10_000
+
+/**
+ * Joins the PostgreSQL server of this data folder, starting it if it does not run, creating it if there is none. As long as
+ * the share is held, a server that dies is started again.
+ */
+export async function startEmbedded({ dataDir, log }: { dataDir: string; log: Log }): Promise<Embedded> {
+  const place = await openPlace(dataDir)
+  let current = joinServer(place, log)
+  const connection = connectionTo((await current).socketDir, 'billfold')
+  const ending = new AbortController()
+  const pruning = setInterval(() => void pruneLogs(place.databaseDir), 3_600_000)
+  pruning.unref()
+  await pruneLogs(place.databaseDir)
+
+  async function keep(): Promise<void> {
+    for (let held = await current; ; held = await current) {
+      await held.ended
+      if (ending.signal.aborted) return
+      log('PostgreSQL ended; starting it again')
+      current = rejoin(held)
+    }
+  }
+
+  async function rejoin(held: Registration): Promise<Registration> {
+    while (!ending.signal.aborted) {
+      try {
+        return await joinServer(place, log)
+      } catch (error) {
+        log(error instanceof Error ? error.message : String(error))
+        await sleep(1_000)
+      }
+    }
+    return held
+  }
+
+  async function release(): Promise<void> {
+    ending.abort()
+    clearInterval(pruning)
+    await leaveServer(place, await current, log)
+  }
+
+  void keep()
+  let releasing: Promise<void> | null = null
+  return { connection, release: () => (releasing ??= release()) }
+}
+
+async function openPlace(dataDir: string): Promise<Place> {
+  const folder = await makeDataFolder(resolve(dataDir))
+  const databaseDir = join(folder, 'postgres')
+  const account = await chooseAccount(folder, databaseDir)
+  if (account === null) {
+    throw new EmbeddedRefused(
+      'PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody" to lend it.',
+    )
+  }
+  const native = await findNative(account, folder)
+  await prepareFolder(databaseDir, account, native)
+  return { databaseDir, mark: await folderMark(databaseDir), account, native }
+}
+
+async function makeDataFolder(dataDir: string): Promise<string> {
+  try {
+    const created = await mkdir(dataDir, { recursive: true })
+    // Root's folder lets PostgreSQL's account pass to its own folder inside, and nobody look around.
+    if (created !== undefined) await chmod(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
+    return await realpath(dataDir)
+  } catch (error) {
+    throw new EmbeddedRefused(`The data folder ${dataDir} cannot be created (${errorCode(error) ?? String(error)}).`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Adopts the server that runs, or starts one. No lock of ours is needed: of two servers started at once PostgreSQL ends one,
+ * and whoever started that one finds the other here. A server that is starting, recovering or stopping is waited for.
+ */
+async function joinServer(place: Place, log: Log): Promise<Registration> {
+  const { databaseDir, mark, account, native } = place
+  const since = Date.now()
+  let silentSince: number | null = null
+  let started: ServerProcess | null = null
+  let failure = ''
+  let socketDir = ''
+  let nextNoteAt = since + patienceMs
+  for (; ; await sleep(50)) {
+    const pidFile = await readPidFile(databaseDir)
+    const answer = await askServer(pidFile?.socketDir ?? null, place)
+    if (typeof answer === 'object') {
+      if (socketDir !== answer.socketDir) await rmdir(socketDir).catch(() => undefined)
+      return answer
+    }
+    if (Date.now() > nextNoteAt) {
+      log('waiting for PostgreSQL to recover or stop')
+      nextNoteAt = Date.now() + patienceMs
+    }
+    if (answer === 'busy') continue
+    if (started !== null) {
+      if (started.failure === null) continue
+      failure = started.failure
+      started = null
+      if (!mayPass(failure)) break
+      await sleep(200)
+      continue
+    }
+    if (pidFile !== null && (await isOurServer(pidFile.pid, mark))) {
+      silentSince ??= Date.now()
+      if (Date.now() - silentSince < patienceMs) continue
+      throw new EmbeddedRefused(
+        `A PostgreSQL server (process ${pidFile.pid}) runs in ${databaseDir}, but its socket in ${pidFile.socketDir} does not answer: stop that process.`,
+      )
+    }
+    if (failure !== '' && Date.now() - since > patienceMs) break
+    const strangerPid = pidFile !== null && isAlive(pidFile.pid) ? pidFile.pid : null
+    await writeSettings(databaseDir, account)
+    socketDir = await makeSocketFolder(databaseDir, account)
+    started = await spawnServer(databaseDir, socketDir, strangerPid, account, native)
+  }
+  await rmdir(socketDir).catch(() => undefined)
+  throw new EmbeddedRefused(explainFailure(failure, databaseDir))
+}
+
+async function askServer(socketDir: string | null, place: Place): Promise<Registration | 'absent' | 'busy'> {
+  if (socketDir === null || !(await isPrivateFolder(socketDir, place.account))) return 'absent'
+  return register(socketDir, place.databaseDir, place.mark)
+}
+
+/**
+ * Another server in the folder, or what is left of one, may be on its way out; so may the one we started, when another
+ * service found itself the last and stopped it before we had joined. A full disk stays full.
+ */
+function mayPass(failure: string): boolean {
+  const passing =
+    /lock file|shared memory block|could not create any Unix-domain sockets|could not bind|administrator command|shutting down/i
+  return passing.test(failure)
+}
+
+async function leaveServer({ databaseDir }: Place, registration: Registration, log: Log): Promise<void> {
+  if (await registration.leave()) {
+    const pidFile = await readPidFile(databaseDir)
+    if (pidFile !== null && !(await stopServer(databaseDir, pidFile.pid))) {
+      log('PostgreSQL is still writing its last checkpoint and will end by itself')
+    }
+    // Only an empty folder goes: a service that starts at this moment makes it again.
+    await rmdir(registration.socketDir).catch(() => undefined)
+  }
+  await registration.close()
+}

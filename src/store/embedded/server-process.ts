@@ -1,0 +1,117 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Account } from './system-account.ts'
+import { cannotRun, folderArgument, readLogTail, serverEnvironment } from './data-folder.ts'
+import type { Native } from './native.ts'
+import { errorCode } from './refused.ts'
+
+/** What the server wrote into its lock file; `socketDir` is missing while it is only just starting. */
+export type PidFile = { pid: number; socketDir: string | null }
+
+/** A server started by us: `failure` is set once it has ended, to what it said. */
+export type ServerProcess = { failure: string | null }
+
+export async function readPidFile(databaseDir: string): Promise<PidFile | null> {
+  const text = await readFile(join(databaseDir, 'postmaster.pid'), 'utf8').catch(() => null)
+  if (text === null) return null
+  const [pid, , , , socketDir] = text.split('\n')
+  const number = Number(pid)
+  return Number.isSafeInteger(number) && number > 1 ? { pid: number, socketDir: socketDir || null } : null
+}
+
+/**
+ * The server carries its folder's identity on its command line and as its cluster_name: a moved folder keeps it, a copied
+ * folder does not, and a process that merely got the same number cannot have it.
+ */
+export async function folderMark(databaseDir: string): Promise<string> {
+  const { dev, ino } = await stat(databaseDir)
+  return `billfold-${dev}-${ino}`
+}
+
+export async function isOurServer(pid: number, mark: string): Promise<boolean> {
+  return (await commandLine(pid)).includes(`cluster_name=${mark}`)
+}
+
+async function commandLine(pid: number): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  const run = promisify(execFile)
+  return run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout,
+    () => '',
+  )
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return errorCode(error) === 'EPERM'
+  }
+}
+
+/**
+ * Starts the server in a session of its own, so that Ctrl-C reaches only us. `strangerPid` is the number in a left-over
+ * lock file that now belongs to some other program. PostgreSQL would refuse for ever; told that this is its grandparent
+ * (what pg_ctl does with its own), it goes on to its real check, whether anything still uses the folder's shared memory,
+ * and replaces the file itself. So we never delete that file, and two servers cannot start.
+ */
+export async function spawnServer(
+  databaseDir: string,
+  socketDir: string,
+  strangerPid: number | null,
+  account: Account,
+  native: Native,
+): Promise<ServerProcess> {
+  const program = join(native.root, 'bin', 'postgres')
+  const settings = {
+    cluster_name: await folderMark(databaseDir),
+    listen_addresses: '',
+    unix_socket_directories: `"${socketDir}"`,
+    unix_socket_permissions: '0700',
+    port: '5432',
+  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = spawn(program, ['-D', await folderArgument(databaseDir, account), ...flags], {
+    cwd: databaseDir,
+    env: { ...serverEnvironment, ...(strangerPid === null ? {} : { PG_GRANDPARENT_PID: String(strangerPid) }) },
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...account.spawn,
+  })
+  return watch(child, program, databaseDir)
+}
+
+function watch(child: ChildProcess, program: string, databaseDir: string): ServerProcess {
+  let output = ''
+  const server: ServerProcess = { failure: null }
+  child.stderr?.on('data', (chunk) => (output = (output + String(chunk)).slice(-8_000)))
+  child.on('error', (error) => {
+    server.failure = cannotRun(program, error).message
+  })
+  child.on('close', () => {
+    // Once its log files are open, the server says the rest there.
+    const said = /redirecting log output/.test(output) ? readLogTail(databaseDir) : Promise.resolve(output)
+    void said.then((text) => {
+      server.failure = text
+    })
+  })
+  // Neither the server nor its first words keep a finished program running.
+  child.unref()
+  if (child.stderr instanceof Socket) child.stderr.unref()
+  return server
+}
+
+/** A fast shutdown: running statements are cut off, everything committed is on disk. False if it takes longer than a minute. */
+export async function stopServer(databaseDir: string, pid: number): Promise<boolean> {
+  process.kill(pid, 'SIGINT')
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(20)) {
+    // Removing its lock file is the last thing a server does; the process itself may linger unburied by its parent.
+    if ((await readPidFile(databaseDir))?.pid !== pid || !isAlive(pid)) return true
+  }
+  return false
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import type pg from 'pg'
+import type { Queryable } from '../database.ts'
+
+/** One file of `migrations/`: `0001_ledger.sql` is number 1, name `0001_ledger`. */
+export type Migration = { number: number; name: string; sql: string; checksum: string }
+
+/** What the database has and what this program brings; `problem` says in a sentence why the two do not fit together. */
+export type MigrationStatus = { current: number; latest: number; pending: string[]; problem: string | null }
+
+type AppliedRow = { number: number; name: string; checksum: string }
+
+/** A sentence for the operator: the database and the program do not fit together, and nothing was changed. */
+export class MigrationRefused extends Error {
+  override name = 'MigrationRefused'
+}
+
+/** Any number does, as long as nothing else in the database locks it. */
+const migrationLock = 0xb111f01d
+
+export function parseMigration(fileName: string, text: string): Migration {
+  const match = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(fileName)
+  if (!match) {
+    throw new MigrationRefused(`The migration ${fileName} is not named NNNN_name.sql, in lower case.`)
+  }
+  // A checkout that turns line ends into CRLF has not edited the migration.
+  const sql = text.replaceAll('\r\n', '\n')
+  const checksum = createHash('sha256').update(sql).digest('hex')
+  return { number: Number(match[1]), name: fileName.slice(0, -'.sql'.length), sql, checksum }
+}
+
+export async function readMigrations(folder: URL = new URL('./', import.meta.url)): Promise<Migration[]> {
+  // Every other SQL file here is a migration, or is refused for its name: one that is misspelt must not be left out.
+  const isMigration = (fileName: string) => fileName.endsWith('.sql') && fileName !== 'schema.sql'
+  const fileNames = (await readdir(folder)).filter(isMigration).sort()
+  const migrations = await Promise.all(
+    fileNames.map(async (fileName) => parseMigration(fileName, await readFile(new URL(fileName, folder), 'utf8'))),
+  )
+  checkNumbering(migrations)
+  return migrations
+}
+
+/** Numbers run 1, 2, 3 …: a gap or a repeat is two branches merged without looking, and the order would be a guess. */
+function checkNumbering(migrations: Migration[]): void {
+  migrations.forEach((migration, index) => {
+    if (migration.number === index + 1) return
+    const before = migrations[index - 1]
+    throw new MigrationRefused(
+      before?.number === migration.number
+        ? `Two migrations have the number ${migration.number}: ${before.name} and ${migration.name}.`
+        : `Migration ${migration.name} comes where number ${index + 1} should be: numbers run without gaps from 1.`,
+    )
+  })
+}
+
+/**
+ * Brings the database to the newest migration, one transaction each. Any number of processes may call this at once: each
+ * step takes the lock, looks again at what is applied, and applies at most one, so the losers find nothing left to do.
+ */
+export async function migrate(
+  client: pg.ClientBase,
+  options: { migrations?: Migration[] } = {},
+): Promise<{ applied: string[] }> {
+  const migrations = options.migrations ?? (await readMigrations())
+  checkNumbering(migrations)
+  const applied: string[] = []
+  for (;;) {
+    const name = await applyNext(client, migrations)
+    if (name === null) return { applied }
+    applied.push(name)
+  }
+}
+
+/** For `/readyz` and `doctor`: reads only, takes no lock. */
+export async function migrationStatus(
+  client: Queryable,
+  options: { migrations?: Migration[] } = {},
+): Promise<MigrationStatus> {
+  const migrations = options.migrations ?? (await readMigrations())
+  const applied = await listApplied(client)
+  return {
+    current: applied.at(-1)?.number ?? 0,
+    latest: migrations.length,
+    pending: migrations.slice(applied.length).map((migration) => migration.name),
+    problem: findMisfit(applied, migrations),
+  }
+}
+
+async function applyNext(client: pg.ClientBase, migrations: Migration[]): Promise<string | null> {
+  await client.query('begin')
+  try {
+    // A pool's time limits are meant for requests; waiting for another process to build an index is not a fault.
+    await client.query('set local statement_timeout = 0; set local lock_timeout = 0')
+    await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+    const applied = await listApplied(client)
+    const misfit = findMisfit(applied, migrations)
+    if (misfit !== null) throw new MigrationRefused(misfit)
+    const next = migrations[applied.length]
+    if (next) await apply(client, next)
+    await client.query('commit')
+    return next?.name ?? null
+  } catch (error) {
+    // The connection may be the very thing that failed; the first error is the one worth telling.
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
+  await client.query(`create table if not exists billfold_migrations (
+    number int primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`)
+  const before = await currentTransaction(client)
+  try {
+    await client.query(migration.sql)
+  } catch (error) {
+    throw new Error(`Migration ${migration.name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+  // A COMMIT inside the file would leave half a migration behind after a crash, so such a file never gets recorded.
+  if ((await currentTransaction(client)) !== before) {
+    throw new Error(`Migration ${migration.name} ends its own transaction: take BEGIN, COMMIT and ROLLBACK out of it.`)
+  }
+  await client.query('insert into billfold_migrations (number, name, checksum) values ($1, $2, $3)', [
+    migration.number,
+    migration.name,
+    migration.checksum,
+  ])
+}
+
+async function currentTransaction(client: pg.ClientBase): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id')
+  return rows[0]?.id
+}
+
+async function listApplied(client: Queryable): Promise<AppliedRow[]> {
+  const { rows } = await client.query<{ known: boolean }>(
+    `select to_regclass('billfold_migrations') is not null as known`,
+  )
+  if (!rows[0]?.known) return []
+  const applied = await client.query<AppliedRow>(
+    'select number, name, checksum from billfold_migrations order by number',
+  )
+  return applied.rows
+}
+
+/** Forward only: what is applied must be exactly the first files, byte for byte. */
+function findMisfit(applied: AppliedRow[], migrations: Migration[]): string | null {
+  const newest = applied.at(-1)
+  if (newest && newest.number > migrations.length) {
+    return `The database is at migration ${newest.name}, which this program does not know: upgrade the program.`
+  }
+  for (const [index, row] of applied.entries()) {
+    const migration = migrations[index]
+    if (row.number !== index + 1 || !migration) {
+      return `The database lacks the record of migration ${index + 1}, though it has later ones: restore it from a copy.`
+    }
+    if (row.name !== migration.name || row.checksum !== migration.checksum) {
+      return `Migration ${migration.name} was edited after it was applied (as ${row.name}): restore the file and add a new migration instead.`
+    }
+  }
+  return null
+}

@@ -1,0 +1,438 @@
+-- The schema as the migrations leave it, written by src/store/migrations/schema.test.ts (UPDATE=1). Do not edit: add a migration.
+
+CREATE OR REPLACE FUNCTION bump_apps_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update apps_version set version = version + 1;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
+end $function$;
+
+create table apps (
+  client_id text collate "C" not null,
+  name text not null,
+  allowed_origins text[] not null default '{}'::text[],
+  allowed_iframe_parents text[] not null default '{}'::text[],
+  scopes text[] not null default '{}'::text[],
+  strict_references boolean not null default false,
+  is_active boolean not null default true,
+  accent_color text,
+  logo_url text,
+  created_at timestamp with time zone not null default now(),
+  constraint apps_pkey PRIMARY KEY (client_id),
+  constraint apps_accent_color_check CHECK ((accent_color ~ '^#[0-9a-f]{6}$'::text)),
+  constraint apps_scopes_check CHECK ((scopes <@ ARRAY['wallet:read'::text, 'wallet:write'::text]))
+);
+CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON apps FOR EACH STATEMENT EXECUTE FUNCTION bump_apps_version();
+
+create table app_secrets (
+  id uuid not null,
+  client_id text collate "C" not null,
+  secret_hash bytea not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone,
+  constraint app_secrets_pkey PRIMARY KEY (id),
+  constraint app_secrets_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint app_secrets_secret_hash_check CHECK ((length(secret_hash) = 32))
+);
+CREATE INDEX app_secrets_client_id ON app_secrets USING btree (client_id);
+CREATE TRIGGER app_secrets_changed AFTER INSERT OR DELETE OR UPDATE ON app_secrets FOR EACH STATEMENT EXECUTE FUNCTION bump_apps_version();
+
+create table app_secret_uses (
+  secret_id uuid not null,
+  last_used_at timestamp with time zone not null,
+  constraint app_secret_uses_pkey PRIMARY KEY (secret_id),
+  constraint app_secret_uses_secret_id_fkey FOREIGN KEY (secret_id) REFERENCES app_secrets(id) ON DELETE CASCADE
+);
+
+create table apps_version (
+  only_row boolean not null default true,
+  version bigint not null,
+  constraint apps_version_pkey PRIMARY KEY (only_row),
+  constraint apps_version_only_row_check CHECK (only_row)
+);
+
+create table audit (
+  id uuid not null,
+  at timestamp with time zone not null default now(),
+  actor text not null,
+  action text not null,
+  subject text not null,
+  address text,
+  detail jsonb not null default '{}'::jsonb,
+  constraint audit_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_action ON audit USING btree (action, at, id);
+CREATE INDEX audit_actor ON audit USING btree (actor, at, id);
+CREATE INDEX audit_at ON audit USING btree (at, id);
+CREATE INDEX audit_subject ON audit USING btree (subject, at);
+CREATE TRIGGER audit_append_only BEFORE DELETE OR UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_never_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+revoke delete, truncate, update on audit from current_user;
+
+create table billfold_migrations (
+  number integer not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint billfold_migrations_pkey PRIMARY KEY (number)
+);
+
+create table books_check (
+  only_row boolean not null default true,
+  cursor jsonb,
+  round_started_at timestamp with time zone,
+  next_slice_at timestamp with time zone not null default now(),
+  wallets_checked bigint not null default 0,
+  transfers_checked bigint not null default 0,
+  problems jsonb not null default '[]'::jsonb,
+  last_problems jsonb not null default '[]'::jsonb,
+  last_round_at timestamp with time zone,
+  last_round_ms bigint,
+  last_wallets bigint,
+  last_transfers bigint,
+  wallets_sum numeric,
+  positions_sum numeric,
+  sums_at timestamp with time zone,
+  constraint books_check_pkey PRIMARY KEY (only_row),
+  constraint books_check_only_row_check CHECK (only_row)
+);
+
+create table limits (
+  key bytea not null,
+  count integer not null,
+  ends_at timestamp with time zone not null,
+  constraint limits_pkey PRIMARY KEY (key),
+  constraint limits_key_check CHECK ((length(key) = 32))
+);
+CREATE INDEX limits_ends_at ON limits USING btree (ends_at);
+
+create table mailed_codes (
+  email text not null,
+  purpose text not null,
+  id uuid not null,
+  code_hash text not null,
+  tries integer not null default 0,
+  expires_at timestamp with time zone not null,
+  constraint mailed_codes_pkey PRIMARY KEY (email, purpose),
+  constraint mailed_codes_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text])))
+);
+CREATE INDEX mailed_codes_expires_at ON mailed_codes USING btree (expires_at);
+
+create table minutes (
+  minute timestamp with time zone not null,
+  process uuid not null,
+  requests integer not null,
+  faults integer not null,
+  debits integer not null,
+  credits integer not null,
+  refusals integer not null,
+  took integer[] not null,
+  widgets integer not null,
+  constraint minutes_pkey PRIMARY KEY (minute, process)
+);
+
+create table operator_forms (
+  id uuid not null,
+  subject text not null,
+  sent_at timestamp with time zone not null default now(),
+  constraint operator_forms_pkey PRIMARY KEY (id)
+);
+
+create table operators (
+  id uuid not null,
+  email text not null,
+  name text not null,
+  role text not null,
+  password_hash text not null,
+  totp_secret text,
+  totp_pending text,
+  totp_step bigint not null default 0,
+  is_active boolean not null default true,
+  created_at timestamp with time zone not null default now(),
+  signed_in_at timestamp with time zone,
+  constraint operators_pkey PRIMARY KEY (id),
+  constraint operators_email_key UNIQUE (email),
+  constraint operators_email_check CHECK ((email = lower(email))),
+  constraint operators_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text])))
+);
+
+create table operator_invites (
+  token_hash bytea not null,
+  operator_id uuid,
+  role text not null,
+  created_by text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint operator_invites_pkey PRIMARY KEY (token_hash),
+  constraint operator_invites_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
+  constraint operator_invites_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text]))),
+  constraint operator_invites_token_hash_check CHECK ((length(token_hash) = 32))
+);
+
+create table operator_recovery_codes (
+  operator_id uuid not null,
+  code_hash bytea not null,
+  used_at timestamp with time zone,
+  constraint operator_recovery_codes_pkey PRIMARY KEY (operator_id, code_hash),
+  constraint operator_recovery_codes_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
+  constraint operator_recovery_codes_code_hash_check CHECK ((length(code_hash) = 32))
+);
+
+create table operator_sessions (
+  id uuid not null,
+  token_hash bytea not null,
+  operator_id uuid not null,
+  stage text not null,
+  created_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  address text not null,
+  browser text not null,
+  constraint operator_sessions_pkey PRIMARY KEY (id),
+  constraint operator_sessions_token_hash_key UNIQUE (token_hash),
+  constraint operator_sessions_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
+  constraint operator_sessions_stage_check CHECK ((stage = ANY (ARRAY['code'::text, 'enrol'::text, 'full'::text]))),
+  constraint operator_sessions_token_hash_check CHECK ((length(token_hash) = 32))
+);
+CREATE INDEX operator_sessions_ends_at ON operator_sessions USING btree (ends_at);
+CREATE INDEX operator_sessions_operator_id ON operator_sessions USING btree (operator_id);
+
+create table outcomes (
+  reference_key uuid not null,
+  wallet_id uuid not null,
+  amount bigint not null,
+  balance bigint not null,
+  sequence bigint,
+  created_at timestamp with time zone not null,
+  refusal text,
+  constraint outcomes_pkey PRIMARY KEY (reference_key),
+  constraint outcomes_amount_check CHECK ((amount <> 0)),
+  constraint outcomes_refusal_check CHECK ((refusal = ANY (ARRAY['INSUFFICIENT_BALANCE'::text, 'BALANCE_LIMIT'::text]))),
+  constraint outcomes_transfer_or_refusal CHECK (((sequence IS NULL) = (refusal IS NOT NULL)))
+) with (autovacuum_vacuum_insert_scale_factor = 0.2);
+CREATE TRIGGER outcomes_append_only BEFORE DELETE OR UPDATE ON outcomes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER outcomes_never_emptied BEFORE TRUNCATE ON outcomes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+revoke delete, truncate, update on outcomes from current_user;
+
+create table positions (
+  counter_account text collate "C" not null,
+  day date not null,
+  writer integer not null,
+  debited bigint not null,
+  credited bigint not null,
+  transfers bigint not null,
+  constraint positions_pkey PRIMARY KEY (counter_account, day, writer)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, fillfactor = 20);
+
+create table repeats (
+  reference_key uuid not null,
+  wallet_id uuid not null,
+  amount bigint not null,
+  times bigint not null,
+  first_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  constraint repeats_pkey PRIMARY KEY (reference_key, wallet_id, amount)
+);
+
+create table sandbox_payments (
+  id text not null,
+  version integer not null,
+  document text not null,
+  created_at timestamp with time zone not null,
+  due_at timestamp with time zone,
+  constraint sandbox_payments_pkey PRIMARY KEY (id)
+);
+CREATE INDEX sandbox_payments_created_at ON sandbox_payments USING btree (created_at);
+CREATE INDEX sandbox_payments_due_at ON sandbox_payments USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+create table sign_ups (
+  email text not null,
+  password_hash text,
+  first_name text not null,
+  last_name text not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_ups_pkey PRIMARY KEY (email)
+);
+CREATE INDEX sign_ups_expires_at ON sign_ups USING btree (expires_at);
+
+create table transfers (
+  wallet_id uuid not null,
+  sequence bigint not null,
+  amount bigint not null,
+  balance_after bigint not null,
+  reference_key uuid not null,
+  created_at timestamp with time zone not null,
+  counter_account text collate "C" not null,
+  reference_type text not null,
+  reference_id text not null,
+  description text,
+  constraint transfers_pkey PRIMARY KEY (wallet_id, sequence),
+  constraint transfers_amount_check CHECK (((amount <> 0) AND (abs(amount) <= '999999999999999'::bigint))),
+  constraint transfers_balance_after_check CHECK ((abs(balance_after) <= '999999999999999'::bigint)),
+  constraint transfers_sequence_check CHECK ((sequence > 0))
+) with (autovacuum_vacuum_insert_scale_factor = 0.2);
+CREATE TRIGGER transfers_append_only BEFORE DELETE OR UPDATE ON transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER transfers_never_emptied BEFORE TRUNCATE ON transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+revoke delete, truncate, update on transfers from current_user;
+
+create table users (
+  id uuid not null,
+  email text not null,
+  password_hash text,
+  first_name text not null,
+  last_name text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint users_pkey PRIMARY KEY (id),
+  constraint users_email_key UNIQUE (email),
+  constraint users_email_check CHECK ((email = lower(email)))
+);
+CREATE INDEX users_email_search ON users USING btree (email COLLATE "C", id);
+CREATE INDEX users_last_name_search ON users USING btree (lower(((last_name || ' '::text) || first_name)) COLLATE "C", id);
+CREATE INDEX users_name_search ON users USING btree (lower(((first_name || ' '::text) || last_name)) COLLATE "C", id);
+
+create table links (
+  id text collate "C" not null,
+  client_id text collate "C" not null,
+  user_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  disconnected_at timestamp with time zone,
+  constraint links_pkey PRIMARY KEY (id),
+  constraint links_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE UNIQUE INDEX links_live ON links USING btree (client_id, user_id) WHERE (disconnected_at IS NULL);
+CREATE INDEX links_user_id ON links USING btree (user_id);
+
+create table link_codes (
+  code_hash bytea not null,
+  link_id text not null,
+  client_id text not null,
+  expires_at timestamp with time zone not null,
+  constraint link_codes_pkey PRIMARY KEY (code_hash),
+  constraint link_codes_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint link_codes_link_id_fkey FOREIGN KEY (link_id) REFERENCES links(id),
+  constraint link_codes_code_hash_check CHECK ((length(code_hash) = 32))
+);
+CREATE INDEX link_codes_expires_at ON link_codes USING btree (expires_at);
+CREATE INDEX link_codes_link_id ON link_codes USING btree (link_id);
+
+create table topups (
+  id uuid not null,
+  user_id uuid not null,
+  client_id text not null,
+  processor text not null,
+  payment_intent_id text,
+  amount bigint not null,
+  currency text not null,
+  state text not null default 'created'::text,
+  credited bigint not null default 0,
+  refunded bigint not null default 0,
+  disputed bigint not null default 0,
+  dispute text not null default 'none'::text,
+  decline_code text,
+  declines_seen integer not null default 0,
+  declines_told integer not null default 0,
+  declined_at timestamp with time zone,
+  problem text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  version bigint not null default 0,
+  look_at timestamp with time zone,
+  looks integer not null default 0,
+  constraint topups_pkey PRIMARY KEY (id),
+  constraint topups_payment_intent_id_key UNIQUE (payment_intent_id),
+  constraint topups_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint topups_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint topups_amount_check CHECK ((amount > 0)),
+  constraint topups_credited_whole CHECK (((credited = 0) OR (credited = amount))),
+  constraint topups_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint topups_dispute_check CHECK ((dispute = ANY (ARRAY['none'::text, 'open'::text, 'won'::text, 'lost'::text]))),
+  constraint topups_never_below_zero CHECK (((refunded >= 0) AND (disputed >= 0) AND ((refunded + disputed) <= credited))),
+  constraint topups_problem_check CHECK ((problem = ANY (ARRAY['mismatch'::text, 'credit-refused'::text]))),
+  constraint topups_processor_check CHECK ((processor = ANY (ARRAY['stripe'::text, 'sandbox'::text]))),
+  constraint topups_state_check CHECK ((state = ANY (ARRAY['created'::text, 'processing'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
+);
+CREATE INDEX topups_created_at ON topups USING btree (created_at, id);
+CREATE INDEX topups_look_at ON topups USING btree (look_at) WHERE (look_at IS NOT NULL);
+CREATE INDEX topups_problem ON topups USING btree (created_at) WHERE (problem IS NOT NULL);
+CREATE INDEX topups_user_id ON topups USING btree (user_id, created_at);
+
+create table processor_events (
+  id text not null,
+  topup_id uuid not null,
+  type text not null,
+  received_at timestamp with time zone not null,
+  constraint processor_events_pkey PRIMARY KEY (id),
+  constraint processor_events_topup_id_fkey FOREIGN KEY (topup_id) REFERENCES topups(id)
+);
+CREATE INDEX processor_events_received_at ON processor_events USING btree (received_at);
+CREATE INDEX processor_events_topup_id ON processor_events USING btree (topup_id);
+
+create table topup_movements (
+  topup_id uuid not null,
+  number integer not null,
+  reference_type text not null,
+  reference_id text not null,
+  amount bigint not null,
+  created_at timestamp with time zone not null,
+  posted_at timestamp with time zone,
+  refusal text,
+  constraint topup_movements_pkey PRIMARY KEY (topup_id, number),
+  constraint topup_movements_reference_type_reference_id_key UNIQUE (reference_type, reference_id),
+  constraint topup_movements_topup_id_fkey FOREIGN KEY (topup_id) REFERENCES topups(id),
+  constraint topup_movements_amount_check CHECK ((amount <> 0)),
+  constraint topup_movements_number_check CHECK ((number > 0))
+);
+CREATE INDEX topup_movements_unposted ON topup_movements USING btree (topup_id) WHERE (posted_at IS NULL);
+
+create table user_addresses (
+  user_id uuid not null,
+  address_hash bytea not null,
+  last_at timestamp with time zone not null,
+  constraint user_addresses_pkey PRIMARY KEY (user_id, address_hash),
+  constraint user_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint user_addresses_address_hash_check CHECK ((length(address_hash) = 32))
+);
+
+create table wallets (
+  id uuid not null,
+  balance bigint not null default 0,
+  sequence bigint not null default 0,
+  frozen_for text,
+  frozen_reason text,
+  constraint wallets_pkey PRIMARY KEY (id),
+  constraint wallets_balance_limit CHECK ((abs(balance) <= '999999999999999'::bigint)),
+  constraint wallets_frozen_for_check CHECK ((frozen_for = ANY (ARRAY['operator'::text, 'debt'::text]))),
+  constraint wallets_not_overdrawn CHECK (((balance >= 0) OR (frozen_for IS NOT NULL))),
+  constraint wallets_reason_of_freeze CHECK (((frozen_for IS NOT NULL) OR (frozen_reason IS NULL))),
+  constraint wallets_sequence_check CHECK ((sequence >= 0))
+) with (autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_scale_factor = 0.05, fillfactor = 60);
+CREATE INDEX wallets_frozen ON wallets USING btree (id) WHERE (frozen_for IS NOT NULL);
+
+create table widget_sessions (
+  token_hash bytea not null,
+  client_id text not null,
+  link_id text not null,
+  user_id uuid not null,
+  parent_origin text,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint widget_sessions_pkey PRIMARY KEY (token_hash),
+  constraint widget_sessions_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint widget_sessions_link_id_fkey FOREIGN KEY (link_id) REFERENCES links(id),
+  constraint widget_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint widget_sessions_token_hash_check CHECK ((length(token_hash) = 32))
+);
+CREATE INDEX widget_sessions_expires_at ON widget_sessions USING btree (expires_at);

@@ -1,0 +1,53 @@
+/** The tables of the service, as the database itself knows them: whatever a migration adds is included. */
+import type { Queryable } from '../database.ts'
+
+export type Column = { readonly name: string; readonly type: string; readonly isGenerated: boolean }
+
+export type Table = {
+  readonly name: string
+  readonly columns: readonly Column[]
+  /** Empty when it has no primary key. */
+  readonly primaryKey: readonly string[]
+  /** The other tables its foreign keys lead to. */
+  readonly needs: readonly string[]
+}
+
+type Row = { name: string; columns: Column[]; primary_key: string[]; needs: string[] }
+
+const tablesSql = `
+select c.relname as name,
+  (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'isGenerated', a.attgenerated <> '')
+      order by a.attnum)
+    from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
+  coalesce((select json_agg(a.attname order by k.position)
+    from pg_constraint p cross join unnest(p.conkey) with ordinality as k(attnum, position)
+    join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+    where p.conrelid = c.oid and p.contype = 'p'), '[]') as primary_key,
+  coalesce((select json_agg(distinct r.relname) from pg_constraint f join pg_class r on r.oid = f.confrelid
+    where f.conrelid = c.oid and f.contype = 'f' and r.oid <> c.oid), '[]') as needs
+from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+order by c.relname collate "C"`
+
+/** By name, but a table always after those it refers to, so that filling or creating them in this order works. */
+export async function listTables(db: Queryable): Promise<Table[]> {
+  const { rows } = await db.query<Row>(tablesSql)
+  const waiting = rows.map(({ name, columns, primary_key, needs }) => ({
+    name,
+    columns,
+    primaryKey: primary_key,
+    needs,
+  }))
+  const ordered: Table[] = []
+  while (waiting.length > 0) {
+    const next = waiting.findIndex((table) => table.needs.every((name) => ordered.some((done) => done.name === name)))
+    if (next === -1)
+      throw new Error(`These tables refer to each other in a circle: ${waiting.map((t) => t.name).join()}.`)
+    ordered.push(...waiting.splice(next, 1))
+  }
+  return ordered
+}
+
+/** A name as it must stand in SQL. Ours are plain; a word such as `order` is not. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,114 @@
+/** The entries of a range of wallets, each against the one before it, its outcome and its reference. */
+import type { Queryable } from '../database.ts'
+import { entryFault, maxFaultsPerStatement, type Check, type Fault } from './fault.ts'
+import { inRange, type WalletRange } from './slice.ts'
+
+type EntryCheck = Exclude<Extract<Check, `entry-${string}`>, 'entry-without-link'>
+
+type Row = {
+  wallet_id: string
+  sequence: bigint
+  previous_sequence: bigint | null
+  amount: bigint
+  balance_before: bigint
+  balance_after: bigint
+  counter_account: string
+  reference_type: string
+  reference_id: string
+  reference_key: string
+  right_key: string
+  refusal: string | null
+  outcome: string
+  faults: EntryCheck[]
+}
+
+const rightKey = `substring(sha256(
+  convert_to(case when e.counter_account like 'app:%' then e.counter_account else 'service' end, 'UTF8')
+  || '\\x00'::bytea || convert_to(e.reference_type, 'UTF8') || '\\x00'::bytea || convert_to(e.reference_id, 'UTF8')
+) from 1 for 16)`
+
+/**
+ * What is true of every good entry `e` and its outcome `o`. An app's debit never ends below zero; what may is a reversal,
+ * which is the service's own, and a credit that repays a part of a debt.
+ */
+const truths: Record<EntryCheck, string> = {
+  'entry-sequence': `e.sequence = coalesce(e.previous_sequence, 0) + 1`,
+  'entry-running-balance': `e.balance_after = e.balance_before + e.amount`,
+  'entry-overdraft': `(e.balance_after >= 0 or e.amount > 0 or e.counter_account not like 'app:%')`,
+  'entry-time': `(e.previous_at is null or e.created_at >= e.previous_at)`,
+  'entry-reference-key': `uuid_send(e.reference_key) = ${rightKey}`,
+  'entry-without-outcome': `o.reference_key is not null`,
+  'entry-with-refusal': `o.refusal is null`,
+  'entry-unlike-outcome': `(o.reference_key is null or o.refusal is not null or (o.wallet_id = e.wallet_id
+    and o.sequence = e.sequence and o.amount = e.amount and o.balance = e.balance_after and o.created_at = e.created_at))`,
+}
+
+/**
+ * The window walks the primary key, so PostgreSQL holds one entry and its predecessor at a time. The outcome is looked up
+ * for each entry: the limit keeps the planner from reading the whole table of outcomes once for every slice. Naming the
+ * faults costs more than finding them, so that is done only for the rows that fail.
+ */
+const entriesSql = `
+with entry as (
+  select t.*,
+    lag(t.sequence) over wallet as previous_sequence,
+    lag(t.balance_after, 1, 0::bigint) over wallet as balance_before,
+    lag(t.created_at) over wallet as previous_at
+  from transfers t where ${inRange('t.wallet_id')}
+  window wallet as (partition by t.wallet_id order by t.sequence)
+)
+select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid as right_key,
+  concat_ws(' ', o.wallet_id, o.sequence, o.amount, o.balance, o.created_at) as outcome,
+  array_remove(array[${Object.entries(truths)
+    .map(([check, truth]) => `case when (${truth}) is not true then '${check}' end`)
+    .join(', ')}], null) as faults
+from entry e
+left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
+where (${Object.values(truths).join(' and ')}) is not true
+order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
+
+export async function verifyEntries(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
+  const { rows } = await db.query<Row>(entriesSql, [from, until])
+  return rows.flatMap((row) =>
+    row.faults.map((check) => entryFault(check, row.wallet_id, row.sequence, problems[check](row))),
+  )
+}
+
+const problems: Record<EntryCheck, (row: Row) => string> = {
+  'entry-sequence': (row) =>
+    `it should be number ${(row.previous_sequence ?? 0n) + 1n}; ${row.previous_sequence === null ? 'the wallet begins with it' : `it follows ${row.previous_sequence}`}`,
+  'entry-running-balance': (row) =>
+    `its balance is ${row.balance_after}, but ${row.balance_before} and ${row.amount} make ${row.balance_before + row.amount}`,
+  'entry-overdraft': (row) => `a debit of ${row.counter_account} left the balance at ${row.balance_after}`,
+  'entry-time': () => 'its time is before the time of the entry before it',
+  'entry-reference-key': (row) =>
+    `its key is ${row.reference_key}, but ${row.reference_type} ${row.reference_id} of ${row.counter_account} has the key ${row.right_key}`,
+  'entry-without-outcome': (row) => `no outcome has its key ${row.reference_key}`,
+  'entry-with-refusal': (row) => `the outcome of its reference is the refusal ${row.refusal}`,
+  'entry-unlike-outcome': (row) =>
+    `its outcome says something else (wallet, sequence, amount, balance, time): ${row.outcome}`,
+}
+
+type Stranger = { wallet_id: string; sequence: bigint; counter_account: string }
+
+/** An app reaches a wallet only by a link; disconnected links are kept, so there is always one to find. */
+const strangersSql = `
+select t.* from (
+  select wallet_id, counter_account, min(sequence) as sequence from transfers
+  where ${inRange('wallet_id')} and counter_account like 'app:%'
+  group by wallet_id, counter_account
+) t
+where not exists (select 1 from links l where l.user_id = t.wallet_id and l.client_id = substr(t.counter_account, 5))
+order by 1, 2 limit ${maxFaultsPerStatement}`
+
+export async function verifyStrangers(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
+  const { rows } = await db.query<Stranger>(strangersSql, [from, until])
+  return rows.map((row) =>
+    entryFault(
+      'entry-without-link',
+      row.wallet_id,
+      row.sequence,
+      `${row.counter_account} was never linked to this wallet`,
+    ),
+  )
+}

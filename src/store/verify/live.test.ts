@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
+import { grantBonus } from '../../actions/money/manage-wallets.ts'
+import { postForApp } from '../../actions/money/post.ts'
+import { findApp } from '../apps.ts'
+import { verifyBooks, type VerifyResult } from './verify.ts'
+
+setDefaultTimeout(60_000)
+
+let opened: TestService
+
+beforeAll(async () => {
+  opened = await openTestService()
+})
+
+afterAll(async () => await opened.close())
+
+test('verify sees one moment: money that moves meanwhile makes no fault', async () => {
+  const { service } = opened
+  const { clientId } = await newApp(service)
+  const app = (await findApp(service.db.pool, clientId))!
+  const users = await Promise.all(Array.from({ length: 20 }, () => newUser(service, { clientId })))
+  for (const { userId } of users)
+    await grantBonus(
+      service,
+      { name: 'test', address: null },
+      { walletId: userId, amountMinor: 900n, referenceId: userId, reason: 'x' },
+    )
+
+  const over = new AbortController()
+  let posted = 0
+  const spend = async (serviceUserId: string) => {
+    // Some are refused, and their outcomes are recorded too.
+    for (let i = 0; !over.signal.aborted; i++, posted++)
+      await postForApp(service, app, {
+        direction: i % 3 === 2 ? 'credit' : 'debit',
+        serviceUserId,
+        amountMinor: 100n,
+        referenceType: 'T',
+        referenceId: `${serviceUserId} ${i}`,
+        description: null,
+      })
+  }
+  const spending = users.map((user) => spend(user.serviceUserId))
+  const results: VerifyResult[] = []
+  for (let i = 0; i < 10; i++) results.push(await verifyBooks(service.db.connection))
+  over.abort()
+  await Promise.all(spending)
+  results.push(await verifyBooks(service.db.connection))
+  expect(results.map((result) => result.faults)).toEqual(results.map(() => 0))
+  const last = results.at(-1)!
+  expect(last.transfers + last.refusals).toBe(posted + users.length)
+  expect(last.refusals).toBeGreaterThan(0)
+})

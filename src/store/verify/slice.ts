@@ -1,0 +1,37 @@
+/** The books are checked in slices: ranges of wallet ids, cut so that each holds about the same number of entries. */
+import type { Queryable } from '../database.ts'
+
+/** From this id on, and below that one; null is the beginning and the end. Ranges that touch leave no id out. */
+export type WalletRange = { readonly from: string | null; readonly until: string | null }
+
+/** The condition that a column is within `$1` and `$2`. The values are known when it is planned, so a null costs nothing. */
+export function inRange(column: string): string {
+  return `(($1::uuid is null or ${column} >= $1) and ($2::uuid is null or ${column} < $2))`
+}
+
+export type Slice = WalletRange & {
+  readonly wallets: number
+  /** What the wallets say; whether that is true is for the checks. */
+  readonly entries: number
+}
+
+const maxWallets = 50_000
+const maxEntries = 200_000
+
+const boundarySql = `
+select id from (
+  select id, row_number() over (order by id) as number, sum(sequence) over (order by id) - sequence as entries_before
+  from wallets where $1::uuid is null or id >= $1 order by id limit ${maxWallets + 1}
+) w where number > ${maxWallets} or (number > 1 and entries_before >= $2) order by id limit 1`
+
+/** The slice that begins here. A wallet is never cut, so a busy one can make a slice larger. */
+export async function nextSlice(db: Queryable, from: string | null, entriesAtMost = maxEntries): Promise<Slice> {
+  const boundary = await db.query<{ id: string }>(boundarySql, [from, entriesAtMost])
+  const until = boundary.rows[0]?.id ?? null
+  const { rows } = await db.query<{ wallets: bigint; entries: bigint }>(
+    `select count(*) as wallets, coalesce(sum(sequence), 0) as entries from wallets
+     where ${inRange('id')}`,
+    [from, until],
+  )
+  return { from, until, wallets: Number(rows[0]!.wallets), entries: Number(rows[0]!.entries) }
+}

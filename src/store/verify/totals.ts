@@ -1,0 +1,110 @@
+/** What no slice can see: both sides of the books against each other, and outcomes that belong to no entry. */
+import type { Queryable } from '../database.ts'
+import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
+
+export type Totals = { readonly transfers: number; readonly refusals: number; readonly faults: Fault[] }
+
+/** With `isEntriesClean` every entry is known to have its own outcome, so equal numbers leave no outcome over. */
+export async function verifyTotals(db: Queryable, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
+  const counts = await countAll(db)
+  const faults = [...verifySum(counts), ...(await verifyPositions(db)), ...(await verifyRefusals(db))]
+  if (!isEntriesClean || counts.posted !== counts.transfers) faults.push(...(await verifyOrphans(db)))
+  return { transfers: Number(counts.transfers), refusals: Number(counts.refusals), faults }
+}
+
+type Counts = { transfers: bigint; posted: bigint; refusals: bigint; balances: bigint; positions: bigint }
+
+async function countAll(db: Queryable): Promise<Counts> {
+  const { rows } = await db.query<Counts>(`
+    select transfers, posted, refusals, balances, positions from
+      (select count(*) as transfers from transfers) t,
+      (select count(*) filter (where refusal is null) as posted, count(refusal) as refusals from outcomes) o,
+      (select coalesce(sum(balance), 0) as balances from wallets) w,
+      (select coalesce(sum(debited::numeric - credited), 0) as positions from positions) p`)
+  return rows[0]!
+}
+
+function verifySum({ balances, positions }: Counts): Fault[] {
+  if (balances + positions === 0n) return []
+  return [
+    bookFault('books-unbalanced', `All wallets hold ${balances} and all positions ${positions}; together not zero.`),
+  ]
+}
+
+type Position = {
+  counter_account: string
+  day: string
+  kept_debited: bigint
+  kept_credited: bigint
+  kept_transfers: bigint
+  debited: bigint
+  credited: bigint
+  transfers: bigint
+}
+
+const positionsSql = `
+with kept as (
+  select counter_account, day, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers
+  from positions group by counter_account, day
+), entered as (
+  select counter_account, (created_at at time zone 'UTC')::date as day, sum(greatest(-amount, 0)) as debited,
+    sum(greatest(amount, 0)) as credited, count(*)::numeric as transfers
+  from transfers group by 1, 2
+)
+select counter_account, day, coalesce(k.debited, 0) as kept_debited, coalesce(k.credited, 0) as kept_credited,
+  coalesce(k.transfers, 0) as kept_transfers, coalesce(e.debited, 0) as debited, coalesce(e.credited, 0) as credited,
+  coalesce(e.transfers, 0) as transfers
+from kept k full join entered e using (counter_account, day)
+where coalesce(k.debited, 0) <> coalesce(e.debited, 0) or coalesce(k.credited, 0) <> coalesce(e.credited, 0)
+  or coalesce(k.transfers, 0) <> coalesce(e.transfers, 0)
+order by 1, 2 limit ${maxFaultsPerStatement}`
+
+async function verifyPositions(db: Queryable): Promise<Fault[]> {
+  const { rows } = await db.query<Position>(positionsSql)
+  return rows.map((row) =>
+    bookFault(
+      'position-differs',
+      `Position of ${row.counter_account} on ${row.day}: it says ${row.kept_debited} debited, ${row.kept_credited} credited in ${row.kept_transfers} transfers, but the entries are ${row.debited}, ${row.credited} in ${row.transfers}.`,
+    ),
+  )
+}
+
+type OutcomeRow = { reference_key: string; wallet_id: string; amount: bigint; balance: bigint; refusal: string | null }
+
+const refusalsSql = `
+select o.reference_key, o.wallet_id, o.amount, o.balance, o.refusal, w.id is null as lacks_wallet
+from outcomes o left join wallets w on w.id = o.wallet_id
+where o.refusal is not null and (w.id is null or not case o.refusal
+  when 'INSUFFICIENT_BALANCE' then o.amount < 0 and o.balance + o.amount < 0
+  else abs(o.balance + o.amount) > 999999999999999 end)
+order by 1 limit ${maxFaultsPerStatement}`
+
+async function verifyRefusals(db: Queryable): Promise<Fault[]> {
+  const { rows } = await db.query<OutcomeRow & { lacks_wallet: boolean }>(refusalsSql)
+  return rows.map((row) => ({
+    ...(row.lacks_wallet
+      ? bookFault('outcome-without-wallet', `Outcome ${row.reference_key}: there is no wallet ${row.wallet_id}.`)
+      : bookFault(
+          'outcome-refusal-unfounded',
+          `Outcome ${row.reference_key} of wallet ${row.wallet_id}: ${row.amount} at a balance of ${row.balance} was no case of ${row.refusal}.`,
+        )),
+    walletId: row.wallet_id,
+  }))
+}
+
+const orphansSql = `
+select o.reference_key, o.wallet_id, o.sequence, o.amount from outcomes o
+where o.refusal is null and not exists (
+  select 1 from transfers t
+  where t.wallet_id = o.wallet_id and t.sequence = o.sequence and t.reference_key = o.reference_key)
+order by 1 limit ${maxFaultsPerStatement}`
+
+async function verifyOrphans(db: Queryable): Promise<Fault[]> {
+  const { rows } = await db.query<OutcomeRow & { sequence: bigint | null }>(orphansSql)
+  return rows.map((row) => ({
+    check: 'outcome-without-entry' as const,
+    walletId: row.wallet_id,
+    sequence: row.sequence === null ? null : Number(row.sequence),
+    message: `Outcome ${row.reference_key} of ${row.amount}: wallet ${row.wallet_id} has no such entry ${row.sequence}.`,
+  }))
+}

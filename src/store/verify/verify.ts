@@ -1,0 +1,89 @@
+/** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
+import { verifyLinks, verifyWallets } from './against-entries.ts'
+import { verifyEntries, verifyStrangers } from './entries.ts'
+import { Client } from 'pg'
+import type { Connection, Queryable } from '../database.ts'
+import type { Fault } from './fault.ts'
+import { nextSlice, type WalletRange } from './slice.ts'
+import { verifyTotals } from './totals.ts'
+
+export type VerifyProgress = { readonly part: 'wallets' | 'totals'; readonly done: number; readonly total: number }
+
+export type VerifyOptions = {
+  readonly onProgress?: (progress: VerifyProgress) => void
+  /** Called for every fault as it is found. */
+  readonly onFault?: (fault: Fault) => void
+  /** Looked at between two slices. */
+  readonly signal?: AbortSignal
+}
+
+export type VerifyResult = {
+  readonly wallets: number
+  readonly transfers: number
+  readonly refusals: number
+  readonly faults: number
+}
+
+/**
+ * In memory that does not grow with the books: PostgreSQL goes through a slice of wallets at a time and returns only what
+ * is wrong. The one snapshot for all slices keeps old row versions alive until the end, as any long report does.
+ */
+export async function verifyBooks(connection: Connection, options: VerifyOptions = {}): Promise<VerifyResult> {
+  const client = new Client({ ...connection, application_name: 'billfold verify' })
+  // Without a listener a broken connection would end the process; the query in flight tells of it.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('begin transaction isolation level repeatable read, read only')
+    return await verifySnapshot(client, options)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The same in a transaction that is already open. */
+export async function verifySnapshot(db: Queryable, options: VerifyOptions = {}): Promise<VerifyResult> {
+  const { onProgress, onFault, signal } = options
+  await db.query(`set local statement_timeout = 0; set local work_mem = '64MB'; set local jit = off`)
+  const { rows } = await db.query<{ wallets: bigint; entries: bigint }>(
+    'select count(*) as wallets, coalesce(sum(sequence), 0) as entries from wallets',
+  )
+  const wallets = Number(rows[0]!.wallets)
+  const total = wallets + Number(rows[0]!.entries)
+  let faults = 0
+  const tell = (found: readonly Fault[]) => {
+    faults += found.length
+    for (const fault of found) onFault?.(fault)
+  }
+  let done = 0
+  let from: string | null = null
+  onProgress?.({ part: 'wallets', done, total })
+  do {
+    signal?.throwIfAborted()
+    const slice = await nextSlice(db, from)
+    tell(await verifySlice(db, slice))
+    done += slice.wallets + slice.entries
+    onProgress?.({ part: 'wallets', done, total })
+    from = slice.until
+  } while (from !== null)
+  signal?.throwIfAborted()
+  onProgress?.({ part: 'totals', done, total })
+  const totals = await verifyTotals(db, { isEntriesClean: faults === 0 })
+  tell(totals.faults)
+  return { wallets, transfers: totals.transfers, refusals: totals.refusals, faults }
+}
+
+/* All faults of a range of wallets. */
+
+/**
+ * The statements must see one moment, so call it in a transaction of repeatable read; a short
+ * one for each slice will do, for nothing in here looks beyond the range.
+ */
+export async function verifySlice(db: Queryable, range: WalletRange): Promise<Fault[]> {
+  return [
+    ...(await verifyEntries(db, range)),
+    ...(await verifyWallets(db, range)),
+    ...(await verifyStrangers(db, range)),
+    ...(await verifyLinks(db, range)),
+  ]
+}

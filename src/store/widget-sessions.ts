@@ -1,0 +1,130 @@
+/** Widget sessions, found by the hash of their token. */
+import type { Queryable } from './database.ts'
+import type { FrozenFor } from './wallets.ts'
+
+export type NewSession = {
+  readonly tokenHash: Buffer
+  readonly clientId: string
+  readonly linkId: string
+  readonly userId: string
+  readonly parentOrigin: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+/** A session as it stands at this moment, with what can end it and what it shows. */
+export type Session = Omit<NewSession, 'createdAt'> & {
+  readonly firstName: string
+  readonly lastName: string
+  readonly isRevoked: boolean
+  readonly isLinked: boolean
+  readonly isAppActive: boolean
+  readonly balanceMinor: bigint
+  readonly sequence: number
+  readonly frozenFor: FrozenFor
+}
+
+type Row = {
+  token_hash: Buffer
+  client_id: string
+  link_id: string
+  user_id: string
+  parent_origin: string | null
+  expires_at: Date
+  first_name: string
+  last_name: string
+  is_revoked: boolean
+  is_linked: boolean
+  is_app_active: boolean
+  balance: bigint
+  sequence: bigint
+  frozen_for: FrozenFor
+}
+
+export async function insertSession(db: Queryable, session: NewSession): Promise<void> {
+  const { tokenHash, clientId, linkId, userId, parentOrigin, createdAt, expiresAt } = session
+  await db.query(
+    `insert into widget_sessions (token_hash, client_id, link_id, user_id, parent_origin, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [tokenHash, clientId, linkId, userId, parentOrigin, createdAt, expiresAt],
+  )
+}
+
+// The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
+const findSql = `select s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, u.first_name,
+    u.last_name, s.revoked_at is not null as is_revoked, l.disconnected_at is null as is_linked,
+    a.is_active as is_app_active, w.balance, w.sequence, w.frozen_for
+  from widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
+    join users u on u.id = s.user_id join wallets w on w.id = s.user_id
+  where s.token_hash = any($1::bytea[])`
+
+export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Session | undefined> {
+  const [session] = await findSessions(db, [tokenHash])
+  return session
+}
+
+/** Many at once, in one read. */
+export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]): Promise<Session[]> {
+  const { rows } = await db.query<Row>({ name: 'find-sessions', text: findSql, values: [tokenHashes] })
+  return rows.map(toSession)
+}
+
+export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer, at: Date): Promise<void> {
+  await db.query('update widget_sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null', [
+    tokenHash,
+    at,
+  ])
+}
+
+function toSession(row: Row): Session {
+  return {
+    tokenHash: row.token_hash,
+    clientId: row.client_id,
+    linkId: row.link_id,
+    userId: row.user_id,
+    parentOrigin: row.parent_origin,
+    expiresAt: row.expires_at,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    isRevoked: row.is_revoked,
+    isLinked: row.is_linked,
+    isAppActive: row.is_app_active,
+    balanceMinor: row.balance,
+    sequence: Number(row.sequence),
+    frozenFor: row.frozen_for,
+  }
+}
+
+/* Widget sessions that are alive, for operators. Few are at any moment, so the index on their end finds them. */
+
+export async function countLiveSessions(db: Queryable, now: Date, clientId?: string): Promise<number> {
+  const { rows } = await db.query<{ count: bigint }>(
+    `select count(*) as count from widget_sessions
+     where expires_at > $1 and revoked_at is null and ($2::text is null or client_id = $2)`,
+    [now, clientId ?? null],
+  )
+  return Number(rows[0]!.count)
+}
+
+export type LiveSession = {
+  readonly clientId: string
+  readonly parentOrigin: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+type LiveRow = { client_id: string; parent_origin: string | null; created_at: Date; expires_at: Date }
+
+export async function listLiveSessionsOfUser(db: Queryable, now: Date, userId: string): Promise<LiveSession[]> {
+  const { rows } = await db.query<LiveRow>(
+    `select client_id, parent_origin, created_at, expires_at from widget_sessions
+     where expires_at > $1 and revoked_at is null and user_id = $2 order by created_at desc limit 50`,
+    [now, userId],
+  )
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    parentOrigin: row.parent_origin,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }))
+}

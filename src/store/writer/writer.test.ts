@@ -1,0 +1,360 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { decideCases } from '../../../test/decide-cases.ts'
+import { openForwarder } from '../../../test/forwarder.ts'
+import {
+  linkUser,
+  newApp,
+  newUser,
+  openTestService,
+  operator,
+  type TestService,
+  type TestUser,
+} from '../../../test/service.ts'
+import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
+import { postForApp, postForService } from '../../actions/money/post.ts'
+import { openService } from '../../actions/service.ts'
+import type { Wallet } from '../../ledger/decide.ts'
+import { openMetrics } from '../../metrics.ts'
+import type { App } from '../apps.ts'
+import { writeBatchSql } from './careful-statement.ts'
+import { Unavailable } from './entry.ts'
+import { updateLinkDisconnected } from '../links.ts'
+import { postAtOnceSql } from './fast-statement.ts'
+import type { PostResult } from './settle.ts'
+import { openWriter } from './writer.ts'
+
+let opened: TestService
+let app: { clientId: string }
+
+beforeAll(async () => {
+  opened = await openTestService()
+  app = await newApp(opened.service)
+})
+afterAll(async () => {
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+})
+
+const walletOf = async ({ userId }: TestUser) =>
+  (await opened.service.db.pool.query('select balance, sequence, frozen_for from wallets where id = $1', [userId]))
+    .rows[0]
+
+let count = 0
+const post = (
+  user: TestUser,
+  amountMinor: bigint,
+  { service = opened.service, isReversal = false, referenceId = `w-${++count}`, description }: Wishes = {},
+) =>
+  postForService(service, {
+    walletId: user.userId,
+    counterAccount: 'cards',
+    amountMinor,
+    isReversal,
+    referenceType: 'TEST',
+    referenceId,
+    description: description ?? null,
+  })
+
+type Wishes = {
+  readonly isReversal?: boolean
+  readonly description?: string | undefined
+  readonly service?: TestService['service']
+  readonly clientId?: string
+  readonly referenceId?: string
+}
+
+/** A wallet in any state the rules know, reached by movements alone. */
+async function walletWith(balance: bigint, frozenFor: Wallet['frozenFor']): Promise<TestUser> {
+  const user = await newUser(opened.service, app)
+  if (balance !== 0n) await post(user, balance, { isReversal: balance < 0n })
+  if (frozenFor === 'operator')
+    await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [user.userId])
+  expect(await walletOf(user)).toMatchObject({ balance, frozen_for: frozenFor })
+  return user
+}
+
+/** What an app's backend asks for: by the user's link, and with no say over reversals. */
+const postByLink = (
+  { serviceUserId }: { serviceUserId: string },
+  amountMinor: bigint,
+  { service = opened.service, clientId = app.clientId, referenceId = `l-${++count}`, description }: Wishes = {},
+) =>
+  postForApp(service, { clientId } as App, {
+    direction: amountMinor < 0n ? 'debit' : 'credit',
+    serviceUserId,
+    amountMinor: amountMinor < 0n ? -amountMinor : amountMinor,
+    referenceType: 'TEST',
+    referenceId,
+    description: description ?? null,
+  })
+
+const expectSaid = async (user: TestUser, before: object, result: PostResult, said: string) => {
+  const after = await walletOf(user)
+  if (/^[A-Z_]+$/.test(said)) {
+    expect(result.kind === 'recorded' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
+    expect(after).toMatchObject(before)
+  } else {
+    expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)
+    expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: after.balance, refusal: null } })
+  }
+}
+
+describe('the database agrees with the rules', () => {
+  test.each(decideCases)(
+    'balance %p, frozen for %p, amount %p, reversal %p: %s',
+    async (balance, frozenFor, amount, isReversal, said) => {
+      const user = await walletWith(balance, frozenFor)
+      await expectSaid(user, { balance, frozen_for: frozenFor }, await post(user, amount, { isReversal }), said)
+    },
+  )
+
+  test.each(decideCases.filter(([, , , isReversal]) => !isReversal))(
+    'for an app, balance %p, frozen for %p, amount %p, reversal %p: %s',
+    async (balance, frozenFor, amount, _, said) => {
+      const user = await walletWith(balance, frozenFor)
+      await expectSaid(user, { balance, frozen_for: frozenFor }, await postByLink(user, amount), said)
+    },
+  )
+})
+
+const said = (result: PostResult) =>
+  result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
+
+describe.each([
+  [
+    'of the service itself',
+    (user: TestUser, amountMinor: bigint, description?: string) => post(user, amountMinor, { description }),
+  ],
+  [
+    'of an app',
+    (user: TestUser, amountMinor: bigint, description?: string) => postByLink(user, amountMinor, { description }),
+  ],
+])('a batch %s', (_, ask) => {
+  test('gives each operation its own balance, in the order they came', async () => {
+    const user = await walletWith(10n, null)
+    const results = await Promise.all([-4n, -7n, 5n, -11n, 1n].map((amountMinor) => ask(user, amountMinor)))
+    const told = results.map(
+      (result) => result.kind === 'recorded' && [result.outcome.refusal, result.outcome.balanceMinor],
+    )
+    expect(told).toEqual([
+      [null, 6n],
+      ['INSUFFICIENT_BALANCE', 6n],
+      [null, 11n],
+      [null, 0n],
+      [null, 1n],
+    ])
+  })
+
+  test('that one operation would poison goes on without it', async () => {
+    const user = await walletWith(100n, null)
+    // The edge lets neither in: a number beyond a bigint, and a text that PostgreSQL cannot hold.
+    const tooLong = await Promise.allSettled([ask(user, -1n), ask(user, 2n ** 70n), ask(user, -1n)])
+    expect(tooLong.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    const neighbours = await Promise.allSettled([ask(user, -1n), ask(user, -1n, 'a\u0000b'), ask(user, -1n)])
+    expect(neighbours.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await walletOf(user)).toMatchObject({ balance: 96n })
+  })
+
+  test('larger than a batch may be becomes several', async () => {
+    const users = await Promise.all(Array.from({ length: 20 }, () => walletWith(1_000n, null)))
+    const results = await Promise.all(Array.from({ length: 3_000 }, (_, i) => ask(users[i % 20]!, -1n)))
+    expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
+    for (const user of users) expect(await walletOf(user)).toMatchObject({ balance: 850n, sequence: 151n })
+  })
+})
+
+test('one reference of the service twice in the same moment is one movement', async () => {
+  const user = await walletWith(10n, null)
+  const results = await Promise.all([1, 2, 3].map(() => post(user, 5n, { referenceId: 'twice' })))
+  expect(results.map(said)).toEqual([15n, 15n, 15n])
+  expect(results.filter((result) => result.kind === 'recorded' && !result.replay)).toHaveLength(1)
+  expect(await walletOf(user)).toMatchObject({ balance: 15n })
+})
+
+test('a wire that goes silent is given up in time, and what comes after takes another', async () => {
+  const user = await walletWith(10n, null)
+  const wire = await openForwarder(opened.service.db.connection)
+  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {} })
+  const service = { ...opened.service, writer }
+  expect(said(await postByLink(user, -1n, { service }))).toBe(9n)
+  wire.silence()
+  const unheard = { service, referenceId: 'unheard' }
+  expect(await postByLink(user, -1n, unheard).catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
+  expect(said(await postByLink(user, -1n, unheard))).toBe(8n)
+  await writer.close()
+  wire.close()
+})
+
+describe('a batch', () => {
+  test('takes the careful way only for those who need it', async () => {
+    const metrics = openMetrics()
+    const service = openService({ ...opened.service, metrics })
+    const users = await Promise.all([100n, 100n, 100n, 0n, 100n].map((balance) => walletWith(balance, null)))
+    const [repeated, frozen, , empty, stranger] = users as [TestUser, TestUser, TestUser, TestUser, TestUser]
+    const again = { service, referenceId: 'needs-care' }
+    const refusedAgain = { service, referenceId: 'needs-money' }
+    await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [frozen.userId])
+    await updateLinkDisconnected(opened.service.db.pool, stranger.userId, stranger.serviceUserId)
+    await Promise.all([postByLink(repeated, -1n, again), postByLink(empty, -1n, refusedAgain)])
+    const results = await Promise.all([
+      postByLink(repeated, -1n, again),
+      ...users.slice(1).map((user) => postByLink(user, -1n, { service })),
+    ])
+    expect(results.map(said)).toEqual([99n, 'inactive', 99n, 'INSUFFICIENT_BALANCE', 'unknown-user'])
+    expect(
+      (await Promise.all([postByLink(empty, -1n, refusedAgain), postByLink(users[2]!, -1n, { service })])).map(said),
+    ).toEqual(['INSUFFICIENT_BALANCE', 98n])
+    expect(await walletOf(empty)).toMatchObject({ balance: 0n, sequence: 0n })
+    const text = await metrics.render()
+    // Two, then five, and of those the repeat, the frozen one and the stranger once more; then two, and one of them again.
+    expect(text).toContain('billfold_batch_operations_sum 13\n')
+    expect(text).toContain('billfold_careful_batches_total 2\n')
+    await service.writer.close()
+  })
+
+  test.each([
+    ['at once', postAtOnceSql, 15],
+    ['carefully', writeBatchSql, 18],
+  ])('posted %s locks its wallets in the order of their ids, whatever plan there is', async (_, sql, arrays) => {
+    const client = await opened.service.db.pool.connect()
+    await client.query(
+      `set enable_seqscan = off; set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan`,
+    )
+    await client.query(`prepare batch as ${sql}`)
+    const values = [...Array.from({ length: arrays }, () => `'{}'`), '1'].join(', ')
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
+    client.release(true)
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    const update = plan.slice(plan.indexOf('Update on wallets'), plan.indexOf('CTE operation'))
+    expect(update).toContain('Index Scan using wallets_pkey')
+    expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
+    // The careful statement gets its array sorted; the other one sorts what it finds.
+    if (sql === postAtOnceSql) expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
+  })
+})
+
+const newServiceUser = async () => {
+  const user = await newUser(opened.service, app)
+  await postByLink(user, 1_000n)
+  return user
+}
+
+/** What each comes to when they wait for the same wallet, in this order, the first of them in another process. */
+const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
+  const other = openService({ ...opened.service, metrics: openMetrics() })
+  const { pool } = opened.service.db
+  const holder = await pool.connect()
+  await holder.query('begin')
+  await holder.query('select 1 from wallets where id = $1 for update', [user.userId])
+  const waiters = async (count: number) => {
+    const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    while (((await pool.query(sql)).rowCount ?? 0) < count) await Bun.sleep(5)
+  }
+  const results = [post(user, first, { service: other })]
+  await waiters(1)
+  results.push(...then.map((amountMinor) => postByLink(user, amountMinor)))
+  await waiters(2)
+  await holder.query('rollback')
+  holder.release()
+  const told = (await Promise.all(results)).map(said)
+  await other.writer.close()
+  return told
+}
+
+describe('a wallet that was seen before', () => {
+  test('and is drained by another process refuses what is no longer there', async () => {
+    const user = await newServiceUser()
+    const other = openService({ ...opened.service, metrics: openMetrics() })
+    expect(said(await postByLink(user, -999n, { service: other }))).toBe(1n)
+    expect(said(await postByLink(user, -2n))).toBe('INSUFFICIENT_BALANCE')
+    expect(said(await postByLink(user, -1n))).toBe(0n)
+    await other.writer.close()
+  })
+
+  test('and is filled while its refusal waits to be written is not refused', async () => {
+    expect(await inTurn(await newServiceUser(), 5_000n, -6_000n, -1n)).toEqual([6_000n, 0n, 'INSUFFICIENT_BALANCE'])
+  })
+
+  test('and is drained while its debit waits to be written refuses it', async () => {
+    expect(await inTurn(await newServiceUser(), -999n, -2n)).toEqual([1n, 'INSUFFICIENT_BALANCE'])
+  })
+
+  test('and is drained while two of its debits wait decides each by itself', async () => {
+    expect(await inTurn(await newServiceUser(), -900n, -60n, -50n)).toEqual([100n, 40n, 'INSUFFICIENT_BALANCE'])
+  })
+
+  test('and is filled by another process pays', async () => {
+    const user = await newServiceUser()
+    const other = openService({ ...opened.service, metrics: openMetrics() })
+    expect(said(await postByLink(user, 5_000n, { service: other }))).toBe(6_000n)
+    expect(said(await postByLink(user, -6_000n))).toBe(0n)
+    await other.writer.close()
+  })
+
+  test('and is frozen since refuses debits and takes credits', async () => {
+    const user = await newServiceUser()
+    await freezeWallet(opened.service, operator, user.userId, 'test')
+    expect(said(await postByLink(user, -1n))).toBe('inactive')
+    expect(said(await postByLink(user, 1n))).toBe(1_001n)
+    await unfreezeWallet(opened.service, operator, user.userId, 'test')
+    expect(said(await postByLink(user, -1n))).toBe(1_000n)
+  })
+
+  test('and was disconnected since is nobody’s, also in the middle of a batch', async () => {
+    const [user, neighbour] = [await newServiceUser(), await newServiceUser()]
+    await updateLinkDisconnected(opened.service.db.pool, user.userId, user.serviceUserId)
+    const results = await Promise.all([postByLink(user, -1n), postByLink(neighbour, -1n), postByLink(user, 1n)])
+    expect(results.map(said)).toEqual(['unknown-user', 999n, 'unknown-user'])
+    expect(await walletOf(user)).toMatchObject({ balance: 1_000n })
+  })
+
+  test('by two links at once counts all of it', async () => {
+    const user = await newServiceUser()
+    const second = await newApp(opened.service)
+    const link = await linkUser(opened.service, second, user.userId)
+    const asSecond = (amountMinor: bigint) =>
+      postByLink({ serviceUserId: link }, amountMinor, { clientId: second.clientId })
+    expect(said(await asSecond(-25n))).toBe(975n)
+    // To the last cent: whoever was not moved at once must not be refused for it.
+    const results = await Promise.all(
+      Array.from({ length: 39 }, (_, i) => (i % 2 ? asSecond(-25n) : postByLink(user, -25n))),
+    )
+    expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
+    expect(await walletOf(user)).toMatchObject({ balance: 0n, sequence: 41n })
+    await post(user, 2n)
+    const last = await Promise.all([asSecond(-1n), postByLink(user, -1n)])
+    expect(new Set(last.map(said))).toEqual(new Set([0n, 1n]))
+  })
+
+  test('refuses an app that uses another app’s link', async () => {
+    const user = await newServiceUser()
+    const second = await newApp(opened.service)
+    const stolen = postByLink(user, -1n, { clientId: second.clientId })
+    expect(said(await stolen)).toBe('unknown-user')
+  })
+})
+
+test('what is written stays written: no row of the ledger can be changed, removed or emptied', async () => {
+  const user = await walletWith(5n, null)
+  const { pool } = opened.service.db
+  for (const table of ['transfers', 'outcomes', 'audit']) {
+    for (const sql of [`update ${table} set amount = 1`, `delete from ${table}`, `truncate ${table}`]) {
+      const text = table === 'audit' ? sql.replace('amount = 1', `actor = 'x'`) : sql
+      expect(pool.query(text)).rejects.toThrow(/append-only|permission denied/)
+    }
+  }
+  expect(pool.query('update wallets set balance = -1 where id = $1', [user.userId])).rejects.toThrow(
+    'wallets_not_overdrawn',
+  )
+  expect(pool.query('update wallets set balance = 1000000000000000 where id = $1', [user.userId])).rejects.toThrow(
+    'wallets_balance_limit',
+  )
+})
+
+test('positions of two writers never share a row', async () => {
+  const { rows } = await opened.service.db.pool.query(
+    'select counter_account, day, count(*), count(distinct writer) as writers from positions group by 1, 2',
+  )
+  for (const row of rows) expect(row.count).toBe(row.writers)
+})

@@ -1,0 +1,18 @@
+import type { CardProcessor } from '../../src/cards/processor.ts'
+
+/** What a test does in the payer's, the bank's and the network's place. */
+export type Bench = {
+  readonly processor: CardProcessor
+  pay(id: string): Promise<void>
+  decline(id: string): Promise<void>
+  requireAction(id: string): Promise<void>
+  process(id: string): Promise<void>
+  settle(id: string): Promise<void>
+  dispute(id: string): Promise<void>
+  closeDispute(id: string, state: 'won' | 'lost'): Promise<void>
+  /** The bodies of the webhooks sent about a payment so far, the oldest first. */
+  webhookBodies(id: string): Promise<string[]>
+  sign(body: string, options: { at: Date; secret?: string }): Headers
+  takeDown(): Promise<void>
+  close(): Promise<void>
+}
