@@ -4,7 +4,7 @@ import { adminPages } from './admin/pages.tsx'
 import { docsPages } from './api/docs.ts'
 import { healthRoutes, type Readiness } from './api/health.ts'
 import { openapiRoute } from './api/openapi.ts'
-import { processorRoutes } from './api/processor.ts'
+import { webhookRoutes } from './api/webhooks.ts'
 import { refuse, refuseFor, type Answer } from './api/reply.ts'
 import type { Route } from './api/route.ts'
 import { sandboxPages } from './api/sandbox.ts'
@@ -33,7 +33,7 @@ export function buildApp(service: Service): App {
     ...serverRoutes(service),
     ...widgetRoutes(service),
     ...topupRoutes(service),
-    ...processorRoutes(service),
+    ...webhookRoutes(service),
     ...healthRoutes(service, readiness),
   ]
   // JSON routes have fixed paths, so one look-up finds them; Hono serves the pages, and tells what is not found.

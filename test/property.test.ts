@@ -109,8 +109,8 @@ class Read implements fc.AsyncCommand<Model, Real> {
     const { body } = await client.wallet(users[this.user]!.serviceUserId, { limit: '200' })
     expect(body).toMatchObject({ balance: model.balances[this.user]! / 100, isActive: !model.frozen[this.user] })
     const mine = [...model.outcomes.values()].filter((outcome) => outcome.isPosted && outcome.user === this.user)
-    const records = body['transactions'] as { amount: number; balanceAfter: number; type: string; sequence: number }[]
-    expect(records.map((record) => [record.type, record.amount, record.balanceAfter]).reverse()).toEqual(
+    const shown = body['transactions'] as { amount: number; balanceAfter: number; type: string; sequence: number }[]
+    expect(shown.map(({ type, amount, balanceAfter }) => [type, amount, balanceAfter]).reverse()).toEqual(
       mine.map((outcome) => [outcome.isDebit ? 'DEBIT' : 'CREDIT', outcome.cents / 100, outcome.balance / 100]),
     )
   }

@@ -10,12 +10,12 @@ import { endSessions, listOwnSessions } from '../actions/operators/keep-session.
 import { countRecoveryCodes } from '../store/operators.ts'
 import { Badge, Facts, Field, Form, Heading, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, withCookie } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { showRecoveryCodes } from './second-factor.tsx'
 import { tooMany } from './sign-in.tsx'
 
 export const accountRoutes: AdminRoute[] = [
-  get('/admin/account', (call) => show(call)),
+  get('/admin/account', (request) => show(request)),
   post('/admin/account/password', setPassword, 'viewer'),
   post('/admin/account/recovery-codes', renewCodes, 'viewer'),
   post('/admin/account/second-factor', restart, 'viewer'),
@@ -23,8 +23,8 @@ export const accountRoutes: AdminRoute[] = [
   post('/admin/account/sessions/end-all', endAll, 'viewer'),
 ]
 
-async function show(call: Call, problems: Readonly<Record<string, string>> = {}): Promise<Response> {
-  const { service, me } = call
+async function show(request: AdminRequest, problems: Readonly<Record<string, string>> = {}): Promise<Response> {
+  const { service, me } = request
   const { operator } = me
   const [sessions, codesLeft] = await Promise.all([
     listOwnSessions(service, operator.id),
@@ -51,7 +51,7 @@ async function show(call: Call, problems: Readonly<Record<string, string>> = {})
           <details open={'own' in problems}>
             <summary>Change it…</summary>
             <form class="stack" method="post" action="/admin/account/second-factor">
-              <input type="hidden" name="_token" value={call.formToken} />
+              <input type="hidden" name="_token" value={request.formToken} />
               <Field
                 label="Your password"
                 name="own"
@@ -74,7 +74,7 @@ async function show(call: Call, problems: Readonly<Record<string, string>> = {})
         </section>
         <section class="card stack">
           <h2>Password</h2>
-          <Form call={call} action="/admin/account/password" class="stack">
+          <Form request={request} action="/admin/account/password" class="stack">
             <input type="hidden" name="email" autocomplete="username" value={operator.email} />
             <Field
               label="Current password"
@@ -102,7 +102,7 @@ async function show(call: Call, problems: Readonly<Record<string, string>> = {})
       <section class="card stack">
         <div class="heading">
           <h2>Sessions</h2>
-          <Form call={call} action="/admin/account/sessions/end-all">
+          <Form request={request} action="/admin/account/sessions/end-all">
             <button class="button quiet small" type="submit">
               Sign out everywhere
             </button>
@@ -123,7 +123,7 @@ async function show(call: Call, problems: Readonly<Record<string, string>> = {})
               </td>
               <td class="end">
                 {session.id !== me.session.id && (
-                  <Form call={call} action="/admin/account/sessions/end">
+                  <Form request={request} action="/admin/account/sessions/end">
                     <input type="hidden" name="id" value={session.id} />
                     <button class="link-button" type="submit">
                       Sign out
@@ -139,51 +139,56 @@ async function show(call: Call, problems: Readonly<Record<string, string>> = {})
     </>
   )
   const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
-  return await showPage(call, { title: 'Your account', here: 'account', body, ...status })
+  return await showPage(request, { title: 'Your account', here: 'account', body, ...status })
 }
 
 function problemOf(checked: Exclude<OwnPassword, 'right'>): string {
   return checked === 'wrong' ? 'that is not your password' : tooMany(checked.seconds).problem
 }
 
-async function setPassword(call: Call): Promise<Response> {
-  const { form, service, me, origin } = call
+async function setPassword(request: AdminRequest): Promise<Response> {
+  const { form, service, me, device } = request
   const after = form.text('after')
   const weakness = passwordProblem(after, me.operator.email)
-  if (weakness) return await show(call, { after: weakness })
+  if (weakness) return await show(request, { after: weakness })
   const checked = await changePassword(
     service,
     me,
     { before: form.text('before').slice(0, 1024), after },
-    origin.address,
+    device.address,
   )
   return checked === 'right'
     ? redirect('/admin/account?done=password-changed')
-    : await show(call, { before: problemOf(checked) })
+    : await show(request, { before: problemOf(checked) })
 }
 
-async function renewCodes(call: Call): Promise<Response> {
-  const { service, me, form, origin } = call
-  const result = await changeRecoveryCodes(service, me.operator, form.text('own').slice(0, 1024), origin.address)
+async function renewCodes(request: AdminRequest): Promise<Response> {
+  const { service, me, form, device } = request
+  const result = await changeRecoveryCodes(service, me.operator, form.text('own').slice(0, 1024), device.address)
   return typeof result === 'object' && 'codes' in result
-    ? await showRecoveryCodes(call, result.codes)
-    : await show(call, { own: problemOf(result) })
+    ? await showRecoveryCodes(request, result.codes)
+    : await show(request, { own: problemOf(result) })
 }
 
-async function restart(call: Call): Promise<Response> {
-  const result = await restartSecondFactor(call.service, call.me, call.form.text('own').slice(0, 1024), call.origin)
+async function restart(request: AdminRequest): Promise<Response> {
+  const result = await restartSecondFactor(
+    request.service,
+    request.me,
+    request.form.text('own').slice(0, 1024),
+    request.device,
+  )
   return typeof result === 'object' && 'token' in result
-    ? withCookie(call, redirect('/admin/second-factor'), 'session', result.token)
-    : await show(call, { own: problemOf(result) })
+    ? withCookie(request, redirect('/admin/second-factor'), 'session', result.token)
+    : await show(request, { own: problemOf(result) })
 }
 
-async function endOne(call: Call): Promise<Response> {
-  const id = call.form.text('id')
-  const ended = isUuid(id) ? await endSessions(call.service, call.actor, call.me.operator.id, { only: id }) : 0
-  return ended > 0 ? redirect('/admin/account?done=session-ended') : await showNotFound(call, 'session of yours')
+async function endOne(request: AdminRequest): Promise<Response> {
+  const id = request.form.text('id')
+  const ended = isUuid(id) ? await endSessions(request.service, request.actor, request.me.operator.id, { only: id }) : 0
+  return ended > 0 ? redirect('/admin/account?done=session-ended') : await showNotFound(request, 'session of yours')
 }
 
-async function endAll(call: Call): Promise<Response> {
-  await endSessions(call.service, call.actor, call.me.operator.id)
-  return withCookie(call, redirect('/admin/sign-in?done=signed-out'), 'session', '')
+async function endAll(request: AdminRequest): Promise<Response> {
+  await endSessions(request.service, request.actor, request.me.operator.id)
+  return withCookie(request, redirect('/admin/sign-in?done=signed-out'), 'session', '')
 }

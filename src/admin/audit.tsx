@@ -6,20 +6,20 @@ import { listOperators, type Operator } from '../store/operators.ts'
 import { csvLine } from './kit/csv.ts'
 import { Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { download, showPage } from './kit/respond.tsx'
-import { get, isUuid, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const auditRoutes: AdminRoute[] = [get('/admin/audit', show), get('/admin/audit.csv', exportCsv)]
 
 const pageSize = 50
 
-function filterOf(call: Call): AuditFilter {
-  const text = (name: string) => call.query(name).trim() || undefined
-  const until = dayOf(call.query('until'))
+function filterOf(request: AdminRequest): AuditFilter {
+  const text = (name: string) => request.query(name).trim() || undefined
+  const until = dayOf(request.query('until'))
   return {
     actor: text('actor'),
     action: text('action'),
     subject: text('subject'),
-    from: dayOf(call.query('from')),
+    from: dayOf(request.query('from')),
     until: until && new Date(until.getTime() + 86_400_000),
   }
 }
@@ -29,17 +29,17 @@ function dayOf(text: string): Date | undefined {
   return at && !Number.isNaN(at.getTime()) ? at : undefined
 }
 
-async function show(call: Call): Promise<Response> {
-  const db = call.service.db.pool
-  const after = isUuid(call.query('after')) ? call.query('after') : undefined
+async function show(request: AdminRequest): Promise<Response> {
+  const db = request.service.db.pool
+  const after = isUuid(request.query('after')) ? request.query('after') : undefined
   const [found, actions, operators] = await Promise.all([
-    listAudit(db, filterOf(call), { after, limit: pageSize + 1 }),
+    listAudit(db, filterOf(request), { after, limit: pageSize + 1 }),
     listAuditActions(db),
     listOperators(db),
   ])
-  const entries = found.slice(0, pageSize)
+  const records = found.slice(0, pageSize)
   const names = ['actor', 'action', 'subject', 'from', 'until']
-  const kept = Object.fromEntries(names.map((name) => [name, call.query(name)]))
+  const kept = Object.fromEntries(names.map((name) => [name, request.query(name)]))
   const hasFilter = Object.values(kept).some((value) => value !== '')
   const body = (
     <>
@@ -87,44 +87,44 @@ async function show(call: Call): Promise<Response> {
             </a>
           )}
         </form>
-        {entries.length === 0 ? (
+        {records.length === 0 ? (
           <Empty title={hasFilter ? 'Nothing fits' : 'Nothing yet'}>
-            <p>{hasFilter ? 'No entry fits the filter.' : 'What operators do shows here.'}</p>
+            <p>{hasFilter ? 'No record fits the filter.' : 'What operators do shows here.'}</p>
           </Empty>
         ) : (
-          <Entries entries={entries} operators={operators} />
+          <Records records={records} operators={operators} />
         )}
         <Pager
           first={after && withQuery('/admin/audit', kept)}
-          next={found.length > pageSize ? withQuery('/admin/audit', { ...kept, after: entries.at(-1)!.id }) : undefined}
+          next={found.length > pageSize ? withQuery('/admin/audit', { ...kept, after: records.at(-1)!.id }) : undefined}
           label="Older"
         />
       </section>
     </>
   )
-  return await showPage(call, { title: 'Audit log', here: 'audit', body })
+  return await showPage(request, { title: 'Audit log', here: 'audit', body })
 }
 
-type EntriesProps = { entries: readonly AuditRecord[]; operators: readonly Operator[] }
+type RecordsProps = { records: readonly AuditRecord[]; operators: readonly Operator[] }
 
-function Entries({ entries, operators }: EntriesProps) {
+function Records({ records, operators }: RecordsProps) {
   return (
     <Table label="Audit log" head={['Time', 'Who', 'What', 'Subject', 'From', 'Detail']}>
-      {entries.map((entry) => (
-        <tr key={entry.id}>
+      {records.map((record) => (
+        <tr key={record.id}>
           <td>
-            <When at={entry.at} />
+            <When at={record.at} />
           </td>
-          <td>{nameOf(operators, entry.actor)}</td>
+          <td>{nameOf(operators, record.actor)}</td>
           <td>
-            <code>{entry.action}</code>
+            <code>{record.action}</code>
           </td>
           <td>
-            <Subject subject={entry.subject} operators={operators} />
+            <Subject subject={record.subject} operators={operators} />
           </td>
-          <td class="muted">{entry.address}</td>
+          <td class="muted">{record.address}</td>
           <td class="widest">
-            <Detail detail={entry.detail} />
+            <Detail detail={record.detail} />
           </td>
         </tr>
       ))}
@@ -182,9 +182,9 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-async function exportCsv(call: Call): Promise<Response> {
-  const { service, actor } = call
-  const filter = filterOf(call)
+async function exportCsv(request: AdminRequest): Promise<Response> {
+  const { service, actor } = request
+  const filter = filterOf(request)
   await record(service.db.pool, actor, 'audit.exported', 'audit')
   return download(`audit-${service.now().toISOString().slice(0, 10)}.csv`, linesOf(service, filter))
 }
@@ -192,13 +192,13 @@ async function exportCsv(call: Call): Promise<Response> {
 async function* linesOf(service: Service, filter: AuditFilter): AsyncGenerator<string> {
   yield csvLine(['at', 'actor', 'action', 'subject', 'address', 'detail', 'id'])
   for (let after: string | undefined; ;) {
-    const entries = await listAudit(service.db.pool, filter, { after, limit: 1_000 })
-    yield entries
+    const records = await listAudit(service.db.pool, filter, { after, limit: 1_000 })
+    yield records
       .map(({ at, actor, action, subject, address, detail, id }) =>
         csvLine([at.toISOString(), actor, action, subject, address, JSON.stringify(detail), id]),
       )
       .join('')
-    if (entries.length < 1_000) return
-    after = entries.at(-1)!.id
+    if (records.length < 1_000) return
+    after = records.at(-1)!.id
   }
 }

@@ -12,18 +12,18 @@ import { csvLine, plain } from './kit/csv.ts'
 import { FlowChart } from './kit/chart.tsx'
 import { Empty, Field, Heading, Money, Table, moneyText, withQuery } from './kit/parts.tsx'
 import { download, showPage, showProblem } from './kit/respond.tsx'
-import { get, type AdminRoute, type Call } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { accountName } from './kit/wallet-ledger.tsx'
 
 export const booksRoutes: AdminRoute[] = [get('/admin/books', show), get('/admin/books/settlement.csv', settlement)]
 
 const dayText = (at: Date) => at.toISOString().slice(0, 10)
 
-async function show(call: Call): Promise<Response> {
-  const { service } = call
+async function show(request: AdminRequest): Promise<Response> {
+  const { service } = request
   const db = service.db.pool
-  const month = parseMonth(call.query('month')) ?? monthOf(service.now())
-  const account = call.query('account') || undefined
+  const month = parseMonth(request.query('month')) ?? monthOf(service.now())
+  const account = request.query('account') || undefined
   const span = { from: dayText(month.from), until: dayText(month.until) }
   const [state, accounts, days, months, apps] = await Promise.all([
     getBooksState(db),
@@ -39,7 +39,7 @@ async function show(call: Call): Promise<Response> {
         title="Books"
         sub="Money in wallets has its other side here: what leaves a wallet arrives in an account."
       />
-      <BooksCheck call={call} state={state} problems={problemsOf(state)} />
+      <BooksCheck request={request} state={state} problems={problemsOf(state)} />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/books" data-auto>
           <Field
@@ -61,7 +61,7 @@ async function show(call: Call): Promise<Response> {
             <p>The first debit, credit, top-up or bonus makes the first entry here.</p>
           </Empty>
         ) : (
-          <Flows call={call} month={month} days={days} account={account} apps={apps} />
+          <Flows request={request} month={month} days={days} account={account} apps={apps} />
         )}
       </section>
       {accounts.length > 0 && (
@@ -122,19 +122,19 @@ async function show(call: Call): Promise<Response> {
       )}
     </>
   )
-  return await showPage(call, { title: 'Books', here: 'books', body })
+  return await showPage(request, { title: 'Books', here: 'books', body })
 }
 
 type FlowsProps = {
-  call: Call
+  request: AdminRequest
   month: Month
   days: readonly DayFlow[]
   account: string | undefined
   apps: readonly App[]
 }
 
-function Flows({ call, month, days, account, apps }: FlowsProps) {
-  const { currency } = call.service.config
+function Flows({ request, month, days, account, apps }: FlowsProps) {
+  const { currency } = request.service.config
   const byDay = new Map<string, { debited: bigint; credited: bigint }>()
   for (let at = month.from; at < month.until; at = new Date(at.getTime() + 86_400_000))
     byDay.set(dayText(at), { debited: 0n, credited: 0n })
@@ -186,11 +186,11 @@ function Flows({ call, month, days, account, apps }: FlowsProps) {
   )
 }
 
-async function settlement(call: Call): Promise<Response> {
-  const { service, actor } = call
-  const month = parseMonth(call.query('month'))
-  if (!month) return await showProblem(call, 422, 'Write the month as year and month, such as 2025-03.')
-  const account = call.query('account') || undefined
+async function settlement(request: AdminRequest): Promise<Response> {
+  const { service, actor } = request
+  const month = parseMonth(request.query('month'))
+  if (!month) return await showProblem(request, 422, 'Write the month as year and month, such as 2025-03.')
+  const account = request.query('account') || undefined
   await record(service.db.pool, actor, 'books.settlement-exported', 'books', {
     month: month.text,
     account: account ?? 'all',

@@ -5,20 +5,24 @@ import { AppFields, inputOf, newApp, typedOf, type Typed } from './kit/client-ap
 import { showSecret } from './client-app-secrets.tsx'
 import { Form, Heading, Notice } from './kit/parts.tsx'
 import { showPage, showProblem } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const newClientAppRoutes: AdminRoute[] = [
-  get('/admin/client-apps/new', (call) => show(call, newApp, {}), 'admin'),
+  get('/admin/client-apps/new', (request) => show(request, newApp, {}), 'admin'),
   post('/admin/client-apps', create),
 ]
 
-async function show(call: Call, typed: Typed, problems: Readonly<Record<string, string>>): Promise<Response> {
+async function show(
+  request: AdminRequest,
+  typed: Typed,
+  problems: Readonly<Record<string, string>>,
+): Promise<Response> {
   const hasProblems = Object.keys(problems).length > 0
   const body = (
     <>
       <Heading title="Register an app" sub="Its credentials are shown once, right after this." />
       {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}
-      <Form call={call} action="/admin/client-apps" class="card stack">
+      <Form request={request} action="/admin/client-apps" class="card stack">
         <input type="hidden" name="form" value={crypto.randomUUID()} />
         <AppFields typed={typed} problems={problems} />
         <div class="row">
@@ -32,17 +36,22 @@ async function show(call: Call, typed: Typed, problems: Readonly<Record<string, 
       </Form>
     </>
   )
-  return await showPage(call, { title: 'Register an app', here: 'apps', body, ...(hasProblems && { status: 422 }) })
+  return await showPage(request, { title: 'Register an app', here: 'apps', body, ...(hasProblems && { status: 422 }) })
 }
 
-async function create(call: Call): Promise<Response> {
-  const { service, form, actor } = call
+async function create(request: AdminRequest): Promise<Response> {
+  const { service, form, actor } = request
   const checked = parseAppSettings(inputOf(form), service.config)
-  if (checked.problems) return await show(call, typedOf(form), checked.problems)
+  if (checked.problems) return await show(request, typedOf(form), checked.problems)
   // The answer shows the secret, so it cannot be a redirect; loading it again must not register a second app.
   const formId = form.text('form')
   if (!isUuid(formId) || !(await insertForm(service.db.pool, formId, 'app')))
-    return await showProblem(call, 409, 'This form was sent before: the app is in the list of client apps.')
+    return await showProblem(request, 409, 'This form was sent before: the app is in the list of client apps.')
   const { clientId, clientSecret } = await createApp(service, actor, checked.settings)
-  return await showSecret(call, { clientId, clientSecret, name: checked.settings.name, title: 'The app is registered' })
+  return await showSecret(request, {
+    clientId,
+    clientSecret,
+    name: checked.settings.name,
+    title: 'The app is registered',
+  })
 }

@@ -4,7 +4,7 @@ import { findApp, type App, type AppSecret } from '../store/apps.ts'
 import { insertForm } from '../store/operator-invites.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const secretRoutes: AdminRoute[] = [
   post('/admin/client-apps/:clientId/secrets', rotate),
@@ -18,8 +18,8 @@ const overlapLabels: Record<Overlap, string> = {
   '7d': 'Lives on for 7 days',
 }
 
-export function Secrets({ call, app, isAdmin }: { call: Call; app: App; isAdmin: boolean }) {
-  const now = call.service.now()
+export function Secrets({ request, app, isAdmin }: { request: AdminRequest; app: App; isAdmin: boolean }) {
+  const now = request.service.now()
   return (
     <section class="card flush">
       <div class="heading">
@@ -38,7 +38,9 @@ export function Secrets({ call, app, isAdmin }: { call: Call; app: App; isAdmin:
               <When at={secret.lastUsedAt} />
             </td>
             {isAdmin && (
-              <td class="end">{isAlive(secret, now) && <Revoke call={call} app={app} secret={secret} now={now} />}</td>
+              <td class="end">
+                {isAlive(secret, now) && <Revoke request={request} app={app} secret={secret} now={now} />}
+              </td>
             )}
           </tr>
         ))}
@@ -47,7 +49,7 @@ export function Secrets({ call, app, isAdmin }: { call: Call; app: App; isAdmin:
         <div class="pager">
           <details class="stretch">
             <summary>Rotate the secret…</summary>
-            <Form call={call} action={`/admin/client-apps/${app.clientId}/secrets`} class="row bottom">
+            <Form request={request} action={`/admin/client-apps/${app.clientId}/secrets`} class="row bottom">
               <input type="hidden" name="form" value={crypto.randomUUID()} />
               <Field
                 label="The old secret"
@@ -85,12 +87,16 @@ function SecretState({ secret, now }: { secret: AppSecret; now: Date }) {
   )
 }
 
-function Revoke({ call, app, secret, now }: { call: Call; app: App; secret: AppSecret; now: Date }) {
+function Revoke({ request, app, secret, now }: { request: AdminRequest; app: App; secret: AppSecret; now: Date }) {
   const isLast = app.secrets.filter((other) => isAlive(other, now)).length === 1
   return (
     <details>
       <summary>Revoke…</summary>
-      <Form call={call} action={`/admin/client-apps/${app.clientId}/secrets/${secret.id}/revoke`} class="stack tight">
+      <Form
+        request={request}
+        action={`/admin/client-apps/${app.clientId}/secrets/${secret.id}/revoke`}
+        class="stack tight"
+      >
         <p class="small">
           {isLast
             ? 'It is the only one: the app can make no call until it has a new secret.'
@@ -106,23 +112,23 @@ function Revoke({ call, app, secret, now }: { call: Call; app: App; secret: AppS
   )
 }
 
-async function rotate(call: Call): Promise<Response> {
-  const { service, form, actor } = call
-  const clientId = call.param('clientId')
+async function rotate(request: AdminRequest): Promise<Response> {
+  const { service, form, actor } = request
+  const clientId = request.param('clientId')
   const app = await findApp(service.db.pool, clientId)
-  if (!app) return await showNotFound(call, 'app')
+  if (!app) return await showNotFound(request, 'app')
   const overlap = (Object.keys(overlaps) as Overlap[]).find((known) => known === form.text('overlap'))
-  if (!overlap) return await showProblem(call, 422, 'Choose how long the old secret lives on.')
+  if (!overlap) return await showProblem(request, 422, 'Choose how long the old secret lives on.')
   const formId = form.text('form')
   if (!isUuid(formId) || !(await insertForm(service.db.pool, formId, `app:${clientId}`)))
-    return await showProblem(call, 409, 'This form was sent before: the new secret was shown then.')
+    return await showProblem(request, 409, 'This form was sent before: the new secret was shown then.')
   const rotated = await rotateSecret(service, actor, clientId, overlap)
-  if (!rotated) return await showNotFound(call, 'app')
+  if (!rotated) return await showNotFound(request, 'app')
   const note =
     overlap === 'none'
       ? 'The old secret is refused from now on.'
       : `The old secret ends at ${utc(rotated.previousEndsAt)}.`
-  return await showSecret(call, {
+  return await showSecret(request, {
     clientId,
     clientSecret: rotated.clientSecret,
     name: app.name,
@@ -135,17 +141,22 @@ function utc(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-async function revoke(call: Call): Promise<Response> {
-  const [clientId, id] = [call.param('clientId'), call.param('id')]
-  const isRevoked = isUuid(id) && (await revokeSecret(call.service, call.actor, clientId, id))
-  return isRevoked ? redirect(`/admin/client-apps/${clientId}?done=secret-revoked`) : await showNotFound(call, 'secret')
+async function revoke(request: AdminRequest): Promise<Response> {
+  const [clientId, id] = [request.param('clientId'), request.param('id')]
+  const isRevoked = isUuid(id) && (await revokeSecret(request.service, request.actor, clientId, id))
+  return isRevoked
+    ? redirect(`/admin/client-apps/${clientId}?done=secret-revoked`)
+    : await showNotFound(request, 'secret')
 }
 
 type Shown = { clientId: string; clientSecret: string; name: string; title: string; note?: string }
 
 /** The only page that ever holds a secret; it is in no log and no cache. */
-export async function showSecret(call: Call, { clientId, clientSecret, name, title, note }: Shown): Promise<Response> {
-  const base = call.service.config.publicUrl
+export async function showSecret(
+  request: AdminRequest,
+  { clientId, clientSecret, name, title, note }: Shown,
+): Promise<Response> {
+  const base = request.service.config.publicUrl
   const env = `BILLFOLD_URL=${base}\nBILLFOLD_CLIENT_ID=${clientId}\nBILLFOLD_CLIENT_SECRET=${clientSecret}`
   const curl = `curl -s ${base}/api/server/wallet/credit \\
   -H 'content-type: application/json' \\
@@ -176,5 +187,5 @@ export async function showSecret(call: Call, { clientId, clientSecret, name, tit
       </section>
     </>
   )
-  return await showPage(call, { title, here: 'apps', body })
+  return await showPage(request, { title, here: 'apps', body })
 }

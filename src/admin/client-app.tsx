@@ -8,7 +8,7 @@ import { Secrets } from './client-app-secrets.tsx'
 import { AppState } from './client-apps.tsx'
 import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage } from './kit/respond.tsx'
-import { get, post, type AdminRoute, type Call } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const clientAppRoutes: AdminRoute[] = [
   get('/admin/client-apps/:clientId', show),
@@ -16,19 +16,19 @@ export const clientAppRoutes: AdminRoute[] = [
   post('/admin/client-apps/:clientId/active', setActive),
 ]
 
-async function show(call: Call): Promise<Response> {
-  const app = await findApp(call.service.db.pool, call.param('clientId'))
-  return app ? await appPage(call, app, typedOfSettings(app), {}) : await showNotFound(call, 'app')
+async function show(request: AdminRequest): Promise<Response> {
+  const app = await findApp(request.service.db.pool, request.param('clientId'))
+  return app ? await appPage(request, app, typedOfSettings(app), {}) : await showNotFound(request, 'app')
 }
 
 async function appPage(
-  call: Call,
+  request: AdminRequest,
   app: App,
   typed: Typed,
   problems: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const { service } = call
-  const isAdmin = call.me.operator.role === 'admin'
+  const { service } = request
+  const isAdmin = request.me.operator.role === 'admin'
   const hasProblems = Object.keys(problems).length > 0
   const liveSessions = await countLiveSessions(service.db.pool, service.now(), app.clientId)
   const body = (
@@ -52,9 +52,9 @@ async function appPage(
         </a>
       </Heading>
       {hasProblems && <Notice kind="bad">Nothing was saved. Please look at the fields again.</Notice>}
-      <Secrets call={call} app={app} isAdmin={isAdmin} />
+      <Secrets request={request} app={app} isAdmin={isAdmin} />
       {isAdmin ? (
-        <Form call={call} action={`/admin/client-apps/${app.clientId}`} class="card stack">
+        <Form request={request} action={`/admin/client-apps/${app.clientId}`} class="card stack">
           <h2>Settings</h2>
           <AppFields typed={typed} problems={problems} />
           <div>
@@ -66,10 +66,10 @@ async function appPage(
       ) : (
         <Settings app={app} />
       )}
-      {isAdmin && <Activity call={call} app={app} liveSessions={liveSessions} />}
+      {isAdmin && <Activity request={request} app={app} liveSessions={liveSessions} />}
     </>
   )
-  return await showPage(call, { title: app.name, here: 'apps', body, ...(hasProblems && { status: 422 }) })
+  return await showPage(request, { title: app.name, here: 'apps', body, ...(hasProblems && { status: 422 }) })
 }
 
 function listed(texts: readonly string[]): ComponentChildren {
@@ -114,14 +114,14 @@ function Swatch({ color }: { color: string }) {
   )
 }
 
-function Activity({ call, app, liveSessions }: { call: Call; app: App; liveSessions: number }) {
+function Activity({ request, app, liveSessions }: { request: AdminRequest; app: App; liveSessions: number }) {
   const action = `/admin/client-apps/${app.clientId}/active`
   if (!app.isActive)
     return (
       <section class="card stack">
         <h2>Activate</h2>
         <p class="muted">Its credentials are accepted again within a second.</p>
-        <Form call={call} action={action}>
+        <Form request={request} action={action}>
           <input type="hidden" name="to" value="active" />
           <button class="button" type="submit">
             Activate
@@ -144,7 +144,7 @@ function Activity({ call, app, liveSessions }: { call: Call; app: App; liveSessi
       </p>
       <details>
         <summary>Deactivate this app…</summary>
-        <Form call={call} action={action} class="stack tight">
+        <Form request={request} action={action} class="stack tight">
           <input type="hidden" name="to" value="inactive" />
           <p>
             <strong>{sessions}</strong>
@@ -160,20 +160,20 @@ function Activity({ call, app, liveSessions }: { call: Call; app: App; liveSessi
   )
 }
 
-async function save(call: Call): Promise<Response> {
-  const { service, form, actor } = call
-  const app = await findApp(service.db.pool, call.param('clientId'))
-  if (!app) return await showNotFound(call, 'app')
+async function save(request: AdminRequest): Promise<Response> {
+  const { service, form, actor } = request
+  const app = await findApp(service.db.pool, request.param('clientId'))
+  if (!app) return await showNotFound(request, 'app')
   const checked = parseAppSettings(inputOf(form), service.config)
-  if (checked.problems) return await appPage(call, app, typedOf(form), checked.problems)
+  if (checked.problems) return await appPage(request, app, typedOf(form), checked.problems)
   await updateApp(service, actor, app.clientId, checked.settings)
   return redirect(`/admin/client-apps/${app.clientId}?done=app-saved`)
 }
 
-async function setActive(call: Call): Promise<Response> {
-  const clientId = call.param('clientId')
-  const isActive = call.form.text('to') === 'active'
-  const isKnown = await setAppActive(call.service, call.actor, clientId, isActive)
-  if (!isKnown) return await showNotFound(call, 'app')
+async function setActive(request: AdminRequest): Promise<Response> {
+  const clientId = request.param('clientId')
+  const isActive = request.form.text('to') === 'active'
+  const isKnown = await setAppActive(request.service, request.actor, clientId, isActive)
+  if (!isKnown) return await showNotFound(request, 'app')
   return redirect(`/admin/client-apps/${clientId}?done=${isActive ? 'app-activated' : 'app-deactivated'}`)
 }

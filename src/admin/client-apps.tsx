@@ -1,8 +1,8 @@
-/** The client apps: who they are, whether they may call, and when they last did. */
+/** The client apps: who they are, whether they may request, and when they last did. */
 import { listApps, type App } from '../store/apps.ts'
 import { Badge, Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
-import { get, type AdminRoute, type Call } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const clientAppsRoutes: AdminRoute[] = [get('/admin/client-apps', show)]
 
@@ -14,16 +14,16 @@ const states = [
   ['inactive', 'Inactive'],
 ] as const
 
-async function show(call: Call): Promise<Response> {
-  const q = call.query('q').trim()
-  const state = call.query('state')
-  const all = (await listApps(call.service.db.pool)).reverse()
+async function show(request: AdminRequest): Promise<Response> {
+  const q = request.query('q').trim()
+  const state = request.query('state')
+  const all = (await listApps(request.service.db.pool)).reverse()
   const matching = all.filter((app) => isMatch(app, q.toLowerCase(), state))
   // Every process holds all apps in memory anyway; a page starts after the app that ended the last one.
-  const start = matching.findIndex((app) => app.clientId === call.query('after')) + 1
+  const start = matching.findIndex((app) => app.clientId === request.query('after')) + 1
   const shown = matching.slice(start, start + pageSize)
   const next = matching.length > start + pageSize ? shown.at(-1)!.clientId : undefined
-  const isAdmin = call.me.operator.role === 'admin'
+  const isAdmin = request.me.operator.role === 'admin'
   const body = (
     <>
       <Heading title="Client apps" sub="The web applications that use wallets through this service.">
@@ -64,7 +64,7 @@ async function show(call: Call): Promise<Response> {
               Search
             </button>
           </form>
-          <AppTable apps={shown} now={call.service.now()} />
+          <AppTable apps={shown} now={request.service.now()} />
           <Pager
             first={start > 0 ? withQuery('/admin/client-apps', { q, state }) : undefined}
             next={next && withQuery('/admin/client-apps', { q, state, after: next })}
@@ -73,7 +73,7 @@ async function show(call: Call): Promise<Response> {
       )}
     </>
   )
-  return await showPage(call, { title: 'Client apps', here: 'apps', body })
+  return await showPage(request, { title: 'Client apps', here: 'apps', body })
 }
 
 function AppTable({ apps, now }: { apps: readonly App[]; now: Date }) {

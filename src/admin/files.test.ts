@@ -119,7 +119,7 @@ test('the settlement’s positions add up to the other side of the wallets', asy
   expect(rows.at(-1)![6]).toBe(formatMinor(-wallet[0]!.balance, rig.service.config.currency))
 })
 
-test('the audit log as a file holds every entry, and what an attacker put in stays text', async () => {
+test('the audit log as a file holds every record, and what an attacker put in stays text', async () => {
   await admin.post(`/admin/wallets/${user.userId}/freeze`, { reason: '=cmd|calc' })
   await admin.post(`/admin/wallets/${user.userId}/unfreeze`, { reason: 'it was nothing' })
   const rows = parseCsv(await (await admin.get('/admin/audit.csv?action=wallet.frozen')).text())

@@ -4,10 +4,10 @@ import { endSessions } from '../actions/operators/keep-session.ts'
 import { listOperators, roles, type Operator, type Role } from '../store/operators.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const operatorRoutes: AdminRoute[] = [
-  get('/admin/operators', (call) => show(call)),
+  get('/admin/operators', (request) => show(request)),
   post('/admin/operators/invite', invite),
   post('/admin/operators/:id/access', setAccess),
   post('/admin/operators/:id/reset', reset),
@@ -19,16 +19,16 @@ const roleLabels = [
   ['admin', 'Admin: changes everything'],
 ] as const
 
-async function show(call: Call): Promise<Response> {
-  const operators = await listOperators(call.service.db.pool)
-  const isAdmin = call.me.operator.role === 'admin'
+async function show(request: AdminRequest): Promise<Response> {
+  const operators = await listOperators(request.service.db.pool)
+  const isAdmin = request.me.operator.role === 'admin'
   const body = (
     <>
       <Heading title="Operators" sub="The people who sign in to this admin area." />
       {isAdmin && (
         <section class="card stack">
           <h2>Invite someone</h2>
-          <Form call={call} action="/admin/operators/invite" class="row bottom">
+          <Form request={request} action="/admin/operators/invite" class="row bottom">
             <Field label="Role" name="role" options={roleLabels} value="viewer" />
             <button class="button" type="submit">
               Make a one-time link
@@ -44,7 +44,7 @@ async function show(call: Call): Promise<Response> {
           {operators.map((operator) => (
             <tr key={operator.id}>
               <td>
-                <strong>{operator.name}</strong> {operator.id === call.me.operator.id && <Badge>you</Badge>}
+                <strong>{operator.name}</strong> {operator.id === request.me.operator.id && <Badge>you</Badge>}
                 <br />
                 <span class="muted">{operator.email}</span>
               </td>
@@ -57,7 +57,7 @@ async function show(call: Call): Promise<Response> {
               </td>
               {isAdmin && (
                 <td>
-                  <Access call={call} operator={operator} />
+                  <Access request={request} operator={operator} />
                 </td>
               )}
             </tr>
@@ -66,14 +66,14 @@ async function show(call: Call): Promise<Response> {
       </section>
     </>
   )
-  return await showPage(call, { title: 'Operators', here: 'operators', body })
+  return await showPage(request, { title: 'Operators', here: 'operators', body })
 }
 
-function Access({ call, operator }: { call: Call; operator: Operator }) {
+function Access({ request, operator }: { request: AdminRequest; operator: Operator }) {
   const base = `/admin/operators/${operator.id}`
   const other: Role = operator.role === 'admin' ? 'viewer' : 'admin'
   const change = (role: Role, isActive: boolean, label: string) => (
-    <Form call={call} action={`${base}/access`}>
+    <Form request={request} action={`${base}/access`}>
       <input type="hidden" name="role" value={role} />
       {isActive && <input type="hidden" name="active" value="yes" />}
       <button class="link-button" type="submit">
@@ -89,12 +89,12 @@ function Access({ call, operator }: { call: Call; operator: Operator }) {
       <div class="stack tight">
         {operator.isActive && change(other, true, `Make ${other === 'admin' ? 'an admin' : 'a viewer'}`)}
         {change(operator.role, !operator.isActive, operator.isActive ? 'Take away access' : 'Give access again')}
-        <Form call={call} action={`${base}/sign-out`}>
+        <Form request={request} action={`${base}/sign-out`}>
           <button class="link-button" type="submit">
             Sign out everywhere
           </button>
         </Form>
-        <Form call={call} action={`${base}/reset`}>
+        <Form request={request} action={`${base}/reset`}>
           <button class="link-button" type="submit">
             Lost password or phone: make a new link
           </button>
@@ -104,19 +104,21 @@ function Access({ call, operator }: { call: Call; operator: Operator }) {
   )
 }
 
-async function invite(call: Call): Promise<Response> {
-  const role = roles.find((known) => known === call.form.text('role'))
-  if (!role) return await showProblem(call, 422, 'Choose a role.')
-  return await showLink(call, await inviteOperator(call.service, call.actor, role), `A new ${role} can join`)
+async function invite(request: AdminRequest): Promise<Response> {
+  const role = roles.find((known) => known === request.form.text('role'))
+  if (!role) return await showProblem(request, 422, 'Choose a role.')
+  return await showLink(request, await inviteOperator(request.service, request.actor, role), `A new ${role} can join`)
 }
 
-async function reset(call: Call): Promise<Response> {
-  const id = call.param('id')
-  const path = isUuid(id) ? await resetOperator(call.service, call.actor, id) : undefined
-  return path ? await showLink(call, path, 'A new password and second factor') : await showNotFound(call, 'operator')
+async function reset(request: AdminRequest): Promise<Response> {
+  const id = request.param('id')
+  const path = isUuid(id) ? await resetOperator(request.service, request.actor, id) : undefined
+  return path
+    ? await showLink(request, path, 'A new password and second factor')
+    : await showNotFound(request, 'operator')
 }
 
-async function showLink(call: Call, path: string, title: string): Promise<Response> {
+async function showLink(request: AdminRequest, path: string, title: string): Promise<Response> {
   const body = (
     <>
       <Heading title={title} />
@@ -125,7 +127,7 @@ async function showLink(call: Call, path: string, title: string): Promise<Respon
           Whoever opens this link first uses it up. Send it to one person, over a channel you trust. It is not shown
           again, and ends in 24 hours.
         </Notice>
-        <Copy label="link" text={`${call.service.config.publicUrl}${path}`} isBlock />
+        <Copy label="link" text={`${request.service.config.publicUrl}${path}`} isBlock />
         <p>
           <a class="button quiet" href="/admin/operators">
             Back to the operators
@@ -134,23 +136,26 @@ async function showLink(call: Call, path: string, title: string): Promise<Respon
       </section>
     </>
   )
-  return await showPage(call, { title, here: 'operators', body })
+  return await showPage(request, { title, here: 'operators', body })
 }
 
-async function setAccess(call: Call): Promise<Response> {
-  const role = roles.find((known) => known === call.form.text('role'))
-  const id = call.param('id')
-  if (!role || !isUuid(id)) return await showNotFound(call, 'operator')
-  const result = await changeAccess(call.service, call.actor, id, { role, isActive: call.form.isChecked('active') })
-  if (result === 'unknown') return await showNotFound(call, 'operator')
+async function setAccess(request: AdminRequest): Promise<Response> {
+  const role = roles.find((known) => known === request.form.text('role'))
+  const id = request.param('id')
+  if (!role || !isUuid(id)) return await showNotFound(request, 'operator')
+  const result = await changeAccess(request.service, request.actor, id, {
+    role,
+    isActive: request.form.isChecked('active'),
+  })
+  if (result === 'unknown') return await showNotFound(request, 'operator')
   if (result === 'last-admin')
-    return await showProblem(call, 409, 'This is the last admin. Make someone else an admin first.')
+    return await showProblem(request, 409, 'This is the last admin. Make someone else an admin first.')
   return redirect('/admin/operators?done=access-changed')
 }
 
-async function signOutOperator(call: Call): Promise<Response> {
-  const id = call.param('id')
-  if (!isUuid(id)) return await showNotFound(call, 'operator')
-  await endSessions(call.service, call.actor, id)
+async function signOutOperator(request: AdminRequest): Promise<Response> {
+  const id = request.param('id')
+  if (!isUuid(id)) return await showNotFound(request, 'operator')
+  await endSessions(request.service, request.actor, id)
   return redirect('/admin/operators?done=operator-signed-out')
 }

@@ -4,17 +4,17 @@ import { diagnoseEmbedding } from '../actions/apps/read-embedding.ts'
 import { Icon, type IconName } from './kit/icons.tsx'
 import { Copy, Empty, Field, Heading, Notice } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
-import { get, type AdminRoute, type Call } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const doctorRoutes: AdminRoute[] = [get('/admin/origin-doctor', show)]
 
-async function show(call: Call): Promise<Response> {
-  const { service } = call
+async function show(request: AdminRequest): Promise<Response> {
+  const { service } = request
   const [page, outer, parentOrigin, clientId] = [
-    call.query('page'),
-    call.query('outer'),
-    call.query('parentOrigin'),
-    call.query('app'),
+    request.query('page'),
+    request.query('outer'),
+    request.query('parentOrigin'),
+    request.query('app'),
   ]
   const apps = await service.apps.list()
   const diagnosis = page ? await diagnoseEmbedding(service, { page, outer, parentOrigin, clientId }) : undefined
@@ -78,7 +78,7 @@ async function show(call: Call): Promise<Response> {
       )}
     </>
   )
-  return await showPage(call, { title: 'Origin doctor', here: 'doctor', body })
+  return await showPage(request, { title: 'Origin doctor', here: 'doctor', body })
 }
 
 const icons: Record<CheckState, IconName> = { good: 'check', warn: 'warn', bad: 'cross', unknown: 'dash' }

@@ -10,32 +10,32 @@ import { plainHeaders } from '../web/headers.ts'
 import { Spark } from './kit/chart.tsx'
 import { Badge, Facts, Heading, When } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
-import { get, type AdminRoute, type Call } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const overviewRoutes: AdminRoute[] = [get('/admin', show), get('/admin/overview', showPart)]
 
 const minuteMs = 60_000
 const shownMinutes = 60
 
-async function show(call: Call): Promise<Response> {
+async function show(request: AdminRequest): Promise<Response> {
   const body = (
     <>
       <Heading title="Overview" sub="The last hour, all processes together." />
       <div class="stack live" data-live="/admin/overview?auto=1" data-every-ms="5000">
-        <Figures figures={await readFigures(call)} />
+        <Figures figures={await readFigures(request)} />
       </div>
     </>
   )
-  return await showPage(call, { title: 'Overview', here: 'overview', body })
+  return await showPage(request, { title: 'Overview', here: 'overview', body })
 }
 
 /** The part of the page that changes, for the page's script; it does not count as a sign of life. */
-async function showPart(call: Call): Promise<Response> {
-  const html = renderToString(<Figures figures={await readFigures(call)} />)
+async function showPart(request: AdminRequest): Promise<Response> {
+  const html = renderToString(<Figures figures={await readFigures(request)} />)
   return new Response(html, { headers: { ...plainHeaders, 'content-type': 'text/html; charset=utf-8' } })
 }
 
-async function readFigures({ service }: Call) {
+async function readFigures({ service }: AdminRequest) {
   const db = service.db.pool
   const now = service.now()
   const thisMinute = Math.floor(now.getTime() / minuteMs) * minuteMs

@@ -17,7 +17,7 @@ import { doctorRoutes } from './origin-doctor.tsx'
 import { overviewRoutes } from './overview.tsx'
 import { referenceRoutes } from './references.tsx'
 import { showNotFound, showProblem } from './kit/respond.tsx'
-import type { AdminRoute, PublicCall } from './kit/route.ts'
+import type { AdminRoute, PublicRequest } from './kit/route.ts'
 import { secondFactorRoutes } from './second-factor.tsx'
 import { signInRoutes } from './sign-in.tsx'
 import { statementRoutes } from './statement.ts'
@@ -56,7 +56,7 @@ const elsewhere: AdminRoute = {
   method: 'GET',
   path: '/admin/*',
   access: 'viewer',
-  handle: (call) => showNotFound(call),
+  handle: (request) => showNotFound(request),
 }
 
 export function adminPages(service: Service, web: WebApp): void {
@@ -70,13 +70,13 @@ export function adminPages(service: Service, web: WebApp): void {
   }
 }
 
-async function showFault(service: Service, request: Request, env: RequestContext, error: unknown): Promise<Response> {
+async function showFault(service: Service, raw: Request, env: RequestContext, error: unknown): Promise<Response> {
   const isAway = error instanceof PasswordsBusy || isUnavailable(error)
   const { requestId, route } = env
   service.log[isAway ? 'warn' : 'error']('an admin page failed', { requestId, route, ...faultFields(error) })
-  const call = { service, request, query: () => '', me: undefined } as unknown as PublicCall
+  const request = { service, raw, query: () => '', me: undefined } as unknown as PublicRequest
   const text = isAway
     ? 'The service is busy or its database is away. Try again in a moment.'
     : `Something unexpected happened. The log has it under ${requestId}.`
-  return await showProblem(call, isAway ? 503 : 500, text)
+  return await showProblem(request, isAway ? 503 : 500, text)
 }

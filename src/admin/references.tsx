@@ -6,17 +6,17 @@ import { transactionIdOf } from '../store/outcomes.ts'
 import { findPerson, type Person } from '../store/user-search.ts'
 import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
-import { get, type AdminRoute, type Call } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const referenceRoutes: AdminRoute[] = [get('/admin/references', show)]
 
-async function show(call: Call): Promise<Response> {
-  const { service } = call
+async function show(request: AdminRequest): Promise<Response> {
+  const { service } = request
   const apps = await service.apps.list()
-  const [app, type, id] = [call.query('app'), call.query('type'), call.query('id')]
+  const [app, type, id] = [request.query('app'), request.query('type'), request.query('id')]
   const isAsked = type !== '' && id !== ''
   const found = isAsked ? await inspectReference(service, { type, id, owner: app || undefined }) : []
-  const people = await peopleOf(call, found)
+  const people = await peopleOf(request, found)
   const body = (
     <>
       <Heading
@@ -49,15 +49,15 @@ async function show(call: Call): Promise<Response> {
         </button>
       </form>
       {found.map((inspected) => (
-        <Story key={inspected.first.referenceKey} call={call} inspected={inspected} people={people} />
+        <Story key={inspected.first.referenceKey} request={request} inspected={inspected} people={people} />
       ))}
       {isAsked && found.length === 0 && (
         <section class="card">
           <Empty title="Never used">
             <p>
-              No debit or credit with this reference was ever recorded{app && ' for this app'}. Case and spaces count. A
-              request that was malformed, or refused before it reached the wallet, records nothing: its reference is
-              still free.
+              No debit or credit with this reference was ever posted or refused{app && ' for this app'}. Case and spaces
+              count. A request that was malformed, or refused before it reached the wallet, leaves no outcome: its
+              reference is still free.
             </p>
           </Empty>
         </section>
@@ -74,7 +74,7 @@ async function show(call: Call): Promise<Response> {
       )}
     </>
   )
-  return await showPage(call, { title: 'References', here: 'references', body })
+  return await showPage(request, { title: 'References', here: 'references', body })
 }
 
 function ownerOptions(apps: readonly App[]): [string, string][] {
@@ -85,17 +85,17 @@ function ownerOptions(apps: readonly App[]): [string, string][] {
   ]
 }
 
-async function peopleOf({ service }: Call, found: readonly Inspected[]): Promise<Map<string, Person>> {
+async function peopleOf({ service }: AdminRequest, found: readonly Inspected[]): Promise<Map<string, Person>> {
   const ids = new Set(found.flatMap(({ first, later }) => [first.walletId, ...later.map((use) => use.walletId)]))
   const people = await Promise.all([...ids].map((id) => findPerson(service.db.pool, { id })))
   return new Map(people.flatMap((person) => (person ? [[person.id, person]] : [])))
 }
 
-type StoryProps = { call: Call; inspected: Inspected; people: ReadonlyMap<string, Person> }
+type StoryProps = { request: AdminRequest; inspected: Inspected; people: ReadonlyMap<string, Person> }
 
-function Story({ call, inspected, people }: StoryProps) {
+function Story({ request, inspected, people }: StoryProps) {
   const { app, first, later } = inspected
-  const { currency } = call.service.config
+  const { currency } = request.service.config
   const isDebit = first.amountMinor < 0n
   const result = first.refusal ? (
     <>

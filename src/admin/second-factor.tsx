@@ -5,17 +5,17 @@ import { confirmSecondFactor, skipSecondFactor } from '../actions/operators/sign
 import { Copy, Field, Form, Notice } from './kit/parts.tsx'
 import { QrPicture } from './kit/qr-picture.tsx'
 import { redirect, showPage, showProblem, withCookie } from './kit/respond.tsx'
-import { get, post, type AdminRoute, type Call, type PublicCall } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest, type PublicRequest } from './kit/route.ts'
 
 export const secondFactorRoutes: AdminRoute[] = [
-  get('/admin/second-factor', (call) => showSetUp(call), 'enrol'),
+  get('/admin/second-factor', (request) => showSetUp(request), 'enrol'),
   post('/admin/second-factor', confirm, 'enrol'),
   post('/admin/second-factor/skip', skip, 'enrol'),
   post('/admin/second-factor/cancel', cancel, 'enrol'),
 ]
 
-async function showSetUp(call: Call, problem?: string): Promise<Response> {
-  const { service, me } = call
+async function showSetUp(request: AdminRequest, problem?: string): Promise<Response> {
+  const { service, me } = request
   const secret = await getPendingSecret(service, me.operator)
   const body = (
     <section class="card stack narrow">
@@ -33,7 +33,7 @@ async function showSetUp(call: Call, problem?: string): Promise<Response> {
         <p class="muted small">Enter this key in the app, with the name {me.operator.email}:</p>
         <Copy label="key" text={secret.match(/.{1,4}/g)!.join(' ')} />
       </details>
-      <Form call={call} action="/admin/second-factor" class="stack">
+      <Form request={request} action="/admin/second-factor" class="stack">
         <Field
           label="The six digits the app shows now"
           name="code"
@@ -51,13 +51,13 @@ async function showSetUp(call: Call, problem?: string): Promise<Response> {
       </Form>
       <div class="row">
         {!service.config.isProduction && (
-          <Form call={call} action="/admin/second-factor/skip">
+          <Form request={request} action="/admin/second-factor/skip">
             <button class="link-button" type="submit">
               Not now (development only)
             </button>
           </Form>
         )}
-        <Form call={call} action="/admin/second-factor/cancel">
+        <Form request={request} action="/admin/second-factor/cancel">
           <button class="link-button" type="submit">
             Sign out
           </button>
@@ -65,19 +65,27 @@ async function showSetUp(call: Call, problem?: string): Promise<Response> {
       </div>
     </section>
   )
-  return await showPage(call, { title: 'Protect your account', body, ...(problem && { status: 422 }) })
+  return await showPage(request, { title: 'Protect your account', body, ...(problem && { status: 422 }) })
 }
 
-async function confirm(call: Call): Promise<Response> {
-  const done = await confirmSecondFactor(call.service, call.me, call.form.text('code').slice(0, 100), call.origin)
+async function confirm(request: AdminRequest): Promise<Response> {
+  const done = await confirmSecondFactor(
+    request.service,
+    request.me,
+    request.form.text('code').slice(0, 100),
+    request.device,
+  )
   if (!done)
-    return await showSetUp(call, 'That code does not fit. Check that the phone’s clock is right, and try the next one.')
-  const response = await showRecoveryCodes(call, done.recoveryCodes)
-  return withCookie(call, response, 'session', done.token)
+    return await showSetUp(
+      request,
+      'That code does not fit. Check that the phone’s clock is right, and try the next one.',
+    )
+  const response = await showRecoveryCodes(request, done.recoveryCodes)
+  return withCookie(request, response, 'session', done.token)
 }
 
 /** The only time they are shown: what stays in the database are hashes. */
-export async function showRecoveryCodes(call: PublicCall, codes: readonly string[]): Promise<Response> {
+export async function showRecoveryCodes(request: PublicRequest, codes: readonly string[]): Promise<Response> {
   const body = (
     <section class="card stack narrow">
       <div>
@@ -93,16 +101,16 @@ export async function showRecoveryCodes(call: PublicCall, codes: readonly string
       </a>
     </section>
   )
-  return await showPage(call, { title: 'Keep your recovery codes', body })
+  return await showPage(request, { title: 'Keep your recovery codes', body })
 }
 
-async function skip(call: Call): Promise<Response> {
-  const token = await skipSecondFactor(call.service, call.me, call.origin)
-  if (!token) return await showProblem(call, 403, 'In production the second factor cannot be left out.')
-  return withCookie(call, redirect('/admin'), 'session', token)
+async function skip(request: AdminRequest): Promise<Response> {
+  const token = await skipSecondFactor(request.service, request.me, request.device)
+  if (!token) return await showProblem(request, 403, 'In production the second factor cannot be left out.')
+  return withCookie(request, redirect('/admin'), 'session', token)
 }
 
-async function cancel(call: Call): Promise<Response> {
-  await signOut(call.service, call.me, call.origin.address)
-  return withCookie(call, redirect('/admin/sign-in?done=signed-out'), 'session', '')
+async function cancel(request: AdminRequest): Promise<Response> {
+  await signOut(request.service, request.me, request.device.address)
+  return withCookie(request, redirect('/admin/sign-in?done=signed-out'), 'session', '')
 }

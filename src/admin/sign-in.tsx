@@ -4,26 +4,26 @@ import { signInWithCode, signInWithPassword, type SignInResult } from '../action
 import { safeNext } from './kit/guard.ts'
 import { Field, Form, Notice } from './kit/parts.tsx'
 import { redirect, showPage, withCookie } from './kit/respond.tsx'
-import { get, post, type AdminRoute, type Call, type PublicCall } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest, type PublicRequest } from './kit/route.ts'
 
 export const signInRoutes: AdminRoute[] = [
   { method: 'GET', path: '/admin/sign-in', access: 'public', handle: showSignIn },
   { method: 'POST', path: '/admin/sign-in', access: 'public', handle: signIn },
-  get('/admin/sign-in/code', (call) => showCode(call), 'code'),
+  get('/admin/sign-in/code', (request) => showCode(request), 'code'),
   post('/admin/sign-in/code', giveCode, 'code'),
   post('/admin/sign-out', leave, 'viewer'),
   post('/admin/sign-in/cancel', leave, 'code'),
 ]
 
-async function showSignIn(call: PublicCall): Promise<Response> {
-  if (call.me?.session.stage === 'full') return redirect('/admin')
-  return await signInPage(call, {})
+async function showSignIn(request: PublicRequest): Promise<Response> {
+  if (request.me?.session.stage === 'full') return redirect('/admin')
+  return await signInPage(request, {})
 }
 
 type Shown = { problem?: string; email?: string; status?: number; headers?: Record<string, string> }
 
-async function signInPage(call: PublicCall, { problem, email, status, headers }: Shown): Promise<Response> {
-  const next = safeNext(call.query('next') || call.form.text('next'))
+async function signInPage(request: PublicRequest, { problem, email, status, headers }: Shown): Promise<Response> {
+  const next = safeNext(request.query('next') || request.form.text('next'))
   const body = (
     <section class="card stack narrow">
       <div>
@@ -31,7 +31,7 @@ async function signInPage(call: PublicCall, { problem, email, status, headers }:
         <p class="muted">The admin area of this wallet service.</p>
       </div>
       {problem && <Notice kind="bad">{problem}</Notice>}
-      <Form call={call} action="/admin/sign-in" class="stack">
+      <Form request={request} action="/admin/sign-in" class="stack">
         <input type="hidden" name="next" value={next} />
         <Field
           label="Email"
@@ -55,21 +55,21 @@ async function signInPage(call: PublicCall, { problem, email, status, headers }:
       </p>
     </section>
   )
-  return await showPage(call, { title: 'Sign in', body, ...(status && { status }), ...(headers && { headers }) })
+  return await showPage(request, { title: 'Sign in', body, ...(status && { status }), ...(headers && { headers }) })
 }
 
-async function signIn(call: PublicCall): Promise<Response> {
-  const email = call.form.text('email')
-  const password = call.form.text('password').slice(0, 1024)
-  const result = await signInWithPassword(call.service, { email, password }, call.origin)
+async function signIn(request: PublicRequest): Promise<Response> {
+  const email = request.form.text('email')
+  const password = request.form.text('password').slice(0, 1024)
+  const result = await signInWithPassword(request.service, { email, password }, request.device)
   if (result.kind !== 'session') {
     const wrong = 'The email and password do not match.'
-    return await signInPage(call, { email, ...refusal(result, wrong) })
+    return await signInPage(request, { email, ...refusal(result, wrong) })
   }
-  const next = safeNext(call.form.text('next'))
+  const next = safeNext(request.form.text('next'))
   const to = result.stage === 'enrol' ? '/admin/second-factor' : `/admin/sign-in/code?next=${encodeURIComponent(next)}`
   // What a form was bound to before is of no more use, whoever put it there.
-  return withCookie(call, withCookie(call, redirect(to), 'session', result.token), 'form', '')
+  return withCookie(request, withCookie(request, redirect(to), 'session', result.token), 'form', '')
 }
 
 function refusal(result: Exclude<SignInResult, { kind: 'session' }>, wrong: string): Shown {
@@ -83,8 +83,8 @@ export function tooMany(seconds: number): { problem: string; headers: Record<str
   return { problem, headers: { 'retry-after': String(seconds) } }
 }
 
-async function showCode(call: Call, { problem, status, headers }: Shown = {}): Promise<Response> {
-  const next = safeNext(call.query('next') || call.form.text('next'))
+async function showCode(request: AdminRequest, { problem, status, headers }: Shown = {}): Promise<Response> {
+  const next = safeNext(request.query('next') || request.form.text('next'))
   const body = (
     <section class="card stack narrow">
       <div>
@@ -92,7 +92,7 @@ async function showCode(call: Call, { problem, status, headers }: Shown = {}): P
         <p class="muted">The six digits your authenticator app shows now, or one of your recovery codes.</p>
       </div>
       {problem && <Notice kind="bad">{problem}</Notice>}
-      <Form call={call} action="/admin/sign-in/code" class="stack">
+      <Form request={request} action="/admin/sign-in/code" class="stack">
         <input type="hidden" name="next" value={next} />
         <Field
           label="Code"
@@ -109,14 +109,14 @@ async function showCode(call: Call, { problem, status, headers }: Shown = {}): P
           Sign in
         </button>
       </Form>
-      <Form call={call} action="/admin/sign-in/cancel">
+      <Form request={request} action="/admin/sign-in/cancel">
         <button class="link-button" type="submit">
           Sign in as someone else
         </button>
       </Form>
     </section>
   )
-  return await showPage(call, {
+  return await showPage(request, {
     title: 'Enter your code',
     body,
     ...(status && { status }),
@@ -124,15 +124,20 @@ async function showCode(call: Call, { problem, status, headers }: Shown = {}): P
   })
 }
 
-async function giveCode(call: Call): Promise<Response> {
-  const result = await signInWithCode(call.service, call.me, call.form.text('code').slice(0, 100), call.origin)
+async function giveCode(request: AdminRequest): Promise<Response> {
+  const result = await signInWithCode(
+    request.service,
+    request.me,
+    request.form.text('code').slice(0, 100),
+    request.device,
+  )
   if (result.kind === 'session')
-    return withCookie(call, redirect(safeNext(call.form.text('next'))), 'session', result.token)
+    return withCookie(request, redirect(safeNext(request.form.text('next'))), 'session', result.token)
   const wrong = 'That code is wrong, or was used before. Wait for the next one.'
-  return await showCode(call, refusal(result, wrong))
+  return await showCode(request, refusal(result, wrong))
 }
 
-async function leave(call: Call): Promise<Response> {
-  await signOut(call.service, call.me, call.origin.address)
-  return withCookie(call, redirect('/admin/sign-in?done=signed-out'), 'session', '')
+async function leave(request: AdminRequest): Promise<Response> {
+  await signOut(request.service, request.me, request.device.address)
+  return withCookie(request, redirect('/admin/sign-in?done=signed-out'), 'session', '')
 }

@@ -6,17 +6,17 @@ import { formatMinor } from '../ledger/money.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { csvLine, plain } from './kit/csv.ts'
 import { download, showNotFound, showProblem } from './kit/respond.tsx'
-import { get, type AdminRoute, type Call } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { findPersonOf } from './wallet.tsx'
 
 export const statementRoutes: AdminRoute[] = [get('/admin/wallets/:id/statement', show)]
 
-async function show(call: Call): Promise<Response> {
-  const { service, actor } = call
-  const person = await findPersonOf(call)
-  if (!person) return await showNotFound(call, 'wallet')
-  const month = parseMonth(call.query('month'))
-  if (!month) return await showProblem(call, 422, 'Write the month as year and month, such as 2025-03.')
+async function show(request: AdminRequest): Promise<Response> {
+  const { service, actor } = request
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  const month = parseMonth(request.query('month'))
+  if (!month) return await showProblem(request, 422, 'Write the month as year and month, such as 2025-03.')
   const statement = await findStatement(service, person.id, month)
   await record(service.db.pool, actor, 'wallet.statement-exported', `wallet:${person.id}`, { month: month.text })
   return download(`statement-${person.id}-${month.text}.csv`, linesOf(service, statement))

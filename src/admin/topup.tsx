@@ -7,20 +7,26 @@ import { findTopup, type Topup } from '../store/topups.ts'
 import { findWallet } from '../store/wallets.ts'
 import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { currencyOf, problemTexts, TopupBadges } from './topups.tsx'
 import { reasonProblem } from './wallet.tsx'
 
 export const topupRoutes: AdminRoute[] = [
-  get('/admin/topups/:id', async (call) => await withTopup(call, (topup) => showTopup(call, topup))),
-  post('/admin/topups/:id/refund', async (call) => await withTopup(call, (topup) => confirmRefund(call, topup))),
-  post('/admin/topups/:id/refund/order', async (call) => await withTopup(call, (topup) => orderRefund(call, topup))),
+  get('/admin/topups/:id', async (request) => await withTopup(request, (topup) => showTopup(request, topup))),
+  post(
+    '/admin/topups/:id/refund',
+    async (request) => await withTopup(request, (topup) => confirmRefund(request, topup)),
+  ),
+  post(
+    '/admin/topups/:id/refund/order',
+    async (request) => await withTopup(request, (topup) => orderRefund(request, topup)),
+  ),
 ]
 
-async function withTopup(call: Call, show: (topup: Topup) => Promise<Response>): Promise<Response> {
-  const id = call.param('id')
-  const topup = isUuid(id) ? await findTopup(call.service.db.pool, id) : undefined
-  return topup ? await show(topup) : await showNotFound(call, 'top-up')
+async function withTopup(request: AdminRequest, show: (topup: Topup) => Promise<Response>): Promise<Response> {
+  const id = request.param('id')
+  const topup = isUuid(id) ? await findTopup(request.service.db.pool, id) : undefined
+  return topup ? await show(topup) : await showNotFound(request, 'top-up')
 }
 
 type Problems = Readonly<Record<string, string>>
@@ -30,10 +36,10 @@ function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disp
   return problem === null ? creditedMinor - refundedMinor - disputedMinor : amountMinor
 }
 
-async function showTopup(call: Call, topup: Topup, problems: Problems = {}): Promise<Response> {
-  const db = call.service.db.pool
+async function showTopup(request: AdminRequest, topup: Topup, problems: Problems = {}): Promise<Response> {
+  const db = request.service.db.pool
   const [person, movements] = await Promise.all([findPerson(db, { id: topup.userId }), listMovements(db, topup.id)])
-  const isRefundable = call.me.operator.role === 'admin' && refundableOf(topup) > 0n
+  const isRefundable = request.me.operator.role === 'admin' && refundableOf(topup) > 0n
   const body = (
     <>
       <Heading title="Card top-up" sub={person && `${person.firstName} ${person.lastName} · ${person.email}`}>
@@ -47,13 +53,13 @@ async function showTopup(call: Call, topup: Topup, problems: Problems = {}): Pro
       {topup.problem && <Notice kind="bad">{problemTexts[topup.problem][1]}</Notice>}
       <div class="columns">
         <TopupFacts topup={topup} />
-        {isRefundable && <RefundForm call={call} topup={topup} problems={problems} />}
+        {isRefundable && <RefundForm request={request} topup={topup} problems={problems} />}
       </div>
       <Movements topup={topup} movements={movements} />
     </>
   )
   const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
-  return await showPage(call, { title: 'Card top-up', here: 'topups', body, ...status })
+  return await showPage(request, { title: 'Card top-up', here: 'topups', body, ...status })
 }
 
 function TopupFacts({ topup }: { topup: Topup }) {
@@ -84,13 +90,13 @@ function TopupFacts({ topup }: { topup: Topup }) {
   )
 }
 
-function RefundForm({ call, topup, problems }: { call: Call; topup: Topup; problems: Problems }) {
-  const { form } = call
+function RefundForm({ request, topup, problems }: { request: AdminRequest; topup: Topup; problems: Problems }) {
+  const { form } = request
   const left = formatMinor(refundableOf(topup), currencyOf(topup))
   return (
     <section class="card stack">
       <h2>Refund</h2>
-      <Form call={call} action={`/admin/topups/${topup.id}/refund`} class="stack">
+      <Form request={request} action={`/admin/topups/${topup.id}/refund`} class="stack">
         <Field
           label={`Amount in ${topup.currency}`}
           name="amount"
@@ -149,9 +155,9 @@ function Movements({ topup, movements }: { topup: Topup; movements: readonly Mov
 
 type Order = { readonly amountMinor: bigint; readonly reason: string }
 
-function readOrder(call: Call, topup: Topup): Order | { problems: Problems } {
-  const amountMinor = parseDecimal(call.form.text('amount').trim(), currencyOf(topup))
-  const reason = call.form.text('reason').trim()
+function readOrder(request: AdminRequest, topup: Topup): Order | { problems: Problems } {
+  const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
+  const reason = request.form.text('reason').trim()
   const left = refundableOf(topup)
   const problems: Record<string, string> = {}
   if (amountMinor === undefined || amountMinor <= 0n || amountMinor > left)
@@ -161,18 +167,18 @@ function readOrder(call: Call, topup: Topup): Order | { problems: Problems } {
   return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
 }
 
-async function confirmRefund(call: Call, topup: Topup): Promise<Response> {
-  const order = readOrder(call, topup)
-  if ('problems' in order) return await showTopup(call, topup, order.problems)
+async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Response> {
+  const order = readOrder(request, topup)
+  if ('problems' in order) return await showTopup(request, topup, order.problems)
   const currency = currencyOf(topup)
-  const { balanceMinor } = (await findWallet(call.service.db.pool, topup.userId))!
+  const { balanceMinor } = (await findWallet(request.service.db.pool, topup.userId))!
   // What was never credited is not taken out of the wallet either.
   const after = topup.problem === null ? balanceMinor - order.amountMinor : balanceMinor
   const body = (
     <>
       <Heading title="Refund this?" sub={topup.paymentIntentId} />
-      <Form call={call} action={`/admin/topups/${topup.id}/refund/order`} class="card stack">
-        <input type="hidden" name="amount" value={call.form.text('amount').trim()} />
+      <Form request={request} action={`/admin/topups/${topup.id}/refund/order`} class="card stack">
+        <input type="hidden" name="amount" value={request.form.text('amount').trim()} />
         <input type="hidden" name="reason" value={order.reason} />
         <input type="hidden" name="key" value={crypto.randomUUID()} />
         <Facts
@@ -199,21 +205,21 @@ async function confirmRefund(call: Call, topup: Topup): Promise<Response> {
       </Form>
     </>
   )
-  return await showPage(call, { title: 'Refund a top-up', here: 'topups', body })
+  return await showPage(request, { title: 'Refund a top-up', here: 'topups', body })
 }
 
 /** The key comes with the form: sent twice, it refunds once. Its amount is checked by the processor, which knows best. */
-async function orderRefund(call: Call, topup: Topup): Promise<Response> {
-  const key = call.form.text('key')
-  const amountMinor = parseDecimal(call.form.text('amount').trim(), currencyOf(topup))
-  const reason = call.form.text('reason').trim()
+async function orderRefund(request: AdminRequest, topup: Topup): Promise<Response> {
+  const key = request.form.text('key')
+  const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
+  const reason = request.form.text('reason').trim()
   if (!isUuid(key) || amountMinor === undefined || reasonProblem(reason))
-    return await showProblem(call, 422, 'This form is not whole. Start again from the top-up.')
-  const result = await refundTopup(call.service, call.actor, { topupId: topup.id, amountMinor, key, reason })
+    return await showProblem(request, 422, 'This form is not whole. Start again from the top-up.')
+  const result = await refundTopup(request.service, request.actor, { topupId: topup.id, amountMinor, key, reason })
   if (result.kind === 'refunded') return redirect(`/admin/topups/${topup.id}?done=topup-refunded`)
-  if (result.kind === 'refused') return await showProblem(call, 409, `Nothing was refunded. ${result.message}`)
+  if (result.kind === 'refused') return await showProblem(request, 409, `Nothing was refunded. ${result.message}`)
   return await showProblem(
-    call,
+    request,
     503,
     'The card processor does not answer. It may have made the refund: look at the top-up again in a few minutes before you try once more.',
   )

@@ -4,19 +4,19 @@ import { parseCurrency } from '../ledger/money.ts'
 import { listTopups, type Topup } from '../store/topups.ts'
 import { Badge, Empty, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
-import { get, isUuid, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const topupsRoutes: AdminRoute[] = [get('/admin/topups', show)]
 
 const pageSize = 50
 
-async function show(call: Call): Promise<Response> {
-  const user = isUuid(call.query('user')) ? call.query('user') : ''
-  const state = call.query('state') === 'problem' ? 'problem' : ''
-  const found = await listTopups(call.service.db.pool, {
+async function show(request: AdminRequest): Promise<Response> {
+  const user = isUuid(request.query('user')) ? request.query('user') : ''
+  const state = request.query('state') === 'problem' ? 'problem' : ''
+  const found = await listTopups(request.service.db.pool, {
     userId: user === '' ? undefined : user,
     hasProblem: state === 'problem',
-    before: readCursor(call.query('before')),
+    before: readCursor(request.query('before')),
     limit: pageSize + 1,
   })
   const topups = found.slice(0, pageSize)
@@ -37,13 +37,13 @@ async function show(call: Call): Promise<Response> {
       <section class="card flush">
         {topups.length === 0 ? <Nothing state={state} /> : <Topups topups={topups} />}
         <Pager
-          first={call.query('before') === '' ? undefined : here({})}
+          first={request.query('before') === '' ? undefined : here({})}
           next={last && here({ before: `${last.createdAt.toISOString()}_${last.id}` })}
         />
       </section>
     </>
   )
-  return await showPage(call, { title: 'Card top-ups', here: 'topups', body })
+  return await showPage(request, { title: 'Card top-ups', here: 'topups', body })
 }
 
 function readCursor(text: string): { createdAt: Date; id: string } | undefined {

@@ -4,7 +4,7 @@ import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../ledger/mone
 import { findWallet } from '../store/wallets.ts'
 import { Facts, Form, Heading, Money } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { findPersonOf, reasonProblem, showWallet } from './wallet.tsx'
 
 export const bonusRoutes: AdminRoute[] = [
@@ -14,10 +14,10 @@ export const bonusRoutes: AdminRoute[] = [
 
 type Bonus = { readonly amountMinor: bigint; readonly reason: string }
 
-function readBonus(call: Call): Bonus | { problems: Record<string, string> } {
-  const { currency } = call.service.config
-  const amountMinor = parseDecimal(call.form.text('amount').trim(), currency)
-  const reason = call.form.text('bonusReason').trim()
+function readBonus(request: AdminRequest): Bonus | { problems: Record<string, string> } {
+  const { currency } = request.service.config
+  const amountMinor = parseDecimal(request.form.text('amount').trim(), currency)
+  const reason = request.form.text('bonusReason').trim()
   const problems: Record<string, string> = {}
   if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
     problems['amount'] = `write an amount above zero with at most ${currency.decimals} decimals`
@@ -26,21 +26,21 @@ function readBonus(call: Call): Bonus | { problems: Record<string, string> } {
   return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
 }
 
-async function confirm(call: Call): Promise<Response> {
-  const person = await findPersonOf(call)
-  const wallet = person && (await findWallet(call.service.db.pool, person.id))
-  if (!person || !wallet) return await showNotFound(call, 'wallet')
-  const bonus = readBonus(call)
-  if ('problems' in bonus) return await showWallet(call, person, bonus.problems)
-  const { currency } = call.service.config
+async function confirm(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  const wallet = person && (await findWallet(request.service.db.pool, person.id))
+  if (!person || !wallet) return await showNotFound(request, 'wallet')
+  const bonus = readBonus(request)
+  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  const { currency } = request.service.config
   const after = wallet.balanceMinor + bonus.amountMinor
-  if (after > maxBalanceMinor) return await showWallet(call, person, { amount: 'the balance would be too high' })
+  if (after > maxBalanceMinor) return await showWallet(request, person, { amount: 'the balance would be too high' })
   const name = `${person.firstName} ${person.lastName}`
   const body = (
     <>
       <Heading title="Grant this bonus?" sub={`${name} · ${person.email}`} />
-      <Form call={call} action={`/admin/wallets/${person.id}/bonus/grant`} class="card stack">
-        <input type="hidden" name="amount" value={call.form.text('amount').trim()} />
+      <Form request={request} action={`/admin/wallets/${person.id}/bonus/grant`} class="card stack">
+        <input type="hidden" name="amount" value={request.form.text('amount').trim()} />
         <input type="hidden" name="bonusReason" value={bonus.reason} />
         <input type="hidden" name="referenceId" value={crypto.randomUUID()} />
         <Facts
@@ -76,21 +76,22 @@ async function confirm(call: Call): Promise<Response> {
       </Form>
     </>
   )
-  return await showPage(call, { title: 'Grant a bonus', here: 'wallets', body })
+  return await showPage(request, { title: 'Grant a bonus', here: 'wallets', body })
 }
 
 /** The reference comes with the form: sent twice, it grants once. */
-async function grant(call: Call): Promise<Response> {
-  const person = await findPersonOf(call)
-  const referenceId = call.form.text('referenceId')
-  if (!person) return await showNotFound(call, 'wallet')
-  const bonus = readBonus(call)
-  if ('problems' in bonus) return await showWallet(call, person, bonus.problems)
-  if (!isUuid(referenceId)) return await showProblem(call, 422, 'This form is not whole. Start again from the wallet.')
-  const { service, actor } = call
+async function grant(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  const referenceId = request.form.text('referenceId')
+  if (!person) return await showNotFound(request, 'wallet')
+  const bonus = readBonus(request)
+  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  if (!isUuid(referenceId))
+    return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  const { service, actor } = request
   const result = await grantBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
   if (result.kind !== 'recorded' || result.outcome.refusal)
-    return await showProblem(call, 409, 'The bonus was not granted: the balance would be too high.')
+    return await showProblem(request, 409, 'The bonus was not granted: the balance would be too high.')
   service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=bonus-granted`)
 }

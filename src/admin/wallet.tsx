@@ -8,12 +8,12 @@ import { findPerson, listAllLinks, type KeptLink, type Person } from '../store/u
 import { findWallet, type WalletRow } from '../store/wallets.ts'
 import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { Ledger, readLedger } from './kit/wallet-ledger.tsx'
 import { WalletState } from './wallets.tsx'
 
 export const walletRoutes: AdminRoute[] = [
-  get('/admin/wallets/:id', (call) => show(call)),
+  get('/admin/wallets/:id', (request) => show(request)),
   post('/admin/wallets/:id/freeze', freeze),
   post('/admin/wallets/:id/unfreeze', unfreeze),
 ]
@@ -21,17 +21,17 @@ export const walletRoutes: AdminRoute[] = [
 export type Problems = Readonly<Record<string, string>>
 
 /** Also shown again, with what is wrong, after a form that was not right. */
-export async function showWallet(call: Call, person: Person, problems: Problems = {}): Promise<Response> {
-  const { service } = call
+export async function showWallet(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
+  const { service } = request
   const db = service.db.pool
   const [wallet, links, sessions, apps, ledger] = await Promise.all([
     findWallet(db, person.id),
     listAllLinks(db, person.id),
     listLiveSessionsOfUser(db, service.now(), person.id),
     service.apps.list(),
-    readLedger(call, person.id),
+    readLedger(request, person.id),
   ])
-  const isAdmin = call.me.operator.role === 'admin'
+  const isAdmin = request.me.operator.role === 'admin'
   const name = `${person.firstName} ${person.lastName}`
   const body = (
     <>
@@ -44,10 +44,10 @@ export async function showWallet(call: Call, person: Person, problems: Problems 
         </a>
       </Heading>
       <div class="columns">
-        <Balance call={call} person={person} wallet={wallet!} />
-        {isAdmin && <Actions call={call} wallet={wallet!} problems={problems} />}
+        <Balance request={request} person={person} wallet={wallet!} />
+        {isAdmin && <Actions request={request} wallet={wallet!} problems={problems} />}
       </div>
-      <Ledger call={call} walletId={person.id} page={ledger} apps={apps} />
+      <Ledger request={request} walletId={person.id} page={ledger} apps={apps} />
       <div class="columns">
         <Links links={links} apps={apps} />
         <Sessions sessions={sessions} apps={apps} />
@@ -55,21 +55,21 @@ export async function showWallet(call: Call, person: Person, problems: Problems 
     </>
   )
   const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
-  return await showPage(call, { title: name, here: 'wallets', body, ...status })
+  return await showPage(request, { title: name, here: 'wallets', body, ...status })
 }
 
-export async function findPersonOf(call: Call): Promise<Person | undefined> {
-  const id = call.param('id')
-  return isUuid(id) ? await findPerson(call.service.db.pool, { id }) : undefined
+export async function findPersonOf(request: AdminRequest): Promise<Person | undefined> {
+  const id = request.param('id')
+  return isUuid(id) ? await findPerson(request.service.db.pool, { id }) : undefined
 }
 
-async function show(call: Call): Promise<Response> {
-  const person = await findPersonOf(call)
-  return person ? await showWallet(call, person) : await showNotFound(call, 'wallet')
+async function show(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  return person ? await showWallet(request, person) : await showNotFound(request, 'wallet')
 }
 
-function Balance({ call, person, wallet }: { call: Call; person: Person; wallet: WalletRow }) {
-  const { currency } = call.service.config
+function Balance({ request, person, wallet }: { request: AdminRequest; person: Person; wallet: WalletRow }) {
+  const { currency } = request.service.config
   return (
     <section class="card stack hero">
       <div>
@@ -98,7 +98,7 @@ function Balance({ call, person, wallet }: { call: Call; person: Person; wallet:
           label="Statement for a month"
           name="month"
           type="month"
-          value={monthOf(call.service.now()).text}
+          value={monthOf(request.service.now()).text}
           attributes={{ required: true, pattern: '20[0-9][0-9]-[01][0-9]', placeholder: '2025-03' }}
         />
         <button class="button quiet" type="submit">
@@ -109,16 +109,16 @@ function Balance({ call, person, wallet }: { call: Call; person: Person; wallet:
   )
 }
 
-function Actions({ call, wallet, problems }: { call: Call; wallet: WalletRow; problems: Problems }) {
+function Actions({ request, wallet, problems }: { request: AdminRequest; wallet: WalletRow; problems: Problems }) {
   const base = `/admin/wallets/${wallet.id}`
-  const { form } = call
+  const { form } = request
   const isFrozen = wallet.frozenFor === 'operator'
   return (
     <section class="card stack">
       <h2>Grant a bonus</h2>
-      <Form call={call} action={`${base}/bonus`} class="stack">
+      <Form request={request} action={`${base}/bonus`} class="stack">
         <Field
-          label={`Amount in ${call.service.config.currency.code}`}
+          label={`Amount in ${request.service.config.currency.code}`}
           name="amount"
           value={form.text('amount')}
           problem={problems['amount']}
@@ -142,7 +142,7 @@ function Actions({ call, wallet, problems }: { call: Call; wallet: WalletRow; pr
       {wallet.frozenFor === 'debt' ? (
         <p class="muted">The wallet thaws by itself when its debt is repaid.</p>
       ) : (
-        <Form call={call} action={`${base}/${isFrozen ? 'unfreeze' : 'freeze'}`} class="stack">
+        <Form request={request} action={`${base}/${isFrozen ? 'unfreeze' : 'freeze'}`} class="stack">
           <h2>{isFrozen ? 'Unfreeze the wallet' : 'Freeze the wallet'}</h2>
           <Field
             label={isFrozen ? 'Reason for unfreezing' : 'Reason for freezing'}
@@ -231,21 +231,21 @@ export function reasonProblem(reason: string): string | undefined {
   return isDescription(reason) && !/\p{Cc}/u.test(reason) ? undefined : 'write at most 500 characters on one line'
 }
 
-async function freeze(call: Call): Promise<Response> {
-  return await changeFreeze(call, freezeWallet, 'wallet-frozen')
+async function freeze(request: AdminRequest): Promise<Response> {
+  return await changeFreeze(request, freezeWallet, 'wallet-frozen')
 }
 
-async function unfreeze(call: Call): Promise<Response> {
-  return await changeFreeze(call, unfreezeWallet, 'wallet-unfrozen')
+async function unfreeze(request: AdminRequest): Promise<Response> {
+  return await changeFreeze(request, unfreezeWallet, 'wallet-unfrozen')
 }
 
-async function changeFreeze(call: Call, change: typeof freezeWallet, done: string): Promise<Response> {
-  const person = await findPersonOf(call)
-  if (!person) return await showNotFound(call, 'wallet')
-  const reason = call.form.text('reason').trim()
+async function changeFreeze(request: AdminRequest, change: typeof freezeWallet, done: string): Promise<Response> {
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  const reason = request.form.text('reason').trim()
   const problem = reasonProblem(reason)
-  if (problem) return await showWallet(call, person, { reason: problem })
-  const result = await change(call.service, call.actor, person.id, reason)
-  call.service.live.poke(person.id)
+  if (problem) return await showWallet(request, person, { reason: problem })
+  const result = await change(request.service, request.actor, person.id, reason)
+  request.service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=${result === 'in-debt' ? 'wallet-in-debt' : done}`)
 }

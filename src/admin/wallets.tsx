@@ -2,7 +2,7 @@
 import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/user-search.ts'
 import { Badge, Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
-import { get, isUuid, type AdminRoute, type Call } from './kit/route.ts'
+import { get, isUuid, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
 
@@ -10,13 +10,13 @@ const pageSize = 50
 
 type Found = { readonly people: readonly Person[]; readonly next: string | undefined }
 
-async function show(call: Call): Promise<Response> {
-  const q = call.query('q').trim()
-  const state = call.query('state') === 'frozen' ? 'frozen' : ''
-  const exact = await findExactly(call, q)
+async function show(request: AdminRequest): Promise<Response> {
+  const q = request.query('q').trim()
+  const state = request.query('state') === 'frozen' ? 'frozen' : ''
+  const exact = await findExactly(request, q)
   if (exact) return redirect(`/admin/wallets/${exact.id}`)
-  const { people, next } = q === '' ? await listNewest(call, state === 'frozen') : await search(call, q)
-  const isFirst = call.query('after') === ''
+  const { people, next } = q === '' ? await listNewest(request, state === 'frozen') : await search(request, q)
+  const isFirst = request.query('after') === ''
   const body = (
     <>
       <Heading title="Wallets" sub="Every user has one. Find a user to see it." />
@@ -41,7 +41,11 @@ async function show(call: Call): Promise<Response> {
             </a>
           )}
         </form>
-        {people.length === 0 ? <Nobody q={q} isFrozen={state === 'frozen'} /> : <People call={call} people={people} />}
+        {people.length === 0 ? (
+          <Nobody q={q} isFrozen={state === 'frozen'} />
+        ) : (
+          <People request={request} people={people} />
+        )}
         <Pager
           first={isFirst ? undefined : withQuery('/admin/wallets', { q, state })}
           next={next && withQuery('/admin/wallets', { q, state, after: next })}
@@ -49,27 +53,27 @@ async function show(call: Call): Promise<Response> {
       </section>
     </>
   )
-  return await showPage(call, { title: 'Wallets', here: 'wallets', body })
+  return await showPage(request, { title: 'Wallets', here: 'wallets', body })
 }
 
-async function findExactly({ service }: Call, q: string): Promise<Person | undefined> {
+async function findExactly({ service }: AdminRequest, q: string): Promise<Person | undefined> {
   const db = service.db.pool
   if (q.startsWith('su_')) return await findPerson(db, { serviceUserId: q })
   return isUuid(q.toLowerCase()) ? await findPerson(db, { id: q.toLowerCase() }) : undefined
 }
 
-async function listNewest(call: Call, isFrozen: boolean): Promise<Found> {
-  const after = isUuid(call.query('after')) ? call.query('after') : undefined
-  const found = await listNewestPeople(call.service.db.pool, { after, limit: pageSize + 1, isFrozen })
+async function listNewest(request: AdminRequest, isFrozen: boolean): Promise<Found> {
+  const after = isUuid(request.query('after')) ? request.query('after') : undefined
+  const found = await listNewestPeople(request.service.db.pool, { after, limit: pageSize + 1, isFrozen })
   const people = found.slice(0, pageSize)
   return { people, next: found.length > pageSize ? people.at(-1)!.id : undefined }
 }
 
 /** The next page begins after a text and an id, which the address carries together. */
-async function search(call: Call, q: string): Promise<Found> {
-  const [id = '', ...key] = call.query('after').split(' ')
+async function search(request: AdminRequest, q: string): Promise<Found> {
+  const [id = '', ...key] = request.query('after').split(' ')
   const after = isUuid(id) ? { id, key: key.join(' ') } : undefined
-  const found = await searchPeople(call.service.db.pool, q.normalize('NFC'), { after, limit: pageSize + 1 })
+  const found = await searchPeople(request.service.db.pool, q.normalize('NFC'), { after, limit: pageSize + 1 })
   const matches = found.slice(0, pageSize)
   const last = matches.at(-1)
   return {
@@ -78,8 +82,8 @@ async function search(call: Call, q: string): Promise<Found> {
   }
 }
 
-function People({ call, people }: { call: Call; people: readonly Person[] }) {
-  const { currency } = call.service.config
+function People({ request, people }: { request: AdminRequest; people: readonly Person[] }) {
+  const { currency } = request.service.config
   return (
     <Table label="Wallets" head={['User', 'Email', ['Balance'], 'State', 'Since']}>
       {people.map((person) => (

@@ -2,7 +2,7 @@
 import { acceptInvite, findInvite, operatorProblems, type OpenInvite } from '../actions/operators/manage-operators.ts'
 import { Field, Form, Notice } from './kit/parts.tsx'
 import { redirect, showPage, showProblem, withCookie } from './kit/respond.tsx'
-import type { AdminRoute, PublicCall } from './kit/route.ts'
+import type { AdminRoute, PublicRequest } from './kit/route.ts'
 
 export const welcomeRoutes: AdminRoute[] = [
   { method: 'GET', path: '/admin/welcome', access: 'public', handle: show },
@@ -11,18 +11,18 @@ export const welcomeRoutes: AdminRoute[] = [
 
 const gone = 'This link was used before, or is older than a day. Ask an admin for a new one.'
 
-async function show(call: PublicCall): Promise<Response> {
-  const invite = await findInvite(call.service, call.query('token'))
-  return invite ? await welcomePage(call, invite, call.query('token'), {}) : await showProblem(call, 404, gone)
+async function show(request: PublicRequest): Promise<Response> {
+  const invite = await findInvite(request.service, request.query('token'))
+  return invite ? await welcomePage(request, invite, request.query('token'), {}) : await showProblem(request, 404, gone)
 }
 
 async function welcomePage(
-  call: PublicCall,
+  request: PublicRequest,
   { role, operator }: OpenInvite,
   token: string,
   problems: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const { form } = call
+  const { form } = request
   const hasProblems = Object.keys(problems).length > 0
   const title = operator ? 'Choose a new password' : 'Welcome to Billfold'
   const body = (
@@ -36,7 +36,7 @@ async function welcomePage(
         </p>
       </div>
       {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}
-      <Form call={call} action="/admin/welcome" class="stack">
+      <Form request={request} action="/admin/welcome" class="stack">
         <input type="hidden" name="token" value={token} />
         {operator ? (
           <input type="hidden" name="email" autocomplete="username" value={operator.email} />
@@ -73,24 +73,29 @@ async function welcomePage(
       </Form>
     </section>
   )
-  return await showPage(call, { title, body, ...(hasProblems && { status: 422 }) })
+  return await showPage(request, { title, body, ...(hasProblems && { status: 422 }) })
 }
 
-async function accept(call: PublicCall): Promise<Response> {
-  const { service, form } = call
+async function accept(request: PublicRequest): Promise<Response> {
+  const { service, form } = request
   const token = form.text('token')
   const invite = await findInvite(service, token)
-  if (!invite) return await showProblem(call, 404, gone)
+  if (!invite) return await showProblem(request, 404, gone)
   const { operator } = invite
   const password = form.text('password')
   const input = operator
     ? { email: operator.email, name: operator.name, password }
     : { email: form.text('email'), name: form.text('name'), password }
   const problems = operatorProblems(input)
-  if (Object.keys(problems).length > 0) return await welcomePage(call, invite, token, problems)
-  const accepted = await acceptInvite(service, token, input, call.origin)
+  if (Object.keys(problems).length > 0) return await welcomePage(request, invite, token, problems)
+  const accepted = await acceptInvite(service, token, input, request.device)
   if ('token' in accepted)
-    return withCookie(call, withCookie(call, redirect('/admin/second-factor'), 'session', accepted.token), 'form', '')
-  if (accepted.problem === 'used') return await showProblem(call, 404, gone)
-  return await welcomePage(call, invite, token, { email: 'there is already an operator with this email' })
+    return withCookie(
+      request,
+      withCookie(request, redirect('/admin/second-factor'), 'session', accepted.token),
+      'form',
+      '',
+    )
+  if (accepted.problem === 'used') return await showProblem(request, 404, gone)
+  return await welcomePage(request, invite, token, { email: 'there is already an operator with this email' })
 }

@@ -1,7 +1,7 @@
 /** The sandbox processor's own pages: its card form, the bank's challenge, and the panel. Not in production. */
 import { Hono } from 'hono'
 import { decimalsOf, sandboxPath } from '../actions/topups/open-processor.ts'
-import { findTopupParents } from '../actions/apps/find-frame.ts'
+import { findTopupParents } from '../actions/apps/find-placement.ts'
 import type { Service } from '../actions/service.ts'
 import { sandboxRoutes } from '../cards/sandbox/routes.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'

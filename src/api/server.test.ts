@@ -31,7 +31,9 @@ const otherClient = async (changes: Parameters<typeof newApp>[1] = {}) => {
 }
 
 const seenBy = async (who: Client, id: string) =>
-  ((await who.wallet(id)).body['transactions'] as { referenceId: string }[]).map((record) => record.referenceId)
+  ((await who.wallet(id)).body['transactions'] as { referenceId: string }[]).map(
+    (transaction) => transaction.referenceId,
+  )
 
 describe('it works', () => {
   test('a credit and a debit answer the balance after them and a message', async () => {
@@ -45,7 +47,7 @@ describe('it works', () => {
     expect(debit.headers.has('idempotent-replayed')).toBeFalse()
   })
 
-  test('a wallet shows its balance, its records newest first, and that it is active', async () => {
+  test('a wallet shows its balance, its transactions newest first, and that it is active', async () => {
     await client.credit(su, 10, 'first')
     await client.debit(su, 2.5, 'second')
     const { status, body } = await client.wallet(su)
@@ -77,13 +79,13 @@ describe('it works', () => {
     do {
       const query: Record<string, string> = before === undefined ? {} : { before: String(before) }
       const { body } = await client.wallet(su, { limit: '3', ...query })
-      seen.push(...(body['transactions'] as { sequence: number }[]).map((record) => record.sequence))
+      seen.push(...(body['transactions'] as { sequence: number }[]).map((transaction) => transaction.sequence))
       before = body['nextBefore'] as number | null
     } while (before !== null)
     expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1])
   })
 
-  test('fifty records come without a limit, and at most two hundred with one', async () => {
+  test('fifty transactions come without a limit, and at most two hundred with one', async () => {
     await Promise.all(Array.from({ length: 60 }, () => client.credit(su, 1)))
     expect((await client.wallet(su)).body['transactions']).toHaveLength(50)
     expect((await client.wallet(su, { limit: '200' })).body['transactions']).toHaveLength(60)

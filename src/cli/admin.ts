@@ -2,7 +2,7 @@
 import { normaliseEmail } from '../actions/people/create-user.ts'
 import { createOperator, operatorProblems, resetOperator } from '../actions/operators/manage-operators.ts'
 import { findOperatorByEmail, roles, type Role } from '../store/operators.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command } from './command.ts'
+import { CommandRefused, UsageMistake, cliActor, textOf, type Invocation, type Command } from './command.ts'
 import { withService } from './data.ts'
 import { readPassword } from './password.ts'
 import { facts } from './table.ts'
@@ -22,14 +22,14 @@ factor is set up when they sign in for the first time.`,
       'admin create --email ada@example.com --name "Ada Lovelace"',
       'admin create --email eve@example.com --role viewer',
     ],
-    run: async (call) => {
-      const email = normaliseEmail(textOf(call, 'email')!)
-      const name = textOf(call, 'name') ?? email
-      const role = readRole(call)
-      const password = await readPassword(call.io)
+    run: async (invocation) => {
+      const email = normaliseEmail(textOf(invocation, 'email')!)
+      const name = textOf(invocation, 'name') ?? email
+      const role = readRole(invocation)
+      const password = await readPassword(invocation.io)
       const problems = Object.entries(operatorProblems({ email, name, password }))
       if (problems.length > 0) throw new UsageMistake(problems.map(([field, text]) => `${field}: ${text}.`).join(' '))
-      return await withService(call, async (service) => {
+      return await withService(invocation, async (service) => {
         const operatorId = await createOperator(service, cliActor, { email, name, role, password })
         if (!operatorId) throw new CommandRefused(`There is an operator with the email ${email} already.`)
         const url = `${service.config.publicUrl}/admin`
@@ -50,9 +50,9 @@ factor is set up when they sign in for the first time.`,
     details: `Whoever opens the link first chooses a new password and sets up a new second factor; open sessions end then. The link
 ends in 24 hours.`,
     examples: ['admin reset ada@example.com'],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const email = normaliseEmail(call.positionals[0]!)
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const email = normaliseEmail(invocation.positionals[0]!)
         const operator = await findOperatorByEmail(service.db.pool, email)
         const path = operator && (await resetOperator(service, cliActor, operator.id))
         if (!path) throw new CommandRefused(`There is no operator with the email ${email}.`)
@@ -62,8 +62,8 @@ ends in 24 hours.`,
   },
 ]
 
-function readRole(call: Call): Role {
-  const text = textOf(call, 'role') ?? 'admin'
+function readRole(invocation: Invocation): Role {
+  const text = textOf(invocation, 'role') ?? 'admin'
   const role = roles.find((known) => known === text)
   if (!role) throw new UsageMistake(`--role: write ${roles.join(' or ')}.`)
   return role

@@ -1,6 +1,6 @@
 /** The secrets of a client app: a new one, and the end of an old one. */
 import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/apps/manage-apps.ts'
-import { unknownApp } from './app.ts'
+import { unknownApp } from './apps.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Command } from './command.ts'
 import { withService } from './data.ts'
 import { facts, shownTime } from './table.ts'
@@ -15,13 +15,13 @@ export const appSecretCommands: readonly Command[] = [
     flags: { overlap: { value: 'TIME', about: `how long the old secrets live on: ${choices}; 24h if not given` } },
     details: `Give the new secret to every backend within the overlap. If the old one has leaked: --overlap none ends it now.`,
     examples: ['app rotate app_0123456789abcdef0123', 'app rotate app_0123456789abcdef0123 --overlap none --json'],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const clientId = call.positionals[0]!
-        const overlap = textOf(call, 'overlap') ?? '24h'
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const clientId = invocation.positionals[0]!
+        const overlap = textOf(invocation, 'overlap') ?? '24h'
         if (!isOverlap(overlap)) throw new UsageMistake(`--overlap: write one of ${choices}.`)
         const rotated = await rotateSecret(service, cliActor, clientId, overlap)
-        if (!rotated) throw unknownApp(call)
+        if (!rotated) throw unknownApp(invocation)
         const { clientSecret, previousEndsAt } = rotated
         const text = facts([
           ['clientId', clientId],
@@ -37,9 +37,9 @@ export const appSecretCommands: readonly Command[] = [
     summary: 'end one secret now; "app show" lists their ids',
     positionals: ['clientId', 'secretId'],
     examples: ['app revoke-secret app_0123456789abcdef0123 01900000-0000-7000-8000-000000000000'],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const [clientId, secretId] = [call.positionals[0]!, call.positionals[1]!]
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const [clientId, secretId] = [invocation.positionals[0]!, invocation.positionals[1]!]
         const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(secretId)
         if (!isId || !(await revokeSecret(service, cliActor, clientId, secretId)))
           throw new CommandRefused(`The app ${clientId} has no secret ${secretId}: see "app show ${clientId}".`)

@@ -16,19 +16,19 @@ export const booksCommands: readonly Command[] = [
 each account and day; that every balance is the sum of its entries, without gaps, exact on every one and never below
 zero but for a reversal; that every entry has its outcome and every refusal has none; and every reference's key.`,
     examples: ['verify', 'verify --json'],
-    run: async (call) =>
-      await withData(call, async ({ connection }) => {
-        const progress = openProgress(call.io)
+    run: async (invocation) =>
+      await withData(invocation, async ({ connection }) => {
+        const progress = openProgress(invocation.io)
         const faults: Fault[] = []
         const startedAt = performance.now()
         const result = await verifyBooks(connection, {
-          signal: call.io.signal,
+          signal: invocation.io.signal,
           onProgress: ({ part, done, total }) =>
             progress.show(part === 'totals' ? 'adding up both sides' : `${done} of ${total}`, total && done / total),
           onFault: (fault) => {
             progress.clear()
             if (faults.length < maxFaultsShown) faults.push(fault)
-            if (!call.isJson) call.io.output.write(`${fault.check}: ${fault.message}\n`)
+            if (!invocation.isJson) invocation.io.output.write(`${fault.check}: ${fault.message}\n`)
           },
         })
         progress.clear()

@@ -13,7 +13,7 @@ export type Command = {
   readonly details?: string
   /** Without `npx billfold`. */
   readonly examples: readonly string[]
-  readonly run: (call: Call) => Promise<Reply>
+  readonly run: (invocation: Invocation) => Promise<Reply>
 }
 
 export type Flag = {
@@ -25,7 +25,7 @@ export type Flag = {
 }
 
 /** A command as it was called, with flags and positionals checked against what the command takes. */
-export type Call = {
+export type Invocation = {
   readonly positionals: readonly string[]
   readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
   readonly isJson: boolean
@@ -56,18 +56,18 @@ export class CommandRefused extends Error {}
 /** It was not understood: exit code 2. */
 export class UsageMistake extends Error {}
 
-export function textOf(call: Call, flag: string): string | undefined {
-  const value = call.values[flag]
+export function textOf(invocation: Invocation, flag: string): string | undefined {
+  const value = invocation.values[flag]
   return typeof value === 'string' ? value : undefined
 }
 
-export function textsOf(call: Call, flag: string): readonly string[] | undefined {
-  const value = call.values[flag]
+export function textsOf(invocation: Invocation, flag: string): readonly string[] | undefined {
+  const value = invocation.values[flag]
   return Array.isArray(value) ? (value as readonly string[]) : undefined
 }
 
-export function isSet(call: Call, flag: string): boolean {
-  return call.values[flag] === true
+export function isSet(invocation: Invocation, flag: string): boolean {
+  return invocation.values[flag] === true
 }
 
 export function wholeNumber(text: string): number | undefined {

@@ -1,7 +1,7 @@
 /** All commands, in the order the help shows them. */
 import { adminCommands } from './admin.ts'
 import { appSecretCommands } from './app-secrets.ts'
-import { appCommands } from './app.ts'
+import { appCommands } from './apps.ts'
 import { booksCommands } from './books.ts'
 import type { Command } from './command.ts'
 import { copyCommands } from './copy.ts'

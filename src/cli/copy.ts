@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { Writable, type Readable } from 'node:stream'
 import { exportBooks } from '../store/copy/export.ts'
 import { importBooks } from '../store/copy/import.ts'
-import { CommandRefused, UsageMistake, isSet, type Call, type Command, type Reply } from './command.ts'
+import { CommandRefused, UsageMistake, isSet, type Invocation, type Command, type Reply } from './command.ts'
 import { withData, type Data } from './data.ts'
 import { openProgress } from './progress.ts'
 
@@ -16,14 +16,14 @@ export const copyCommands: readonly Command[] = [
     details: `Without a file, or with -, it goes to stdout. The copy is gzipped text with checksums. It holds password hashes and
 everything else: a file is made readable by you alone, and an existing one is never written over.`,
     examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
-    run: async (call) => {
-      const file = call.positionals[0] ?? '-'
-      if (file === '-' && call.isJson)
+    run: async (invocation) => {
+      const file = invocation.positionals[0] ?? '-'
+      if (file === '-' && invocation.isJson)
         throw new UsageMistake('--json and the copy cannot both be on stdout: name a file.')
-      if (file === '-' && call.io.output.isTTY)
+      if (file === '-' && invocation.io.output.isTTY)
         throw new UsageMistake('The copy is not for a terminal: name a file, or send it on with |.')
-      return await withData(call, (data) =>
-        file === '-' ? exportToOutput(call, data) : exportToFile(call, data, file),
+      return await withData(invocation, (data) =>
+        file === '-' ? exportToOutput(invocation, data) : exportToFile(invocation, data, file),
       )
     },
   },
@@ -35,19 +35,22 @@ everything else: a file is made readable by you alone, and an existing one is ne
     details: `All or nothing: into a database without data, of the same migration and currency, with every checksum right and the
 books exact. - reads from stdin.`,
     examples: ['import backup.billfold', 'DATA_DIR=./restored npx billfold import backup.billfold'],
-    run: async (call) => await withData(call, (data) => importFrom(call, data, call.positionals[0]!)),
+    run: async (invocation) =>
+      await withData(invocation, (data) => importFrom(invocation, data, invocation.positionals[0]!)),
   },
 ]
 
-async function exportToOutput(call: Call, data: Data): Promise<Reply> {
+async function exportToOutput(invocation: Invocation, data: Data): Promise<Reply> {
   // The process's own output cannot be ended, only written to.
-  const output = new Writable({ write: (chunk, _encoding, done) => void call.io.output.write(chunk as Buffer, done) })
-  await exportBooks(data.connection, output, exportOptions(call, data))
+  const output = new Writable({
+    write: (chunk, _encoding, done) => void invocation.io.output.write(chunk as Buffer, done),
+  })
+  await exportBooks(data.connection, output, exportOptions(invocation, data))
   return { json: {}, text: undefined }
 }
 
 /** Under another name until it is whole, so that a copy that was cut short is never taken for one. */
-async function exportToFile(call: Call, data: Data, file: string): Promise<Reply> {
+async function exportToFile(invocation: Invocation, data: Data, file: string): Promise<Reply> {
   const draft = `${file}.partial`
   const target = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new CommandRefused(
@@ -57,7 +60,7 @@ async function exportToFile(call: Call, data: Data, file: string): Promise<Reply
   await target.close()
   try {
     const output = createWriteStream(draft, { mode: 0o600, flags: 'w', flush: true })
-    const end = await exportBooks(data.connection, output, exportOptions(call, data))
+    const end = await exportBooks(data.connection, output, exportOptions(invocation, data))
     await rename(draft, file)
     return { json: { file, ...end }, text: `${end.rows} rows of ${end.tables} tables are in ${file}.` }
   } catch (error) {
@@ -67,22 +70,22 @@ async function exportToFile(call: Call, data: Data, file: string): Promise<Reply
   }
 }
 
-function exportOptions({ io }: Call, { config }: Data) {
+function exportOptions({ io }: Invocation, { config }: Data) {
   const progress = openProgress(io)
   const onProgress = (table: string, rows: number) => progress.show(`${table}: ${rows} rows`)
   return { currency: config.currency.code, now: new Date(), onProgress }
 }
 
-async function importFrom(call: Call, { config, connection }: Data, file: string): Promise<Reply> {
-  const input: Readable = file === '-' ? call.io.input : await openFile(file)
-  const progress = openProgress(call.io)
+async function importFrom(invocation: Invocation, { config, connection }: Data, file: string): Promise<Reply> {
+  const input: Readable = file === '-' ? invocation.io.input : await openFile(file)
+  const progress = openProgress(invocation.io)
   const { head, end, verified } = await importBooks(connection, input, {
     currency: config.currency.code,
-    acceptsFaults: isSet(call, 'accept-faults'),
+    acceptsFaults: isSet(invocation, 'accept-faults'),
     onProgress: (table, rows) => progress.show(`${table}: ${rows} rows`),
     onFault: (fault) => {
       progress.clear()
-      call.io.errors.write(`${fault.check}: ${fault.message}\n`)
+      invocation.io.errors.write(`${fault.check}: ${fault.message}\n`)
     },
   })
   progress.clear()

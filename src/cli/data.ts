@@ -5,12 +5,12 @@ import { openLog } from '../log.ts'
 import { openMetrics } from '../metrics.ts'
 import { openDatabase, type Connection } from '../store/database.ts'
 import { prepareDatabase } from '../store/prepare.ts'
-import type { Call } from './command.ts'
+import type { Invocation } from './command.ts'
 
 export type Data = { readonly config: Config; readonly connection: Connection; readonly applied: readonly string[] }
 
 /** An embedded server that this command had to start is stopped again at the end, also after Ctrl-C. */
-export async function withData<T>({ io }: Call, work: (data: Data) => Promise<T>): Promise<T> {
+export async function withData<T>({ io }: Invocation, work: (data: Data) => Promise<T>): Promise<T> {
   const config = parseConfig(io.environment)
   const prepared = await prepareDatabase(config, () => {})
   try {
@@ -21,10 +21,10 @@ export async function withData<T>({ io }: Call, work: (data: Data) => Promise<T>
   }
 }
 
-export async function withService<T>(call: Call, work: (service: Service) => Promise<T>): Promise<T> {
-  return await withData(call, async ({ config, connection }) => {
+export async function withService<T>(invocation: Invocation, work: (service: Service) => Promise<T>): Promise<T> {
+  return await withData(invocation, async ({ config, connection }) => {
     const db = openDatabase(connection, 4)
-    const log = openLog('warn', (text) => call.io.errors.write(text))
+    const log = openLog('warn', (text) => invocation.io.errors.write(text))
     const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
     try {
       return await work(service)

@@ -17,11 +17,15 @@ export const doctorCommands: readonly Command[] = [
     details: `The page is read from here, so that its headers and its frame can be looked at; nothing of it is run. The exit code is 1
 when a check fails.`,
     examples: ['doctor https://shop.example/wallet', 'doctor http://localhost:3001/ --app app_0123456789abcdef0123'],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const [app, parentOrigin, outer] = [textOf(call, 'app'), textOf(call, 'parent-origin'), textOf(call, 'outer')]
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const [app, parentOrigin, outer] = [
+          textOf(invocation, 'app'),
+          textOf(invocation, 'parent-origin'),
+          textOf(invocation, 'outer'),
+        ]
         const diagnosis = await diagnoseEmbedding(service, {
-          page: call.positionals[0]!,
+          page: invocation.positionals[0]!,
           ...(app && { clientId: app }),
           ...(parentOrigin && { parentOrigin }),
           ...(outer && { outer }),

@@ -10,8 +10,8 @@ export const migrateCommands: readonly Command[] = [
     summary: 'bring the database to the newest migration; npm start does so by itself',
     details: 'Safe while others do the same. A database that is newer than this program is refused.',
     examples: ['migrate', 'migrate --json'],
-    run: async (call) =>
-      await withData(call, async ({ connection, applied }) => {
+    run: async (invocation) =>
+      await withData(invocation, async ({ connection, applied }) => {
         const db = openDatabase(connection, 1)
         const { current } = await migrationStatus(db.pool)
         await db.pool.end()

@@ -1,6 +1,6 @@
-/** From the words on the command line to a command and its call; everything unknown is refused, with a suggestion. */
+/** From the words on the command line to a command and its invocation; everything unknown is refused, with a suggestion. */
 import { parseArgs } from 'node:util'
-import { UsageMistake, type Call, type Command, type Flag } from './command.ts'
+import { UsageMistake, type Invocation, type Command, type Flag } from './command.ts'
 import { suggest } from './suggest.ts'
 
 /** What every command takes. */
@@ -42,7 +42,7 @@ function without(args: readonly string[], words: readonly string[]): string[] {
   return left
 }
 
-export function parseCall(command: Command, args: readonly string[]): Pick<Call, 'positionals' | 'values'> {
+export function parseInvocation(command: Command, args: readonly string[]): Pick<Invocation, 'positionals' | 'values'> {
   const flags = { ...command.flags, ...commonFlags }
   const { values, positionals, tokens } = parseArgs({
     args: [...args],

@@ -1,7 +1,7 @@
-/** One call of the command line, from its words to its exit code. */
+/** One invocation of the command line, from its words to its exit code. */
 import { CommandRefused, UsageMistake, type Command, type Io, type Reply } from './command.ts'
 import { describeAll, describeOne } from './help.ts'
-import { findCommand, parseCall } from './parse.ts'
+import { findCommand, parseInvocation } from './parse.ts'
 
 export async function run(args: readonly string[], commands: readonly Command[], io: Io): Promise<number> {
   // Known before anything is understood, so that a script gets its one object for a mistake too.
@@ -9,7 +9,7 @@ export async function run(args: readonly string[], commands: readonly Command[],
   try {
     const found = findCommand(args, commands)
     if ('topic' in found) return await showAll(commands, found.topic, io)
-    const { positionals, values } = parseCall(found.command, found.rest)
+    const { positionals, values } = parseInvocation(found.command, found.rest)
     if (values['help'] === true) return await write(io.output, describeOne(found.command))
     const reply = await found.command.run({ positionals, values, isJson, io })
     await print(reply, isJson, io)

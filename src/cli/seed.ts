@@ -17,16 +17,16 @@ export const seedCommands: readonly Command[] = [
     },
     details: `Their emails end in @billfold.example, and nobody can sign in as one. --json lists the serviceUserIds.`,
     examples: ['seed --users 1000 --link app_0123456789abcdef0123 --credit 100 --json'],
-    run: async (call) =>
-      await withService(call, async (service) => {
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
         const { currency } = service.config
-        const users = wholeNumber(textOf(call, 'users')!)
+        const users = wholeNumber(textOf(invocation, 'users')!)
         if (users === undefined || users < 1 || users > maxUsers)
           throw new UsageMistake(`--users: write a whole number from 1 to ${maxUsers}.`)
-        const creditMinor = parseDecimal(textOf(call, 'credit') ?? '0', currency)
+        const creditMinor = parseDecimal(textOf(invocation, 'credit') ?? '0', currency)
         if (creditMinor === undefined || creditMinor > maxOperationMinor(currency))
           throw new UsageMistake(`--credit: write an amount of ${currency.code}, such as 100.`)
-        const clientId = textOf(call, 'link')!
+        const clientId = textOf(invocation, 'link')!
         const result = await seedUsers(service, cliActor, { users, clientId, creditMinor })
         if ('refusal' in result)
           throw new CommandRefused(

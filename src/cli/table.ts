@@ -1,8 +1,8 @@
 /** Facts under each other, their names aligned. */
 
-export function facts(entries: readonly (readonly [string, string | number | null])[]): string {
-  const width = Math.max(...entries.map(([name]) => name.length)) + 2
-  return entries.map(([name, value]) => `${name.padEnd(width)}${value ?? '–'}`).join('\n')
+export function facts(named: readonly (readonly [string, string | number | null])[]): string {
+  const width = Math.max(...named.map(([name]) => name.length)) + 2
+  return named.map(([name, value]) => `${name.padEnd(width)}${value ?? '–'}`).join('\n')
 }
 
 export function shownList(values: readonly string[]): string {

@@ -2,7 +2,7 @@
 import { createUser, isEmail, normaliseEmail } from '../actions/people/create-user.ts'
 import { record } from '../actions/audit.ts'
 import { findApp } from '../store/apps.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command } from './command.ts'
+import { CommandRefused, UsageMistake, cliActor, textOf, type Invocation, type Command } from './command.ts'
 import { withService } from './data.ts'
 import { readPassword } from './password.ts'
 import { facts } from './table.ts'
@@ -23,11 +23,11 @@ an argument, for arguments stand in the process list and in the shell's history.
       'user create --email ann@example.com --first Ann --last Lee --link app_0123456789abcdef0123',
       'user create --email ann@example.com --first Ann --last Lee --json < password.txt',
     ],
-    run: async (call) => {
-      const person = checked(call)
-      const password = await readPassword(call.io)
-      return await withService(call, async (service) => {
-        const clientId = textOf(call, 'link')
+    run: async (invocation) => {
+      const person = checked(invocation)
+      const password = await readPassword(invocation.io)
+      return await withService(invocation, async (service) => {
+        const clientId = textOf(invocation, 'link')
         if (clientId !== undefined && !(await findApp(service.db.pool, clientId)))
           throw new CommandRefused(`There is no app ${clientId}. "app list" shows all.`)
         const created = await createUser(service, { ...person, password, clientId })
@@ -41,9 +41,9 @@ an argument, for arguments stand in the process list and in the shell's history.
   },
 ]
 
-function checked(call: Call): { email: string; firstName: string; lastName: string } {
-  const email = normaliseEmail(textOf(call, 'email')!)
-  const names = { firstName: textOf(call, 'first')!.trim(), lastName: textOf(call, 'last')!.trim() }
+function checked(invocation: Invocation): { email: string; firstName: string; lastName: string } {
+  const email = normaliseEmail(textOf(invocation, 'email')!)
+  const names = { firstName: textOf(invocation, 'first')!.trim(), lastName: textOf(invocation, 'last')!.trim() }
   if (!isEmail(email)) throw new UsageMistake(`--email: "${email}" is not an email address.`)
   for (const name of Object.values(names))
     if (name.length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))

@@ -5,16 +5,16 @@ import { listLinksOfUser } from '../store/links.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { findUser } from '../store/users.ts'
 import { findWalletWithTransfers, type Transfer, type WalletRow } from '../store/wallets.ts'
-import { UsageMistake, textOf, wholeNumber, type Call, type Reply } from './command.ts'
+import { UsageMistake, textOf, wholeNumber, type Invocation, type Reply } from './command.ts'
 import { facts, shownTime } from './table.ts'
 import { findWalletId } from './wallet-find.ts'
 
-export async function showWallet(service: Service, call: Call): Promise<Reply> {
-  const limit = wholeNumber(textOf(call, 'limit') ?? '10')
+export async function showWallet(service: Service, invocation: Invocation): Promise<Reply> {
+  const limit = wholeNumber(textOf(invocation, 'limit') ?? '10')
   if (limit === undefined || limit > 1_000) throw new UsageMistake('--limit: write a number from 0 to 1000.')
   const { pool } = service.db
   const { currency } = service.config
-  const walletId = await findWalletId(service, call.positionals[0]!)
+  const walletId = await findWalletId(service, invocation.positionals[0]!)
   const { wallet, transfers } = (await findWalletWithTransfers(pool, walletId, { limit }))!
   const user = await findUser(pool, walletId)
   const links = await listLinksOfUser(pool, walletId)

@@ -4,7 +4,7 @@ import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currency } from '../ledger/money.ts'
 import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/reference.ts'
 import type { PostResult } from '../store/writer/settle.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, type Call, type Command, type Reply } from './command.ts'
+import { CommandRefused, UsageMistake, cliActor, textOf, type Invocation, type Command, type Reply } from './command.ts'
 import { withService } from './data.ts'
 import { showWallet } from './wallet-show.ts'
 import { findWalletId } from './wallet-find.ts'
@@ -20,7 +20,7 @@ export const walletCommands: readonly Command[] = [
     flags: { limit: { value: 'N', about: 'how many transactions, 0 to 1000; 10 if not given' } },
     details,
     examples: ['wallet show ann@example.com', 'wallet show su_0123456789abcdef0123456789abcdef --limit 50 --json'],
-    run: async (call) => await withService(call, (service) => showWallet(service, call)),
+    run: async (invocation) => await withService(invocation, (service) => showWallet(service, invocation)),
   },
   {
     name: 'wallet freeze',
@@ -29,10 +29,10 @@ export const walletCommands: readonly Command[] = [
     flags: { reason },
     details,
     examples: ['wallet freeze ann@example.com --reason "card reported stolen"'],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const text = reasonOf(call)
-        const walletId = await findWalletId(service, call.positionals[0]!)
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const text = reasonOf(invocation)
+        const walletId = await findWalletId(service, invocation.positionals[0]!)
         return frozenReply(walletId, await freezeWallet(service, cliActor, walletId, text), false)
       }),
   },
@@ -43,10 +43,10 @@ export const walletCommands: readonly Command[] = [
     flags: { reason },
     details,
     examples: ['wallet unfreeze ann@example.com --reason "new card, all is well"'],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const text = reasonOf(call)
-        const walletId = await findWalletId(service, call.positionals[0]!)
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const text = reasonOf(invocation)
+        const walletId = await findWalletId(service, invocation.positionals[0]!)
         return frozenReply(walletId, await unfreezeWallet(service, cliActor, walletId, text), true)
       }),
   },
@@ -64,29 +64,29 @@ export const walletCommands: readonly Command[] = [
       'wallet credit ann@example.com --amount 25.00 --reason "Welcome"',
       'wallet credit ann@example.com --amount 5 --reason "Sorry for the wait" --reference ticket-4711 --json',
     ],
-    run: async (call) =>
-      await withService(call, async (service) => {
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
         const { currency } = service.config
-        const amountMinor = amountOf(call, currency)
-        const referenceId = textOf(call, 'reference') ?? newId()
+        const amountMinor = amountOf(invocation, currency)
+        const referenceId = textOf(invocation, 'reference') ?? newId()
         if (!isLabel(referenceId, maxReferenceIdLength))
           throw new UsageMistake(`--reference: write 1 to ${maxReferenceIdLength} characters.`)
-        const grant = { amountMinor, referenceId, reason: reasonOf(call) }
-        const walletId = await findWalletId(service, call.positionals[0]!)
+        const grant = { amountMinor, referenceId, reason: reasonOf(invocation) }
+        const walletId = await findWalletId(service, invocation.positionals[0]!)
         const result = await grantBonus(service, cliActor, { walletId, ...grant })
         return creditReply(walletId, referenceId, result, currency)
       }),
   },
 ]
 
-function reasonOf(call: Call): string {
-  const text = textOf(call, 'reason')!.trim()
+function reasonOf(invocation: Invocation): string {
+  const text = textOf(invocation, 'reason')!.trim()
   if (text === '' || !isDescription(text)) throw new UsageMistake('--reason: write 1 to 500 characters.')
   return text
 }
 
-function amountOf(call: Call, currency: Currency): bigint {
-  const minor = parseDecimal(textOf(call, 'amount')!, currency)
+function amountOf(invocation: Invocation, currency: Currency): bigint {
+  const minor = parseDecimal(textOf(invocation, 'amount')!, currency)
   if (minor === undefined || minor <= 0n || minor > maxOperationMinor(currency))
     throw new UsageMistake(`--amount: write an amount of ${currency.code} above zero, such as 25.`)
   return minor

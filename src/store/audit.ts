@@ -1,8 +1,10 @@
 /** Who did what, when and from where. Append-only, also for the database. */
 import type { Queryable } from './database.ts'
 
-export type AuditEntry = {
+/** A row of `audit`. */
+export type AuditRecord = {
   readonly id: string
+  readonly at: Date
   /** `cli`, `system`, `operator:<id>`, `app:<clientId>`, `user:<id>`. */
   readonly actor: string
   /** A verb in the past: `app.created`, `wallet.frozen`. */
@@ -13,28 +15,18 @@ export type AuditEntry = {
   readonly detail: Record<string, unknown>
 }
 
-export async function insertAudit(db: Queryable, entry: AuditEntry): Promise<void> {
+export async function insertAudit(db: Queryable, record: Omit<AuditRecord, 'at'>): Promise<void> {
   await db.query('insert into audit (id, actor, action, subject, address, detail) values ($1, $2, $3, $4, $5, $6)', [
-    entry.id,
-    entry.actor,
-    entry.action,
-    entry.subject,
-    entry.address,
-    JSON.stringify(entry.detail),
+    record.id,
+    record.actor,
+    record.action,
+    record.subject,
+    record.address,
+    JSON.stringify(record.detail),
   ])
 }
 
 /* The audit log for reading: newest first, by actor, action, subject and time. */
-
-export type AuditRecord = {
-  readonly id: string
-  readonly at: Date
-  readonly actor: string
-  readonly action: string
-  readonly subject: string
-  readonly address: string | null
-  readonly detail: Record<string, unknown>
-}
 
 export type AuditFilter = {
   readonly actor?: string | undefined

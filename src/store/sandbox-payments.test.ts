@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 const at = (ms: number) => new Date(1_700_000_000_000 + ms)
-const record = (id: string, version: number, document = '{}', dueAt?: Date) => ({
+const row = (id: string, version: number, document = '{}', dueAt?: Date) => ({
   id,
   version,
   document,
@@ -26,8 +26,8 @@ const record = (id: string, version: number, document = '{}', dueAt?: Date) => (
   dueAt,
 })
 
-test('a record is found as it was put', async () => {
-  const put = record('a', 1, '{"amountMinor":"99999999999"}', at(5))
+test('a row is found as it was put', async () => {
+  const put = row('a', 1, '{"amountMinor":"99999999999"}', at(5))
   expect(await store.put(put)).toBeTrue()
   expect(await store.find('a')).toEqual(put)
   expect(await store.find('b')).toBeUndefined()
@@ -35,19 +35,19 @@ test('a record is found as it was put', async () => {
 
 test('of ten writers of one version exactly one writes, be it the first version or a later one', async () => {
   for (const version of [1, 2, 3]) {
-    const writes = Array.from({ length: 10 }, (_, i) => store.put(record('raced', version, `${version}-${i}`)))
+    const writes = Array.from({ length: 10 }, (_, i) => store.put(row('raced', version, `${version}-${i}`)))
     const isWritten = await Promise.all(writes)
     expect(isWritten.filter(Boolean)).toHaveLength(1)
     expect((await store.find('raced'))?.document).toBe(`${version}-${isWritten.indexOf(true)}`)
   }
-  expect(await store.put(record('raced', 5))).toBeFalse()
-  expect(await store.put(record('never', 2))).toBeFalse()
+  expect(await store.put(row('raced', 5))).toBeFalse()
+  expect(await store.put(row('never', 2))).toBeFalse()
 })
 
 test('what is due comes with the longest overdue first, and the newest list the other way round', async () => {
-  await store.put(record('late', 1, '{}', at(20)))
-  await store.put(record('early', 1, '{}', at(10)))
-  await store.put(record('future', 1, '{}', at(9_999)))
+  await store.put(row('late', 1, '{}', at(20)))
+  await store.put(row('early', 1, '{}', at(10)))
+  await store.put(row('future', 1, '{}', at(9_999)))
   const due = await store.listDue(at(30), 10)
   expect(due.map(({ id }) => id)).toEqual(['a', 'early', 'late'])
   expect(await store.listNewest(2)).toHaveLength(2)

@@ -2,7 +2,7 @@
 import type { Queryable } from './database.ts'
 
 /** As the sandbox's own store wants it: the document is opaque here. */
-type SandboxRecord = {
+type SandboxRow = {
   readonly id: string
   readonly version: number
   readonly document: string
@@ -11,10 +11,10 @@ type SandboxRecord = {
 }
 
 export type SandboxPayments = {
-  find(id: string): Promise<SandboxRecord | undefined>
-  put(record: SandboxRecord): Promise<boolean>
-  listNewest(limit: number): Promise<readonly SandboxRecord[]>
-  listDue(now: Date, limit: number): Promise<readonly SandboxRecord[]>
+  find(id: string): Promise<SandboxRow | undefined>
+  put(row: SandboxRow): Promise<boolean>
+  listNewest(limit: number): Promise<readonly SandboxRow[]>
+  listDue(now: Date, limit: number): Promise<readonly SandboxRow[]>
 }
 
 type Row = { id: string; version: number; document: string; created_at: Date; due_at: Date | null }
@@ -23,7 +23,7 @@ export function openSandboxPayments(db: Queryable): SandboxPayments {
   const list = async (text: string, values: unknown[]) => (await db.query<Row>(text, values)).rows.map(toRecord)
   return {
     find: async (id) => (await list('select * from sandbox_payments where id = $1', [id]))[0],
-    put: async (record) => await put(db, record),
+    put: async (row) => await put(db, row),
     listNewest: (limit) => list('select * from sandbox_payments order by created_at desc limit $1', [limit]),
     listDue: (now, limit) =>
       list('select * from sandbox_payments where due_at <= $1 order by due_at limit $2', [now, limit]),
@@ -31,7 +31,7 @@ export function openSandboxPayments(db: Queryable): SandboxPayments {
 }
 
 /** One statement, so that of two writers of one version exactly one writes. */
-async function put(db: Queryable, { id, version, document, createdAt, dueAt }: SandboxRecord): Promise<boolean> {
+async function put(db: Queryable, { id, version, document, createdAt, dueAt }: SandboxRow): Promise<boolean> {
   const values = [id, version, document, createdAt, dueAt ?? null]
   const text =
     version === 1
@@ -42,6 +42,6 @@ async function put(db: Queryable, { id, version, document, createdAt, dueAt }: S
   return (await db.query(text, values)).rowCount === 1
 }
 
-function toRecord({ id, version, document, created_at: createdAt, due_at }: Row): SandboxRecord {
+function toRecord({ id, version, document, created_at: createdAt, due_at }: Row): SandboxRow {
   return { id, version, document, createdAt, dueAt: due_at ?? undefined }
 }

@@ -127,7 +127,7 @@ export async function updateTopup(tx: Transaction, { id }: Topup, news: TopupNew
   return rows[0]!
 }
 
-/** Another look is due at this time, unless news came in between and settled that. */
+/** Another look is due at this time, unless news came in between and set another. */
 export async function updateTopupLook(db: Queryable, { id, version }: Topup, lookAt: Date | null): Promise<void> {
   await db.query('update topups set look_at = $3 where id = $1 and version = $2', [id, version, lookAt])
 }

@@ -94,7 +94,7 @@ test('the moment of an entry is found among any number of entries', async () => 
   expect(await findFirstSequenceAt(db, empty, new Date())).toBe(1)
 })
 
-test('entries of the log made in one moment are neither skipped nor shown twice', async () => {
+test('audit records made in one moment are neither skipped nor shown twice', async () => {
   await transact(rig.service.db, async (tx) => {
     for (let i = 0; i < 25; i++)
       await insertAudit(tx, {
@@ -118,7 +118,7 @@ test('entries of the log made in one moment are neither skipped nor shown twice'
   expect(await listAuditActions(db)).toEqual(['app.created', 'do.0', 'do.1', 'do.2'])
 })
 
-test('nobody can change or remove an entry of the log', async () => {
+test('nobody can change or remove an audit record', async () => {
   for (const sql of ['update audit set actor = $1', 'delete from audit where actor <> $1'])
     expect(await refusalOf(db.query(sql, ['x']))).toMatch(/append-only|permission denied/)
   expect(await refusalOf(db.query('truncate audit'))).toMatch(/append-only|permission denied/)

@@ -1,6 +1,6 @@
 /** The hosted pages: /widget/wallet and /widget/topup. Each is framed by its own app's origins, and by nobody else. */
 import type { Context } from 'hono'
-import { findFrame, type Frame } from '../actions/apps/find-frame.ts'
+import { findPlacement, type Placement } from '../actions/apps/find-placement.ts'
 import type { Service } from '../actions/service.ts'
 import type { Config } from '../config.ts'
 import { majorNumber, parseDecimal } from '../ledger/money.ts'
@@ -11,11 +11,11 @@ import { brandStyle } from './brand.ts'
 import { TopupApp } from './client/topup-app.tsx'
 import { WalletApp } from './client/wallet-app.tsx'
 import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
-import type { FrameData } from './frame-data.ts'
+import type { PageData } from './page-data.ts'
 import { chooseLanguage, type Language } from './languages.ts'
 import { logoPath, logoRoute } from './logo.ts'
 
-type PageContext = Context<{ Bindings: RequestContext }>
+type HonoContext = Context<{ Bindings: RequestContext }>
 
 export function widgetPages(service: Service, web: WebApp): void {
   web.get('/widget/wallet', (c) => hostedPage(service, c, 'wallet'))
@@ -23,33 +23,33 @@ export function widgetPages(service: Service, web: WebApp): void {
   logoRoute(service, web)
 }
 
-async function hostedPage(service: Service, c: PageContext, page: FrameData['page']): Promise<Response> {
+async function hostedPage(service: Service, c: HonoContext, page: PageData['page']): Promise<Response> {
   c.env.route = `/widget/${page}`
   const language = chooseLanguage(c.req.query('lang'), c.req.header('accept-language'))
   const theme = themeOf(c.req.query('theme'))
-  const frame = await findFrame(service, {
+  const placement = await findPlacement(service, {
     session: c.req.query('session'),
     clientId: c.req.query('clientId'),
     referer: c.req.header('referer'),
   })
-  if (frame.kind === 'unknown') return await explain(language, theme, explanationOf(frame, c))
-  const data = frameData(service, frame, { page, language, theme, amount: c.req.query('amount') })
+  if (placement.kind === 'unknown') return await explain(language, theme, explanationOf(placement, c))
+  const data = pageData(service, placement, { page, language, theme, amount: c.req.query('amount') })
   const nonce = newNonce()
   const html = renderPage(
     {
-      title: `${language.words.wallet} · ${frame.app.name}`,
+      title: `${language.words.wallet} · ${placement.app.name}`,
       lang: language.code,
       dir: language.dir,
       theme,
       styles: [await assetUrl('widget.css')],
       scripts: [await assetUrl(`${page}.js`)],
-      inlineStyle: brandStyle(frame.app.accentColor),
+      inlineStyle: brandStyle(placement.app.accentColor),
       data,
       body: (
         <>
           <NoScript words={language.words} nonce={nonce} />
           <main id="root" class={`widget ${page}`}>
-            {page === 'topup' ? <TopupApp frame={data} /> : <WalletApp frame={data} />}
+            {page === 'topup' ? <TopupApp page={data} /> : <WalletApp page={data} />}
           </main>
         </>
       ),
@@ -57,19 +57,19 @@ async function hostedPage(service: Service, c: PageContext, page: FrameData['pag
     nonce,
   )
   // The token is not in it, nor anything else that the visitor alone may know.
-  const policy = { nonce, frameAncestors: frame.parents, ...(page === 'topup' && cardSources(service)) }
+  const policy = { nonce, frameAncestors: placement.parents, ...(page === 'topup' && cardSources(service)) }
   return compressedPageResponse(html, policy, c.req.header('accept-encoding') ?? '')
 }
 
-type Known = Exclude<Frame, { kind: 'unknown' }>
+type Known = Exclude<Placement, { kind: 'unknown' }>
 type Shown = {
-  page: FrameData['page']
+  page: PageData['page']
   language: Language
-  theme: FrameData['theme']
+  theme: PageData['theme']
   amount: string | undefined
 }
 
-function frameData(service: Service, { kind, app, parents }: Known, shown: Shown): FrameData {
+function pageData(service: Service, { kind, app, parents }: Known, shown: Shown): PageData {
   const { page, language, theme } = shown
   const { currency, cards, topup } = service.config
   return {
@@ -106,18 +106,18 @@ function cardSources({ cards }: Service) {
   return { scriptSources, frameSources, connectSources }
 }
 
-function themeOf(asked: string | undefined): FrameData['theme'] {
+function themeOf(asked: string | undefined): PageData['theme'] {
   return asked === 'light' || asked === 'dark' ? asked : undefined
 }
 
 /** A page that came from somewhere was refused to that place; one that came from nowhere was opened by itself. */
-function explanationOf({ reason }: Extract<Frame, { kind: 'unknown' }>, c: PageContext): Explanation {
+function explanationOf({ reason }: Extract<Placement, { kind: 'unknown' }>, c: HonoContext): Explanation {
   const isFramed = ['iframe', 'frame', 'embed', 'object'].includes(c.req.header('sec-fetch-dest') ?? '')
   return reason === 'no-app' && !isFramed ? 'outside' : 'not-allowed'
 }
 
 /** Nobody may frame it, so it is seen only where it was opened by itself; a frame shows the browser's own refusal. */
-async function explain(language: Language, theme: FrameData['theme'], what: Explanation): Promise<Response> {
+async function explain(language: Language, theme: PageData['theme'], what: Explanation): Promise<Response> {
   const nonce = newNonce()
   const html = renderPage(
     {

@@ -101,7 +101,7 @@ export async function recordBrowserCall(service: Service, clientId: unknown, add
   const app = typeof clientId === 'string' ? await service.apps.find(clientId) : undefined
   const subject = app ? `app:${app.clientId}` : 'app:unknown'
   service.log.warn('a client secret arrived from a browser', { clientId: app?.clientId })
-  // One entry a minute for each app and address says it all; a flood must not fill the log.
+  // One audit record a minute for each app and address says it all; a flood must not fill the log.
   if (service.browserCalls.count(`${subject} ${address}`, service.now()).excess > 0) return
   await insertAudit(service.db.pool, {
     id: newId(service.now()),

@@ -11,7 +11,7 @@ import { hashSecret, newId } from '../tokens.ts'
 export type SignedIn = { readonly session: OperatorSession; readonly operator: Operator }
 
 /** Where a request comes from, as far as an operator should see it again in a list. */
-export type Origin = { readonly address: string; readonly browser: string }
+export type Device = { readonly address: string; readonly browser: string }
 
 const idleMs = 30 * 60_000
 const absoluteMs = 12 * 3_600_000
@@ -30,7 +30,7 @@ export async function startSession(
   db: Queryable,
   operatorId: string,
   stage: Stage,
-  { address, browser }: Origin,
+  { address, browser }: Device,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   const now = service.now()

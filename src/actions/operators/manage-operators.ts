@@ -7,7 +7,7 @@ import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
 import { isEmail, normaliseEmail } from '../people/create-user.ts'
 import { countTry, keyOf, type TooMany } from './operator-attempts.ts'
-import { actorOf, startSession, type Origin, type SignedIn } from './keep-session.ts'
+import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
 import { findPasswordProblem } from '../people/password-rules.ts'
 import { hashPassword, isPassword } from '../people/passwords.ts'
 import { record, type Actor } from '../audit.ts'
@@ -120,19 +120,19 @@ export async function acceptInvite(
   service: Service,
   token: string,
   input: NewOperator,
-  origin: Origin,
+  device: Device,
 ): Promise<Accepted> {
   const passwordHash = await hashPassword(input.password)
   const result = await transact(service.db, async (tx): Promise<Accepted> => {
     const invite = await invites.deleteInvite(tx, hashSecret(token), service.now())
     if (!invite) return { problem: 'used' }
-    const actor = { name: invite.createdBy, address: origin.address }
+    const actor = { name: invite.createdBy, address: device.address }
     const id = invite.operatorId
-      ? await renewOperator(tx, invite.operatorId, passwordHash, origin)
+      ? await renewOperator(tx, invite.operatorId, passwordHash, device)
       : await insertOperator(service, tx, actor, { ...input, role: invite.role, passwordHash })
     // The link stays usable when the email was taken: the transaction ends without a change.
     if (!id) throw new EmailTaken()
-    return { token: await startSession(service, tx, id, 'enrol', origin) }
+    return { token: await startSession(service, tx, id, 'enrol', device) }
   }).catch((error: unknown) => {
     if (error instanceof EmailTaken) return { problem: 'email-taken' as const }
     throw error
@@ -142,7 +142,7 @@ export async function acceptInvite(
 
 class EmailTaken extends Error {}
 
-async function renewOperator(tx: Transaction, id: string, passwordHash: string, { address }: Origin): Promise<string> {
+async function renewOperator(tx: Transaction, id: string, passwordHash: string, { address }: Device): Promise<string> {
   await store.updatePassword(tx, id, passwordHash)
   await store.updateTotpCleared(tx, id)
   await deleteSessions(tx, id)
@@ -222,12 +222,12 @@ export async function restartSecondFactor(
   service: Service,
   { operator, session }: SignedIn,
   password: string,
-  origin: Origin,
+  device: Device,
 ): Promise<{ token: string } | Exclude<OwnPassword, 'right'>> {
   const checked = await checkOwnPassword(service, operator, password)
   if (checked !== 'right') return checked
   return await transact(service.db, async (tx) => {
     await deleteSessions(tx, operator.id, { only: session.id })
-    return { token: await startSession(service, tx, operator.id, 'enrol', origin) }
+    return { token: await startSession(service, tx, operator.id, 'enrol', device) }
   })
 }

@@ -5,7 +5,7 @@ import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
 import { findOperatorByEmail, updateSignedIn, updateTotpConfirmed, type Operator } from '../../store/operators.ts'
 import { normaliseEmail } from '../people/create-user.ts'
 import { countTry, keyOf } from './operator-attempts.ts'
-import { actorOf, startSession, type Origin, type SignedIn } from './keep-session.ts'
+import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
 import { isPassword } from '../people/passwords.ts'
 import { record } from '../audit.ts'
 import { renewRecoveryCodes, stepOfCode, takeCode } from './second-factor.ts'
@@ -22,29 +22,29 @@ const limits = { pair: 5, address: 50, email: 200, code: 8 }
 export async function signInWithPassword(
   service: Service,
   { email, password }: { email: string; password: string },
-  origin: Origin,
+  device: Device,
 ): Promise<SignInResult> {
   const name = normaliseEmail(email)
-  const pair = keyOf('pair', name, origin.address)
+  const pair = keyOf('pair', name, device.address)
   const wait = await countTry(service, [
     [pair, limits.pair],
-    [keyOf('address', origin.address), limits.address],
+    [keyOf('address', device.address), limits.address],
     [keyOf('email', name), limits.email],
   ])
   const operator = await findOperatorByEmail(service.db.pool, name)
   if (wait) {
     // The first try beyond the limit is on record; a flood of them must not fill the log.
-    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', origin)
+    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
     return { kind: 'wait', seconds: wait.seconds }
   }
   const isRight = await isPassword(password, operator?.isActive ? operator.passwordHash : null)
   if (!operator || !isRight) {
-    await recordFailure(service, operator, 'operator.sign-in-failed', origin)
+    await recordFailure(service, operator, 'operator.sign-in-failed', device)
     return { kind: 'wrong' }
   }
   await deleteLimit(service.db.pool, pair)
   const stage = operator.totpSecret === null ? 'enrol' : 'code'
-  const token = await startSession(service, service.db.pool, operator.id, stage, origin)
+  const token = await startSession(service, service.db.pool, operator.id, stage, device)
   return { kind: 'session', token, stage }
 }
 
@@ -53,16 +53,16 @@ export async function signInWithCode(
   service: Service,
   { operator, session }: SignedIn,
   code: string,
-  origin: Origin,
+  device: Device,
 ): Promise<SignInResult> {
   const key = keyOf('code', operator.id)
   const wait = await countTry(service, [[key, limits.code]])
   if (wait) {
-    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', origin)
+    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
     return { kind: 'wait', seconds: wait.seconds }
   }
   return await transact(service.db, async (tx) => {
-    const actor = actorOf(operator, origin.address)
+    const actor = actorOf(operator, device.address)
     const taken = await takeCode(tx, operator, code, service.now())
     if (!taken) {
       await record(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
@@ -70,7 +70,7 @@ export async function signInWithCode(
     }
     await deleteLimit(tx, key)
     await deleteSessions(tx, operator.id, { only: session.id })
-    const token = await startWholeSession(service, tx, operator, origin, taken === 'app' ? 'code' : 'recovery code')
+    const token = await startWholeSession(service, tx, operator, device, taken === 'app' ? 'code' : 'recovery code')
     return { kind: 'session', token, stage: 'full' }
   })
 }
@@ -82,16 +82,16 @@ export async function confirmSecondFactor(
   service: Service,
   { operator }: SignedIn,
   code: string,
-  origin: Origin,
+  device: Device,
 ): Promise<Enrolled | undefined> {
   const step = operator.totpPending === null ? undefined : stepOfCode(operator.totpPending, code, service.now())
   if (step === undefined) return undefined
   return await transact(service.db, async (tx) => {
     await updateTotpConfirmed(tx, operator.id, step)
     const recoveryCodes = await renewRecoveryCodes(tx, operator.id)
-    await record(tx, actorOf(operator, origin.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
+    await record(tx, actorOf(operator, device.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
     await deleteSessions(tx, operator.id)
-    return { token: await startWholeSession(service, tx, operator, origin, 'new second factor'), recoveryCodes }
+    return { token: await startWholeSession(service, tx, operator, device, 'new second factor'), recoveryCodes }
   })
 }
 
@@ -99,12 +99,12 @@ export async function confirmSecondFactor(
 export async function skipSecondFactor(
   service: Service,
   { operator, session }: SignedIn,
-  origin: Origin,
+  device: Device,
 ): Promise<string | undefined> {
   if (service.config.isProduction) return undefined
   return await transact(service.db, async (tx) => {
     await deleteSessions(tx, operator.id, { only: session.id })
-    return await startWholeSession(service, tx, operator, origin, 'password alone')
+    return await startWholeSession(service, tx, operator, device, 'password alone')
   })
 }
 
@@ -112,19 +112,19 @@ async function startWholeSession(
   service: Service,
   tx: Parameters<Parameters<typeof transact>[1]>[0],
   operator: Operator,
-  origin: Origin,
+  device: Device,
   by: string,
 ): Promise<string> {
   await updateSignedIn(tx, operator.id, service.now())
-  await record(tx, actorOf(operator, origin.address), 'operator.signed-in', `operator:${operator.id}`, { with: by })
-  return await startSession(service, tx, operator.id, 'full', origin)
+  await record(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, { with: by })
+  return await startSession(service, tx, operator.id, 'full', device)
 }
 
 async function recordFailure(
   service: Service,
   operator: Operator | undefined,
   action: string,
-  { address }: Origin,
+  { address }: Device,
 ): Promise<void> {
   const subject = operator ? `operator:${operator.id}` : 'operator:unknown'
   await record(service.db.pool, { name: 'stranger', address }, action, subject)

@@ -2,10 +2,18 @@
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import { Icon } from './icons.tsx'
 import { Money, When } from './parts.tsx'
-import type { Call } from './route.ts'
+import type { AdminRequest } from './route.ts'
 
-export function BooksCheck({ call, state, problems }: { call: Call; state: BooksState; problems: readonly Problem[] }) {
-  const { currency } = call.service.config
+export function BooksCheck({
+  request,
+  state,
+  problems,
+}: {
+  request: AdminRequest
+  state: BooksState
+  problems: readonly Problem[]
+}) {
+  const { currency } = request.service.config
   const { walletsMinor, positionsMinor, lastRoundAt, lastWallets, lastTransfers, lastRoundMs } = state
   const isBalanced = walletsMinor !== null && positionsMinor !== null && walletsMinor + positionsMinor === 0n
   const seconds = Math.max(1, Math.round((lastRoundMs ?? 0) / 1000))

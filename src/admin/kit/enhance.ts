@@ -55,8 +55,8 @@ window.addEventListener('pageshow', (event) => {
 })
 
 /** A page that shows a secret once is the answer to a form; loading it again should show the app instead. */
-const settled = document.querySelector<HTMLElement>('[data-address]')?.dataset['address']
-if (settled) history.replaceState(null, '', settled)
+const address = document.querySelector<HTMLElement>('[data-address]')?.dataset['address']
+if (address) history.replaceState(null, '', address)
 
 document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
 

@@ -37,7 +37,7 @@ export function tidy(text: string): string {
   return text.toWellFormed().replaceAll('\0', '').replaceAll('\r\n', '\n')
 }
 
-/** One entry for each line that is not empty. */
+/** One text for each line that is not empty. */
 export function linesOf(text: string): string[] {
   return text
     .split('\n')

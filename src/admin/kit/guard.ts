@@ -7,52 +7,56 @@ import type { RequestContext } from '../../web/request-context.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { readForm, tidy, toForm } from './form.ts'
 import { redirect, showProblem } from './respond.tsx'
-import type { AdminRoute, Call, PublicCall } from './route.ts'
+import type { AdminRoute, AdminRequest, PublicRequest } from './route.ts'
 
 export async function answerTo(
   service: Service,
   route: AdminRoute,
-  request: Request,
+  raw: Request,
   params: Record<string, string>,
   context: RequestContext,
 ): Promise<Response> {
-  const url = new URL(request.url)
+  const url = new URL(raw.url)
   const { config } = service
-  const sessionToken = readCookie(config, request, 'session') ?? ''
+  const sessionToken = readCookie(config, raw, 'session') ?? ''
   const me = await findSignedIn(service, sessionToken, { isByHand: url.searchParams.get('auto') !== '1' })
-  const formCookie = readCookie(config, request, 'form') ?? ''
+  const formCookie = readCookie(config, raw, 'form') ?? ''
   const isNewcomer = me === undefined && !/^[\w-]{43}$/.test(formCookie)
   const bound = me ? sessionToken : isNewcomer ? randomBytes(32).toString('base64url') : formCookie
-  const call: PublicCall = {
+  const request: PublicRequest = {
     service,
-    request,
+    raw,
     path: url.pathname,
     param: (name) => tidy(params[name] ?? ''),
     query: (name) => tidy(url.searchParams.get(name) ?? '').slice(0, 400),
     form: toForm(new URLSearchParams()),
-    origin: { address: context.address, browser: browserOf(request) },
+    device: { address: context.address, browser: browserOf(raw) },
     formToken: formTokenOf(bound),
     me,
   }
-  const response = await decide(route, call, isNewcomer ? '' : bound)
-  if (isNewcomer && request.method === 'GET') response.headers.append('set-cookie', setCookie(config, 'form', bound))
+  const response = await decide(route, request, isNewcomer ? '' : bound)
+  if (isNewcomer && raw.method === 'GET') response.headers.append('set-cookie', setCookie(config, 'form', bound))
   return response
 }
 
-async function decide(route: AdminRoute, call: PublicCall, bound: string): Promise<Response> {
-  const { me, request } = call
-  if (route.access !== 'public' && !isAtStage(route.access, me)) return await sendElsewhere(call)
+async function decide(route: AdminRoute, request: PublicRequest, bound: string): Promise<Response> {
+  const { me, raw } = request
+  if (route.access !== 'public' && !isAtStage(route.access, me)) return await sendElsewhere(request)
   if (route.method === 'POST') {
-    if (!isOwnOrigin(call.service.config, request))
-      return showProblem(call, 403, 'This form was sent from another site.')
-    const form = await readForm(request)
-    if (!form) return showProblem(call, 415, 'This was not a form of ours.')
+    if (!isOwnOrigin(request.service.config, raw))
+      return showProblem(request, 403, 'This form was sent from another site.')
+    const form = await readForm(raw)
+    if (!form) return showProblem(request, 415, 'This was not a form of ours.')
     if (bound === '' || !isFormToken(bound, form.text('_token')))
-      return showProblem(call, 403, 'This form is too old, or not yours. Open the page again and send it from there.')
-    call = { ...call, form }
+      return showProblem(
+        request,
+        403,
+        'This form is too old, or not yours. Open the page again and send it from there.',
+      )
+    request = { ...request, form }
   }
-  if (route.access === 'public') return await route.handle(call)
-  const own: Call = { ...call, me: me!, actor: actorOf(me!.operator, call.origin.address) }
+  if (route.access === 'public') return await route.handle(request)
+  const own: AdminRequest = { ...request, me: me!, actor: actorOf(me!.operator, request.device.address) }
   if (route.access === 'admin' && me!.operator.role !== 'admin')
     return showProblem(own, 403, 'Only an admin may do this. You can look at everything.')
   return await route.handle(own)
@@ -64,13 +68,13 @@ function isAtStage(access: Exclude<AdminRoute['access'], 'public'>, me: SignedIn
 }
 
 /** To where the session is at; what was asked for comes back after signing in, if it was a page. */
-async function sendElsewhere(call: PublicCall): Promise<Response> {
-  const { stage } = call.me?.session ?? {}
+async function sendElsewhere(request: PublicRequest): Promise<Response> {
+  const { stage } = request.me?.session ?? {}
   if (stage === 'code') return redirect('/admin/sign-in/code')
   if (stage === 'enrol') return redirect('/admin/second-factor')
   if (stage === 'full') return redirect('/admin')
-  if (call.request.method !== 'GET') return await showProblem(call, 401, 'You are not signed in any more.')
-  const { pathname, search } = new URL(call.request.url)
+  if (request.raw.method !== 'GET') return await showProblem(request, 401, 'You are not signed in any more.')
+  const { pathname, search } = new URL(request.raw.url)
   return redirect(
     pathname === '/admin' ? '/admin/sign-in' : `/admin/sign-in?next=${encodeURIComponent(pathname + search)}`,
   )

@@ -1,7 +1,7 @@
 /** The parts that the pages are made of. */
 import type { ComponentChildren } from 'preact'
 import { formatMinor, type Currency } from '../../ledger/money.ts'
-import type { PublicCall } from './route.ts'
+import type { PublicRequest } from './route.ts'
 
 type Children = { children?: ComponentChildren }
 
@@ -31,14 +31,14 @@ export function Badge({ kind = '', children }: Children & { kind?: '' | 'good' |
 
 /** A form that changes something; it carries the token of its session. */
 export function Form({
-  call,
+  request,
   action,
   children,
   ...rest
-}: Children & { call: PublicCall; action: string; class?: string }) {
+}: Children & { request: PublicRequest; action: string; class?: string }) {
   return (
     <form method="post" action={action} {...rest}>
-      <input type="hidden" name="_token" value={call.formToken} />
+      <input type="hidden" name="_token" value={request.formToken} />
       {children}
     </form>
   )

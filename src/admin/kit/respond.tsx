@@ -4,8 +4,8 @@ import { assetUrl } from '../../web/assets.ts'
 import { plainHeaders } from '../../web/headers.ts'
 import { newNonce, pageHeaders, renderPage } from '../../web/page.tsx'
 import { setCookie, type CookieName } from './cookies.ts'
-import type { PublicCall } from './route.ts'
-import { Frame, type NavName } from './shell.tsx'
+import type { PublicRequest } from './route.ts'
+import { Shell, type NavName } from './shell.tsx'
 
 export type PageParts = {
   readonly title: string
@@ -15,7 +15,7 @@ export type PageParts = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export async function showPage(call: PublicCall, { title, here, body, status = 200, headers }: PageParts) {
+export async function showPage(request: PublicRequest, { title, here, body, status = 200, headers }: PageParts) {
   const nonce = newNonce()
   const html = renderPage(
     {
@@ -23,9 +23,9 @@ export async function showPage(call: PublicCall, { title, here, body, status = 2
       styles: [await assetUrl('style.css'), await assetUrl('admin.css')],
       scripts: [await assetUrl('admin.js')],
       body: (
-        <Frame call={call} here={here}>
+        <Shell request={request} here={here}>
           {body}
-        </Frame>
+        </Shell>
       ),
     },
     nonce,
@@ -42,9 +42,9 @@ export async function showPage(call: PublicCall, { title, here, body, status = 2
   })
 }
 
-export async function showProblem(call: PublicCall, status: number, text: string): Promise<Response> {
+export async function showProblem(request: PublicRequest, status: number, text: string): Promise<Response> {
   const title = status === 404 ? 'Not found' : status >= 500 ? 'Not available' : 'Not done'
-  return await showPage(call, {
+  return await showPage(request, {
     title,
     status,
     body: (
@@ -61,8 +61,8 @@ export async function showProblem(call: PublicCall, status: number, text: string
   })
 }
 
-export async function showNotFound(call: PublicCall, what = 'page'): Promise<Response> {
-  return await showProblem(call, 404, `There is no such ${what}.`)
+export async function showNotFound(request: PublicRequest, what = 'page'): Promise<Response> {
+  return await showProblem(request, 404, `There is no such ${what}.`)
 }
 
 /** After a change, so that loading the page again does not send the form again. */
@@ -70,8 +70,8 @@ export function redirect(path: string): Response {
   return new Response(null, { status: 303, headers: { ...plainHeaders, location: path } })
 }
 
-export function withCookie(call: PublicCall, response: Response, name: CookieName, value: string): Response {
-  response.headers.append('set-cookie', setCookie(call.service.config, name, value))
+export function withCookie(request: PublicRequest, response: Response, name: CookieName, value: string): Response {
+  response.headers.append('set-cookie', setCookie(request.service.config, name, value))
   return response
 }
 

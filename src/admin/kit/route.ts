@@ -1,36 +1,36 @@
 /** A page or action of the admin area, and who may reach it. */
-import type { Origin, SignedIn } from '../../actions/operators/keep-session.ts'
+import type { Device, SignedIn } from '../../actions/operators/keep-session.ts'
 import type { Actor } from '../../actions/audit.ts'
 import type { Service } from '../../actions/service.ts'
 import type { Form } from './form.ts'
 
 /** A request before anyone is signed in. */
-export type PublicCall = {
+export type PublicRequest = {
   readonly service: Service
-  readonly request: Request
+  readonly raw: Request
   readonly path: string
   /** A parameter of the path, such as `:id`; empty when it has no such one. */
   readonly param: (name: string) => string
   /** A parameter of the query, tidy and of bounded length; empty when absent. */
   readonly query: (name: string) => string
   readonly form: Form
-  readonly origin: Origin
+  readonly device: Device
   /** To be sent back in every form, as `_token`. */
   readonly formToken: string
   readonly me: SignedIn | undefined
 }
 
-export type Call = PublicCall & { readonly me: SignedIn; readonly actor: Actor }
+export type AdminRequest = PublicRequest & { readonly me: SignedIn; readonly actor: Actor }
 
 /** `code` and `enrol`: signed in by password, with the second factor still to show or to set up. */
 export type Access = 'code' | 'enrol' | 'viewer' | 'admin'
 
 export type AdminRoute = { readonly method: 'GET' | 'POST'; readonly path: string } & (
-  | { readonly access: 'public'; readonly handle: (call: PublicCall) => Promise<Response> }
-  | { readonly access: Access; readonly handle: (call: Call) => Promise<Response> }
+  | { readonly access: 'public'; readonly handle: (request: PublicRequest) => Promise<Response> }
+  | { readonly access: Access; readonly handle: (request: AdminRequest) => Promise<Response> }
 )
 
-export type Handle = (call: Call) => Promise<Response>
+export type Handle = (request: AdminRequest) => Promise<Response>
 
 /** A page that every operator may see. */
 export function get(path: string, handle: Handle, access: Access = 'viewer'): AdminRoute {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { Icon, Mark, type IconName } from './icons.tsx'
 import { Notice } from './parts.tsx'
 import { noticeOf } from './notices.ts'
-import type { PublicCall } from './route.ts'
+import type { PublicRequest } from './route.ts'
 
 const nav = [
   ['overview', 'Overview', '/admin'],
@@ -20,17 +20,17 @@ const nav = [
 
 export type NavName = (typeof nav)[number][0]
 
-type FrameProps = { call: PublicCall; here: NavName | undefined; children: ComponentChildren }
+type ShellProps = { request: PublicRequest; here: NavName | undefined; children: ComponentChildren }
 
-export function Frame({ call, here, children }: FrameProps) {
-  const notice = noticeOf(call.query('done'))
-  const isWhole = call.me?.session.stage === 'full'
+export function Shell({ request, here, children }: ShellProps) {
+  const notice = noticeOf(request.query('done'))
+  const isWhole = request.me?.session.stage === 'full'
   return (
     <div class={isWhole ? 'admin' : 'admin alone'}>
       <a class="skip button small" href="#main">
         Skip to content
       </a>
-      {isWhole ? <Side call={call} here={here} /> : <Brand />}
+      {isWhole ? <Side request={request} here={here} /> : <Brand />}
       <main id="main" tabindex={-1}>
         {notice && <Notice kind="good">{notice}</Notice>}
         {children}
@@ -48,8 +48,8 @@ function Brand() {
   )
 }
 
-function Side({ call, here }: { call: PublicCall; here: NavName | undefined }) {
-  const { operator } = call.me!
+function Side({ request, here }: { request: PublicRequest; here: NavName | undefined }) {
+  const { operator } = request.me!
   return (
     <header class="side">
       <Brand />
@@ -66,7 +66,7 @@ function Side({ call, here }: { call: PublicCall; here: NavName | undefined }) {
         </ul>
       </nav>
       <form class="me" method="post" action="/admin/sign-out">
-        <input type="hidden" name="_token" value={call.formToken} />
+        <input type="hidden" name="_token" value={request.formToken} />
         <span>
           <strong>{operator.name}</strong>
           <span class="muted">{operator.role}</span>

@@ -5,7 +5,7 @@ import type { App } from '../../store/apps.ts'
 import { findFirstSequenceAt, listTransfers, type LedgerFilter } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
 import { Empty, Field, Money, Pager, Table, When, withQuery } from './parts.tsx'
-import type { Call } from './route.ts'
+import type { AdminRequest } from './route.ts'
 
 const pageSize = 50
 /** How many entries one page looks at to find those that fit the filter. */
@@ -20,8 +20,8 @@ export type LedgerPage = {
   readonly isSpanEnd: boolean
 }
 
-function filterOf(call: Call): LedgerFilter {
-  const text = (name: string) => call.query(name).trim() || undefined
+function filterOf(request: AdminRequest): LedgerFilter {
+  const text = (name: string) => request.query(name).trim() || undefined
   const direction = text('direction')
   return {
     direction: direction === 'debit' || direction === 'credit' ? direction : undefined,
@@ -31,13 +31,13 @@ function filterOf(call: Call): LedgerFilter {
   }
 }
 
-export async function readLedger(call: Call, walletId: string): Promise<LedgerPage> {
-  const db = call.service.db.pool
-  const month = parseMonth(call.query('month'))
-  const filter = filterOf(call)
+export async function readLedger(request: AdminRequest, walletId: string): Promise<LedgerPage> {
+  const db = request.service.db.pool
+  const month = parseMonth(request.query('month'))
+  const filter = filterOf(request)
   const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
   const bottom = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
-  const asked = /^\d{1,15}$/.test(call.query('before')) ? Number(call.query('before')) : Number.MAX_SAFE_INTEGER
+  const asked = /^\d{1,15}$/.test(request.query('before')) ? Number(request.query('before')) : Number.MAX_SAFE_INTEGER
   const newest = await listTransfers(db, walletId, { from: bottom, below: Math.min(top, asked), limit: 1 })
   const hasFilter = Object.values(filter).some((value) => value !== undefined)
   if (newest.length === 0)
@@ -51,16 +51,16 @@ export async function readLedger(call: Call, walletId: string): Promise<LedgerPa
   return { transfers, hasFilter: hasFilter || month !== undefined, nextBefore, isSpanEnd: !isFull && from > bottom }
 }
 
-type LedgerProps = { call: Call; walletId: string; page: LedgerPage; apps: readonly App[] }
+type LedgerProps = { request: AdminRequest; walletId: string; page: LedgerPage; apps: readonly App[] }
 
-export function Ledger({ call, walletId, page, apps }: LedgerProps) {
+export function Ledger({ request, walletId, page, apps }: LedgerProps) {
   const path = `/admin/wallets/${walletId}`
   const kept = {
-    direction: call.query('direction'),
-    account: call.query('account'),
-    type: call.query('type'),
-    ref: call.query('ref'),
-    month: call.query('month'),
+    direction: request.query('direction'),
+    account: request.query('account'),
+    type: request.query('type'),
+    ref: request.query('ref'),
+    month: request.query('month'),
   }
   return (
     <section class="card flush" id="ledger">
@@ -117,10 +117,10 @@ export function Ledger({ call, walletId, page, apps }: LedgerProps) {
           </p>
         </Empty>
       ) : (
-        <Entries call={call} page={page} apps={apps} />
+        <Entries request={request} page={page} apps={apps} />
       )}
       <Pager
-        first={call.query('before') ? `${withQuery(path, kept)}#ledger` : undefined}
+        first={request.query('before') ? `${withQuery(path, kept)}#ledger` : undefined}
         next={
           page.nextBefore === undefined ? undefined : `${withQuery(path, { ...kept, before: page.nextBefore })}#ledger`
         }
@@ -130,8 +130,8 @@ export function Ledger({ call, walletId, page, apps }: LedgerProps) {
   )
 }
 
-function Entries({ call, page, apps }: { call: Call; page: LedgerPage; apps: readonly App[] }) {
-  const { currency } = call.service.config
+function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerPage; apps: readonly App[] }) {
+  const { currency } = request.service.config
   return (
     <Table
       label="Ledger"

@@ -2,7 +2,7 @@ import { ProcessorUnavailable, type Refusal } from '../processor.ts'
 import { nextDueAt, type DeliveryMode } from './events.ts'
 import { advance, decodePayment, encodePayment, type Moment, type SandboxPayment, type Transition } from './payment.ts'
 import { settingsId } from './settings.ts'
-import type { SandboxRecord, SandboxStore } from './payment-store.ts'
+import type { SandboxRow, SandboxStore } from './payment-store.ts'
 
 export type SandboxDeps = {
   readonly store: SandboxStore
@@ -20,18 +20,18 @@ export type SandboxDeps = {
 }
 
 export async function findPayment(store: SandboxStore, id: string): Promise<SandboxPayment | undefined> {
-  const record = id === settingsId ? undefined : await store.find(id)
-  return record && decodePayment(record.document)
+  const row = id === settingsId ? undefined : await store.find(id)
+  return row && decodePayment(row.document)
 }
 
 export async function listPayments(store: SandboxStore, limit: number): Promise<SandboxPayment[]> {
-  const records = await store.listNewest(limit)
-  return records.filter((record) => record.id !== settingsId).map((record) => decodePayment(record.document))
+  const rows = await store.listNewest(limit)
+  return rows.filter((row) => row.id !== settingsId).map((row) => decodePayment(row.document))
 }
 
 /** True when this payment was written, false when one with its id exists already. */
 export async function insertPayment(store: SandboxStore, payment: SandboxPayment): Promise<boolean> {
-  return store.put(recordOf(payment, 1))
+  return store.put(rowOf(payment, 1))
 }
 
 /**
@@ -45,13 +45,13 @@ export async function changePayment(
   change: Transition,
 ): Promise<SandboxPayment | Refusal | undefined> {
   for (let tries = 0; tries < 100; tries += 1) {
-    const record = id === settingsId ? undefined : await deps.store.find(id)
-    if (!record) return undefined
-    const stored = decodePayment(record.document)
+    const row = id === settingsId ? undefined : await deps.store.find(id)
+    if (!row) return undefined
+    const stored = decodePayment(row.document)
     const moment = momentOf(deps, mode)
     const changed = change(advance(stored, moment), moment)
     if ('refused' in changed || changed === stored) return changed
-    if (await deps.store.put(recordOf(changed, record.version + 1))) return changed
+    if (await deps.store.put(rowOf(changed, row.version + 1))) return changed
   }
   throw new ProcessorUnavailable('busy', 'the payment is being changed by too many at once')
 }
@@ -61,7 +61,7 @@ function momentOf(deps: SandboxDeps, mode: DeliveryMode): Moment {
   return { now: deps.now().getTime(), newId, mode, processingMs, disputeAfterMs, lateMs }
 }
 
-function recordOf(payment: SandboxPayment, version: number): SandboxRecord {
+function rowOf(payment: SandboxPayment, version: number): SandboxRow {
   const dueAt = nextDueAt(payment)
   return {
     id: payment.id,

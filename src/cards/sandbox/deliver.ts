@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { changePayment, findPayment, type SandboxDeps } from './change.ts'
-import { claimDelivery, dueDeliveries, recordAnswer, type DueDelivery, type SandboxEvent } from './events.ts'
+import { claimDelivery, dueDeliveries, noteAnswer, type DueDelivery, type SandboxEvent } from './events.ts'
 import { readSettings } from './settings.ts'
 import { signatureHeader, signBody } from './signature.ts'
 
@@ -12,9 +12,9 @@ const answerWithinMs = 5_000
  */
 export async function deliverDue(deps: SandboxDeps): Promise<void> {
   const { mode } = await readSettings(deps.store)
-  const records = await deps.store.listDue(deps.now(), 50)
+  const rows = await deps.store.listDue(deps.now(), 50)
   await Promise.all(
-    records.map(async ({ id }) => {
+    rows.map(async ({ id }) => {
       await changePayment(deps, mode, id, (payment) => payment)
       const payment = await findPayment(deps.store, id)
       if (!payment) return
@@ -33,7 +33,7 @@ async function deliverOne(deps: SandboxDeps, id: string, due: DueDelivery): Prom
   })
   if (!isMine) return
   const answered = await post(deps, id, due.event)
-  await changePayment(deps, mode, id, (payment, { now }) => recordAnswer(payment, due, answered, now))
+  await changePayment(deps, mode, id, (payment, { now }) => noteAnswer(payment, due, answered, now))
 }
 
 /** It says which payment to look at, and nothing else that anyone could be tempted to believe. */

@@ -81,7 +81,7 @@ export function claimDelivery(payment: SandboxPayment, due: DueDelivery, now: nu
 }
 
 /** Any 2xx is a delivery; anything else, and silence, is tried again a few times. */
-export function recordAnswer(payment: SandboxPayment, due: DueDelivery, answered: number, now: number): SandboxPayment {
+export function noteAnswer(payment: SandboxPayment, due: DueDelivery, answered: number, now: number): SandboxPayment {
   if (answered >= 200 && answered < 300) return changeDelivery(payment, due, { state: 'delivered', answered })
   const wait = retryAfterMs[due.delivery.attempts]
   if (wait === undefined) return changeDelivery(payment, due, { state: 'gave-up', answered })

@@ -109,7 +109,7 @@ function PaymentActions({ deps, payment }: { deps: SandboxPageDeps; payment: San
       {dispute?.state === 'open' && <Press action={`${action}/win`} label="Win the dispute" />}
       {dispute?.state === 'open' && <Press action={`${action}/lose`} label="Lose the dispute" />}
       {later && (
-        <Press action={`${action}/hasten`} label={later.outcome === 'disputed' ? 'Dispute now' : 'Settle now'} />
+        <Press action={`${action}/hasten`} label={later.outcome === 'disputed' ? 'Dispute now' : 'Finish now'} />
       )}
       {events.length > 1 && <Press action={`${action}/reverse`} label="Deliver all again, newest first" />}
     </div>

@@ -1,12 +1,12 @@
 import { formatMinor, type SandboxPageDeps } from './sandbox-page.tsx'
 import type { SandboxPayment } from './payment.ts'
-import { testCards, type CardEntry } from './test-cards.ts'
+import { testCards, type TypedCard } from './test-cards.ts'
 
 type FormProps = {
   deps: SandboxPageDeps
   payment: SandboxPayment
   returnTo: string
-  mistake?: { field: keyof CardEntry | undefined; message: string }
+  mistake?: { field: keyof TypedCard | undefined; message: string }
 }
 
 /** Sent with every form of the payer: who may act on this payment, and where to go afterwards. */
@@ -54,10 +54,10 @@ export function CardPage({ deps, payment, returnTo, mistake }: FormProps) {
 }
 
 type FieldProps = {
-  name: keyof CardEntry
+  name: keyof TypedCard
   label: string
   hint: string
-  wrong: keyof CardEntry | undefined
+  wrong: keyof TypedCard | undefined
   list?: string
 }
 

@@ -80,10 +80,10 @@ export function answerChallenge(approved: boolean): Transition {
 export function advance(payment: SandboxPayment, moment: Moment): SandboxPayment {
   if (!payment.later || payment.later.at > moment.now) return payment
   const { outcome } = payment.later
-  const settled = { ...payment, later: undefined }
-  if (outcome === 'succeeded') return withEvents(payment, paid(settled), moment)
-  if (outcome === 'failed') return withEvents(payment, { ...settled, status: 'failed' }, moment)
-  return openDispute(settled, moment)
+  const arrived = { ...payment, later: undefined }
+  if (outcome === 'succeeded') return withEvents(payment, paid(arrived), moment)
+  if (outcome === 'failed') return withEvents(payment, { ...arrived, status: 'failed' }, moment)
+  return openDispute(arrived, moment)
 }
 
 /** The panel's "now": does at once what would have happened later. */

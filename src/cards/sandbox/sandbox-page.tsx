@@ -15,9 +15,9 @@ export type SandboxPageDeps = SandboxDeps & {
 
 export const sandboxStyle = readFileSync(new URL('./sandbox.css', import.meta.url), 'utf8')
 
-type Frame = { deps: SandboxPageDeps; title: string; wide?: boolean; children: ComponentChildren }
+type PageProps = { deps: SandboxPageDeps; title: string; wide?: boolean; children: ComponentChildren }
 
-function Document({ deps, title, wide = false, children }: Frame) {
+function Document({ deps, title, wide = false, children }: PageProps) {
   return (
     <html lang="en">
       <head>
@@ -36,8 +36,8 @@ function Document({ deps, title, wide = false, children }: Frame) {
   )
 }
 
-export function renderPage(frame: Frame): string {
-  return `<!doctype html>${renderToString(<Document {...frame} />)}`
+export function renderPage(page: PageProps): string {
+  return `<!doctype html>${renderToString(<Document {...page} />)}`
 }
 
 export function NoticePage({ title, text }: { title: string; text: string }) {

@@ -137,7 +137,7 @@ export async function changeAsPayer(
 function reachable(store: SandboxStore): SandboxStore {
   return {
     find: (id) => store.find(id).catch(throwUnavailable),
-    put: (record) => store.put(record).catch(throwUnavailable),
+    put: (row) => store.put(row).catch(throwUnavailable),
     listNewest: (limit) => store.listNewest(limit).catch(throwUnavailable),
     listDue: (now, limit) => store.listDue(now, limit).catch(throwUnavailable),
   }

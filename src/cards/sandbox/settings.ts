@@ -8,8 +8,8 @@ export type SandboxSettings = { readonly mode: DeliveryMode; readonly outage: bo
 export const settingsId = 'settings'
 
 export async function readSettings(store: SandboxStore): Promise<SandboxSettings> {
-  const record = await store.find(settingsId)
-  return record ? (JSON.parse(record.document) as SandboxSettings) : { mode: deliveryModes[0], outage: false }
+  const row = await store.find(settingsId)
+  return row ? (JSON.parse(row.document) as SandboxSettings) : { mode: deliveryModes[0], outage: false }
 }
 
 /** Two people pressing at once: the later one wins. */

@@ -32,16 +32,16 @@ export const testCards: readonly TestCard[] = [
   { number: '4000000000000259', what: 'Succeeds, and is disputed later', scenario: { kind: 'disputed-later' } },
 ]
 
-export type CardEntry = { readonly number: string; readonly expiry: string; readonly cvc: string }
+export type TypedCard = { readonly number: string; readonly expiry: string; readonly cvc: string }
 
-export type CardMistake = { readonly field: keyof CardEntry; readonly message: string }
+export type CardMistake = { readonly field: keyof TypedCard; readonly message: string }
 
 /**
  * Reads a typed card. Nothing of it leaves this function but the scenario it stands for: a number that is no test card could be
  * somebody's real one, so it is never kept, logged or shown again.
  */
-export function parseCard(entry: CardEntry, now: Date): CardScenario | CardMistake {
-  const digits = entry.number.replaceAll(/[\s-]/g, '')
+export function parseCard(typed: TypedCard, now: Date): CardScenario | CardMistake {
+  const digits = typed.number.replaceAll(/[\s-]/g, '')
   if (!/^\d{12,19}$/.test(digits) || !passesLuhn(digits)) {
     return { field: 'number', message: 'This card number is not valid. Check the digits.' }
   }
@@ -49,10 +49,10 @@ export function parseCard(entry: CardEntry, now: Date): CardScenario | CardMista
   if (!card) {
     return { field: 'number', message: 'This is a sandbox: never type a real card here. Use one of the test cards.' }
   }
-  const expires = parseExpiry(entry.expiry)
+  const expires = parseExpiry(typed.expiry)
   if (!expires) return { field: 'expiry', message: 'Write the expiry date as month and year, like 04 / 30.' }
   if (expires.getTime() <= now.getTime()) return { field: 'expiry', message: 'This expiry date is in the past.' }
-  if (!/^\d{3,4}$/.test(entry.cvc.trim()))
+  if (!/^\d{3,4}$/.test(typed.cvc.trim()))
     return { field: 'cvc', message: 'The CVC is the three or four digits on the card.' }
   return card.scenario
 }

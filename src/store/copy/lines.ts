@@ -2,7 +2,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { CopyRefused } from './format.ts'
+import { CopyRefused } from './copy-file.ts'
 
 export type Lines = {
   /** The line that was read last, with its line end. */

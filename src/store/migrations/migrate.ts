@@ -32,8 +32,9 @@ export function parseMigration(fileName: string, text: string): Migration {
 
 export async function readMigrations(folder: URL = new URL('./', import.meta.url)): Promise<Migration[]> {
   // Every other SQL file here is a migration, or is refused for its name: one that is misspelt must not be left out.
-  const isMigration = (fileName: string) => fileName.endsWith('.sql') && fileName !== 'schema.sql'
-  const fileNames = (await readdir(folder)).filter(isMigration).sort()
+  const fileNames = (await readdir(folder))
+    .filter((fileName) => fileName.endsWith('.sql') && fileName !== 'schema.sql')
+    .sort()
   const migrations = await Promise.all(
     fileNames.map(async (fileName) => parseMigration(fileName, await readFile(new URL(fileName, folder), 'utf8'))),
   )

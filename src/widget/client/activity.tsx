@@ -2,11 +2,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Transaction } from '../../../sdk/contract.ts'
 import { exactTime, formatMoney, relativeTime } from './format.ts'
-import { useFrame, type Say } from './frame-context.tsx'
+import { usePage, type Say } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 
 export function Activity({ transactions, skewMs }: { transactions: readonly Transaction[]; skewMs: number }) {
-  const { words } = useFrame()
+  const { words } = usePage()
   const now = useNow(skewMs)
   return (
     <section class="activity card" aria-labelledby="activity-label">
@@ -32,7 +32,7 @@ export function Activity({ transactions, skewMs }: { transactions: readonly Tran
 
 /** In or out is told four times: by the arrow, the sign, the word and the colour. */
 function Entry({ transaction, now }: { transaction: Transaction; now: Date }) {
-  const { lang, say } = useFrame()
+  const { lang, say } = usePage()
   const { type, amount, currency, createdAt } = transaction
   const isIn = type === 'CREDIT'
   const at = new Date(createdAt)

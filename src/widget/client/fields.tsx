@@ -1,7 +1,7 @@
 /** The fields of the forms: a label, an input, a hint, and what is wrong with it. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 
 type FieldProps = {
@@ -66,7 +66,7 @@ export function Field(props: FieldProps) {
 }
 
 export function PasswordField({ isNew, problem }: { isNew: 'no' | 'first' | 'changed'; problem: string | undefined }) {
-  const { words } = useFrame()
+  const { words } = usePage()
   const [isShown, setShown] = useState(false)
   return (
     <Field
@@ -92,7 +92,7 @@ export function PasswordField({ isNew, problem }: { isNew: 'no' | 'first' | 'cha
 }
 
 export function EmailField({ value, problem }: { value: string; problem: string | undefined }) {
-  const { words } = useFrame()
+  const { words } = usePage()
   return (
     <Field
       name="email"
@@ -108,7 +108,7 @@ export function EmailField({ value, problem }: { value: string; problem: string 
 }
 
 export function CodeField({ problem }: { problem: string | undefined }) {
-  const { words } = useFrame()
+  const { words } = usePage()
   return (
     <Field
       name="code"

@@ -2,13 +2,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { WidgetWallet } from './call.ts'
 import { formatMoney, moneyParts } from './format.ts'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 
 type HeroProps = { wallet: WidgetWallet; isStale: boolean; onTopup: () => void }
 
 export function Hero({ wallet, isStale, onTopup }: HeroProps) {
-  const { lang, say } = useFrame()
+  const { lang, say } = usePage()
   const { balance, currency, user, isActive } = wallet
   return (
     <section class={isStale ? 'hero stale' : 'hero'} aria-labelledby="balance-label">
@@ -41,7 +41,7 @@ export function Hero({ wallet, isStale, onTopup }: HeroProps) {
 
 /** Says a new balance to a screen reader; not the first one, which is read with the page. */
 function BalanceNews({ balance, currency }: { balance: number; currency: string }) {
-  const { lang, say } = useFrame()
+  const { lang, say } = usePage()
   const last = useRef(balance)
   const [news, setNews] = useState('')
   useEffect(() => {

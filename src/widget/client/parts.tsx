@@ -1,7 +1,7 @@
 /** Small parts that several views share. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
 /** The app's logo, or its first letter where there is none or it does not load. */
@@ -81,7 +81,7 @@ export function Heading({ children }: { children: ComponentChildren }) {
 
 /** The top of every view: whose page this is. */
 export function TopBar({ children }: { children?: ComponentChildren }) {
-  const { appName, logo, words } = useFrame()
+  const { appName, logo, words } = usePage()
   return (
     <header class="top">
       <AppMark name={appName} logo={logo} />

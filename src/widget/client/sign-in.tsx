@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
 import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
 import { relativeWait } from './format.ts'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import type { Parent } from './parent.ts'
 import { AppMark, Heading, Notice, Panel, TopBar } from './parts.tsx'
 import {
@@ -22,7 +22,7 @@ type Answer = { readonly next?: 'confirm' | 'reset'; readonly serviceUserId?: st
 const slowAfterMs = 8000
 
 export function SignIn({ parent }: { parent: Parent | undefined }) {
-  const { say } = useFrame()
+  const { say } = usePage()
   const [step, setStep] = useState<StepName>('login')
   const [email, setEmail] = useState('')
   const [isDone, setDone] = useState(false)
@@ -51,7 +51,7 @@ export function SignIn({ parent }: { parent: Parent | undefined }) {
 }
 
 function Connecting({ parent, onAgain }: { parent: Parent | undefined; onAgain: () => void }) {
-  const { say } = useFrame()
+  const { say } = usePage()
   const [isSlow, setSlow] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => setSlow(true), slowAfterMs)
@@ -84,7 +84,7 @@ type StepFormProps = {
 }
 
 function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
-  const { clientId, appName, logo, lang, say } = useFrame()
+  const { clientId, appName, logo, lang, say } = usePage()
   const [problems, setProblems] = useState<Problems>({})
   const [waitSeconds, setWaitSeconds] = useState(0)
   const [isBusy, setBusy] = useState(false)

@@ -1,9 +1,9 @@
 /** What stands in for the wallet until it is there, in its shape, so that nothing jumps. */
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { TopBar } from './parts.tsx'
 
 export function Skeleton() {
-  const { words } = useFrame()
+  const { words } = usePage()
   return (
     <>
       <TopBar />

@@ -1,24 +1,24 @@
 /** What both scripts begin with. */
-import type { FrameData } from '../frame-data.ts'
+import type { PageData } from '../page-data.ts'
 import { openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
 
 export type Start = {
-  readonly frame: FrameData
+  readonly page: PageData
   readonly root: HTMLElement
   readonly token: string | null
   readonly parent: Parent
 }
 
 export function start(): Start {
-  const frame = JSON.parse(document.getElementById('data')!.textContent) as FrameData
+  const page = JSON.parse(document.getElementById('data')!.textContent) as PageData
   const root = document.getElementById('root')!
-  const parent = openParent(frame.parents)
+  const parent = openParent(page.parents)
   // Focus is moved only for people who have already used the page; see `Heading`.
   for (const type of ['pointerdown', 'keydown'])
     addEventListener(type, () => (document.body.dataset['used'] = ''), { once: true, capture: true })
   reportHeight(root, (height) => parent.post({ type: 'SERVICE_RESIZE', version: 1, height }))
-  return { frame, root, token: takeToken(), parent }
+  return { page, root, token: takeToken(), parent }
 }
 
 /** The token leaves the address: an address is copied, shown and shared. */

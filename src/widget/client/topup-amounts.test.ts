@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { TopupOffer } from '../frame-data.ts'
+import type { TopupOffer } from '../page-data.ts'
 import { parseTypedAmount, presetsFor } from './topup-amounts.ts'
 
 const dollars: TopupOffer = {

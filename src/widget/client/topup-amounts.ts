@@ -1,5 +1,5 @@
 /** Which amounts the top-up page offers, and what a typed one means. */
-import type { TopupOffer } from '../frame-data.ts'
+import type { TopupOffer } from '../page-data.ts'
 
 /** Round amounts within the limits, four at most. A yen is worth what a cent is, so currencies without decimals offer more. */
 export function presetsFor({ decimals, min, max }: TopupOffer): number[] {

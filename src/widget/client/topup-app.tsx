@@ -1,10 +1,10 @@
 /** The top-up page: how much, then the card. It opens in a window of its own, or in a frame. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { FrameData, TopupOffer } from '../frame-data.ts'
+import type { PageData, TopupOffer } from '../page-data.ts'
 import { call, type WidgetWallet } from './call.ts'
 import { Field } from './fields.tsx'
 import { formatMoney } from './format.ts'
-import { FrameContext, useFrame } from './frame-context.tsx'
+import { PageContext, usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 import { openParent } from './parent.ts'
 import { Heading, Panel, TopBar } from './parts.tsx'
@@ -13,19 +13,19 @@ import { TopupCard, type TopupCardProps } from './topup-card.tsx'
 
 type Here = { token: string | null; paymentIntentId?: string | undefined }
 
-export function TopupApp({ frame, here }: { frame: FrameData; here?: Here }) {
+export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
   return (
-    <FrameContext.Provider value={frame}>
+    <PageContext.Provider value={page}>
       <TopBar />
       <Topup first={here?.token ?? null} paymentIntentId={here?.paymentIntentId} />
-    </FrameContext.Provider>
+    </PageContext.Provider>
   )
 }
 
 type Load = { kind: 'loading' } | { kind: 'there'; wallet: WidgetWallet } | { kind: 'refused'; code: string }
 
 function Topup({ first, paymentIntentId }: { first: string | null; paymentIntentId: string | undefined }) {
-  const { kind, topup, say } = useFrame()
+  const { kind, topup, say } = usePage()
   const token = useRef(first)
   const [load, setLoad] = useState<Load>(
     kind === 'session' ? { kind: 'loading' } : { kind: 'refused', code: 'SESSION_EXPIRED' },
@@ -64,7 +64,7 @@ function Topup({ first, paymentIntentId }: { first: string | null; paymentIntent
 }
 
 function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount: number) => void }) {
-  const { lang, say } = useFrame()
+  const { lang, say } = usePage()
   const { currency, min, max } = offer
   const presets = presetsFor(offer)
   const first = offer.amount ?? presets[1] ?? presets[0] ?? 'other'

@@ -5,7 +5,7 @@
 import type { CreateIntentResponse } from '../../../sdk/contract.ts'
 import type { WordKey } from '../words.ts'
 import { formatMoney } from './format.ts'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { Heading, Notice } from './parts.tsx'
 import { TopupOutcome } from './topup-outcome.tsx'
 import { useTopupPayment, type TopupState } from './topup-payment.ts'
@@ -19,7 +19,7 @@ export type TopupCardProps = {
 }
 
 export function TopupCard({ order, token, onChangeAmount }: TopupCardProps) {
-  const { lang, topup, say } = useFrame()
+  const { lang, topup, say } = usePage()
   const payment = useTopupPayment(order, token)
   const { state } = payment
   const intent = intentOf(state)
@@ -66,7 +66,7 @@ export type CardFormProps = {
 }
 
 function CardForm(props: CardFormProps) {
-  const { topup } = useFrame()
+  const { topup } = usePage()
   return topup.processor === 'stripe' ? <StripeForm {...props} /> : <SandboxForm {...props} />
 }
 

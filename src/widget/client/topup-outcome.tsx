@@ -1,7 +1,7 @@
 /** How a top-up ended, or why it cannot be told yet. */
 import { useEffect } from 'preact/hooks'
 import { formatMoney, relativeWait } from './format.ts'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { Panel } from './parts.tsx'
 import type { TopupPayment, TopupState } from './topup-payment.ts'
 import { isFramed, tellWalletUpdated, walletUrl } from './topup-window.ts'
@@ -9,7 +9,7 @@ import { isFramed, tellWalletUpdated, walletUrl } from './topup-window.ts'
 type Props = { payment: TopupPayment; token: () => string | null; onStartAgain: () => void }
 
 export function TopupOutcome({ payment, token, onStartAgain }: Props) {
-  const { lang, topup, say, parents } = useFrame()
+  const { lang, topup, say, parents } = usePage()
   const { state } = payment
   const money = (amount: number) => formatMoney(amount, topup.currency, lang)
   useEffect(() => {
@@ -41,7 +41,7 @@ type RefusedProps = {
 }
 
 function Refused({ state, payment, onStartAgain }: RefusedProps) {
-  const { lang, say } = useFrame()
+  const { lang, say } = usePage()
   const { failure, isAfterPaying } = state
   const { code, retryAfterSeconds } = failure
   if (code === 'SESSION_EXPIRED' || code === 'INVALID_SESSION') {
@@ -72,7 +72,7 @@ function Refused({ state, payment, onStartAgain }: RefusedProps) {
 const final: readonly string[] = ['INVALID_AMOUNT', 'BALANCE_LIMIT', 'PAYMENT_INTENT_NOT_FOUND', 'INVALID_REQUEST']
 
 function Ended({ onStartAgain }: { onStartAgain: () => void }) {
-  const { say } = useFrame()
+  const { say } = usePage()
   return (
     <Panel icon="alert" tone="bad" title={say('topupEndedTitle')} text={say('topupEndedText')}>
       <button type="button" class="button" onClick={onStartAgain}>
@@ -84,17 +84,17 @@ function Ended({ onStartAgain }: { onStartAgain: () => void }) {
 
 /** A window that was opened for this can be closed; a frame goes back to the wallet it shows otherwise. */
 function Leave({ token }: { token: () => string | null }) {
-  const frame = useFrame()
+  const page = usePage()
   const session = token()
   if (isFramed())
     return session === null ? null : (
-      <a class="button" href={walletUrl(frame, session)}>
-        {frame.say('backToWallet')}
+      <a class="button" href={walletUrl(page, session)}>
+        {page.say('backToWallet')}
       </a>
     )
   return (
     <button type="button" class="button" onClick={() => window.close()}>
-      {frame.say('closeWindow')}
+      {page.say('closeWindow')}
     </button>
   )
 }

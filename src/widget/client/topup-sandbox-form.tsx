@@ -1,10 +1,10 @@
 /** The sandbox's card form: a page of its own in a frame, as a processor's would be. It leads through the bank's challenge too. */
 import { useRef } from 'preact/hooks'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import type { CardFormProps } from './topup-card.tsx'
 
 export function SandboxForm({ intent, isChecking, onActed }: CardFormProps) {
-  const { say } = useFrame()
+  const { say } = usePage()
   const loads = useRef(0)
   const observer = useRef<ResizeObserver>(undefined)
   const { paymentIntentId, clientSecret } = intent

@@ -1,7 +1,7 @@
 /** Stripe's Payment Element. The card is typed into Stripe's own frame: its number never reaches this page or our server. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatMoney } from './format.ts'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { Notice } from './parts.tsx'
 import type { CardFormProps } from './topup-card.tsx'
 import { topupUrl } from './topup-window.ts'
@@ -22,8 +22,8 @@ declare global {
 type Loaded = { readonly stripe: Stripe; readonly elements: Elements }
 
 export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps) {
-  const frame = useFrame()
-  const { lang, topup, theme, say } = frame
+  const page = usePage()
+  const { lang, topup, theme, say } = page
   const place = useRef<HTMLDivElement>(null)
   const loaded = useRef<Loaded>(undefined)
   const [state, setState] = useState<'loading' | 'ready' | 'busy' | 'away'>('loading')
@@ -54,7 +54,7 @@ export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps
     setMistake(undefined)
     const { stripe, elements } = loaded.current
     // Some banks want a page of their own; that one comes back to here.
-    const confirmParams = { return_url: topupUrl(frame, token() ?? '') }
+    const confirmParams = { return_url: topupUrl(page, token() ?? '') }
     const { error } = await stripe.confirmPayment({ elements, confirmParams, redirect: 'if_required' })
     setState('ready')
     // What is wrong with the typing is Stripe's to say. Everything else is asked of the server.

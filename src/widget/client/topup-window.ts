@@ -1,18 +1,18 @@
 /** The top-up page in a window of its own. Must be called inside the click: later, the browser takes it for an advertisement. */
-import type { FrameData } from '../frame-data.ts'
+import type { PageData } from '../page-data.ts'
 import { openParent } from './parent.ts'
 
 export type TopupWindow = { renew(sessionToken: string): void }
 
-export function topupUrl(frame: FrameData, session: string): string {
-  return pageUrl('/widget/topup', frame, session)
+export function topupUrl(page: PageData, session: string): string {
+  return pageUrl('/widget/topup', page, session)
 }
 
-export function walletUrl(frame: FrameData, session: string): string {
-  return pageUrl('/widget/wallet', frame, session)
+export function walletUrl(page: PageData, session: string): string {
+  return pageUrl('/widget/wallet', page, session)
 }
 
-function pageUrl(path: string, { lang, theme }: FrameData, session: string): string {
+function pageUrl(path: string, { lang, theme }: PageData, session: string): string {
   const url = new URL(path, location.origin)
   url.searchParams.set('session', session)
   url.searchParams.set('lang', lang)

@@ -1,11 +1,11 @@
 /** The wallet page: one state of the session, one view. The same code renders its first state on the server. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { FrameData } from '../frame-data.ts'
-import { Account } from './account.tsx'
+import type { PageData } from '../page-data.ts'
+import { Account } from './account-panel.tsx'
 import { Activity } from './activity.tsx'
 import { call } from './call.ts'
-import { FrameContext, useFrame } from './frame-context.tsx'
+import { PageContext, usePage } from './page-context.tsx'
 import { Hero } from './hero.tsx'
 import { Icon } from './icons.tsx'
 import type { Parent } from './parent.ts'
@@ -18,22 +18,22 @@ import { openWalletSession, type WalletSession, type WalletState } from './walle
 /** What only a browser has; absent while the server renders. */
 export type Surroundings = { readonly token: string | null; readonly parent: Parent }
 
-export function WalletApp({ frame, here }: { frame: FrameData; here?: Surroundings }) {
-  const [state, setState] = useState<WalletState>(firstState(frame.kind))
+export function WalletApp({ page, here }: { page: PageData; here?: Surroundings }) {
+  const [state, setState] = useState<WalletState>(firstState(page.kind))
   const session = useRef<WalletSession>(undefined)
   useEffect(() => {
     if (!here) return undefined
-    session.current = openWalletSession(here.token, firstState(frame.kind).kind, here.parent, setState)
+    session.current = openWalletSession(here.token, firstState(page.kind).kind, here.parent, setState)
     return () => session.current?.close()
   }, [])
   return (
-    <FrameContext.Provider value={frame}>
+    <PageContext.Provider value={page}>
       <View state={state} here={here} session={() => session.current!} />
-    </FrameContext.Provider>
+    </PageContext.Provider>
   )
 }
 
-function firstState(kind: FrameData['kind']): WalletState {
+function firstState(kind: PageData['kind']): WalletState {
   if (kind === 'expired') return { kind, isStuck: false }
   return kind === 'session' ? { kind: 'loading' } : { kind }
 }
@@ -41,7 +41,7 @@ function firstState(kind: FrameData['kind']): WalletState {
 type ViewProps = { state: WalletState; here: Surroundings | undefined; session: () => WalletSession }
 
 function View({ state, here, session }: ViewProps) {
-  const { say } = useFrame()
+  const { say } = usePage()
   switch (state.kind) {
     case 'loading':
       return <Skeleton />
@@ -87,7 +87,7 @@ function View({ state, here, session }: ViewProps) {
 }
 
 function Failed({ code, onRetry }: { code: string; onRetry: () => void }) {
-  const { words } = useFrame()
+  const { words } = usePage()
   const isAway = code === 'NO_NETWORK'
   return (
     <Framed>
@@ -117,8 +117,8 @@ function Framed({ children }: { children: ComponentChildren }) {
 type OpenState = Extract<WalletState, { kind: 'open' }>
 
 function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; session: WalletSession }) {
-  const frame = useFrame()
-  const { words } = frame
+  const page = usePage()
+  const { words } = page
   const { wallet, isOffline } = state
   const [isAccount, setAccount] = useState(false)
   const [blockedUrl, setBlockedUrl] = useState<string>()
@@ -131,7 +131,7 @@ function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; 
   }, [token])
 
   function topup(): void {
-    const url = topupUrl(frame, session.token()!)
+    const url = topupUrl(page, session.token()!)
     windows.current = openTopupWindow(url)
     const opened = windows.current !== undefined
     setBlockedUrl(opened ? undefined : url)
@@ -198,7 +198,7 @@ function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; 
 
 /** Offline, and for a moment "back online"; a screen reader hears both. */
 function Connection({ isOffline }: { isOffline: boolean }) {
-  const { words } = useFrame()
+  const { words } = usePage()
   const wasOffline = useRef(false)
   const [isBack, setBack] = useState(false)
   useEffect(() => {

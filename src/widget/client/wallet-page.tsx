@@ -3,5 +3,5 @@ import { hydrate } from 'preact'
 import { start } from './start.ts'
 import { WalletApp } from './wallet-app.tsx'
 
-const { frame, root, token, parent } = start()
-hydrate(<WalletApp frame={frame} here={{ token, parent }} />, root)
+const { page, root, token, parent } = start()
+hydrate(<WalletApp page={page} here={{ token, parent }} />, root)

@@ -1,7 +1,7 @@
 /** What the server hands to the script of a hosted page. Nothing in it is secret: the token stays in the address. */
 import type { Words } from './words.ts'
 
-export type FrameData = {
+export type PageData = {
   readonly page: 'wallet' | 'topup'
   readonly kind: 'session' | 'expired' | 'signed-out'
   readonly lang: string

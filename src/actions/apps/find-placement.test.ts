@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
 import { findApp } from '../../store/apps.ts'
-import { findFrame } from './find-frame.ts'
+import { findPlacement } from './find-placement.ts'
 import { setAppActive, updateApp } from './manage-apps.ts'
 import { checkSession, createSession, revokeSession } from '../people/open-session.ts'
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-const find = (query: Parameters<typeof findFrame>[1]) => findFrame(opened.service, query)
+const find = (query: Parameters<typeof findPlacement>[1]) => findPlacement(opened.service, query)
 const app = async () => (await findApp(opened.service.db.pool, clientId))!
 const newToken = async (parentOrigin: string | null = null) => {
   const created = await createSession(opened.service, await app(), { serviceUserId, parentOrigin })

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, type LinkedApp } from './call.ts'
 import { exactTime, relativeTime } from './format.ts'
-import { useFrame } from './frame-context.tsx'
+import { usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 import { AppMark, Heading, Notice } from './parts.tsx'
 
@@ -17,7 +17,7 @@ type AccountProps = {
 type Load = { kind: 'loading' } | { kind: 'failed' } | { kind: 'there'; links: readonly LinkedApp[] }
 
 export function Account({ user, token, skewMs, onBack, onLeave }: AccountProps) {
-  const { say } = useFrame()
+  const { say } = usePage()
   const [load, setLoad] = useState<Load>({ kind: 'loading' })
   const [news, setNews] = useState('')
 
@@ -99,7 +99,7 @@ export function Account({ user, token, skewMs, onBack, onLeave }: AccountProps) 
 type AppEntryProps = { app: LinkedApp; skewMs: number; onDisconnect: () => Promise<boolean> }
 
 function AppEntry({ app, skewMs, onDisconnect }: AppEntryProps) {
-  const { lang, say } = useFrame()
+  const { lang, say } = usePage()
   const [step, setStep] = useState<'idle' | 'asking' | 'busy' | 'failed'>('idle')
   const { appName } = app
   const at = new Date(app.connectedAt)

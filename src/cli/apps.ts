@@ -2,7 +2,7 @@
 import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/apps/manage-apps.ts'
 import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, cliActor, isSet, textOf, textsOf } from './command.ts'
-import type { Call, Command, Flag } from './command.ts'
+import type { Invocation, Command, Flag } from './command.ts'
 import { withService } from './data.ts'
 import { facts, shownList, shownTime } from './table.ts'
 
@@ -30,16 +30,16 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
       'app create --name "My shop" --origin https://shop.example --parent https://shop.example',
       'app create --name Reports --scope wallet:read --json',
     ],
-    run: async (call) =>
-      await withService(call, async (service) => {
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
         const settings = checked(service.config, {
-          name: textOf(call, 'name'),
-          allowedOrigins: textsOf(call, 'origin') ?? [],
-          allowedIframeParents: textsOf(call, 'parent') ?? [],
-          scopes: textsOf(call, 'scope') ?? scopes,
-          strictReferences: isSet(call, 'strict-references'),
-          accentColor: textOf(call, 'accent-color'),
-          logoUrl: textOf(call, 'logo-url'),
+          name: textOf(invocation, 'name'),
+          allowedOrigins: textsOf(invocation, 'origin') ?? [],
+          allowedIframeParents: textsOf(invocation, 'parent') ?? [],
+          scopes: textsOf(invocation, 'scope') ?? scopes,
+          strictReferences: isSet(invocation, 'strict-references'),
+          accentColor: textOf(invocation, 'accent-color'),
+          logoUrl: textOf(invocation, 'logo-url'),
         })
         const { clientId, clientSecret } = await createApp(service, cliActor, settings)
         const text = facts([
@@ -54,8 +54,8 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
     name: 'app list',
     summary: 'all client apps',
     examples: ['app list', 'app list --json'],
-    run: async (call) =>
-      await withService(call, async (service) => {
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
         const apps = await listApps(service.db.pool)
         const lines = apps.map((app) => `${app.clientId}  ${app.isActive ? 'active  ' : 'inactive'}  ${app.name}`)
         return { json: { apps: apps.map(toJson) }, text: lines.join('\n') || 'There are no apps yet: app create.' }
@@ -66,10 +66,10 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
     summary: 'one client app: its settings, and its secrets without their texts',
     positionals: ['clientId'],
     examples: ['app show app_0123456789abcdef0123'],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const app = await findApp(service.db.pool, call.positionals[0]!)
-        if (!app) throw unknownApp(call)
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const app = await findApp(service.db.pool, invocation.positionals[0]!)
+        if (!app) throw unknownApp(invocation)
         return { json: toJson(app), text: describe(app) }
       }),
   },
@@ -90,12 +90,12 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
       'app edit app_0123456789abcdef0123 --origin https://shop.example --origin https://www.shop.example',
       'app edit app_0123456789abcdef0123 --scope wallet:read',
     ],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const clientId = call.positionals[0]!
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const clientId = invocation.positionals[0]!
         const before = await findApp(service.db.pool, clientId)
-        if (!before) throw unknownApp(call)
-        await updateApp(service, cliActor, clientId, checked(service.config, editOf(call, before)))
+        if (!before) throw unknownApp(invocation)
+        await updateApp(service, cliActor, clientId, checked(service.config, editOf(invocation, before)))
         const app = (await findApp(service.db.pool, clientId))!
         return { json: toJson(app), text: describe(app) }
       }),
@@ -110,32 +110,32 @@ function activation(verb: string, isActive: boolean, summary: string): Command {
     summary,
     positionals: ['clientId'],
     examples: [`app ${verb} app_0123456789abcdef0123`],
-    run: async (call) =>
-      await withService(call, async (service) => {
-        const clientId = call.positionals[0]!
-        if (!(await setAppActive(service, cliActor, clientId, isActive))) throw unknownApp(call)
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const clientId = invocation.positionals[0]!
+        if (!(await setAppActive(service, cliActor, clientId, isActive))) throw unknownApp(invocation)
         return { json: { clientId, isActive }, text: `${clientId} is ${isActive ? 'active' : 'inactive'}.` }
       }),
   }
 }
 
-function editOf(call: Call, before: App): AppInput {
+function editOf(invocation: Invocation, before: App): AppInput {
   const list = (flag: string, old: readonly string[]) => {
-    if (!isSet(call, `no-${flag}s`)) return textsOf(call, flag) ?? old
-    if (textsOf(call, flag)) throw new UsageMistake(`--${flag} and --no-${flag}s contradict each other.`)
+    if (!isSet(invocation, `no-${flag}s`)) return textsOf(invocation, flag) ?? old
+    if (textsOf(invocation, flag)) throw new UsageMistake(`--${flag} and --no-${flag}s contradict each other.`)
     return []
   }
-  if (isSet(call, 'strict-references') && isSet(call, 'no-strict-references'))
+  if (isSet(invocation, 'strict-references') && isSet(invocation, 'no-strict-references'))
     throw new UsageMistake('--strict-references and --no-strict-references contradict each other.')
   return {
-    name: textOf(call, 'name') ?? before.name,
+    name: textOf(invocation, 'name') ?? before.name,
     allowedOrigins: list('origin', before.allowedOrigins),
     allowedIframeParents: list('parent', before.allowedIframeParents),
     scopes: list('scope', before.scopes),
     strictReferences:
-      isSet(call, 'strict-references') || (before.strictReferences && !isSet(call, 'no-strict-references')),
-    accentColor: textOf(call, 'accent-color') ?? before.accentColor,
-    logoUrl: textOf(call, 'logo-url') ?? before.logoUrl,
+      isSet(invocation, 'strict-references') || (before.strictReferences && !isSet(invocation, 'no-strict-references')),
+    accentColor: textOf(invocation, 'accent-color') ?? before.accentColor,
+    logoUrl: textOf(invocation, 'logo-url') ?? before.logoUrl,
   }
 }
 
@@ -154,8 +154,8 @@ function checked(where: { isProduction: boolean }, input: AppInput): AppSettings
   throw new UsageMistake(sentences.join('\n'))
 }
 
-export function unknownApp(call: Call): CommandRefused {
-  return new CommandRefused(`There is no app ${call.positionals[0]}. "app list" shows all.`)
+export function unknownApp(invocation: Invocation): CommandRefused {
+  return new CommandRefused(`There is no app ${invocation.positionals[0]}. "app list" shows all.`)
 }
 
 function toJson(app: App) {

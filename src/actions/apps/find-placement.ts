@@ -7,31 +7,31 @@ import type { Service } from '../service.ts'
 import { hashSecret } from '../tokens.ts'
 import { endOf } from '../people/open-session.ts'
 
-export type FrameQuery = {
+export type PlacementQuery = {
   readonly session?: string | undefined
   readonly clientId?: string | undefined
   /** The Referer header as it came. */
   readonly referer?: string | undefined
 }
 
-type Framed = {
+type Placed = {
   readonly app: App
   /** The origins that may frame the page and that it speaks to: the session's own, or all of the app's. */
   readonly parents: readonly string[]
 }
 
-export type Frame =
-  | (Framed & { readonly kind: 'session'; readonly session: Session })
+export type Placement =
+  | (Placed & { readonly kind: 'session'; readonly session: Session })
   /** The session has ended by itself: the page asks its parent for another. */
-  | (Framed & { readonly kind: 'expired' })
+  | (Placed & { readonly kind: 'expired' })
   /** There is no session, or the user or the app ended it: the page shows the sign-in. */
-  | (Framed & { readonly kind: 'signed-out' })
+  | (Placed & { readonly kind: 'signed-out' })
   | { readonly kind: 'unknown'; readonly reason: 'no-app' | 'unknown-app' | 'inactive-app' | 'several-apps' }
 
-export async function findFrame(service: Service, query: FrameQuery): Promise<Frame> {
+export async function findPlacement(service: Service, query: PlacementQuery): Promise<Placement> {
   const { session: token } = query
   const session = isSessionToken(token) ? await findSession(service.db.pool, hashSecret(token)) : undefined
-  if (session) return await frameOfSession(service, session)
+  if (session) return await placementOfSession(service, session)
   const found = await findApp(service, query)
   if (!('app' in found)) return found
   const { app } = found
@@ -40,7 +40,7 @@ export async function findFrame(service: Service, query: FrameQuery): Promise<Fr
   return { kind, app, parents: app.allowedIframeParents }
 }
 
-async function frameOfSession(service: Service, session: Session): Promise<Frame> {
+async function placementOfSession(service: Service, session: Session): Promise<Placement> {
   const app = await service.apps.find(session.clientId)
   if (!app || !app.isActive || !session.isAppActive) return { kind: 'unknown', reason: 'inactive-app' }
   const { parentOrigin } = session
@@ -53,8 +53,8 @@ async function frameOfSession(service: Service, session: Session): Promise<Frame
 
 async function findApp(
   service: Service,
-  { clientId, referer }: FrameQuery,
-): Promise<{ app: App } | Extract<Frame, { kind: 'unknown' }>> {
+  { clientId, referer }: PlacementQuery,
+): Promise<{ app: App } | Extract<Placement, { kind: 'unknown' }>> {
   if (clientId !== undefined) {
     const app = await service.apps.find(clientId)
     if (!app) return { kind: 'unknown', reason: 'unknown-app' }

@@ -9,7 +9,7 @@ import type { Call, Route } from './route.ts'
 
 const maxWebhookBytes = 1024 * 1024
 
-export function processorRoutes(service: Service): Route[] {
+export function webhookRoutes(service: Service): Route[] {
   return [webhookRoute(service, 'stripe'), webhookRoute(service, 'sandbox')]
 }
 
