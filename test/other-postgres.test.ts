@@ -18,6 +18,7 @@ const suites = [
   'src/store/migrations/schema.test.ts',
   'src/api/server.test.ts',
   'test/property.test.ts',
+  'test/plans.test.ts',
 ]
 
 async function run(command: string[], environment: Record<string, string> = {}) {

@@ -35,6 +35,16 @@ test('seeded users have their money, and the books stay exact, also with two see
   expect(wallet).toMatchObject({ balanceMinor: 500n, isActive: true })
 })
 
+test('a seed leaves the planner with statistics of everything it filled', async () => {
+  await seed(100, 500n)
+  const { rows } = await opened.service.db.pool.query<{ tablename: string }>(
+    `select distinct tablename from pg_stats where schemaname = 'public' order by 1`,
+  )
+  const analysed = rows.map((row) => row.tablename)
+  for (const table of ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions'])
+    expect(analysed).toContain(table)
+})
+
 test('a seeded user can be debited like any other', async () => {
   const [serviceUserId = ''] = await seed(1, 500n)
   const app = (await findApp(opened.service.db.pool, credentials.clientId))!

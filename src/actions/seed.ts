@@ -2,7 +2,7 @@
 import { serviceNamespace } from '../ledger/reference.ts'
 import { findApp } from '../store/apps.ts'
 import { referenceKeyOf } from '../store/outcomes.ts'
-import { insertSeed, type SeedUser } from '../store/seed.ts'
+import { analyzeSeeded, insertSeed, type SeedUser } from '../store/seed.ts'
 import { record, type Actor } from './audit.ts'
 import type { Service } from './service.ts'
 import { newId, newServiceUserId } from './tokens.ts'
@@ -31,6 +31,7 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
   }
   // A row of a position belongs to one connection, or they would wait for each other.
   await Promise.all([work(0), work(-1), work(-2)])
+  await analyzeSeeded(service.db.pool)
   const detail = { users: order.users, creditMinor: String(creditMinor) }
   await record(service.db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
   return { serviceUserIds }

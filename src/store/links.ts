@@ -12,7 +12,7 @@ export async function getOrInsertLink(
 ): Promise<Link> {
   const { rows } = await db.query<Row>(
     `insert into links as l (id, client_id, user_id) values ($1, $2, $3)
-     on conflict (client_id, user_id) where disconnected_at is null do update set user_id = l.user_id
+     on conflict (user_id, client_id, disconnected_at) do update set user_id = l.user_id
      returning id, client_id, user_id, created_at`,
     [link.id, link.clientId, link.userId],
   )

@@ -107,6 +107,24 @@ test('a copy that was restored gives the very same copy again', async () => {
   })
 })
 
+test('a restored database has statistics of every table that has rows', async () => {
+  await withEmpty(async (empty) => {
+    await restore(empty, copy)
+    const restored = new Client(empty.connection)
+    await restored.connect()
+    try {
+      const { rows } = await restored.query<{ tablename: string }>(
+        `select distinct tablename from pg_stats where schemaname = 'public'`,
+      )
+      const analysed = rows.map((row) => row.tablename)
+      for (const table of ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions', 'apps'])
+        expect(analysed).toContain(table)
+    } finally {
+      await restored.end()
+    }
+  })
+})
+
 test('a restored database still refuses to change what is append-only', async () => {
   await withEmpty(async (empty) => {
     await restore(empty, copy)

@@ -48,6 +48,16 @@ test('migrations are applied in order, once', async () => {
   ])
 })
 
+test('a migration leaves statistics of the tables there are', async () => {
+  await migrate(client, { migrations: [first] })
+  await client.query('insert into first select generate_series(1, 100)')
+  await migrate(client, { migrations: [first, second] })
+  const { rows } = await client.query(
+    `select tablename from pg_stats where schemaname = 'public' and attname = 'a' order by 1`,
+  )
+  expect(rows).toEqual([{ tablename: 'first' }, { tablename: 'second' }])
+})
+
 test("the program's own migrations make a database of nothing, and their names and numbers hold", async () => {
   const migrations = await readMigrations()
   expect(await migrate(client)).toEqual({ applied: names(migrations) })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import type { Queryable } from '../database.ts'
+import { listTables, quoted } from './tables.ts'
 
 /** One file of `migrations/`: `0001_ledger.sql` is number 1, name `0001_ledger`. */
 export type Migration = { number: number; name: string; sql: string; checksum: string }
@@ -68,9 +69,20 @@ export async function migrate(
   const applied: string[] = []
   for (;;) {
     const name = await applyNext(client, migrations)
-    if (name === null) return { applied }
+    if (name === null) break
     applied.push(name)
   }
+  if (applied.length > 0) await analyze(client)
+  return { applied }
+}
+
+/** A new index or column has no statistics, and a database that was restored has none at all: nobody waits for autovacuum. */
+async function analyze(client: pg.ClientBase): Promise<void> {
+  const tables = (await listTables(client)).map((table) => quoted(table.name))
+  await client.query('begin')
+  await client.query('set local statement_timeout = 0; set local lock_timeout = 0')
+  await client.query(`analyze ${tables.join(', ')}`)
+  await client.query('commit')
 }
 
 /** For `/readyz` and `doctor`: reads only, takes no lock. */

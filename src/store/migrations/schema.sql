@@ -310,8 +310,7 @@ create table links (
   constraint links_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
   constraint links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
-CREATE UNIQUE INDEX links_live ON links USING btree (client_id, user_id) WHERE (disconnected_at IS NULL);
-CREATE INDEX links_user_id ON links USING btree (user_id);
+CREATE UNIQUE INDEX links_live ON links USING btree (user_id, client_id, disconnected_at) NULLS NOT DISTINCT;
 
 create table link_codes (
   code_hash bytea not null,

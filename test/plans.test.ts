@@ -1,0 +1,199 @@
+/**
+ * The plans of what is asked all day, on a database of 20,000 users that was never analysed, as one is just after a
+ * restore. Each statement is heard as the service sends it and explained on the very connection that it was sent on, so
+ * with that connection's settings.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { Client } from 'pg'
+import { createSession } from '../src/actions/people/open-session.ts'
+import { connect } from '../src/actions/people/manage-links.ts'
+import { newId, newServiceUserId } from '../src/actions/tokens.ts'
+import { findApp } from '../src/store/apps.ts'
+import { insertSeed } from '../src/store/seed.ts'
+import { newClient } from './client.ts'
+import { newPage } from './page.ts'
+import { newApp, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
+
+setDefaultTimeout(120_000)
+
+/** Tables that grow with the number of people and operations, and the indexes they may be walked by. */
+const indexesOf: Record<string, readonly string[]> = {
+  links: ['links_pkey'],
+  wallets: ['wallets_pkey'],
+  users: ['users_pkey'],
+  transfers: ['transfers_pkey'],
+  outcomes: ['outcomes_pkey'],
+  repeats: ['repeats_pkey'],
+  widget_sessions: ['widget_sessions_pkey'],
+  link_codes: ['link_codes_pkey'],
+}
+
+let opened: TestService
+let credentials: Credentials
+const people: TestUser[] = []
+
+beforeAll(async () => {
+  opened = await openTestService()
+  const { pool } = opened.service.db
+  credentials = await newApp(opened.service)
+  for (const table of Object.keys(indexesOf)) await pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
+  for (let slice = 0; slice < 4; slice++) {
+    const users = Array.from({ length: 5_000 }, () => {
+      const userId = newId()
+      const referenceKey = userId.replaceAll('-', '')
+      const email = `${userId}@example.com`
+      return { userId, email, firstName: 'Ada', serviceUserId: newServiceUserId(), referenceKey, referenceId: userId }
+    })
+    people.push(...users)
+    const gift = { counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed', writer: 0 }
+    await insertSeed(pool, users, { ...gift, clientId: credentials.clientId, creditMinor: 10_000n })
+  }
+  await pool.query(
+    `insert into widget_sessions (token_hash, client_id, link_id, user_id, parent_origin, created_at, expires_at)
+     select sha256(convert_to(id, 'UTF8')), client_id, id, user_id, null, now(), now() + '1 hour' from links`,
+  )
+  await pool.query(
+    `insert into link_codes (code_hash, link_id, client_id, expires_at)
+     select sha256(convert_to(id, 'UTF8')), id, client_id, now() + '1 hour' from links`,
+  )
+  await pool.query(
+    `insert into repeats (reference_key, wallet_id, amount, times, first_at, last_at)
+     select reference_key, wallet_id, amount, 1, now(), now() from outcomes`,
+  )
+})
+
+afterAll(async () => await opened.close())
+
+type Heard = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }
+
+/** Everything that any connection of this process is asked while the work goes on, each text once. */
+async function hear(work: () => Promise<void>): Promise<Heard[]> {
+  const heard = new Map<string, Heard>()
+  // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
+  const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => unknown
+  Client.prototype.query = function (this: Client, ...asked: unknown[]) {
+    const [first, values] = asked as [string | { text?: string; values?: unknown[] }, unknown]
+    const text = typeof first === 'string' ? first : first.text
+    const given = typeof first === 'string' ? values : (first.values ?? values)
+    if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text))
+      heard.set(text, { client: this, text, values: Array.isArray(given) ? given : [] })
+    return query.apply(this, asked)
+  } as typeof Client.prototype.query
+  try {
+    await work()
+  } finally {
+    Client.prototype.query = query as typeof Client.prototype.query
+  }
+  return [...heard.values()]
+}
+
+type Node = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  Plans?: Node[]
+}
+
+/** The plan for any values; and the one for these, where the connection may make one for them. */
+async function plansOf({ client, text, values }: Heard): Promise<Node[]> {
+  const { rows: modes } = await client.query<{ plan_cache_mode: string }>('show plan_cache_mode')
+  const mode = modes[0]!.plan_cache_mode
+  await client.query(`set plan_cache_mode = force_generic_plan`)
+  await client.query(`prepare looked_at as ${text}`)
+  const execute = `execute looked_at${values.length > 0 ? `(${values.map(() => 'null').join(', ')})` : ''}`
+  const plans = [await client.query(`explain (format json) ${execute}`)]
+  await client.query(`deallocate looked_at`)
+  await client.query(`set plan_cache_mode = ${mode}`)
+  if (mode === 'auto') plans.push(await client.query(`explain (format json) ${text}`, [...values]))
+  return plans.map(({ rows }) => {
+    const written = rows[0]!['QUERY PLAN'] as string | [{ Plan: Node }]
+    return (typeof written === 'string' ? (JSON.parse(written) as [{ Plan: Node }]) : written)[0].Plan
+  })
+}
+
+const allowedIndexes = Object.values(indexesOf).flat()
+
+/** Walks of large tables by anything but a condition on one of the indexes they may be walked by. */
+function wrongWalks(node: Node): string[] {
+  const below = (node.Plans ?? []).flatMap(wrongWalks)
+  const { 'Relation Name': table, 'Index Name': index, 'Node Type': type } = node
+  // A bitmap of a table is made by the scan of an index below it, which names no table.
+  const isLook = type === 'ModifyTable' || type === 'Bitmap Heap Scan'
+  const isWrong =
+    index === undefined
+      ? !isLook && table !== undefined && table in indexesOf
+      : (table === undefined || table in indexesOf) && !(allowedIndexes.includes(index) && node['Index Cond'])
+  return isWrong ? [`${type} ${table ?? ''} by ${index ?? 'nothing'}`, ...below] : below
+}
+
+const ok = (reply: { status: number; body: unknown }) => expect(reply.status, JSON.stringify(reply.body)).toBe(200)
+
+/** What is asked all day, and how many different statements on large tables that takes at least. */
+const paths: [name: string, statements: number, work: (client: ReturnType<typeof newClient>) => Promise<void>][] = [
+  ['a debit', 1, async (client) => ok(await client.debit(people[1]!.serviceUserId, 1, 'first'))],
+  [
+    'many debits at once, refused and repeated ones and strangers among them',
+    2,
+    async (client) => {
+      const { serviceUserId } = people[2]!
+      await Promise.all([
+        ...people.slice(100, 200).map((person) => client.debit(person.serviceUserId, 1)),
+        ...[60, 60, 30].map((amount) => client.debit(serviceUserId, amount)),
+        client.debit(people[1]!.serviceUserId, 1, 'first'),
+        client.debit(people[3]!.serviceUserId, 1_000),
+        client.debit(newServiceUserId(), 1),
+        client.credit(people[4]!.serviceUserId, 1),
+      ])
+    },
+  ],
+  [
+    'a repeated debit, noted',
+    2,
+    async (client) => {
+      ok(await client.debit(people[1]!.serviceUserId, 1, 'first'))
+      await Bun.sleep(400)
+    },
+  ],
+  ['GET wallet', 2, async (client) => ok(await client.wallet(people[5]!.serviceUserId))],
+  ['check-balance', 1, async (client) => ok(await client.checkBalance(people[5]!.serviceUserId, '1'))],
+  [
+    'a session, and the wallet in its widget',
+    3,
+    async () => {
+      const app = await findApp(opened.service.db.pool, credentials.clientId)
+      const made = await createSession(opened.service, app!, { ...people[6]!, parentOrigin: null })
+      if (made.kind !== 'created') throw new Error(made.kind)
+      ok(await newPage(opened.app.fetch).wallet(made.sessionToken))
+    },
+  ],
+  [
+    'the proof of a link',
+    1,
+    async (client) => {
+      const app = await findApp(opened.service.db.pool, credentials.clientId)
+      const { linkCode } = await connect(opened.service.db.pool, app!, people[7]!.userId, new Date())
+      ok(await client.post('/api/server/link/verify', { ...credentials, linkCode }))
+    },
+  ],
+]
+
+test.each(paths)('without statistics %s walks large tables by their keys', async (_, statements, work) => {
+  const client = newClient(opened.app.fetch, credentials)
+  const heard = await hear(() => work(client))
+  const large = heard.filter(({ text }) => Object.keys(indexesOf).some((table) => text.includes(` ${table} `)))
+  expect(large.length).toBeGreaterThanOrEqual(statements)
+  const wrong: string[] = []
+  for (const each of large)
+    for (const plan of await plansOf(each))
+      wrong.push(...wrongWalks(plan).map((walk) => `${walk}: ${each.text.trim().slice(0, 150)}`))
+  expect(wrong).toEqual([])
+})
+
+test('nothing was analysed on the way', async () => {
+  const { rows } = await opened.service.db.pool.query(
+    'select distinct tablename from pg_stats where tablename = any($1)',
+    [Object.keys(indexesOf)],
+  )
+  expect(rows).toEqual([])
+})
