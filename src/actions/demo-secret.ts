@@ -28,9 +28,9 @@ export async function writeDemoSecret(dataDir: string, clientId: string, clientS
   await rename(draft, fileIn(dataDir))
 }
 
-export function acceptsSecret(app: App, secret: string, now: Date): boolean {
+export function acceptsSecret(app: App, secret: string): boolean {
   const hash = hashSecret(secret)
-  return app.secrets.some((known) => known.hash.equals(hash) && (known.expiresAt === null || known.expiresAt > now))
+  return app.secrets.some((known) => known.hash.equals(hash) && !known.hasEnded)
 }
 
 function fileIn(dataDir: string): string {

@@ -51,7 +51,7 @@ async function ensureApp(service: Service, origins: readonly string[]): Promise<
   if (!app) return await insertDemoApp(service, origins)
   await ensureOrigins(service, app, origins)
   const kept = await readDemoSecret(dataDir)
-  if (kept !== undefined && acceptsSecret(app, kept, service.now())) return kept
+  if (kept !== undefined && acceptsSecret(app, kept)) return kept
   // A service on another machine may still use the old one.
   const { clientSecret } = (await rotateSecret(service, actor, clientId, '7d'))!
   await writeDemoSecret(dataDir, clientId, clientSecret)

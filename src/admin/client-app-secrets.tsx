@@ -19,7 +19,6 @@ const overlapLabels: Record<Overlap, string> = {
 }
 
 export function Secrets({ request, app, isAdmin }: { request: AdminRequest; app: App; isAdmin: boolean }) {
-  const now = request.service.now()
   return (
     <section class="card flush">
       <div class="heading">
@@ -32,15 +31,13 @@ export function Secrets({ request, app, isAdmin }: { request: AdminRequest; app:
               <When at={secret.createdAt} />
             </td>
             <td>
-              <SecretState secret={secret} now={now} />
+              <SecretState secret={secret} />
             </td>
             <td>
               <When at={secret.lastUsedAt} />
             </td>
             {isAdmin && (
-              <td class="end">
-                {isAlive(secret, now) && <Revoke request={request} app={app} secret={secret} now={now} />}
-              </td>
+              <td class="end">{!secret.hasEnded && <Revoke request={request} app={app} secret={secret} />}</td>
             )}
           </tr>
         ))}
@@ -68,13 +65,9 @@ export function Secrets({ request, app, isAdmin }: { request: AdminRequest; app:
   )
 }
 
-function isAlive(secret: AppSecret, now: Date): boolean {
-  return secret.expiresAt === null || secret.expiresAt > now
-}
-
-function SecretState({ secret, now }: { secret: AppSecret; now: Date }) {
+function SecretState({ secret }: { secret: AppSecret }) {
   if (secret.expiresAt === null) return <Badge kind="good">current</Badge>
-  if (secret.expiresAt <= now)
+  if (secret.hasEnded)
     return (
       <>
         <Badge>ended</Badge> <When at={secret.expiresAt} />
@@ -87,8 +80,8 @@ function SecretState({ secret, now }: { secret: AppSecret; now: Date }) {
   )
 }
 
-function Revoke({ request, app, secret, now }: { request: AdminRequest; app: App; secret: AppSecret; now: Date }) {
-  const isLast = app.secrets.filter((other) => isAlive(other, now)).length === 1
+function Revoke({ request, app, secret }: { request: AdminRequest; app: App; secret: AppSecret }) {
+  const isLast = app.secrets.filter((other) => !other.hasEnded).length === 1
   return (
     <details>
       <summary>Revoke…</summary>

@@ -64,7 +64,7 @@ async function show(request: AdminRequest): Promise<Response> {
               Search
             </button>
           </form>
-          <AppTable apps={shown} now={request.service.now()} />
+          <AppTable apps={shown} />
           <Pager
             first={start > 0 ? withQuery('/admin/client-apps', { q, state }) : undefined}
             next={next && withQuery('/admin/client-apps', { q, state, after: next })}
@@ -76,7 +76,7 @@ async function show(request: AdminRequest): Promise<Response> {
   return await showPage(request, { title: 'Client apps', here: 'apps', body })
 }
 
-function AppTable({ apps, now }: { apps: readonly App[]; now: Date }) {
+function AppTable({ apps }: { apps: readonly App[] }) {
   if (apps.length === 0)
     return (
       <Empty title="Nothing found">
@@ -86,7 +86,7 @@ function AppTable({ apps, now }: { apps: readonly App[]; now: Date }) {
   return (
     <Table label="Client apps" head={['App', 'State', 'Scopes', 'Secrets', 'Last used', 'Registered']}>
       {apps.map((app) => {
-        const live = app.secrets.filter((secret) => secret.expiresAt === null || secret.expiresAt > now)
+        const live = app.secrets.filter((secret) => !secret.hasEnded)
         return (
           <tr key={app.clientId}>
             <td>

@@ -164,7 +164,6 @@ function toJson(app: App) {
 }
 
 function describe(app: App): string {
-  const now = new Date()
   const shown = facts([
     ['clientId', app.clientId],
     ['name', app.name],
@@ -176,7 +175,7 @@ function describe(app: App): string {
     ['created', shownTime(app.createdAt)],
   ])
   const secrets = app.secrets.map((secret) => {
-    const end = secret.expiresAt && `${secret.expiresAt <= now ? 'ended' : 'ends'} ${shownTime(secret.expiresAt)}`
+    const end = secret.expiresAt && `${secret.hasEnded ? 'ended' : 'ends'} ${shownTime(secret.expiresAt)}`
     const used = secret.lastUsedAt ? `last used ${shownTime(secret.lastUsedAt)}` : 'never used'
     return `  ${secret.id}  ${[`made ${shownTime(secret.createdAt)}`, used, end].filter(Boolean).join(', ')}`
   })

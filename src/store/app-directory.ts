@@ -11,6 +11,11 @@ export type AppDirectory = {
   readonly list: () => Promise<App[]>
   /** Looks for changes that were made before this call. */
   readonly refresh: () => Promise<void>
+  /**
+   * The database's clock, carried on from the last look by this process's monotonic one: secrets are held in memory, and
+   * end at the same moment for every process, whatever the machines' clocks say.
+   */
+  readonly now: () => Date
 }
 
 const freshForMs = 500
@@ -19,12 +24,14 @@ export function openAppDirectory(db: Database): AppDirectory {
   let apps = new Map<string, App>()
   let version = -1n
   let freshUntil = 0
+  let clockAheadMs = Date.now() - performance.now()
   let refreshing: Promise<void> | undefined
 
   async function refresh(): Promise<void> {
     const askedAt = performance.now()
     // The number is read before the apps: a change in between makes the next look-up read them again.
-    const current = await getAppsVersion(db.pool)
+    const { version: current, now } = await getAppsVersion(db.pool)
+    clockAheadMs = now.getTime() - askedAt
     if (current !== version) {
       apps = new Map((await listApps(db.pool)).map((app) => [app.clientId, app]))
       version = current
@@ -50,5 +57,6 @@ export function openAppDirectory(db: Database): AppDirectory {
       return [...apps.values()]
     },
     refresh: refreshAfterThis,
+    now: () => new Date(performance.now() + clockAheadMs),
   }
 }

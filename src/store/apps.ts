@@ -21,6 +21,8 @@ export type AppSecret = {
   readonly hash: Buffer
   readonly createdAt: Date
   readonly expiresAt: Date | null
+  /** When it was read. Of a copy that is kept, `expiresAt` has to be asked. */
+  readonly hasEnded: boolean
   readonly lastUsedAt: Date | null
 }
 
@@ -51,19 +53,24 @@ type SecretRow = {
   secret_hash: Buffer
   created_at: Date
   expires_at: Date | null
+  has_ended: boolean
   last_used_at: Date | null
 }
 
-export async function getAppsVersion(db: Queryable): Promise<bigint> {
-  const { rows } = await db.query<{ version: bigint }>('select version from apps_version')
-  return rows[0]!.version
+/** The number that grows with every change, and the database's clock. */
+export async function getAppsVersion(db: Queryable): Promise<{ version: bigint; now: Date }> {
+  const { rows } = await db.query<{ version: bigint; now: Date }>(
+    'select version, clock_timestamp() as now from apps_version',
+  )
+  return rows[0]!
 }
+
+const secretsSql = `select s.*, coalesce(s.expires_at <= now(), false) as has_ended, u.last_used_at
+  from app_secrets s left join app_secret_uses u on u.secret_id = s.id`
 
 export async function listApps(db: Queryable): Promise<App[]> {
   const apps = await db.query<AppRow>('select * from apps order by created_at, client_id')
-  const secrets = await db.query<SecretRow>(
-    'select s.*, u.last_used_at from app_secrets s left join app_secret_uses u on u.secret_id = s.id order by s.created_at desc, s.id',
-  )
+  const secrets = await db.query<SecretRow>(`${secretsSql} order by s.created_at desc, s.id`)
   const byApp = Map.groupBy(secrets.rows, (row) => row.client_id)
   return apps.rows.map((row) => toApp(row, byApp.get(row.client_id) ?? []))
 }
@@ -71,10 +78,9 @@ export async function listApps(db: Queryable): Promise<App[]> {
 export async function findApp(db: Queryable, clientId: string): Promise<App | undefined> {
   const { rows } = await db.query<AppRow>('select * from apps where client_id = $1', [clientId])
   if (!rows[0]) return undefined
-  const secrets = await db.query<SecretRow>(
-    'select s.*, u.last_used_at from app_secrets s left join app_secret_uses u on u.secret_id = s.id where s.client_id = $1 order by s.created_at desc, s.id',
-    [clientId],
-  )
+  const secrets = await db.query<SecretRow>(`${secretsSql} where s.client_id = $1 order by s.created_at desc, s.id`, [
+    clientId,
+  ])
   return toApp(rows[0], secrets.rows)
 }
 
@@ -107,39 +113,37 @@ export async function insertSecret(db: Queryable, id: string, clientId: string, 
   await db.query('insert into app_secrets (id, client_id, secret_hash) values ($1, $2, $3)', [id, clientId, hash])
 }
 
-/** Lets the app's other secrets end at the given time, or earlier where they end earlier already. */
+/** Lets the app's other secrets end after the given time, or earlier where they end earlier already. When that is. */
 export async function updateOtherSecretsEnd(
   db: Queryable,
   clientId: string,
   keptId: string,
-  expiresAt: Date,
-): Promise<void> {
-  await db.query(
-    `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), $3)
-     where client_id = $1 and id <> $2 and (expires_at is null or expires_at > $3)`,
-    [clientId, keptId, expiresAt],
+  lifetimeMs: number,
+): Promise<Date> {
+  const { rows } = await db.query<{ at: Date }>(
+    `with chosen as (select now() + $3 * interval '1 ms' as at),
+       ended as (update app_secrets set expires_at = chosen.at from chosen
+         where client_id = $1 and id <> $2 and (expires_at is null or expires_at > chosen.at))
+     select at from chosen`,
+    [clientId, keptId, lifetimeMs],
   )
+  return rows[0]!.at
 }
 
-/** Whether there was such a secret to end. */
-export async function updateSecretEnd(
-  db: Queryable,
-  clientId: string,
-  secretId: string,
-  expiresAt: Date,
-): Promise<boolean> {
+/** Ends it now. Whether there was such a secret to end. */
+export async function updateSecretEnd(db: Queryable, clientId: string, secretId: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), $3) where client_id = $1 and id = $2`,
-    [clientId, secretId, expiresAt],
+    `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), now()) where client_id = $1 and id = $2`,
+    [clientId, secretId],
   )
   return rowCount === 1
 }
 
-export async function upsertSecretUse(db: Queryable, secretId: string, at: Date): Promise<void> {
+export async function upsertSecretUse(db: Queryable, secretId: string): Promise<void> {
   await db.query(
-    `insert into app_secret_uses as u (secret_id, last_used_at) values ($1, $2)
+    `insert into app_secret_uses as u (secret_id, last_used_at) values ($1, now())
      on conflict (secret_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`,
-    [secretId, at],
+    [secretId],
   )
 }
 
@@ -160,6 +164,7 @@ function toApp(row: AppRow, secrets: SecretRow[]): App {
       hash: secret.secret_hash,
       createdAt: secret.created_at,
       expiresAt: secret.expires_at,
+      hasEnded: secret.has_ended,
       lastUsedAt: secret.last_used_at,
     })),
   }

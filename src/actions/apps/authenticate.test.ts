@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newClient } from '../../../test/client.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
+import { letPass } from '../../../test/time.ts'
 import { revokeSecret, rotateSecret, setAppActive, updateApp } from './manage-apps.ts'
 
 let opened: TestService
-let time = Date.now()
 
 beforeAll(async () => {
-  opened = await openTestService({}, () => new Date(time))
+  opened = await openTestService()
 })
 afterAll(() => opened.close())
 
@@ -22,7 +22,8 @@ describe('a secret', () => {
     const renewed = { clientId: app.clientId, clientSecret: rotated!.clientSecret }
     expect((await client(app).wallet(serviceUserId)).status).toBe(200)
     expect((await client(renewed).wallet(serviceUserId)).status).toBe(200)
-    time += 3_600_000
+    await letPass(opened.service.db.pool, 3_600_000)
+    await opened.service.apps.refresh()
     expect((await client(app).wallet(serviceUserId)).status).toBe(401)
     expect((await client(renewed).wallet(serviceUserId)).status).toBe(200)
   })

@@ -45,10 +45,9 @@ async function authenticateSlowly(
 }
 
 function isRight(service: Service, app: App | undefined, clientSecret: string): app is App {
-  const now = service.now()
-  const secret = findSecret(app?.secrets ?? [], clientSecret, now)
+  const secret = findSecret(app?.secrets ?? [], clientSecret, service.apps.now())
   if (!app?.isActive || !secret) return false
-  noteUse(service, secret, now)
+  noteUse(service, secret)
   return true
 }
 
@@ -67,10 +66,11 @@ const noteEveryMs = 60_000
 const notedAt = new Map<string, number>()
 
 /** Operators want to know whether an old secret is still in use; a minute is exact enough, and costs the hot path nothing. */
-function noteUse(service: Service, secret: AppSecret, now: Date): void {
-  if (now.getTime() - (notedAt.get(secret.id) ?? 0) < noteEveryMs) return
-  notedAt.set(secret.id, now.getTime())
-  upsertSecretUse(service.db.pool, secret.id, now).catch(() => notedAt.delete(secret.id))
+function noteUse(service: Service, secret: AppSecret): void {
+  const now = performance.now()
+  if (now < (notedAt.get(secret.id) ?? Number.NEGATIVE_INFINITY) + noteEveryMs) return
+  notedAt.set(secret.id, now)
+  upsertSecretUse(service.db.pool, secret.id).catch(() => notedAt.delete(secret.id))
 }
 
 const maxSlowed = 50

@@ -106,14 +106,14 @@ export async function rotateSecret(
   overlap: Overlap,
 ): Promise<{ clientSecret: string; previousEndsAt: Date } | undefined> {
   const clientSecret = newClientSecret()
-  const previousEndsAt = new Date(service.now().getTime() + overlaps[overlap])
-  const isKnown = await changeApp(service, clientId, async (tx) => {
+  let previousEndsAt: Date | undefined
+  await changeApp(service, clientId, async (tx) => {
     const secretId = newId()
     await store.insertSecret(tx, secretId, clientId, hashSecret(clientSecret))
-    await store.updateOtherSecretsEnd(tx, clientId, secretId, previousEndsAt)
+    previousEndsAt = await store.updateOtherSecretsEnd(tx, clientId, secretId, overlaps[overlap])
     await record(tx, actor, 'app.secret-rotated', `app:${clientId}`, { secretId, overlap })
   })
-  return isKnown ? { clientSecret, previousEndsAt } : undefined
+  return previousEndsAt && { clientSecret, previousEndsAt }
 }
 
 /** Ends one secret now. False when the app has no such secret. */
@@ -125,7 +125,7 @@ export async function revokeSecret(
 ): Promise<boolean> {
   let isRevoked = false
   await changeApp(service, clientId, async (tx) => {
-    isRevoked = await store.updateSecretEnd(tx, clientId, secretId, service.now())
+    isRevoked = await store.updateSecretEnd(tx, clientId, secretId)
     if (isRevoked) await record(tx, actor, 'app.secret-revoked', `app:${clientId}`, { secretId })
   })
   return isRevoked

@@ -1,0 +1,31 @@
+/**
+ * Time that passes. What ends, ends by the database's clock, which no test can set: instead, everything that was written
+ * moves into the past, as if that much time had gone by since.
+ */
+import type { Queryable } from '../src/store/database.ts'
+
+const ageing = [
+  'app_secrets',
+  'widget_sessions',
+  'link_codes',
+  'mailed_codes',
+  'sign_ups',
+  'limits',
+  'operator_sessions',
+  'operator_invites',
+]
+
+/** All their moments, whatever columns a migration adds. Below zero, time goes back. */
+export async function letPass(db: Queryable, ms: number): Promise<void> {
+  const { rows } = await db.query<{ table: string; moments: string[] }>(
+    `select table_name as table, array_agg(column_name::text) as moments from information_schema.columns
+     where table_schema = 'public' and table_name = any($1) and data_type = 'timestamp with time zone' group by 1`,
+    [ageing],
+  )
+  for (const { table, moments } of rows) {
+    const changes = moments.map((moment) => `${moment} = ${moment} - $1 * interval '1 ms'`)
+    await db.query(`update ${table} set ${changes.join(', ')}`, [ms])
+  }
+  // A code of an authenticator is taken for good; so is the half minute it belongs to.
+  await db.query('update operators set totp_step = totp_step - round($1 / 30000.0)::bigint where totp_step > 0', [ms])
+}
