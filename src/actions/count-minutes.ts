@@ -3,6 +3,7 @@
  * difference into its row of the minute. The hot path does nothing for it.
  */
 import { randomUUID } from 'node:crypto'
+import { secondsBuckets } from '../metrics.ts'
 import { deleteOldMinutes, upsertMinute, type Minute } from '../store/minutes.ts'
 import type { Service } from './service.ts'
 
@@ -32,7 +33,7 @@ export async function countMinutes(service: Service): Promise<void> {
 }
 
 /** The upper ends of the buckets, in milliseconds; the last one has none. */
-const bucketEndsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 1_000, 2_500, 8_000, Infinity] as const
+const bucketEndsMs = [...secondsBuckets.map((seconds) => seconds * 1_000), Infinity]
 
 async function readTotals({ metrics, live }: Service): Promise<Minute> {
   const requests = await metrics.registry.getSingleMetric('billfold_http_request_seconds')?.get()
@@ -71,7 +72,7 @@ async function readTotals({ metrics, live }: Service): Promise<Minute> {
 
 function addBucket(took: number[], end: unknown, value: number): void {
   const endMs = end === '+Inf' ? Infinity : Number(end) * 1_000
-  const i = bucketEndsMs.findIndex((known) => known === endMs || Math.abs(known - endMs) < 0.01)
+  const i = bucketEndsMs.indexOf(endMs)
   if (i >= 0) took[i]! += value
 }
 

@@ -7,10 +7,11 @@ import {
   type OwnPassword,
 } from '../actions/operators/manage-operators.ts'
 import { endSessions, listOwnSessions } from '../actions/operators/keep-session.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { countRecoveryCodes } from '../store/operators.ts'
 import { Badge, Facts, Field, Form, Heading, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, withCookie } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { showRecoveryCodes } from './second-factor.tsx'
 import { tooMany } from './sign-in.tsx'
 

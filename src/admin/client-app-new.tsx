@@ -1,11 +1,12 @@
 /** Registering a client app. */
 import { createApp, parseAppSettings } from '../actions/apps/manage-apps.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { insertForm } from '../store/operator-invites.ts'
 import { AppFields, inputOf, newApp, typedOf, type Typed } from './kit/client-app-form.tsx'
 import { showSecret } from './client-app-secrets.tsx'
 import { Form, Heading, Notice } from './kit/parts.tsx'
 import { showPage, showProblem } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const newClientAppRoutes: AdminRoute[] = [
   get('/admin/client-apps/new', (request) => show(request, newApp, {}), 'admin'),

@@ -1,10 +1,11 @@
 /** A client app's secrets: shown once, rotated with an overlap, revoked. */
 import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/apps/manage-apps.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { findApp, type App, type AppSecret } from '../store/apps.ts'
 import { insertForm } from '../store/operator-invites.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const secretRoutes: AdminRoute[] = [
   post('/admin/client-apps/:clientId/secrets', rotate),

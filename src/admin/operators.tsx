@@ -1,10 +1,11 @@
 /** Who may sign in here, and as what. */
 import { changeAccess, inviteOperator, resetOperator } from '../actions/operators/manage-operators.ts'
 import { endSessions } from '../actions/operators/keep-session.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { listOperators, roles, type Operator, type Role } from '../store/operators.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const operatorRoutes: AdminRoute[] = [
   get('/admin/operators', (request) => show(request)),

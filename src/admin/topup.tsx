@@ -1,5 +1,6 @@
 /** One card top-up: what the processor said, what the ledger was told, and giving it back. */
 import { refundTopup } from '../actions/topups/refund-topup.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { parseDecimal, formatMinor } from '../ledger/money.ts'
 import { findPerson } from '../store/user-search.ts'
 import { listMovements, type Movement } from '../store/topup-movements.ts'
@@ -7,7 +8,7 @@ import { findTopup, type Topup } from '../store/topups.ts'
 import { findWallet } from '../store/wallets.ts'
 import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { currencyOf, problemTexts, TopupBadges } from './topups.tsx'
 import { reasonProblem } from './wallet.tsx'
 

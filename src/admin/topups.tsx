@@ -1,10 +1,11 @@
 /** Card top-ups: all of them, those of one user, or those that somebody has to look at. */
+import { isUuid } from '../actions/tokens.ts'
 import type { Currency } from '../ledger/money.ts'
 import { parseCurrency } from '../ledger/money.ts'
 import { listTopups, type Topup } from '../store/topups.ts'
 import { Badge, Empty, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
-import { get, isUuid, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const topupsRoutes: AdminRoute[] = [get('/admin/topups', show)]
 

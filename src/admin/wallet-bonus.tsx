@@ -1,10 +1,11 @@
 /** Granting a bonus: asked, shown once more with what it comes to, then done, once. */
 import { grantBonus } from '../actions/money/manage-wallets.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
 import { findWallet } from '../store/wallets.ts'
 import { Facts, Form, Heading, Money } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { findPersonOf, reasonProblem, showWallet } from './wallet.tsx'
 
 export const bonusRoutes: AdminRoute[] = [

@@ -1,6 +1,7 @@
 /** One wallet: whose it is, what it holds, every entry, and what an operator may do to it. */
 import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 import { monthOf } from '../actions/money/write-statement.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { isDescription } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
 import { listLiveSessionsOfUser, type LiveSession } from '../store/widget-sessions.ts'
@@ -8,7 +9,7 @@ import { findPerson, listAllLinks, type KeptLink, type Person } from '../store/u
 import { findWallet, type WalletRow } from '../store/wallets.ts'
 import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage } from './kit/respond.tsx'
-import { get, isUuid, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { Ledger, readLedger } from './kit/wallet-ledger.tsx'
 import { WalletState } from './wallets.tsx'
 

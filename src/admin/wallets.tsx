@@ -1,8 +1,9 @@
 /** Finding a wallet. */
+import { isUuid } from '../actions/tokens.ts'
 import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/user-search.ts'
 import { Badge, Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
-import { get, isUuid, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
 

@@ -67,15 +67,9 @@ function confirmRoute(service: Service): Route {
 }
 
 function resendRoute(service: Service): Route {
-  return authRoute(service, z.object({ clientId, email }), {
+  return mailRoute(service, 'confirm', resendConfirmCode, {
     path: '/api/widget/auth/resend',
     summary: 'Mail another code for a sign-up',
-    status: 202,
-    output: next('confirm'),
-    errors,
-    example: { input: example, output: { next: 'confirm' } },
-    run: async (app, input, address) =>
-      toMailedAnswer(await resendConfirmCode(service, app, { ...input, address }), 'confirm'),
   })
 }
 
@@ -98,15 +92,25 @@ function logInRoute(service: Service): Route {
 }
 
 function forgotRoute(service: Service): Route {
-  return authRoute(service, z.object({ clientId, email }), {
+  return mailRoute(service, 'reset', sendResetCode, {
     path: '/api/widget/auth/forgot',
     summary: 'Mail a code for a new password',
+  })
+}
+
+function mailRoute(
+  service: Service,
+  step: 'confirm' | 'reset',
+  send: typeof resendConfirmCode,
+  about: { path: string; summary: string },
+): Route {
+  return authRoute(service, z.object({ clientId, email }), {
+    ...about,
     status: 202,
-    output: next('reset'),
+    output: next(step),
     errors,
-    example: { input: example, output: { next: 'reset' } },
-    run: async (app, input, address) =>
-      toMailedAnswer(await sendResetCode(service, app, { ...input, address }), 'reset'),
+    example: { input: example, output: { next: step } },
+    run: async (app, input, address) => toMailedAnswer(await send(service, app, { ...input, address }), step),
   })
 }
 

@@ -1,6 +1,6 @@
 /** The fields of the widget's routes, and what their examples share. */
 import { z } from 'zod'
-import { isEmail, normaliseEmail } from '../actions/people/create-user.ts'
+import { isEmail, isName, maxNameLength, normaliseEmail } from '../actions/people/create-user.ts'
 import { maxPasswordLength } from '../actions/people/password-rules.ts'
 import { isLabel } from '../ledger/reference.ts'
 
@@ -31,9 +31,9 @@ export const mailedCode = z
   .regex(/^\d{6}$/, 'must be the six digits of the mail')
 
 const name = z
-  .string('must be text of 1 to 100 characters')
-  .max(100, 'must have at most 100 characters')
-  .refine((text) => isLabel(text.trim(), 100), 'must be text of 1 to 100 characters, without control characters')
+  .string(`must be text of 1 to ${maxNameLength} characters`)
+  .max(maxNameLength, `must have at most ${maxNameLength} characters`)
+  .refine((text) => isName(text.trim()), `must be text of 1 to ${maxNameLength} characters, without control characters`)
   .transform((text) => text.trim())
 
 export const firstName = name.describe('Shown in the widget')

@@ -1,5 +1,6 @@
 /** The secrets of a client app: a new one, and the end of an old one. */
 import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/apps/manage-apps.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { unknownApp } from './apps.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Command } from './command.ts'
 import { withService } from './data.ts'
@@ -39,9 +40,8 @@ export const appSecretCommands: readonly Command[] = [
     examples: ['app revoke-secret app_0123456789abcdef0123 01900000-0000-7000-8000-000000000000'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
-        const [clientId, secretId] = [invocation.positionals[0]!, invocation.positionals[1]!]
-        const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(secretId)
-        if (!isId || !(await revokeSecret(service, cliActor, clientId, secretId)))
+        const [clientId, secretId] = [invocation.positionals[0]!, invocation.positionals[1]!.toLowerCase()]
+        if (!isUuid(secretId) || !(await revokeSecret(service, cliActor, clientId, secretId)))
           throw new CommandRefused(`The app ${clientId} has no secret ${secretId}: see "app show ${clientId}".`)
         return { json: { clientId, secretId, isRevoked: true }, text: `The secret ${secretId} has ended.` }
       }),

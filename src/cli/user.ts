@@ -1,5 +1,5 @@
 /** People on the command line. */
-import { createUser, isEmail, normaliseEmail } from '../actions/people/create-user.ts'
+import { createUser, isEmail, isName, maxNameLength, normaliseEmail } from '../actions/people/create-user.ts'
 import { record } from '../actions/audit.ts'
 import { findApp } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Invocation, type Command } from './command.ts'
@@ -46,7 +46,6 @@ function checked(invocation: Invocation): { email: string; firstName: string; la
   const names = { firstName: textOf(invocation, 'first')!.trim(), lastName: textOf(invocation, 'last')!.trim() }
   if (!isEmail(email)) throw new UsageMistake(`--email: "${email}" is not an email address.`)
   for (const name of Object.values(names))
-    if (name.length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))
-      throw new UsageMistake('--first and --last: write names of 1 to 100 characters.')
+    if (!isName(name)) throw new UsageMistake(`--first and --last: write names of 1 to ${maxNameLength} characters.`)
   return { email, ...names }
 }

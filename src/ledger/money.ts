@@ -58,6 +58,13 @@ export function formatMinor(minor: bigint, currency: Currency): string {
   return `${sign}${digits.slice(0, -currency.decimals)}.${digits.slice(-currency.decimals)}`
 }
 
+/** Minor units as a page shows them: 1999n is "$19.99". Exact: the digits themselves are formatted, never a number. */
+export function moneyText(minor: bigint, currency: Currency): string {
+  const { code, decimals } = currency
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency: code, minimumFractionDigits: decimals })
+  return format.format(formatMinor(minor, currency) as `${number}`)
+}
+
 /** Minor units to the JSON number of the contract. Its text is exact, because it has at most 15 digits. */
 export function majorNumber(minor: bigint, currency: Currency): number {
   return Number(minor) / 10 ** currency.decimals

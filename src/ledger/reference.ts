@@ -32,3 +32,20 @@ export function referenceText({ namespace, type, id }: Reference): string {
 export function counterAccountOfApp(clientId: string): string {
   return `app:${clientId}`
 }
+
+/** What a repeat asked that differs from the first use of its reference. */
+export type Mismatch = 'amount' | 'user' | 'direction'
+
+type Use = { readonly walletId: string | undefined; readonly amountMinor: bigint }
+
+export function findMismatch(first: Use, later: Use): Mismatch[] {
+  const mismatch: Mismatch[] = []
+  if (magnitude(first.amountMinor) !== magnitude(later.amountMinor)) mismatch.push('amount')
+  if (first.walletId !== later.walletId) mismatch.push('user')
+  if (first.amountMinor < 0n !== later.amountMinor < 0n) mismatch.push('direction')
+  return mismatch
+}
+
+function magnitude(minor: bigint): bigint {
+  return minor < 0n ? -minor : minor
+}

@@ -1,7 +1,7 @@
 /** Removes what has had its day. Several processes may try: one does it, the others go on. */
+import { locks, tryLock } from './locks.ts'
 import { transact, type Database, type Transaction } from './database.ts'
 
-const cleanupLock = 0xb111f03d
 /** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
 const batchSize = 1_000
 
@@ -29,8 +29,7 @@ export async function deleteExpired(db: Database, now: Date): Promise<number> {
 }
 
 async function deleteSome(tx: Transaction, now: Date): Promise<number> {
-  const { rows } = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [cleanupLock])
-  if (!rows[0]!.taken) return 0
+  if (!(await tryLock(tx, locks.cleanup))) return 0
   let deleted = 0
   for (const [table, key, end, keepMs] of tables) {
     const columns = key.replace(/[()]/g, '')

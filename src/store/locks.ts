@@ -1,9 +1,31 @@
-/** Locks that stand for no row. */
+/**
+ * Every advisory lock of the service: numbers that stand for no row. A number is taken once, and never given to another
+ * lock, because an older process on the same database still means the old one by it.
+ */
 import type { Transaction } from './database.ts'
 
-const demoLock = 0xb111f03d
+export const locks = {
+  /** In the embedded server's database `postgres`, shared: each service that uses the server holds it. */
+  embeddedService: 0xb111f01d,
+  /** One process at a time makes the demo. */
+  demo: 0xb111f03d,
+  /** One process at a time checks a slice of the books. */
+  booksCheck: 0xb111f04d,
+  /** One process at a time applies a migration. */
+  migration: 0xb111f05d,
+  /** One process at a time removes what has expired. */
+  cleanup: 0xb111f06d,
+  /** The first of two numbers; the second is the writer's own, so that no two connections write the same position rows. */
+  writerNumber: 0x62696c6c,
+} as const
 
-/** One process at a time makes the demo; held until the transaction ends. */
+/** Waits for its turn; held until the transaction ends. */
 export async function lockDemo(tx: Transaction): Promise<void> {
-  await tx.query('select pg_advisory_xact_lock($1)', [demoLock])
+  await tx.query('select pg_advisory_xact_lock($1)', [locks.demo])
+}
+
+/** False when another transaction holds it; otherwise held until this one ends. */
+export async function tryLock(tx: Transaction, lock: number): Promise<boolean> {
+  const { rows } = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [lock])
+  return rows[0]!.taken
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { openDatabase, type Database } from './database.ts'
-import { openSandboxPayments, type SandboxPayments } from './sandbox-payments.ts'
+import { openSandboxPayments } from './sandbox-payments.ts'
 
 let database: TestDatabase
 let db: Database
-let store: SandboxPayments
+let store: ReturnType<typeof openSandboxPayments>
 
 beforeAll(async () => {
   database = await testDatabase()

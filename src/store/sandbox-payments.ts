@@ -10,22 +10,16 @@ type SandboxRow = {
   readonly dueAt: Date | undefined
 }
 
-export type SandboxPayments = {
-  find(id: string): Promise<SandboxRow | undefined>
-  put(row: SandboxRow): Promise<boolean>
-  listNewest(limit: number): Promise<readonly SandboxRow[]>
-  listDue(now: Date, limit: number): Promise<readonly SandboxRow[]>
-}
-
 type Row = { id: string; version: number; document: string; created_at: Date; due_at: Date | null }
 
-export function openSandboxPayments(db: Queryable): SandboxPayments {
-  const list = async (text: string, values: unknown[]) => (await db.query<Row>(text, values)).rows.map(toRecord)
+export function openSandboxPayments(db: Queryable) {
+  const list = async (text: string, values: unknown[]): Promise<SandboxRow[]> =>
+    (await db.query<Row>(text, values)).rows.map(toSandboxRow)
   return {
-    find: async (id) => (await list('select * from sandbox_payments where id = $1', [id]))[0],
-    put: async (row) => await put(db, row),
-    listNewest: (limit) => list('select * from sandbox_payments order by created_at desc limit $1', [limit]),
-    listDue: (now, limit) =>
+    find: async (id: string) => (await list('select * from sandbox_payments where id = $1', [id]))[0],
+    put: (row: SandboxRow) => put(db, row),
+    listNewest: (limit: number) => list('select * from sandbox_payments order by created_at desc limit $1', [limit]),
+    listDue: (now: Date, limit: number) =>
       list('select * from sandbox_payments where due_at <= $1 order by due_at limit $2', [now, limit]),
   }
 }
@@ -42,6 +36,6 @@ async function put(db: Queryable, { id, version, document, createdAt, dueAt }: S
   return (await db.query(text, values)).rowCount === 1
 }
 
-function toRecord({ id, version, document, created_at: createdAt, due_at }: Row): SandboxRow {
+function toSandboxRow({ id, version, document, created_at: createdAt, due_at }: Row): SandboxRow {
   return { id, version, document, createdAt, dueAt: due_at ?? undefined }
 }

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isPublicAddress } from '../actions/public-address.ts'
-import { fetchLogo, pictureType, type Lookup } from './logo-fetch.ts'
+import { isPublicAddress } from '../actions/public-fetch.ts'
+import { fetchLogo, pictureType } from './logo-fetch.ts'
 import { keepLogos, logoPath } from './logo.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
@@ -46,9 +46,9 @@ afterAll(() => server.stop(true))
 const path = (logoUrl: string | null) => logoPath({ clientId: 'app_1', logoUrl })
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
 
-const lookup: Lookup = (_, __, answered) => answered(null, [{ address: '127.0.0.1', family: 4 }])
+const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
 const fetchHere = (path: string) =>
-  fetchLogo(`https://logo.test:${server.port}${path}`, { lookup, isAllowed: () => true, ca: tls.cert })
+  fetchLogo(`https://logo.test:${server.port}${path}`, { resolve, isAllowed: () => true, ca: tls.cert })
 
 describe('a logo', () => {
   test('is fetched, and its bytes say what it is', async () => {
@@ -62,7 +62,7 @@ describe('a logo', () => {
   test('is never fetched from an address that is not public', async () => {
     const before = asked
     const url = `https://logo.test:${server.port}/logo.png`
-    const refused = { lookup, ca: tls.cert, isAllowed: isPublicAddress }
+    const refused = { resolve, ca: tls.cert, isAllowed: isPublicAddress }
     expect(await fetchLogo(url, refused)).toBeUndefined()
     for (const literal of ['https://127.0.0.1/logo.png', 'https://[::1]/logo.png', 'http://logo.test/logo.png'])
       expect(await fetchLogo(literal, refused)).toBeUndefined()
@@ -91,29 +91,6 @@ describe('a logo', () => {
     expect(path('https://cdn.example/a.png')).not.toBe(path('https://cdn.example/b.png'))
     expect(path(null)).toBeNull()
   })
-})
-
-test.each([
-  ['93.184.216.34', true],
-  ['2606:4700::1111', true],
-  ['10.1.2.3', false],
-  ['127.0.0.1', false],
-  ['169.254.169.254', false],
-  ['172.31.0.1', false],
-  ['192.168.1.1', false],
-  ['100.64.0.1', false],
-  ['0.0.0.0', false],
-  ['255.255.255.255', false],
-  ['::1', false],
-  ['::ffff:127.0.0.1', false],
-  ['fe80::1', false],
-  ['fd00::1', false],
-  ['2001:db8::1', false],
-  ['2002:7f00:1::', false],
-  ['64:ff9b::7f00:1', false],
-  ['localhost', false],
-])('%s is public: %p', (address, isPublic) => {
-  expect(isPublicAddress(address)).toBe(isPublic)
 })
 
 test('a picture is known by its first bytes', () => {

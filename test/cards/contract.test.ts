@@ -1,10 +1,11 @@
+import { afterAll } from 'bun:test'
 import type { Bench } from './contract-rig.ts'
 import { contractSuite } from './contract-suite.ts'
 import { changeAsPayer, createSandboxProcessor } from '../../src/cards/sandbox/sandbox.ts'
 import { changePayment, findPayment, type SandboxDeps } from '../../src/cards/sandbox/change.ts'
 import { attempt, closeDispute, hasten, openDispute, type Transition } from '../../src/cards/sandbox/payment.ts'
 import { signatureHeader, signBody } from '../../src/cards/sandbox/signature.ts'
-import { createMemorySandboxStore } from '../../src/cards/sandbox/payment-store.ts'
+import { openSandboxStore } from './sandbox-store.ts'
 import { webhookBody } from '../../src/cards/sandbox/deliver.ts'
 import { isCardMistake, parseCard } from '../../src/cards/sandbox/test-cards.ts'
 import { writeSettings } from '../../src/cards/sandbox/settings.ts'
@@ -40,9 +41,13 @@ contractSuite('stripe', async () => {
   return bench
 })
 
+const store = await openSandboxStore()
+afterAll(() => store.close())
+
 contractSuite('sandbox', async () => {
+  await store.clear()
   const deps: SandboxDeps = {
-    store: createMemorySandboxStore(),
+    store,
     webhookUrl: () => 'http://127.0.0.1:9/nobody-listens',
     webhookSecret: 'whsec_sandbox',
     now: () => new Date(),

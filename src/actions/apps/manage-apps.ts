@@ -4,6 +4,7 @@ import * as store from '../../store/apps.ts'
 import { transact } from '../../store/database.ts'
 import { parseOrigins } from './origins.ts'
 import { record, type Actor } from '../audit.ts'
+import { isName, maxNameLength } from '../people/create-user.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newClientId, newClientSecret, newId } from '../tokens.ts'
 
@@ -18,8 +19,7 @@ export type AppChecked =
 export function parseAppSettings(input: AppInput, where: { isProduction: boolean }): AppChecked {
   const problems: Record<string, string> = {}
   const name = typeof input.name === 'string' ? input.name.trim() : ''
-  if (name.length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))
-    problems['name'] = 'write a name of 1 to 100 characters'
+  if (!isName(name)) problems['name'] = `write a name of 1 to ${maxNameLength} characters`
   const lists = { allowedOrigins: [] as string[], allowedIframeParents: [] as string[] }
   for (const field of ['allowedOrigins', 'allowedIframeParents'] as const) {
     const texts = toTexts(input[field])

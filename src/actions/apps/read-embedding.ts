@@ -1,14 +1,11 @@
 /** Reads the page that embeds the widget, and what is registered about it. */
-import * as http from 'node:http'
-import * as https from 'node:https'
-import type { IncomingMessage } from 'node:http'
 import type { App } from '../../store/apps.ts'
 import { examineEmbedding, type Check, type PageFacts } from './examine-embedding.ts'
-import { isPublicAddress, NotPublic, resolveHost } from '../public-address.ts'
+import { fetchPublic, isPublicAddress, NotPublic, type PublicAnswer } from '../public-fetch.ts'
 import type { Service } from '../service.ts'
 
-const maxBytes = 512 * 1024
-const timeoutMs = 5_000
+const headers = { accept: 'text/html', 'user-agent': 'billfold doctor' }
+const bounds = { maxBytes: 512 * 1024, timeoutMs: 5_000 }
 
 export type Question = {
   readonly page: string
@@ -56,44 +53,16 @@ export async function readPage(
 ): Promise<PageFacts | { problem: string }> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return { problem: `${url.protocol} is not read` }
   try {
-    const response = await request(url, isAllowed)
-    const html = await readText(response)
-    response.destroy()
-    return factsOf(response, html, publicUrl)
+    return factsOf(await fetchPublic(url, headers, bounds, { isAllowed }), publicUrl)
   } catch (error) {
     return { problem: error instanceof NotPublic ? 'its address is not on the public internet' : 'it did not answer' }
   }
 }
 
-async function request(url: URL, isAllowed: (address: string) => boolean): Promise<IncomingMessage> {
-  const addresses = await resolveHost(url.hostname, isAllowed)
-  const options: https.RequestOptions = {
-    headers: { accept: 'text/html', 'user-agent': 'billfold doctor' },
-    signal: AbortSignal.timeout(timeoutMs),
-    agent: false,
-    // The address that was checked is the one that is connected to.
-    lookup: (_host, _options, answered) => answered(null, addresses),
-  }
-  return await new Promise((resolve, reject) => {
-    const get = url.protocol === 'https:' ? https.get : http.get
-    get(url, options, resolve).on('error', reject)
-  })
-}
-
-async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response as AsyncIterable<Uint8Array>) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > maxBytes) break
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function factsOf(response: IncomingMessage, html: string, publicUrl: string): PageFacts {
+function factsOf(page: PublicAnswer, publicUrl: string): PageFacts {
+  const html = Buffer.from(page.bytes).toString('utf8')
   const header = (name: string) => {
-    const value = response.headers[name]
+    const value = page.headers[name]
     return value === undefined ? null : String(value).slice(0, 4_000)
   }
   const metas = tagsOf(html, 'meta')
@@ -101,7 +70,7 @@ function factsOf(response: IncomingMessage, html: string, publicUrl: string): Pa
   const policy = metas.find((each) => each['http-equiv']?.toLowerCase() === 'content-security-policy')?.['content']
   const { host } = new URL(publicUrl)
   return {
-    status: response.statusCode ?? 0,
+    status: page.status,
     location: header('location'),
     referrerPolicy: meta ?? header('referrer-policy'),
     openerPolicy: header('cross-origin-opener-policy'),

@@ -1,9 +1,8 @@
 /** What a reference was used for: first, and every time after that. */
-import { counterAccountOfApp, serviceNamespace } from '../../ledger/reference.ts'
+import { counterAccountOfApp, findMismatch, serviceNamespace, type Mismatch } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { listFirstUses, referenceKeyOf, type FirstUse } from '../../store/outcomes.ts'
 import { listLaterUses, type LaterUse } from '../../store/repeats.ts'
-import type { Mismatch } from '../../store/writer/settle.ts'
 import type { Service } from '../service.ts'
 
 export type Inspected = {
@@ -36,20 +35,8 @@ export async function inspectReference(
       return {
         app: byKey.get(first.referenceKey),
         first,
-        later: later.map((use) => ({ ...use, mismatch: differences(first, use) })),
+        later: later.map((use) => ({ ...use, mismatch: findMismatch(first, use) })),
       }
     }),
   )
-}
-
-function differences(first: FirstUse, later: LaterUse): Mismatch[] {
-  const mismatch: Mismatch[] = []
-  if (size(first.amountMinor) !== size(later.amountMinor)) mismatch.push('amount')
-  if (first.walletId !== later.walletId) mismatch.push('user')
-  if (first.amountMinor < 0n !== later.amountMinor < 0n) mismatch.push('direction')
-  return mismatch
-}
-
-function size(minor: bigint): bigint {
-  return minor < 0n ? -minor : minor
 }

@@ -5,7 +5,7 @@ import * as invites from '../../store/operator-invites.ts'
 import { deleteSessions } from '../../store/operator-sessions.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
-import { isEmail, normaliseEmail } from '../people/create-user.ts'
+import { isEmail, isName, maxNameLength, normaliseEmail } from '../people/create-user.ts'
 import { countTry, keyOf, type TooMany } from './operator-attempts.ts'
 import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
 import { findPasswordProblem } from '../people/password-rules.ts'
@@ -21,8 +21,7 @@ export type NewOperator = { readonly email: string; readonly name: string; reado
 export function operatorProblems({ email, name, password }: NewOperator): Record<string, string> {
   const problems: Record<string, string> = {}
   if (!isEmail(email.trim())) problems['email'] = 'write an email address'
-  if (name.trim().length < 1 || name.length > 100 || !name.isWellFormed() || /\p{Cc}/u.test(name))
-    problems['name'] = 'write a name of 1 to 100 characters'
+  if (!isName(name.trim())) problems['name'] = `write a name of 1 to ${maxNameLength} characters`
   const weakness = passwordProblem(password, email)
   if (weakness) problems['password'] = weakness
   return problems

@@ -1,4 +1,5 @@
 /** A person with a wallet. */
+import { isLabel } from '../../ledger/reference.ts'
 import { transact } from '../../store/database.ts'
 import { getOrInsertLink } from '../../store/links.ts'
 import { insertUser } from '../../store/users.ts'
@@ -37,6 +38,13 @@ export function normaliseEmail(email: string): string {
 /** One plain address. What mail programs read as a list, a name or a comment (commas, brackets, quotes) is refused. */
 export function isEmail(email: string): boolean {
   return email.length <= 254 && email.isWellFormed() && emailPattern.test(email)
+}
+
+export const maxNameLength = 100
+
+/** What a person, an operator or an app may be called, without space around it. */
+export function isName(name: string): boolean {
+  return isLabel(name, maxNameLength)
 }
 
 const emailPattern =

@@ -2,6 +2,7 @@
 import type { ProcessorEvent } from '../../cards/processor.ts'
 import { findTopup, findTopupByPayment, updateTopupPayment, type Topup } from '../../store/topups.ts'
 import type { Service } from '../service.ts'
+import { isUuid } from '../tokens.ts'
 import { settleTopup } from './settle-topup.ts'
 import { stopCardTesting } from './topup-limits.ts'
 
@@ -17,7 +18,7 @@ export async function hearEvent(service: Service, event: ProcessorEvent): Promis
 /** The processor made a payment and we never heard its answer: the payment names its top-up itself. */
 async function adopt(service: Service, paymentIntentId: string): Promise<Topup | undefined> {
   const payment = await service.cards?.retrievePayment(paymentIntentId)
-  if (!payment?.topupId || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(payment.topupId)) return undefined
+  if (!payment?.topupId || !isUuid(payment.topupId)) return undefined
   const topup = await findTopup(service.db.pool, payment.topupId)
   if (!topup || topup.userId !== payment.userId) return undefined
   // Two at once: one of them writes it, and both go on.

@@ -1,6 +1,6 @@
 /** The parts that the pages are made of. */
 import type { ComponentChildren } from 'preact'
-import { formatMinor, type Currency } from '../../ledger/money.ts'
+import { moneyText, type Currency } from '../../ledger/money.ts'
 import type { PublicRequest } from './route.ts'
 
 type Children = { children?: ComponentChildren }
@@ -116,12 +116,6 @@ export function When({ at, isShort = false }: { at: Date | null; isShort?: boole
       {isShort ? shown : `${shown} UTC`}
     </time>
   )
-}
-
-/** Exact: the digits themselves are formatted, never a number. */
-export function moneyText(minor: bigint, currency: Currency): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency: currency.code })
-  return format.format(formatMinor(minor, currency) as `${number}`)
 }
 
 export function Money({

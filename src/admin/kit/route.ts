@@ -41,9 +41,3 @@ export function get(path: string, handle: Handle, access: Access = 'viewer'): Ad
 export function post(path: string, handle: Handle, access: Access = 'admin'): AdminRoute {
   return { method: 'POST', path, access, handle }
 }
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-export function isUuid(text: string): boolean {
-  return uuid.test(text)
-}

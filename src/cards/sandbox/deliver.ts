@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { changePayment, findPayment, type SandboxDeps } from './change.ts'
 import { claimDelivery, dueDeliveries, noteAnswer, type DueDelivery, type SandboxEvent } from './events.ts'
 import { readSettings } from './settings.ts'
@@ -56,30 +55,5 @@ async function post(deps: SandboxDeps, paymentIntentId: string, event: SandboxEv
     return answer.status
   } catch {
     return 0
-  }
-}
-
-/** Looks for due webhooks until it is stopped; stopping waits for the round under way. */
-export function startDelivering(
-  deps: SandboxDeps,
-  options: { readonly everyMs: number; readonly onError: (error: unknown) => void },
-): () => Promise<void> {
-  const stop = new AbortController()
-  const running = deliverUntil(stop.signal, deps, options.everyMs, options.onError)
-  return async () => {
-    stop.abort()
-    await running
-  }
-}
-
-async function deliverUntil(
-  signal: AbortSignal,
-  deps: SandboxDeps,
-  everyMs: number,
-  onError: (error: unknown) => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    await deliverDue(deps).catch(onError)
-    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
   }
 }

@@ -1,5 +1,5 @@
 import { deliveryModes, type Delivery, type DeliveryMode, type SandboxEvent } from './events.ts'
-import { formatMinor, type SandboxPageDeps } from './sandbox-page.tsx'
+import { shownMoney, type SandboxPageDeps } from './sandbox-page.tsx'
 import { paymentView, type SandboxPayment } from './payment.ts'
 import type { SandboxSettings } from './settings.ts'
 
@@ -61,7 +61,7 @@ function SettingsForm({ deps, settings }: Pick<PanelProps, 'deps' | 'settings'>)
 }
 
 function PaymentCard({ deps, payment }: { deps: SandboxPageDeps; payment: SandboxPayment }) {
-  const money = (amountMinor: bigint) => formatMinor(amountMinor, payment.currency, deps.decimalsOf)
+  const money = (amountMinor: bigint) => shownMoney(amountMinor, payment.currency, deps)
   const view = paymentView(payment, '')
   return (
     <article class="sandbox-card" id={payment.id} aria-labelledby={`${payment.id}-name`}>

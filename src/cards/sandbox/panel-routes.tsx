@@ -1,8 +1,9 @@
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { parseDecimal } from '../../ledger/money.ts'
 import { changePayment, findPayment, listPayments } from './change.ts'
 import { deliverAgain, deliverReversed, deliveryModes, holdEvent } from './events.ts'
-import { parseMajor, renderPage, type SandboxPageDeps } from './sandbox-page.tsx'
+import { renderPage, type SandboxPageDeps } from './sandbox-page.tsx'
 import { PanelPage } from './panel-page.tsx'
 import { closeDispute, hasten, openDispute, paymentView, refund, type Transition } from './payment.ts'
 import { readSettings, writeSettings } from './settings.ts'
@@ -33,7 +34,7 @@ export function panelRoutes(deps: SandboxPageDeps): Hono {
     const isAll = typeof amount !== 'string' || amount.trim() === ''
     const minor = isAll
       ? view.amountReceivedMinor - view.refundedMinor
-      : parseMajor(amount, deps.decimalsOf(view.currency))
+      : parseDecimal(amount.trim(), { code: view.currency, decimals: deps.decimalsOf(view.currency) })
     if (minor === undefined) return showPanel(c, deps, 422, 'Write the amount as a plain number, like 12.50.')
     return change(c, deps, id, refund(`panel-${deps.newId()}`, minor))
   })

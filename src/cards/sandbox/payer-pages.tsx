@@ -1,4 +1,4 @@
-import { formatMinor, type SandboxPageDeps } from './sandbox-page.tsx'
+import { shownMoney, type SandboxPageDeps } from './sandbox-page.tsx'
 import type { SandboxPayment } from './payment.ts'
 import { testCards, type TypedCard } from './test-cards.ts'
 
@@ -26,7 +26,7 @@ function HiddenFields({ payment, returnTo }: { payment: SandboxPayment; returnTo
 export function CardPage({ deps, payment, returnTo, mistake }: FormProps) {
   return (
     <section class="sandbox-card">
-      <h1>Pay {formatMinor(payment.amountMinor, payment.currency, deps.decimalsOf)}</h1>
+      <h1>Pay {shownMoney(payment.amountMinor, payment.currency, deps)}</h1>
       <p class="sandbox-muted">{payment.description}</p>
       {mistake && (
         <p class="sandbox-alert" role="alert" id="mistake">
@@ -125,7 +125,7 @@ export function ChallengePage({ deps, payment, returnTo }: FormProps) {
       <p>A payment with your card waits for you to confirm it.</p>
       <dl class="sandbox-facts">
         <dt>Amount</dt>
-        <dd>{formatMinor(payment.amountMinor, payment.currency, deps.decimalsOf)}</dd>
+        <dd>{shownMoney(payment.amountMinor, payment.currency, deps)}</dd>
         <dt>For</dt>
         <dd>{payment.description}</dd>
       </dl>

@@ -21,23 +21,3 @@ export type SandboxStore = {
   /** Those with a `dueAt` at or before `now`, the longest overdue first. */
   listDue(now: Date, limit: number): Promise<readonly SandboxRow[]>
 }
-
-/** A full implementation for one process that may forget: what unit tests use, and all that a throw-away demo needs. */
-export function createMemorySandboxStore(): SandboxStore {
-  const rows = new Map<string, SandboxRow>()
-  return {
-    find: async (id) => rows.get(id),
-    put: async (row) => {
-      if ((rows.get(row.id)?.version ?? 0) !== row.version - 1) return false
-      rows.set(row.id, row)
-      return true
-    },
-    listNewest: async (limit) =>
-      [...rows.values()].sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime()).slice(0, limit),
-    listDue: async (now, limit) =>
-      [...rows.values()]
-        .filter((row) => row.dueAt && row.dueAt <= now)
-        .sort((a, b) => a.dueAt!.getTime() - b.dueAt!.getTime())
-        .slice(0, limit),
-  }
-}

@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Hono } from 'hono'
 import type { CardProcessor, Payment } from '../processor.ts'
 import { createSandboxProcessor } from './sandbox.ts'
 import { sandboxRoutes } from './routes.tsx'
 import type { SandboxPageDeps } from './sandbox-page.tsx'
 import { writeSettings } from './settings.ts'
-import { createMemorySandboxStore } from './payment-store.ts'
+import { openSandboxStore, type TestSandboxStore } from '../../../test/cards/sandbox-store.ts'
 
 const host = 'http://billfold.test'
 const card = { number: '4242 4242 4242 4242', expiry: '12 / 40', cvc: '987' }
@@ -14,10 +14,15 @@ let deps: SandboxPageDeps
 let app: Hono
 let processor: CardProcessor
 let orders = 0
+let store: TestSandboxStore
 
-beforeEach(() => {
+beforeAll(async () => void (store = await openSandboxStore()))
+afterAll(() => store.close())
+
+beforeEach(async () => {
+  await store.clear()
   deps = {
-    store: createMemorySandboxStore(),
+    store,
     webhookUrl: () => 'http://127.0.0.1:9/',
     webhookSecret: 'whsec_sandbox',
     now: () => new Date(),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
+import { moneyText } from '../../ledger/money.ts'
 import type { CurrencyDecimals } from '../processor.ts'
 import type { SandboxDeps } from './change.ts'
 
@@ -49,22 +50,6 @@ export function NoticePage({ title, text }: { title: string; text: string }) {
   )
 }
 
-/** Written from the digits themselves: a bigint that becomes a number on the way would not stay exact. */
-export function formatMinor(amountMinor: bigint, currency: string, decimalsOf: CurrencyDecimals): string {
-  const decimals = decimalsOf(currency)
-  const major = majorText(amountMinor, decimals)
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency, minimumFractionDigits: decimals })
-  return format.format(major as `${number}`)
-}
-
-function majorText(amountMinor: bigint, decimals: number): string {
-  const digits = amountMinor.toString().padStart(decimals + 1, '0')
-  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
-}
-
-/** Plain decimal text with at most the currency's decimals, or undefined. */
-export function parseMajor(text: string, decimals: number): bigint | undefined {
-  const [, whole, part = ''] = /^\s*(\d{1,15})(?:\.(\d*))?\s*$/.exec(text) ?? []
-  if (whole === undefined || part.length > decimals) return undefined
-  return BigInt(whole + part.padEnd(decimals, '0'))
+export function shownMoney(amountMinor: bigint, code: string, { decimalsOf }: SandboxPageDeps): string {
+  return moneyText(amountMinor, { code, decimals: decimalsOf(code) })
 }

@@ -23,7 +23,6 @@ const zeroDecimals = new Set([
   'XPF',
 ])
 const threeDecimals = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND'])
-const wholeUnitsOnly = new Set(['ISK', 'UGX'])
 
 function stripeDecimals(currency: string): number {
   if (zeroDecimals.has(currency)) return 0
@@ -43,9 +42,6 @@ export function toStripeAmount(amountMinor: bigint, currency: string, decimalsOf
       'amount-unsupported',
       `The card processor takes ${currency} in steps of 0.010: the third decimal must be 0.`,
     )
-  }
-  if (wholeUnitsOnly.has(currency) && amount % 100n !== 0n) {
-    return refuse('amount-unsupported', `The card processor takes ${currency} in whole units only.`)
   }
   // Stripe's own limit is eight digits for most currencies; this one only keeps the number exact.
   if (amount > BigInt(Number.MAX_SAFE_INTEGER)) {

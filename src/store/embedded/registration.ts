@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { isUnavailable, sqlState } from '../database.ts'
+import { locks } from '../locks.ts'
 import { isAlive } from './server-process.ts'
 import { errorCode } from './refused.ts'
 
@@ -29,8 +30,6 @@ export type EmbeddedConnection = {
 /** The driver has these two; its types do not. */
 type ReferencedClient = Client & { ref(): void; unref(): void }
 
-const serviceLock = 0xb111f01d
-
 /** Everything the environment could change (PGPORT, PGSSLMODE …) is given, so that it does not. */
 export function connectionTo(socketDir: string, name: 'billfold' | 'postgres'): EmbeddedConnection {
   return { host: socketDir, port: 5432, user: name, database: name, ssl: false }
@@ -51,7 +50,7 @@ export async function register(
       await client.end()
       return 'absent'
     }
-    await client.query('select pg_advisory_lock_shared($1)', [serviceLock])
+    await client.query('select pg_advisory_lock_shared($1)', [locks.embeddedService])
     await createDatabase(client)
     // A server told to stop refuses new connections before it ends old ones: only after this one is our share sure to count.
     await proveOpen(socketDir)
@@ -89,10 +88,10 @@ function openClient(socketDir: string, name: 'billfold' | 'postgres'): Reference
 async function leave(client: ReferencedClient): Promise<boolean> {
   client.ref()
   try {
-    await client.query('select pg_advisory_unlock_shared($1)', [serviceLock])
+    await client.query('select pg_advisory_unlock_shared($1)', [locks.embeddedService])
     for (const deadline = Date.now() + 5_000; Date.now() < deadline; await sleep(20)) {
       const { rows } = await client.query<{ isLast: boolean }>('select pg_try_advisory_lock($1) as "isLast"', [
-        serviceLock,
+        locks.embeddedService,
       ])
       if (rows[0]?.isLast) return true
       if ((await listHolders(client)).some(isAlive)) return false
@@ -108,7 +107,7 @@ async function listHolders(client: Client): Promise<number[]> {
   const { rows } = await client.query<{ pid: number }>(
     `select split_part(application_name, ' ', 3)::int as pid from pg_locks join pg_stat_activity using (pid)
      where locktype = 'advisory' and objid = $1 and application_name ~ '^billfold supervisor [0-9]+$'`,
-    [serviceLock],
+    [locks.embeddedService],
   )
   return rows.map(({ pid }) => pid)
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import type { Queryable } from '../database.ts'
+import { locks } from '../locks.ts'
 import { listTables, quoted } from './tables.ts'
 
 /** One file of `migrations/`: `0001_ledger.sql` is number 1, name `0001_ledger`. */
@@ -16,9 +17,6 @@ type AppliedRow = { number: number; name: string; checksum: string }
 export class MigrationRefused extends Error {
   override name = 'MigrationRefused'
 }
-
-/** Any number does, as long as nothing else in the database locks it. */
-const migrationLock = 0xb111f01d
 
 export function parseMigration(fileName: string, text: string): Migration {
   const match = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(fileName)
@@ -105,7 +103,7 @@ async function applyNext(client: pg.ClientBase, migrations: Migration[]): Promis
   try {
     // A pool's time limits are meant for requests; waiting for another process to build an index is not a fault.
     await client.query('set local statement_timeout = 0; set local lock_timeout = 0')
-    await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+    await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
     const applied = await listApplied(client)
     const misfit = findMisfit(applied, migrations)
     if (misfit !== null) throw new MigrationRefused(misfit)

@@ -1,5 +1,6 @@
 /** Where the continuous check of the books stands: one row that all processes read. */
 import type { Queryable, Transaction } from '../database.ts'
+import { locks, tryLock } from '../locks.ts'
 
 export type Problem = { readonly check: string; readonly walletId: string | null; readonly message: string }
 
@@ -38,8 +39,6 @@ type Row = {
   sums_at: Date | null
 }
 
-const checkLock = 0xb111f04d
-
 export async function getBooksState(db: Queryable): Promise<BooksState> {
   const { rows } = await db.query<Row>('select * from books_check')
   return toState(rows[0]!)
@@ -47,8 +46,7 @@ export async function getBooksState(db: Queryable): Promise<BooksState> {
 
 /** The state, for the one process that may carry on now; undefined when another one does. Held until the end of the transaction. */
 export async function lockBooksState(tx: Transaction): Promise<BooksState | undefined> {
-  const { rows } = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [checkLock])
-  return rows[0]!.taken ? await getBooksState(tx) : undefined
+  return (await tryLock(tx, locks.booksCheck)) ? await getBooksState(tx) : undefined
 }
 
 /** A slice must see one moment, and leave the service alone if it takes too long. */

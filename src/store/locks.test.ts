@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
+import { openDatabase, transact, type Database } from './database.ts'
+import { lockDemo, locks, tryLock } from './locks.ts'
+
+let database: TestDatabase
+let db: Database
+beforeAll(async () => {
+  database = await testDatabase()
+  db = openDatabase(database.connection)
+})
+afterAll(async () => {
+  await db.pool.end()
+  await database.drop()
+})
+
+test('while one process makes the demo, another may take every other lock, and the demo’s only afterwards', async () => {
+  const { demo, ...others } = locks
+  await transact(db, async (holder) => {
+    await lockDemo(holder)
+    await transact(db, async (tx) => {
+      expect(await tryLock(tx, demo)).toBe(false)
+      for (const lock of Object.values(others)) expect(await tryLock(tx, lock)).toBe(true)
+    })
+  })
+  expect(await transact(db, (tx) => tryLock(tx, demo))).toBe(true)
+})
+
+test('no two advisory locks share a number', () => {
+  const numbers = Object.values(locks)
+  expect(new Set(numbers).size).toBe(numbers.length)
+})
