@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { newClient } from './client.ts'
 import { mailedCode, mailsTo, newEmail, newPage } from './page.ts'
 import { newApp, openTestService } from './service.ts'
+import { letPass } from './time.ts'
 
 export const password = 'seven tired llamas'
 const names = { firstName: 'Ada', lastName: 'Lovelace' }
@@ -29,7 +30,11 @@ export async function openIdentityRig() {
     credentials,
     client,
     page,
-    setLate: (ms: number) => void (lateMs = ms),
+    /** As if the test had begun that much earlier: what it wrote is that old, and so is what the process counted. */
+    setLate: async (ms: number) => {
+      await letPass(opened.service.db.pool, ms - lateMs)
+      lateMs = ms
+    },
     /** Goes to an address nobody was at before, or back to one; the one left. */
     move: (to = `10.1.${++addresses >> 8}.${addresses & 255}`) => {
       const left = address

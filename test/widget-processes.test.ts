@@ -37,7 +37,7 @@ const watch = async (i: number, session: string) =>
 test('a link code used on two processes at once works on one of them', async () => {
   const app = (await findApp(opened.service.db.pool, credentials.clientId))!
   for (let round = 0; round < 10; round++) {
-    const { linkCode } = await connect(opened.service.db.pool, app, user.userId, new Date())
+    const { linkCode } = await connect(opened.service.db.pool, app, user.userId)
     const replies = await Promise.all(
       [0, 1, 0, 1].map((i) => client(i).post('/api/server/link/verify', { ...credentials, linkCode })),
     )

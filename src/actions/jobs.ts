@@ -12,7 +12,7 @@ type Job = { readonly name: string; readonly everyMs: number; readonly run: (ser
 const jobs: readonly Job[] = [
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
-  { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db, service.now()) },
+  { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
   { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },
 ]

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openTestService, type TestService } from '../../test/service.ts'
+import { letPass } from '../../test/time.ts'
 import { addressKey, clearLimit, giveBackLimit, takeLimit } from './limits.ts'
 
 let opened: TestService
-let now = new Date('2026-01-31T12:00:00Z')
 const rule = { name: 'test', limit: 3, windowMs: 60_000 }
 
 beforeAll(async () => {
-  opened = await openTestService({}, () => now)
+  opened = await openTestService()
 })
 afterAll(() => opened.close())
 
@@ -15,9 +15,9 @@ const take = (...parts: string[]) => takeLimit(opened.service, rule, ...parts)
 
 test('the limit is reached after as many attempts as it says, and ends with its window', async () => {
   for (let i = 0; i < 3; i++) expect(await take('a')).toBeUndefined()
-  now = new Date(now.getTime() + 20_000)
+  await letPass(opened.service.db.pool, 20_000)
   expect(await take('a')).toEqual({ kind: 'limited', retryAfterSeconds: 40 })
-  now = new Date(now.getTime() + 40_000)
+  await letPass(opened.service.db.pool, 40_000)
   expect(await take('a')).toBeUndefined()
 })
 

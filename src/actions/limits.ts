@@ -25,10 +25,9 @@ export const mailsADay: Rule = { name: 'mail-a-day', limit: 30, windowMs: 24 * h
 
 /** Counts an attempt before it is made, or many at once would all be the last one allowed. */
 export async function takeLimit(service: Service, rule: Rule, ...parts: string[]): Promise<Limited | undefined> {
-  const now = service.now()
-  const { count, endsAt } = await upsertLimit(service.db.pool, keyOf(rule, parts), rule.windowMs, now)
+  const { count, secondsLeft } = await upsertLimit(service.db.pool, keyOf(rule, parts), rule.windowMs)
   if (count <= rule.limit) return undefined
-  return { kind: 'limited', retryAfterSeconds: Math.max(1, Math.ceil((endsAt.getTime() - now.getTime()) / 1000)) }
+  return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft) }
 }
 
 /** It was no failure after all. */

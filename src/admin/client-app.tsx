@@ -30,7 +30,7 @@ async function appPage(
   const { service } = request
   const isAdmin = request.me.operator.role === 'admin'
   const hasProblems = Object.keys(problems).length > 0
-  const liveSessions = await countLiveSessions(service.db.pool, service.now(), app.clientId)
+  const liveSessions = await countLiveSessions(service.db.pool, app.clientId)
   const body = (
     <>
       <Heading

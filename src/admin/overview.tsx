@@ -41,7 +41,7 @@ async function readFigures({ service }: AdminRequest) {
   const thisMinute = Math.floor(now.getTime() / minuteMs) * minuteMs
   const [minutes, sessions, health, books] = await Promise.all([
     listMinutes(db, new Date(thisMinute - shownMinutes * minuteMs)),
-    countLiveSessions(db, now),
+    countLiveSessions(db),
     getDatabaseHealth(db),
     getBooksState(db),
   ])

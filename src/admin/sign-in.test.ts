@@ -3,20 +3,18 @@ import { generateSync } from 'otplib'
 import { firstOperatorLink } from '../actions/operators/manage-operators.ts'
 import { host, newOperator, newVisitor, password, type Visitor } from '../../test/operator.ts'
 import { openTestService, type TestService } from '../../test/service.ts'
+import { letPass } from '../../test/time.ts'
 
 let rig: TestService
-/** The service's clock, which the tests move on. */
-let skippedMs = 0
-const later = (ms: number) => void (skippedMs += ms)
-const now = () => new Date(Date.now() + skippedMs)
+const later = (ms: number) => letPass(rig.service.db.pool, ms)
 const minutes = 60_000
 
 beforeAll(async () => {
-  rig = await openTestService({}, now)
+  rig = await openTestService()
 })
 afterAll(() => rig.close())
 
-const codeOf = (secret: string) => generateSync({ secret, epoch: Math.floor(now().getTime() / 1000) })
+const codeOf = (secret: string, agoMs = 0) => generateSync({ secret, epoch: Math.floor((Date.now() - agoMs) / 1000) })
 
 /** By the one-time link, with a second factor: an operator as they come. */
 async function join(link: string, email: string) {
@@ -61,7 +59,7 @@ test('password and code sign in; neither alone shows anything', async () => {
   const invite = await admin.post('/admin/operators/invite', { role: 'viewer' })
   const link = /\/admin\/welcome\?token=[\w-]+/.exec(await invite.text())![0]
   const { secret } = await join(link, 'both@example.com')
-  later(minutes)
+  await later(minutes)
   const visitor = await withPassword('both@example.com')
   expect((await visitor.get('/admin/wallets')).headers.get('location')).toBe('/admin/sign-in/code')
   const half = visitor.cookies.get('billfold-session')
@@ -84,10 +82,8 @@ test('a code is never accepted twice, nor is one from before it', async () => {
   expect(
     (await (await withPassword('twice@example.com')).post('/admin/sign-in/code', { code: codeOf(secret) })).status,
   ).toBe(401)
-  later(minutes)
-  const before = codeOf(secret)
-  later(30_000)
-  const code = codeOf(secret)
+  await later(minutes)
+  const [before, code] = [codeOf(secret, 30_000), codeOf(secret)]
   expect((await (await withPassword('twice@example.com')).post('/admin/sign-in/code', { code })).status).toBe(303)
   for (const used of [code, before])
     expect((await (await withPassword('twice@example.com')).post('/admin/sign-in/code', { code: used })).status).toBe(
@@ -161,7 +157,7 @@ test('the sixth wrong password in a quarter of an hour waits, elsewhere one may 
   const elsewhere = newVisitor(rig.app, new Map(), '203.0.113.10')
   await elsewhere.get('/admin/sign-in')
   expect((await elsewhere.post('/admin/sign-in', { email, password })).status).toBe(303)
-  later(16 * minutes)
+  await later(16 * minutes)
   expect((await guesser.post('/admin/sign-in', { email, password })).status).toBe(303)
 })
 
@@ -178,14 +174,14 @@ test('guessing codes ends after eight, with the password known', async () => {
 test('a session ends after half an hour without a click, and pages that refresh themselves are no clicks', async () => {
   const busy = await newOperator(rig)
   for (let i = 0; i < 3; i++) {
-    later(20 * minutes)
+    await later(20 * minutes)
     expect((await busy.get('/admin/account')).status).toBe(200)
   }
   for (let i = 0; i < 2; i++) {
-    later(14 * minutes)
+    await later(14 * minutes)
     expect((await busy.get('/admin/overview?auto=1')).status).toBe(200)
   }
-  later(3 * minutes)
+  await later(3 * minutes)
   expect((await busy.get('/admin/overview?auto=1')).status).toBe(303)
   expect((await busy.get('/admin/account')).status).toBe(303)
 })
@@ -193,10 +189,10 @@ test('a session ends after half an hour without a click, and pages that refresh 
 test('a session ends after twelve hours whatever happens', async () => {
   const operator = await newOperator(rig)
   for (let i = 0; i < 35; i++) {
-    later(20 * minutes)
+    await later(20 * minutes)
     expect((await operator.get('/admin/account')).status).toBe(200)
   }
-  later(21 * minutes)
+  await later(21 * minutes)
   expect((await operator.get('/admin/account')).status).toBe(303)
 })
 

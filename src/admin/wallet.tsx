@@ -28,7 +28,7 @@ export async function showWallet(request: AdminRequest, person: Person, problems
   const [wallet, links, sessions, apps, ledger] = await Promise.all([
     findWallet(db, person.id),
     listAllLinks(db, person.id),
-    listLiveSessionsOfUser(db, service.now(), person.id),
+    listLiveSessionsOfUser(db, person.id),
     service.apps.list(),
     readLedger(request, person.id),
   ])

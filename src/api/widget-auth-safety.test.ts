@@ -13,8 +13,8 @@ let person: ReturnType<IdentityRig['newPerson']>
 beforeAll(async () => {
   rig = await openIdentityRig()
 })
-beforeEach(() => {
-  rig.setLate(0)
+beforeEach(async () => {
+  await rig.setLate(0)
   rig.move()
   person = rig.newPerson()
 })
@@ -84,7 +84,7 @@ describe('it is safe', () => {
     rig.move(home)
     expect((await person.logIn()).status).toBe(200)
     rig.move()
-    rig.setLate(15 * minuteMs + 1_000)
+    await rig.setLate(15 * minuteMs + 1_000)
     expect((await person.logIn()).status).toBe(200)
   })
 
@@ -117,7 +117,7 @@ describe('it is safe', () => {
     }
     // The sign-up’s own mail was the first of ten.
     expect(statuses).toEqual([...Array(9).fill(202), 429, 429, 429])
-    rig.setLate(61 * minuteMs)
+    await rig.setLate(61 * minuteMs)
     expect((await rig.page.auth('forgot', person.who)).status).toBe(202)
   })
 

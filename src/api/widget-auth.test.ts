@@ -15,8 +15,8 @@ let person: ReturnType<IdentityRig['newPerson']>
 beforeAll(async () => {
   rig = await openIdentityRig()
 })
-beforeEach(() => {
-  rig.setLate(0)
+beforeEach(async () => {
+  await rig.setLate(0)
   rig.move()
   person = rig.newPerson()
 })
@@ -51,7 +51,7 @@ describe('it works', () => {
     const early = await person.logIn()
     expect([early.status, early.body]).toEqual([202, { next: 'confirm' }])
     expect((await person.mails(1)).length).toBe(1)
-    rig.setLate(16 * minuteMs)
+    await rig.setLate(16 * minuteMs)
     await person.logIn()
     expect((await person.confirm(2)).status).toBe(200)
   })
@@ -143,9 +143,9 @@ describe('it refuses', () => {
     expect((await person.confirm()).body['code']).toBe('INVALID_CODE')
     await rig.page.auth('forgot', person.who)
     const right = await person.code(2)
-    rig.setLate(15 * minuteMs + 1_000)
+    await rig.setLate(15 * minuteMs + 1_000)
     expect((await rig.page.auth('reset', { ...person.who, code: right, password })).body['code']).toBe('INVALID_CODE')
-    rig.setLate(0)
+    await rig.setLate(0)
     expect((await rig.page.auth('reset', { ...person.who, code: right, password })).status).toBe(200)
     expect((await rig.page.auth('reset', { ...person.who, code: right, password })).body['code']).toBe('INVALID_CODE')
   })
@@ -166,9 +166,9 @@ describe('it refuses', () => {
     expect((await rig.verify(body['linkCode'])).status).toBe(200)
     expect((await rig.verify(body['linkCode'])).body['code']).toBe('INVALID_LINK_CODE')
     const second = (await person.logIn()).body['linkCode']
-    rig.setLate(2 * minuteMs + 1_000)
+    await rig.setLate(2 * minuteMs + 1_000)
     expect((await rig.verify(second)).body['code']).toBe('INVALID_LINK_CODE')
-    rig.setLate(0)
+    await rig.setLate(0)
     await rig.opened.service.db.pool.query('update links set disconnected_at = now() where id = $1', [
       body['serviceUserId'],
     ])

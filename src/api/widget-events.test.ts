@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { newClient, type Client } from '../../test/client.ts'
 import { newPage, readEvents, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
+import { letPass } from '../../test/time.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
 
@@ -12,17 +13,15 @@ let credentials: { clientId: string; clientSecret: string }
 let client: Client
 let page: Page
 let user: { userId: string; serviceUserId: string }
-let lateMs = 0
 const streams: { cancel: () => Promise<void> }[] = []
 
 beforeAll(async () => {
-  opened = await openTestService({}, () => new Date(Date.now() + lateMs))
+  opened = await openTestService()
   credentials = await newApp(opened.service)
   client = newClient(opened.app.fetch, credentials)
   page = newPage(opened.app.fetch)
 })
 beforeEach(async () => {
-  lateMs = 0
   await Promise.all(streams.splice(0).map((stream) => stream.cancel()))
   user = await newUser(opened.service, credentials)
 })
@@ -81,18 +80,18 @@ describe('it works', () => {
 
   test('the end of the session is announced 45 seconds before, and then comes', async () => {
     const session = await newSession()
-    lateMs = 256_000
+    await letPass(opened.service.db.pool, 256_000)
     const { next } = await watch(session)
     expect(await next()).toEqual(wallet(0, 0))
     expect((await next())!.event).toBe('expiring')
-    lateMs = 301_000
+    await letPass(opened.service.db.pool, 45_000)
     expect(await next()).toEqual({ event: 'expired', data: {} })
     expect(await next()).toBeUndefined()
   })
 
   test('a session that ends while nobody else changes anything ends by its own clock', async () => {
     const session = await newSession()
-    lateMs = 299_000
+    await letPass(opened.service.db.pool, 299_000)
     const { next } = await watch(session)
     expect([(await next())!.event, (await next())!.event, (await next())!.event, await next()]).toEqual([
       'wallet',

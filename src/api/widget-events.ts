@@ -85,7 +85,7 @@ function openStream(service: Service, session: Session): Response | Answer {
     sequence = data.sequence
   }
   const look = (current: Session | undefined) => {
-    const code = current ? endOf(current, service.now()) : 'INVALID_SESSION'
+    const code = current ? endOf(current) : 'INVALID_SESSION'
     if (code) end(code)
     else show(current!)
   }
@@ -96,7 +96,7 @@ function openStream(service: Service, session: Session): Response | Answer {
   })
   stop = service.live.watch({ session, look, end: close })
   if (!stop) return refuseFor(5)
-  const leftMs = session.expiresAt.getTime() - service.now().getTime()
+  const leftMs = session.expiresAt.getTime() - session.readAt.getTime()
   // A lost connection is opened again by the browser after this long.
   write('retry: 1000\n\n')
   show(session)

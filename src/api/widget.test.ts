@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { newClient, type Client } from '../../test/client.ts'
 import { newPage, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
+import { letPass } from '../../test/time.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 import { postForService } from '../actions/money/post.ts'
@@ -12,18 +13,16 @@ let credentials: { clientId: string; clientSecret: string }
 let client: Client
 let page: Page
 let user: { userId: string; serviceUserId: string }
-let lateMs = 0
 
 const parent = 'https://shop.example'
 
 beforeAll(async () => {
-  opened = await openTestService({}, () => new Date(Date.now() + lateMs))
+  opened = await openTestService()
   credentials = await newApp(opened.service)
   client = newClient(opened.app.fetch, credentials)
   page = newPage(opened.app.fetch)
 })
 beforeEach(async () => {
-  lateMs = 0
   user = await newUser(opened.service, credentials)
 })
 afterAll(() => opened.close())
@@ -165,9 +164,9 @@ describe('it refuses', () => {
 
   test('a session after its five minutes, with a code of its own, on every route', async () => {
     const session = await newSession()
-    lateMs = 299_000
+    await letPass(opened.service.db.pool, 299_000)
     expect((await page.wallet(session)).status).toBe(200)
-    lateMs = 301_000
+    await letPass(opened.service.db.pool, 2_000)
     for (const [method, path, body] of routes(credentials.clientId)) {
       const reply = await page.call(method, `${path}?session=${session}`, body)
       expect([path, reply.status, reply.body['code']]).toEqual([path, 401, 'SESSION_EXPIRED'])

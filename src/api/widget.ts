@@ -148,7 +148,7 @@ function walletRoute(service: Service): Route {
         app: { name: appName },
         ...(wallet.frozenFor === null ? {} : { frozenReason: wallet.frozenFor }),
         expiresAt: session.expiresAt.toISOString(),
-        serverTime: service.now().toISOString(),
+        serverTime: session.readAt.toISOString(),
       })
     },
   }

@@ -19,24 +19,25 @@ const tables = [
 ] as const
 
 /** How many rows went; 0 also when another process is at it. */
-export async function deleteExpired(db: Database, now: Date): Promise<number> {
+export async function deleteExpired(db: Database): Promise<number> {
   let total = 0
   for (;;) {
-    const deleted = await transact(db, (tx) => deleteSome(tx, now))
+    const deleted = await transact(db, deleteSome)
     total += deleted
     if (deleted === 0) return total
   }
 }
 
-async function deleteSome(tx: Transaction, now: Date): Promise<number> {
+async function deleteSome(tx: Transaction): Promise<number> {
   if (!(await tryLock(tx, locks.cleanup))) return 0
   let deleted = 0
   for (const [table, key, end, keepMs] of tables) {
+    const isOver = `${end} <= now() - $1 * interval '1 ms'`
     const columns = key.replace(/[()]/g, '')
     const { rowCount } = await tx.query(
-      `delete from ${table} where ${key} in (select ${columns} from ${table} where ${end} <= $1 order by ${end} limit ${batchSize})
-         and ${end} <= $1`,
-      [new Date(now.getTime() - keepMs)],
+      `delete from ${table} where ${key} in (select ${columns} from ${table} where ${isOver} order by ${end} limit ${batchSize})
+         and ${isOver}`,
+      [keepMs],
     )
     deleted += rowCount ?? 0
   }

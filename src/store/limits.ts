@@ -4,20 +4,20 @@
  */
 import type { Queryable } from './database.ts'
 
-export type Taken = { readonly count: number; readonly endsAt: Date }
+export type Taken = { readonly count: number; readonly secondsLeft: number }
 
 /** Counts one more for the key, and says how many its window has seen with this one. */
-export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number, now: Date): Promise<Taken> {
-  const { rows } = await db.query<{ count: number; ends_at: Date }>({
+export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number): Promise<Taken> {
+  const { rows } = await db.query<{ count: number; seconds_left: number }>({
     name: 'upsert-limit',
-    text: `insert into limits as l (key, count, ends_at) values ($1, 1, $2)
+    text: `insert into limits as l (key, count, ends_at) values ($1, 1, now() + $2 * interval '1 ms')
       on conflict (key) do update set
-        count = case when l.ends_at <= $3 then 1 else l.count + 1 end,
-        ends_at = case when l.ends_at <= $3 then excluded.ends_at else l.ends_at end
-      returning count, ends_at`,
-    values: [key, new Date(now.getTime() + windowMs), now],
+        count = case when l.ends_at <= now() then 1 else l.count + 1 end,
+        ends_at = case when l.ends_at <= now() then excluded.ends_at else l.ends_at end
+      returning count, ceil(extract(epoch from ends_at - now()))::integer as seconds_left`,
+    values: [key, windowMs],
   })
-  return { count: rows[0]!.count, endsAt: rows[0]!.ends_at }
+  return { count: rows[0]!.count, secondsLeft: rows[0]!.seconds_left }
 }
 
 /** Takes one back: what was counted as a failure beforehand turned out to be none. */

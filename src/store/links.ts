@@ -53,29 +53,22 @@ function toLink(row: Row): Link {
 
 export async function insertLinkCode(
   db: Queryable,
-  code: { codeHash: Buffer; linkId: string; clientId: string; expiresAt: Date },
+  code: { codeHash: Buffer; linkId: string; clientId: string; lifetimeMs: number },
 ): Promise<void> {
-  await db.query('insert into link_codes (code_hash, link_id, client_id, expires_at) values ($1, $2, $3, $4)', [
-    code.codeHash,
-    code.linkId,
-    code.clientId,
-    code.expiresAt,
-  ])
+  await db.query(
+    `insert into link_codes (code_hash, link_id, client_id, expires_at) values ($1, $2, $3, now() + $4 * interval '1 ms')`,
+    [code.codeHash, code.linkId, code.clientId, code.lifetimeMs],
+  )
 }
 
 /** Uses the code up. The link it stood for, unless that was disconnected, or the code is another app's or too old. */
-export async function deleteLinkCode(
-  db: Queryable,
-  clientId: string,
-  codeHash: Buffer,
-  now: Date,
-): Promise<string | undefined> {
+export async function deleteLinkCode(db: Queryable, clientId: string, codeHash: Buffer): Promise<string | undefined> {
   // Two processes may delete at once: the row lock lets one of them see the row, and the other none.
   const { rows } = await db.query<{ link_id: string }>(
     `delete from link_codes c using links l
-     where c.code_hash = $1 and c.client_id = $2 and c.expires_at > $3 and l.id = c.link_id and l.disconnected_at is null
+     where c.code_hash = $1 and c.client_id = $2 and c.expires_at > now() and l.id = c.link_id and l.disconnected_at is null
      returning c.link_id`,
-    [codeHash, clientId, now],
+    [codeHash, clientId],
   )
   return rows[0]?.link_id
 }

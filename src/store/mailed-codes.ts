@@ -7,13 +7,13 @@ export type MailedCode = { readonly id: string; readonly codeHash: string }
 
 export async function upsertMailedCode(
   db: Queryable,
-  code: MailedCode & { email: string; purpose: CodePurpose; expiresAt: Date },
+  code: MailedCode & { email: string; purpose: CodePurpose; lifetimeMs: number },
 ): Promise<void> {
   await db.query(
-    `insert into mailed_codes (email, purpose, id, code_hash, expires_at) values ($1, $2, $3, $4, $5)
+    `insert into mailed_codes (email, purpose, id, code_hash, expires_at) values ($1, $2, $3, $4, now() + $5 * interval '1 ms')
      on conflict (email, purpose) do update
      set id = excluded.id, code_hash = excluded.code_hash, expires_at = excluded.expires_at, tries = 0`,
-    [code.email, code.purpose, code.id, code.codeHash, code.expiresAt],
+    [code.email, code.purpose, code.id, code.codeHash, code.lifetimeMs],
   )
 }
 
@@ -22,12 +22,12 @@ export async function updateCodeTries(
   db: Queryable,
   email: string,
   purpose: CodePurpose,
-  { maxTries, now }: { maxTries: number; now: Date },
+  maxTries: number,
 ): Promise<MailedCode | undefined> {
   const { rows } = await db.query<{ id: string; code_hash: string }>(
     `update mailed_codes set tries = tries + 1
-     where email = $1 and purpose = $2 and expires_at > $3 and tries < $4 returning id, code_hash`,
-    [email, purpose, now, maxTries],
+     where email = $1 and purpose = $2 and expires_at > now() and tries < $3 returning id, code_hash`,
+    [email, purpose, maxTries],
   )
   return rows[0] && { id: rows[0].id, codeHash: rows[0].code_hash }
 }
@@ -36,11 +36,11 @@ export async function hasMailedCode(
   db: Queryable,
   email: string,
   purpose: CodePurpose,
-  { maxTries, now }: { maxTries: number; now: Date },
+  maxTries: number,
 ): Promise<boolean> {
   const { rows } = await db.query(
-    'select 1 from mailed_codes where email = $1 and purpose = $2 and expires_at > $3 and tries < $4',
-    [email, purpose, now, maxTries],
+    'select 1 from mailed_codes where email = $1 and purpose = $2 and expires_at > now() and tries < $3',
+    [email, purpose, maxTries],
   )
   return rows.length > 0
 }

@@ -7,40 +7,41 @@ export type Invite = {
   readonly operatorId: string | null
   readonly role: Role
   readonly createdBy: string
-  readonly createdAt: Date
-  readonly expiresAt: Date
 }
 
-type Row = { operator_id: string | null; role: Role; created_by: string; created_at: Date; expires_at: Date }
+type Row = { operator_id: string | null; role: Role; created_by: string }
 
-export async function insertInvite(db: Queryable, tokenHash: Buffer, invite: Invite): Promise<void> {
+export async function insertInvite(
+  db: Queryable,
+  tokenHash: Buffer,
+  invite: Invite & { readonly lifetimeMs: number },
+): Promise<void> {
   await db.query(
     `insert into operator_invites (token_hash, operator_id, role, created_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [tokenHash, invite.operatorId, invite.role, invite.createdBy, invite.createdAt, invite.expiresAt],
+     values ($1, $2, $3, $4, now(), now() + $5 * interval '1 ms')`,
+    [tokenHash, invite.operatorId, invite.role, invite.createdBy, invite.lifetimeMs],
   )
 }
 
-export async function findInvite(db: Queryable, tokenHash: Buffer, now: Date): Promise<Invite | undefined> {
-  const { rows } = await db.query<Row>('select * from operator_invites where token_hash = $1 and expires_at > $2', [
+export async function findInvite(db: Queryable, tokenHash: Buffer): Promise<Invite | undefined> {
+  const { rows } = await db.query<Row>('select * from operator_invites where token_hash = $1 and expires_at > now()', [
     tokenHash,
-    now,
   ])
   return rows[0] && toInvite(rows[0])
 }
 
 /** Takes the invite: whoever gets it here is the only one. */
-export async function deleteInvite(db: Queryable, tokenHash: Buffer, now: Date): Promise<Invite | undefined> {
+export async function deleteInvite(db: Queryable, tokenHash: Buffer): Promise<Invite | undefined> {
   const { rows } = await db.query<Row>(
-    'delete from operator_invites where token_hash = $1 and expires_at > $2 returning *',
-    [tokenHash, now],
+    'delete from operator_invites where token_hash = $1 and expires_at > now() returning *',
+    [tokenHash],
   )
   return rows[0] && toInvite(rows[0])
 }
 
 /** Ends all open invites that someone made, and those that have run out. */
-export async function deleteInvitesBy(db: Queryable, createdBy: string, now: Date): Promise<void> {
-  await db.query('delete from operator_invites where created_by = $1 or expires_at <= $2', [createdBy, now])
+export async function deleteInvitesBy(db: Queryable, createdBy: string): Promise<void> {
+  await db.query('delete from operator_invites where created_by = $1 or expires_at <= now()', [createdBy])
 }
 
 export async function deleteInvitesOf(db: Queryable, operatorId: string): Promise<void> {
@@ -61,7 +62,5 @@ function toInvite(row: Row): Invite {
     operatorId: row.operator_id,
     role: row.role,
     createdBy: row.created_by,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
   }
 }

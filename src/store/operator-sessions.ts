@@ -27,56 +27,57 @@ type Row = {
 
 const columns = 's.id, s.stage, s.created_at, s.seen_at, s.ends_at, s.address, s.browser'
 
+export type NewOperatorSession = Pick<OperatorSession, 'id' | 'stage' | 'address' | 'browser'> & {
+  readonly lifetimeMs: number
+}
+
 export async function insertSession(
   db: Queryable,
   operatorId: string,
   tokenHash: Buffer,
-  session: OperatorSession,
+  session: NewOperatorSession,
 ): Promise<void> {
-  const { id, stage, createdAt, seenAt, endsAt, address, browser } = session
+  const { id, stage, lifetimeMs, address, browser } = session
   await db.query(
     `insert into operator_sessions (id, token_hash, operator_id, stage, created_at, seen_at, ends_at, address, browser)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [id, tokenHash, operatorId, stage, createdAt, seenAt, endsAt, address, browser],
+     values ($1, $2, $3, $4, now(), now(), now() + $5 * interval '1 ms', $6, $7)`,
+    [id, tokenHash, operatorId, stage, lifetimeMs, address, browser],
   )
 }
 
-/** The session and its operator, as long as it has not ended, was seen since the given time, and the operator is active. */
+/** The session and its operator, as long as it has not ended, was seen within the given time, and the operator is active. */
 export async function findLiveSession(
   db: Queryable,
   tokenHash: Buffer,
-  { now, seenSince }: { now: Date; seenSince: Date },
-): Promise<{ session: OperatorSession; operator: Operator } | undefined> {
-  const { rows } = await db.query<Row & Record<string, unknown>>({
+  idleMs: number,
+): Promise<{ session: OperatorSession; operator: Operator; unseenMs: number } | undefined> {
+  const { rows } = await db.query<Row & { unseen_ms: number } & Record<string, unknown>>({
     name: 'find-operator-session',
-    text: `select ${columns}, o.id as o_id, o.email as o_email, o.name as o_name, o.role as o_role,
+    text: `select ${columns}, (extract(epoch from now() - s.seen_at) * 1000)::float8 as unseen_ms, o.id as o_id, o.email as o_email, o.name as o_name, o.role as o_role,
         o.password_hash as o_password_hash, o.totp_secret as o_totp_secret, o.totp_pending as o_totp_pending,
         o.totp_step as o_totp_step, o.is_active as o_is_active, o.created_at as o_created_at, o.signed_in_at as o_signed_in_at
       from operator_sessions s join operators o on o.id = s.operator_id
-      where s.token_hash = $1 and s.ends_at > $2 and s.seen_at > $3 and o.is_active`,
-    values: [tokenHash, now, seenSince],
+      where s.token_hash = $1 and s.ends_at > now() and s.seen_at > now() - $2 * interval '1 ms' and o.is_active`,
+    values: [tokenHash, idleMs],
   })
   const row = rows[0]
   if (!row) return undefined
   const operator = Object.fromEntries(
     Object.entries(row).flatMap(([name, value]) => (name.startsWith('o_') ? [[name.slice(2), value]] : [])),
   ) as unknown as OperatorRow
-  return { session: toSession(row), operator: toOperator(operator) }
+  return { session: toSession(row), operator: toOperator(operator), unseenMs: row.unseen_ms }
 }
 
-export async function updateSeen(db: Queryable, id: string, at: Date): Promise<void> {
-  await db.query('update operator_sessions set seen_at = $2 where id = $1 and seen_at < $2', [id, at])
+export async function updateSeen(db: Queryable, id: string): Promise<void> {
+  await db.query('update operator_sessions set seen_at = now() where id = $1 and seen_at < now()', [id])
 }
 
-export async function listSessions(
-  db: Queryable,
-  operatorId: string,
-  { now, seenSince }: { now: Date; seenSince: Date },
-): Promise<OperatorSession[]> {
+export async function listSessions(db: Queryable, operatorId: string, idleMs: number): Promise<OperatorSession[]> {
   const { rows } = await db.query<Row>(
     `select ${columns} from operator_sessions s
-     where s.operator_id = $1 and s.stage = 'full' and s.ends_at > $2 and s.seen_at > $3 order by s.seen_at desc, s.id`,
-    [operatorId, now, seenSince],
+     where s.operator_id = $1 and s.stage = 'full' and s.ends_at > now() and s.seen_at > now() - $2 * interval '1 ms'
+     order by s.seen_at desc, s.id`,
+    [operatorId, idleMs],
   )
   return rows.map(toSession)
 }
@@ -95,8 +96,8 @@ export async function deleteSessions(
   return rowCount ?? 0
 }
 
-export async function deleteEndedSessions(db: Queryable, now: Date): Promise<void> {
-  await db.query('delete from operator_sessions where ends_at < $1', [now])
+export async function deleteEndedSessions(db: Queryable): Promise<void> {
+  await db.query('delete from operator_sessions where ends_at < now()')
 }
 
 function toSession(row: Row): OperatorSession {

@@ -7,7 +7,6 @@ export type SignUp = {
   readonly passwordHash: string | null
   readonly firstName: string
   readonly lastName: string
-  readonly expiresAt: Date
 }
 
 /**
@@ -16,26 +15,25 @@ export type SignUp = {
  */
 export async function upsertSignUp(
   db: Queryable,
-  signUp: SignUp,
-  { sameAs, now }: { sameAs: string | null; now: Date },
+  signUp: SignUp & { readonly lifetimeMs: number },
+  sameAs: string | null,
 ): Promise<void> {
   await db.query(
-    `insert into sign_ups as s (email, password_hash, first_name, last_name, expires_at) values ($1, $2, $3, $4, $5)
+    `insert into sign_ups as s (email, password_hash, first_name, last_name, expires_at) values ($1, $2, $3, $4, now() + $5 * interval '1 ms')
      on conflict (email) do update set
-       password_hash = case when s.expires_at <= $7 then excluded.password_hash when s.password_hash = $6 then $6 end,
+       password_hash = case when s.expires_at <= now() then excluded.password_hash when s.password_hash = $6 then $6 end,
        first_name = excluded.first_name, last_name = excluded.last_name, expires_at = excluded.expires_at`,
-    [signUp.email, signUp.passwordHash, signUp.firstName, signUp.lastName, signUp.expiresAt, sameAs, now],
+    [signUp.email, signUp.passwordHash, signUp.firstName, signUp.lastName, signUp.lifetimeMs, sameAs],
   )
 }
 
-export async function deleteSignUp(db: Queryable, email: string, now: Date): Promise<SignUp | undefined> {
+export async function deleteSignUp(db: Queryable, email: string): Promise<SignUp | undefined> {
   const { rows } = await db.query<{
     email: string
     password_hash: string | null
     first_name: string
     last_name: string
-    expires_at: Date
-  }>('delete from sign_ups where email = $1 and expires_at > $2 returning *', [email, now])
+  }>('delete from sign_ups where email = $1 and expires_at > now() returning *', [email])
   const row = rows[0]
   return (
     row && {
@@ -43,7 +41,6 @@ export async function deleteSignUp(db: Queryable, email: string, now: Date): Pro
       passwordHash: row.password_hash,
       firstName: row.first_name,
       lastName: row.last_name,
-      expiresAt: row.expires_at,
     }
   )
 }

@@ -64,16 +64,16 @@ const identitySql = `select u.id, case when u.id is null then s.password_hash el
     u.id is null and s.email is not null as is_signing_up, a.user_id is not null as is_known_address
   from (select $1::text as email) as asked
     left join users u on u.email = asked.email
-    left join sign_ups s on s.email = asked.email and s.expires_at > $3
+    left join sign_ups s on s.email = asked.email and s.expires_at > now()
     left join user_addresses a on a.user_id = u.id and a.address_hash = $2`
 
-export async function getIdentity(db: Queryable, email: string, addressHash: Buffer, now: Date): Promise<Identity> {
+export async function getIdentity(db: Queryable, email: string, addressHash: Buffer): Promise<Identity> {
   const { rows } = await db.query<{
     id: string | null
     password_hash: string | null
     is_signing_up: boolean
     is_known_address: boolean
-  }>({ name: 'get-identity', text: identitySql, values: [email, addressHash, now] })
+  }>({ name: 'get-identity', text: identitySql, values: [email, addressHash] })
   const row = rows[0]!
   return {
     userId: row.id ?? undefined,
@@ -84,15 +84,15 @@ export async function getIdentity(db: Queryable, email: string, addressHash: Buf
 }
 
 /** Remembers where a user signed in from: the twenty places used last. */
-export async function upsertUserAddress(db: Queryable, userId: string, addressHash: Buffer, now: Date): Promise<void> {
+export async function upsertUserAddress(db: Queryable, userId: string, addressHash: Buffer): Promise<void> {
   await db.query(
     `with known as (
-       insert into user_addresses as a (user_id, address_hash, last_at) values ($1, $2, $3)
+       insert into user_addresses as a (user_id, address_hash, last_at) values ($1, $2, now())
        on conflict (user_id, address_hash) do update set last_at = greatest(a.last_at, excluded.last_at))
      delete from user_addresses where user_id = $1 and address_hash in (
        select address_hash from user_addresses where user_id = $1 and address_hash <> $2
        order by last_at desc offset 19)`,
-    [userId, addressHash, now],
+    [userId, addressHash],
   )
 }
 

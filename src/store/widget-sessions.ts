@@ -8,12 +8,15 @@ export type NewSession = {
   readonly linkId: string
   readonly userId: string
   readonly parentOrigin: string | null
-  readonly createdAt: Date
-  readonly expiresAt: Date
+  readonly lifetimeMs: number
 }
 
 /** A session as it stands at this moment, with what can end it and what it shows. */
-export type Session = Omit<NewSession, 'createdAt'> & {
+export type Session = Omit<NewSession, 'lifetimeMs'> & {
+  readonly expiresAt: Date
+  /** The moment, by the database's clock, which alone says when a session is over. */
+  readonly readAt: Date
+  readonly isExpired: boolean
   readonly firstName: string
   readonly lastName: string
   readonly isRevoked: boolean
@@ -31,6 +34,8 @@ type Row = {
   user_id: string
   parent_origin: string | null
   expires_at: Date
+  read_at: Date
+  is_expired: boolean
   first_name: string
   last_name: string
   is_revoked: boolean
@@ -41,18 +46,20 @@ type Row = {
   frozen_for: FrozenFor
 }
 
-export async function insertSession(db: Queryable, session: NewSession): Promise<void> {
-  const { tokenHash, clientId, linkId, userId, parentOrigin, createdAt, expiresAt } = session
-  await db.query(
+/** When it ends. */
+export async function insertSession(db: Queryable, session: NewSession): Promise<Date> {
+  const { tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs } = session
+  const { rows } = await db.query<{ expires_at: Date }>(
     `insert into widget_sessions (token_hash, client_id, link_id, user_id, parent_origin, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [tokenHash, clientId, linkId, userId, parentOrigin, createdAt, expiresAt],
+     values ($1, $2, $3, $4, $5, now(), now() + $6 * interval '1 ms') returning expires_at`,
+    [tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs],
   )
+  return rows[0]!.expires_at
 }
 
 // The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
-const findSql = `select s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, u.first_name,
-    u.last_name, s.revoked_at is not null as is_revoked, l.disconnected_at is null as is_linked,
+const findSql = `select s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, now() as read_at,
+    s.expires_at <= now() as is_expired, u.first_name, u.last_name, s.revoked_at is not null as is_revoked, l.disconnected_at is null as is_linked,
     a.is_active as is_app_active, w.balance, w.sequence, w.frozen_for
   from widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
     join users u on u.id = s.user_id join wallets w on w.id = s.user_id
@@ -69,10 +76,9 @@ export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]
   return rows.map(toSession)
 }
 
-export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer, at: Date): Promise<void> {
-  await db.query('update widget_sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null', [
+export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Promise<void> {
+  await db.query('update widget_sessions set revoked_at = now() where token_hash = $1 and revoked_at is null', [
     tokenHash,
-    at,
   ])
 }
 
@@ -84,6 +90,8 @@ function toSession(row: Row): Session {
     userId: row.user_id,
     parentOrigin: row.parent_origin,
     expiresAt: row.expires_at,
+    readAt: row.read_at,
+    isExpired: row.is_expired,
     firstName: row.first_name,
     lastName: row.last_name,
     isRevoked: row.is_revoked,
@@ -97,11 +105,11 @@ function toSession(row: Row): Session {
 
 /* Widget sessions that are alive, for operators. Few are at any moment, so the index on their end finds them. */
 
-export async function countLiveSessions(db: Queryable, now: Date, clientId?: string): Promise<number> {
+export async function countLiveSessions(db: Queryable, clientId?: string): Promise<number> {
   const { rows } = await db.query<{ count: bigint }>(
     `select count(*) as count from widget_sessions
-     where expires_at > $1 and revoked_at is null and ($2::text is null or client_id = $2)`,
-    [now, clientId ?? null],
+     where expires_at > now() and revoked_at is null and ($1::text is null or client_id = $1)`,
+    [clientId ?? null],
   )
   return Number(rows[0]!.count)
 }
@@ -115,11 +123,11 @@ export type LiveSession = {
 
 type LiveRow = { client_id: string; parent_origin: string | null; created_at: Date; expires_at: Date }
 
-export async function listLiveSessionsOfUser(db: Queryable, now: Date, userId: string): Promise<LiveSession[]> {
+export async function listLiveSessionsOfUser(db: Queryable, userId: string): Promise<LiveSession[]> {
   const { rows } = await db.query<LiveRow>(
     `select client_id, parent_origin, created_at, expires_at from widget_sessions
-     where expires_at > $1 and revoked_at is null and user_id = $2 order by created_at desc limit 50`,
-    [now, userId],
+     where expires_at > now() and revoked_at is null and user_id = $1 order by created_at desc limit 50`,
+    [userId],
   )
   return rows.map((row) => ({
     clientId: row.client_id,

@@ -6,6 +6,7 @@ import type { AppSettings } from '../../src/store/apps.ts'
 import { launchChromium } from '../chromium.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
+import { letPass } from '../time.ts'
 
 declare global {
   interface Window {
@@ -44,8 +45,7 @@ if (inner) embed(inner)
 export type Rig = Awaited<ReturnType<typeof startRig>>
 
 export async function startRig(environment: Record<string, string> = {}) {
-  const clock = { lateMs: 0 }
-  const opened = await openTestService(environment, () => new Date(Date.now() + clock.lateMs))
+  const opened = await openTestService(environment)
   const { service, app, logged } = opened
   /** Set to have the service answer something else than itself, or undefined for itself. */
   const trouble: { answer?: ((url: URL) => Response | undefined | Promise<Response | undefined>) | undefined } = {}
@@ -81,7 +81,7 @@ export async function startRig(environment: Record<string, string> = {}) {
     service,
     app,
     logged,
-    clock,
+    pass: (ms: number) => letPass(service.db.pool, ms),
     trouble,
     base: server.url.origin,
     shop,

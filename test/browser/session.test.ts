@@ -10,7 +10,6 @@ beforeAll(async () => {
   rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
 })
 afterEach(() => {
-  rig.clock.lateMs = 0
   rig.trouble.answer = undefined
 })
 afterAll(() => rig.stop())
@@ -22,7 +21,7 @@ describe('the session ends', () => {
     const page = await rig.openPage()
     await page.goto(rig.shop)
     const session = await tenant.newSession(rig.shop)
-    rig.clock.lateMs = 5 * 60_000 - 48_000
+    await rig.pass(5 * 60_000 - 48_000)
     const frame = await embed(page, walletUrl(rig, { session }))
     await frame.evaluate(() => void (document.body.dataset['mark'] = 'same document'))
     const asked = await hear(page, 'SERVICE_SESSION_EXPIRING')
@@ -30,7 +29,7 @@ describe('the session ends', () => {
     await renew(rig, page, await tenant.newSession(rig.shop))
     // Long after the first session's end the wallet is still live, with the second.
     await Bun.sleep(500)
-    rig.clock.lateMs += 120_000
+    await rig.pass(120_000)
     await tenant.client.debit(tenant.user.serviceUserId, 3)
     await waitForBalance(frame, '$7.00')
     expect(await frame.evaluate(() => document.body.dataset['mark'])).toBe('same document')
@@ -41,7 +40,7 @@ describe('the session ends', () => {
   test('an expired wallet hides the money, asks the shop, and opens again in place', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
-    rig.clock.lateMs = 5 * 60_000 + 1000
+    await rig.pass(5 * 60_000 + 1000)
     await frame.waitForSelector('text=Your session has ended')
     expect(await frame.textContent('#root')).not.toContain('$')
     expect(await hear(page, 'SERVICE_SESSION_EXPIRED')).toEqual({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
@@ -55,7 +54,7 @@ describe('the session ends', () => {
     const page = await rig.openPage()
     await page.goto(rig.shop)
     const session = await tenant.newSession(rig.shop)
-    rig.clock.lateMs = 6 * 60_000
+    await rig.pass(6 * 60_000)
     const frame = await embed(page, walletUrl(rig, { session }))
     await hear(page, 'SERVICE_SESSION_EXPIRED')
     await renew(rig, page, await tenant.newSession(rig.shop))

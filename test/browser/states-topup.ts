@@ -47,7 +47,7 @@ export const topupStates: StatesOf = (stage) => {
     'top-up-expired': {
       show: async (page) => {
         const session = await tenant.newSession()
-        rig.clock.lateMs = 6 * 60_000
+        await rig.pass(6 * 60_000)
         await page.goto(topup({ session }))
         await page.waitForSelector('.panel')
         return page

@@ -7,7 +7,7 @@ export const troubleStates: StatesOf = (stage) => {
     expired: {
       show: async (page) => {
         const session = await tenant.newSession()
-        rig.clock.lateMs = 6 * 60_000
+        await rig.pass(6 * 60_000)
         const frame = await inShop(page, wallet({ session }))
         await frame.waitForSelector('.panel[aria-busy=true]')
         return frame
@@ -16,7 +16,7 @@ export const troubleStates: StatesOf = (stage) => {
     'expired-and-nobody-answers': {
       show: async (page) => {
         const session = await tenant.newSession()
-        rig.clock.lateMs = 6 * 60_000
+        await rig.pass(6 * 60_000)
         await page.clock.install()
         const frame = await inShop(page, wallet({ session }))
         await frame.waitForSelector('.panel[aria-busy=true]')

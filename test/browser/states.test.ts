@@ -44,7 +44,6 @@ for (const [name, { show, hasScript = true }] of Object.entries(states)) {
       expect(barriers).toEqual([])
     } finally {
       rig.trouble.answer = undefined
-      rig.clock.lateMs = 0
       await page.context().close()
     }
   })

@@ -21,7 +21,6 @@ beforeAll(async () => {
   stopJobs = startJobs(rig.service)
 }, 60_000)
 beforeEach(async () => {
-  rig.clock.lateMs = 0
   tenant = await rig.newTenant()
   page = await rig.openPage()
 })
@@ -256,7 +255,7 @@ describe('what stands in the way', () => {
     await openTopup()
     await chooseAmount()
     await formIn(page).getByLabel('Card number').waitFor()
-    rig.clock.lateMs = 6 * 60_000
+    await rig.pass(6 * 60_000)
     await payWith(cards.good)
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
     await page.getByText('If you have paid, the money still arrives').waitFor()

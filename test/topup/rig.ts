@@ -11,6 +11,7 @@ import { expectBalancedBooks } from '../books.ts'
 import { newClient, type Reply, type Send } from '../client.ts'
 import { newPage } from '../page.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
+import { letPass } from '../time.ts'
 import { startStripeStandIn, type StripeStandIn } from '../cards/stripe-stand-in.ts'
 
 export type Bench = Awaited<ReturnType<typeof openBench>>
@@ -70,6 +71,7 @@ export async function openBench(environment: Record<string, string> = {}) {
     app,
     standIn,
     clock,
+    pass: (ms: number) => letPass(service.db.pool, ms),
     credentials,
     newPayer,
     sendEvent,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
+import { letPass } from '../../../test/time.ts'
 import { findApp } from '../../store/apps.ts'
 import { findPlacement } from './find-placement.ts'
 import { setAppActive, updateApp } from './manage-apps.ts'
@@ -11,13 +12,11 @@ const parents = [one, two]
 let opened: TestService
 let clientId: string
 let serviceUserId: string
-let lateMs = 0
 
 beforeAll(async () => {
-  opened = await openTestService({}, () => new Date(Date.now() + lateMs))
+  opened = await openTestService()
 })
 beforeEach(async () => {
-  lateMs = 0
   for (const app of await opened.service.apps.list())
     if (app.isActive) await setAppActive(opened.service, operator, app.clientId, false)
   const app = await newApp(opened.service, { allowedIframeParents: parents })
@@ -47,9 +46,9 @@ test('a parent that was taken off the list frames nothing, whatever an older ses
 
 test('an expired session still knows its app and its parent; a revoked one shows the sign-in', async () => {
   const session = await newToken(one)
-  lateMs = 301_000
+  await letPass(opened.service.db.pool, 301_000)
   expect(await find({ session })).toMatchObject({ kind: 'expired', app: { clientId }, parents: [one] })
-  lateMs = 0
+  await letPass(opened.service.db.pool, -301_000)
   await revokeSession(opened.service, (await checkSession(opened.service, session)).session!)
   expect(await find({ session })).toMatchObject({ kind: 'signed-out', parents: [one] })
 })

@@ -46,7 +46,7 @@ async function placementOfSession(service: Service, session: Session): Promise<P
   const { parentOrigin } = session
   // An origin that was taken off the list since frames nothing, whatever older sessions say.
   const parents = app.allowedIframeParents.filter((origin) => parentOrigin === null || origin === parentOrigin)
-  const end = endOf(session, service.now())
+  const end = endOf(session)
   if (!end) return { kind: 'session', app, parents, session }
   return { kind: end === 'SESSION_EXPIRED' ? 'expired' : 'signed-out', app, parents }
 }

@@ -33,10 +33,9 @@ export async function startSession(
   { address, browser }: Device,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
-  const now = service.now()
-  const endsAt = new Date(now.getTime() + (stage === 'full' ? absoluteMs : unfinishedMs))
-  const session = { id: newId(now), stage, createdAt: now, seenAt: now, endsAt, address, browser }
-  await store.deleteEndedSessions(db, now)
+  const lifetimeMs = stage === 'full' ? absoluteMs : unfinishedMs
+  const session = { id: newId(service.now()), stage, lifetimeMs, address, browser }
+  await store.deleteEndedSessions(db)
   await store.insertSession(db, operatorId, hashSecret(token), session)
   return token
 }
@@ -47,21 +46,15 @@ export async function findSignedIn(
   { isByHand }: { isByHand: boolean },
 ): Promise<SignedIn | undefined> {
   if (!/^[\w-]{43}$/.test(token)) return undefined
-  const now = service.now()
-  const found = await store.findLiveSession(service.db.pool, hashSecret(token), limits(now))
+  const found = await store.findLiveSession(service.db.pool, hashSecret(token), idleMs)
   if (!found) return undefined
   // A page that refreshes itself must not keep an operator signed in who left the desk.
-  if (isByHand && now.getTime() - found.session.seenAt.getTime() > noteEveryMs)
-    await store.updateSeen(service.db.pool, found.session.id, now)
+  if (isByHand && found.unseenMs > noteEveryMs) await store.updateSeen(service.db.pool, found.session.id)
   return found
 }
 
 export async function listOwnSessions(service: Service, operatorId: string): Promise<OperatorSession[]> {
-  return await store.listSessions(service.db.pool, operatorId, limits(service.now()))
-}
-
-function limits(now: Date) {
-  return { now, seenSince: new Date(now.getTime() - idleMs) }
+  return await store.listSessions(service.db.pool, operatorId, idleMs)
 }
 
 export async function signOut(service: Service, { operator, session }: SignedIn, address: string): Promise<void> {

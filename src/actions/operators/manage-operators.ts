@@ -63,7 +63,7 @@ const inviteMs = 24 * 3_600_000
 export async function inviteOperator(service: Service, actor: Actor, role: Role): Promise<string> {
   return await transact(service.db, async (tx) => {
     await record(tx, actor, 'operator.invited', 'operators', { role })
-    return await insertInvite(service, tx, actor, { operatorId: null, role })
+    return await insertInvite(tx, actor, { operatorId: null, role })
   })
 }
 
@@ -74,20 +74,18 @@ export async function resetOperator(service: Service, actor: Actor, id: string):
     if (!operator) return undefined
     await invites.deleteInvitesOf(tx, id)
     await record(tx, actor, 'operator.reset', `operator:${id}`)
-    return await insertInvite(service, tx, actor, { operatorId: id, role: operator.role })
+    return await insertInvite(tx, actor, { operatorId: id, role: operator.role })
   })
 }
 
 async function insertInvite(
-  service: Service,
   tx: Transaction,
   actor: Actor,
   { operatorId, role }: { operatorId: string | null; role: Role },
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
-  const createdAt = service.now()
-  const expiresAt = new Date(createdAt.getTime() + inviteMs)
-  await invites.insertInvite(tx, hashSecret(token), { operatorId, role, createdBy: actor.name, createdAt, expiresAt })
+  const invite = { operatorId, role, createdBy: actor.name, lifetimeMs: inviteMs }
+  await invites.insertInvite(tx, hashSecret(token), invite)
   return `/admin/welcome?token=${token}`
 }
 
@@ -97,8 +95,8 @@ const firstActor: Actor = { name: 'system', address: null }
 export async function firstOperatorLink(service: Service): Promise<string | undefined> {
   if (service.config.isProduction || (await store.hasOperators(service.db.pool))) return undefined
   return await transact(service.db, async (tx) => {
-    await invites.deleteInvitesBy(tx, firstActor.name, service.now())
-    const path = await insertInvite(service, tx, firstActor, { operatorId: null, role: 'admin' })
+    await invites.deleteInvitesBy(tx, firstActor.name)
+    const path = await insertInvite(tx, firstActor, { operatorId: null, role: 'admin' })
     return `${service.config.publicUrl}${path}`
   })
 }
@@ -106,7 +104,7 @@ export async function firstOperatorLink(service: Service): Promise<string | unde
 export type OpenInvite = { readonly role: Role; readonly operator: Operator | undefined }
 
 export async function findInvite(service: Service, token: string): Promise<OpenInvite | undefined> {
-  const invite = await invites.findInvite(service.db.pool, hashSecret(token), service.now())
+  const invite = await invites.findInvite(service.db.pool, hashSecret(token))
   if (!invite) return undefined
   const operator = invite.operatorId ? await store.findOperator(service.db.pool, invite.operatorId) : undefined
   return { role: invite.role, operator }
@@ -123,7 +121,7 @@ export async function acceptInvite(
 ): Promise<Accepted> {
   const passwordHash = await hashPassword(input.password)
   const result = await transact(service.db, async (tx): Promise<Accepted> => {
-    const invite = await invites.deleteInvite(tx, hashSecret(token), service.now())
+    const invite = await invites.deleteInvite(tx, hashSecret(token))
     if (!invite) return { problem: 'used' }
     const actor = { name: invite.createdBy, address: device.address }
     const id = invite.operatorId

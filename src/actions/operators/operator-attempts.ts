@@ -13,12 +13,10 @@ export async function countTry(
   service: Service,
   keys: readonly (readonly [key: Buffer, limit: number])[],
 ): Promise<TooMany | undefined> {
-  const now = service.now()
   let refusal: TooMany | undefined
   for (const [key, limit] of keys) {
-    const { count, endsAt } = await upsertLimit(service.db.pool, key, windowMs, now)
-    if (count > limit)
-      refusal ??= { seconds: Math.ceil((endsAt.getTime() - now.getTime()) / 1000), isFirst: count === limit + 1 }
+    const { count, secondsLeft } = await upsertLimit(service.db.pool, key, windowMs)
+    if (count > limit) refusal ??= { seconds: secondsLeft, isFirst: count === limit + 1 }
   }
   return refusal
 }

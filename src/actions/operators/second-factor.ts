@@ -1,6 +1,7 @@
 /** The second factor of operators: codes of an authenticator app, and recovery codes for the day the phone is gone. */
 import { randomBytes } from 'node:crypto'
 import { generateSecret, generateURI, verifySync } from 'otplib'
+import { getDatabaseTime } from '../../store/clock.ts'
 import type { Queryable, Transaction } from '../../store/database.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator } from '../../store/operators.ts'
@@ -38,8 +39,8 @@ export async function takeCode(
   db: Queryable,
   operator: Operator,
   code: string,
-  now: Date,
 ): Promise<'app' | 'recovery' | undefined> {
+  const now = await getDatabaseTime(db)
   const step = operator.totpSecret === null ? undefined : stepOfCode(operator.totpSecret, code, now)
   if (step !== undefined) return (await store.updateTotpStep(db, operator.id, step)) ? 'app' : undefined
   const isTaken = await store.updateRecoveryCodeUsed(db, operator.id, hashRecoveryCode(code), now)

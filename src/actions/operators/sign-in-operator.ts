@@ -1,4 +1,5 @@
 /** Signing in to /admin: password, then code. Every try is counted before it is judged, on all processes together. */
+import { getDatabaseTime } from '../../store/clock.ts'
 import { transact } from '../../store/database.ts'
 import { deleteLimit } from '../../store/limits.ts'
 import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
@@ -63,7 +64,7 @@ export async function signInWithCode(
   }
   return await transact(service.db, async (tx) => {
     const actor = actorOf(operator, device.address)
-    const taken = await takeCode(tx, operator, code, service.now())
+    const taken = await takeCode(tx, operator, code)
     if (!taken) {
       await record(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
       return { kind: 'wrong' }
@@ -84,7 +85,10 @@ export async function confirmSecondFactor(
   code: string,
   device: Device,
 ): Promise<Enrolled | undefined> {
-  const step = operator.totpPending === null ? undefined : stepOfCode(operator.totpPending, code, service.now())
+  const step =
+    operator.totpPending === null
+      ? undefined
+      : stepOfCode(operator.totpPending, code, await getDatabaseTime(service.db.pool))
   if (step === undefined) return undefined
   return await transact(service.db, async (tx) => {
     await updateTotpConfirmed(tx, operator.id, step)

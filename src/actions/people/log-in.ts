@@ -26,7 +26,7 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
   const where = addressKey(attempt.address)
   const retryAfterSeconds = service.wrongPasswords.waitOf(where, service.now())
   if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
-  const identity = await getIdentity(service.db.pool, email, addressHash(attempt.address), service.now())
+  const identity = await getIdentity(service.db.pool, email, addressHash(attempt.address))
   const limited = await takePasswordLimits(service, email, where, identity)
   if (limited) return limited
 
@@ -41,8 +41,8 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
     await ensureConfirmCode(service, app, email, attempt.address)
     return { kind: 'unconfirmed' }
   }
-  await upsertUserAddress(service.db.pool, identity.userId, addressHash(attempt.address), service.now())
-  return await connect(service.db.pool, app, identity.userId, service.now())
+  await upsertUserAddress(service.db.pool, identity.userId, addressHash(attempt.address))
+  return await connect(service.db.pool, app, identity.userId)
 }
 
 async function takePasswordLimits(

@@ -41,10 +41,10 @@ async function sendCode(
   hasReader: (identity: Identity) => boolean,
 ): Promise<Mailed> {
   const email = normaliseEmail(asked.email)
-  const identity = await getIdentity(service.db.pool, email, addressHash(asked.address), service.now())
+  const identity = await getIdentity(service.db.pool, email, addressHash(asked.address))
   const limited = await takeMailLimits(service, email, asked.address, identity)
   if (limited) return limited
-  const code = await newCode(service.db.pool, purpose, email, service.now())
+  const code = await newCode(service.db.pool, purpose, email)
   if (hasReader(identity))
     service.mail.send(purpose === 'confirm' ? confirmMail(app, email, code) : resetMail(app, email, code))
   return { kind: 'mailed' }
@@ -52,7 +52,7 @@ async function sendCode(
 
 /** Someone who signs in before confirming gets a code only when the last one is of no more use. */
 export async function ensureConfirmCode(service: Service, app: App, email: string, address: string): Promise<void> {
-  const isLive = await hasMailedCode(service.db.pool, email, 'confirm', { maxTries, now: service.now() })
+  const isLive = await hasMailedCode(service.db.pool, email, 'confirm', maxTries)
   if (!isLive) await resendConfirmCode(service, app, { email, address })
 }
 
@@ -68,11 +68,10 @@ export async function takeMailLimits(
 }
 
 /** Replaces the one before. Six digits are so few that only a slow hash hides them for the minutes they live. */
-export async function newCode(db: Queryable, purpose: CodePurpose, email: string, now: Date): Promise<string> {
+export async function newCode(db: Queryable, purpose: CodePurpose, email: string): Promise<string> {
   const code = newMailedCode()
   const codeHash = await hashPassword(code)
-  const expiresAt = new Date(now.getTime() + codeLifetimeMs)
-  await upsertMailedCode(db, { email, purpose, id: newId(now), codeHash, expiresAt })
+  await upsertMailedCode(db, { email, purpose, id: newId(), codeHash, lifetimeMs: codeLifetimeMs })
   return code
 }
 
@@ -85,7 +84,7 @@ export async function checkCode(
   const where = addressKey(address)
   const retryAfterSeconds = service.wrongCodes.waitOf(where, service.now())
   if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
-  const mailed = await updateCodeTries(service.db.pool, email, purpose, { maxTries, now: service.now() })
+  const mailed = await updateCodeTries(service.db.pool, email, purpose, maxTries)
   if ((await isPassword(code, mailed?.codeHash)) && mailed) return { id: mailed.id }
   service.wrongCodes.count(where, service.now())
   return undefined

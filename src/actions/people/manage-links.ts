@@ -55,7 +55,7 @@ export async function disconnectApp(
 
 /** The serviceUserId that a link code proves; undefined when it proves nothing, or nothing any more. */
 export async function verifyLink(service: Service, app: App, linkCode: string): Promise<string | undefined> {
-  return await deleteLinkCode(service.db.pool, app.clientId, hashSecret(linkCode), service.now())
+  return await deleteLinkCode(service.db.pool, app.clientId, hashSecret(linkCode))
 }
 
 /* What a user gets who has just proved who they are: the link of the app, and a code that proves it to its backend. */
@@ -64,11 +64,11 @@ export type Connected = { readonly kind: 'connected'; readonly serviceUserId: st
 
 const linkCodeLifetimeMs = 2 * 60_000
 
-export async function connect(db: Queryable, app: App, userId: string, now: Date): Promise<Connected> {
+export async function connect(db: Queryable, app: App, userId: string): Promise<Connected> {
   const { clientId } = app
   const link = await getOrInsertLink(db, { id: newServiceUserId(), clientId, userId })
   const linkCode = newLinkCode()
-  const expiresAt = new Date(now.getTime() + linkCodeLifetimeMs)
-  await insertLinkCode(db, { codeHash: hashSecret(linkCode), linkId: link.id, clientId, expiresAt })
+  const lifetimeMs = linkCodeLifetimeMs
+  await insertLinkCode(db, { codeHash: hashSecret(linkCode), linkId: link.id, clientId, lifetimeMs })
   return { kind: 'connected', serviceUserId: link.id, linkCode }
 }

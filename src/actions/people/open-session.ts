@@ -22,16 +22,13 @@ export async function createSession(
   if (!link) return { kind: 'unknown-user' }
   if (parentOrigin !== null && !app.allowedIframeParents.includes(parentOrigin)) return { kind: 'origin-not-allowed' }
   const sessionToken = newSessionToken()
-  const createdAt = service.now()
-  const expiresAt = new Date(createdAt.getTime() + sessionLifetimeMs)
-  await insertSession(service.db.pool, {
+  const expiresAt = await insertSession(service.db.pool, {
     tokenHash: hashSecret(sessionToken),
     clientId: app.clientId,
     linkId: link.id,
     userId: link.userId,
     parentOrigin,
-    createdAt,
-    expiresAt,
+    lifetimeMs: sessionLifetimeMs,
   })
   return { kind: 'created', sessionToken, expiresAt }
 }
@@ -45,17 +42,17 @@ export async function checkSession(service: Service, token: unknown): Promise<Ch
   if (!isSessionToken(token)) return { code: 'INVALID_SESSION' }
   const session = await findSession(service.db.pool, hashSecret(token))
   if (!session) return { code: 'INVALID_SESSION' }
-  const code = endOf(session, service.now())
+  const code = endOf(session)
   return code ? { code } : { session }
 }
 
 /** Why a session is over; undefined while it is not. */
-export function endOf(session: Session, now: Date): 'SESSION_EXPIRED' | 'INVALID_SESSION' | undefined {
+export function endOf(session: Session): 'SESSION_EXPIRED' | 'INVALID_SESSION' | undefined {
   if (session.isRevoked || !session.isLinked || !session.isAppActive) return 'INVALID_SESSION'
-  return session.expiresAt <= now ? 'SESSION_EXPIRED' : undefined
+  return session.isExpired ? 'SESSION_EXPIRED' : undefined
 }
 
 export async function revokeSession(service: Service, session: Session): Promise<void> {
-  await updateSessionRevoked(service.db.pool, session.tokenHash, service.now())
+  await updateSessionRevoked(service.db.pool, session.tokenHash)
   service.live.poke(session.userId)
 }

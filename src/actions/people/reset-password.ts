@@ -23,17 +23,16 @@ export async function resetPassword(
   const checked = await checkCode(service, 'reset', { email, code: attempt.code, address })
   if (!checked || 'kind' in checked) return checked ?? { kind: 'wrong-code' }
   const passwordHash = await hashPassword(attempt.password)
-  const now = service.now()
   const connected = await transact(service.db, async (tx) => {
     if (!(await useCode(tx, email, checked.id))) return undefined
     const user = await updatePassword(tx, email, passwordHash)
     if (!user) return undefined
     // Whoever signed in with the old password a moment ago does not get to use it after all.
     await deleteLinkCodesOfUser(tx, user.id)
-    await upsertUserAddress(tx, user.id, addressHash(address), now)
+    await upsertUserAddress(tx, user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }
     await record(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
-    return await connect(tx, app, user.id, now)
+    return await connect(tx, app, user.id)
   })
   if (!connected) return { kind: 'wrong-code' }
   await clearLimit(service, wrongPasswordsHere, email, addressKey(address))

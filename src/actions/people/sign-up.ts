@@ -29,24 +29,23 @@ const signUpLifetimeMs = 24 * 60 * 60_000
 export async function signUp(service: Service, app: App, attempt: SignUpAttempt): Promise<Mailed> {
   const { password, firstName, lastName, address } = attempt
   const email = normaliseEmail(attempt.email)
-  const now = service.now()
-  const { excess, secondsLeft } = service.signUps.count(addressKey(address), now)
+  const { excess, secondsLeft } = service.signUps.count(addressKey(address), service.now())
   if (excess > 0) return { kind: 'limited', retryAfterSeconds: secondsLeft }
-  const identity = await getIdentity(service.db.pool, email, addressHash(address), now)
+  const identity = await getIdentity(service.db.pool, email, addressHash(address))
   const limited = await takeMailLimits(service, email, address, identity)
   if (limited) return limited
 
   // Compared and hashed in every case, so that the time tells nothing about the email.
   const isSame = await isPassword(password, identity.isSigningUp ? identity.passwordHash : null)
   const passwordHash = await hashPassword(password)
-  const code = await newCode(service.db.pool, 'confirm', email, now)
+  const code = await newCode(service.db.pool, 'confirm', email)
   if (identity.userId) {
     service.mail.send(takenMail(app, email))
     return { kind: 'mailed' }
   }
-  const expiresAt = new Date(now.getTime() + signUpLifetimeMs)
+  const waiting = { email, passwordHash, firstName, lastName, lifetimeMs: signUpLifetimeMs }
   const sameAs = isSame ? identity.passwordHash : null
-  await upsertSignUp(service.db.pool, { email, passwordHash, firstName, lastName, expiresAt }, { sameAs, now })
+  await upsertSignUp(service.db.pool, waiting, sameAs)
   service.mail.send(confirmMail(app, email, code))
   return { kind: 'mailed' }
 }
@@ -63,18 +62,17 @@ export async function confirmEmail(
   const { address } = attempt
   const checked = await checkCode(service, 'confirm', { email, code: attempt.code, address })
   if (!checked || 'kind' in checked) return checked ?? { kind: 'wrong-code' }
-  const now = service.now()
   const created = await transact(service.db, async (tx) => {
     if (!(await useCode(tx, email, checked.id))) return undefined
-    const waiting = await deleteSignUp(tx, email, now)
+    const waiting = await deleteSignUp(tx, email)
     if (!waiting) return undefined
     const { passwordHash, firstName, lastName } = waiting
-    const id = newId(now)
+    const id = newId(service.now())
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
-    await upsertUserAddress(tx, id, addressHash(address), now)
+    await upsertUserAddress(tx, id, addressHash(address))
     const actor = { name: `user:${id}`, address }
     await record(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
-    return { hasPassword: passwordHash !== null, connected: await connect(tx, app, id, now) }
+    return { hasPassword: passwordHash !== null, connected: await connect(tx, app, id) }
   })
   if (!created) return { kind: 'wrong-code' }
   if (!created.hasPassword) service.mail.send(noPasswordMail(app, email))
