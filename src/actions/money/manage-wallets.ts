@@ -50,6 +50,9 @@ export async function grantBonus(
   grant: { walletId: string; amountMinor: bigint; referenceId: string; reason: string },
 ): Promise<PostResult> {
   const { walletId, amountMinor, referenceId, reason } = grant
+  const detail = { amountMinor: String(amountMinor), referenceId, reason }
+  // Before the money moves, which the writer does in a transaction of its own: no bonus is ever without an audit record.
+  await record(service.db.pool, actor, 'wallet.bonus-ordered', `wallet:${walletId}`, detail)
   const result = await postForService(service, {
     walletId,
     counterAccount: 'bonus',
@@ -58,9 +61,7 @@ export async function grantBonus(
     referenceId,
     description: reason,
   })
-  if (result.kind === 'recorded' && !result.replay && !result.outcome.refusal) {
-    const detail = { amountMinor: String(amountMinor), referenceId, reason }
+  if (result.kind === 'recorded' && !result.replay && !result.outcome.refusal)
     await record(service.db.pool, actor, 'wallet.bonus-granted', `wallet:${walletId}`, detail)
-  }
   return result
 }

@@ -1,6 +1,6 @@
 /** Sessions of operators: a random token in a cookie, its hash in the database, an idle and an absolute limit. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Queryable } from '../../store/database.ts'
+import { transact, type Queryable } from '../../store/database.ts'
 import * as store from '../../store/operator-sessions.ts'
 import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'
 import type { Operator } from '../../store/operators.ts'
@@ -58,8 +58,10 @@ export async function listOwnSessions(service: Service, operatorId: string): Pro
 }
 
 export async function signOut(service: Service, { operator, session }: SignedIn, address: string): Promise<void> {
-  await store.deleteSessions(service.db.pool, operator.id, { only: session.id })
-  await record(service.db.pool, actorOf(operator, address), 'operator.signed-out', `operator:${operator.id}`)
+  await transact(service.db, async (tx) => {
+    await store.deleteSessions(tx, operator.id, { only: session.id })
+    await record(tx, actorOf(operator, address), 'operator.signed-out', `operator:${operator.id}`)
+  })
 }
 
 /** Ends one, all but one, or all sessions of an operator. */
@@ -69,10 +71,11 @@ export async function endSessions(
   operatorId: string,
   which: { only?: string; except?: string } = {},
 ): Promise<number> {
-  const ended = await store.deleteSessions(service.db.pool, operatorId, which)
-  if (ended > 0)
-    await record(service.db.pool, actor, 'operator.sessions-ended', `operator:${operatorId}`, { sessions: ended })
-  return ended
+  return await transact(service.db, async (tx) => {
+    const ended = await store.deleteSessions(tx, operatorId, which)
+    if (ended > 0) await record(tx, actor, 'operator.sessions-ended', `operator:${operatorId}`, { sessions: ended })
+    return ended
+  })
 }
 
 /** Bound to its session: a token of one is worth nothing in another, and nothing needs to be stored. */

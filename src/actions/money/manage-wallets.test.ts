@@ -1,0 +1,78 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
+import { findWallet } from '../../store/wallets.ts'
+import { freezeWallet, grantBonus, unfreezeWallet } from './manage-wallets.ts'
+
+let opened: TestService
+let walletId: string
+
+beforeAll(async () => {
+  opened = await openTestService()
+  await opened.service.db.pool.query(`create function refuse_record() returns trigger language plpgsql as $$
+    begin raise exception 'the audit log takes nothing'; end $$`)
+})
+beforeEach(async () => {
+  walletId = (await newUser(opened.service, await newApp(opened.service))).userId
+})
+afterEach(async () => {
+  await opened.service.db.pool.query('drop trigger if exists refuse_record on audit')
+  await expectBalancedBooks(opened.service)
+})
+afterAll(() => opened.close())
+
+/** The audit log takes no record of that action any more, or none at all: as if the process had died just there. */
+async function refuseRecords(action = ''): Promise<void> {
+  await opened.service.db.pool.query(`create trigger refuse_record before insert on audit for each row
+    when (new.action = '${action}' or '${action}' = '') execute function refuse_record()`)
+}
+
+const grant = () =>
+  grantBonus(opened.service, operator, { walletId, amountMinor: 500n, referenceId: walletId, reason: 'Welcome' })
+const faultOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: Error) => error.message,
+  )
+const balance = async () => (await findWallet(opened.service.db.pool, walletId))!.balanceMinor
+
+async function recorded(): Promise<string[]> {
+  const { rows } = await opened.service.db.pool.query<{ action: string }>(
+    'select action from audit where subject = $1 order by at, id',
+    [`wallet:${walletId}`],
+  )
+  return rows.map((row) => row.action)
+}
+
+describe('a bonus', () => {
+  test('is on record as ordered and as granted; sent again it is ordered again, and granted once', async () => {
+    await grant()
+    await grant()
+    expect([await balance(), await recorded()]).toEqual([
+      500n,
+      ['wallet.bonus-ordered', 'wallet.bonus-granted', 'wallet.bonus-ordered'],
+    ])
+  })
+
+  test('that cannot be put on record moves no money', async () => {
+    await refuseRecords()
+    expect(await faultOf(grant())).toBe('the audit log takes nothing')
+    expect([await balance(), await recorded()]).toEqual([0n, []])
+  })
+
+  test('whose process ends as soon as the money moved is on record all the same', async () => {
+    await refuseRecords('wallet.bonus-granted')
+    expect(await faultOf(grant())).toBe('the audit log takes nothing')
+    expect([await balance(), await recorded()]).toEqual([500n, ['wallet.bonus-ordered']])
+  })
+})
+
+test('a wallet is neither frozen nor thawed without a record of it', async () => {
+  await freezeWallet(opened.service, operator, walletId, 'a look at it')
+  await refuseRecords()
+  expect(await faultOf(unfreezeWallet(opened.service, operator, walletId, 'fine'))).toBe('the audit log takes nothing')
+  const { userId } = await newUser(opened.service, { clientId: (await opened.service.apps.list())[0]!.clientId })
+  expect(await faultOf(freezeWallet(opened.service, operator, userId, 'hm'))).toBe('the audit log takes nothing')
+  const frozen = [walletId, userId].map(async (id) => (await findWallet(opened.service.db.pool, id))!.frozenFor)
+  expect(await Promise.all(frozen)).toEqual(['operator', null])
+})
