@@ -24,12 +24,39 @@ export function openLog(level: LogLevel, write: (text: string) => void): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** What a log may say of a fault: its kind and PostgreSQL's code. A message or stack can hold what a user sent. */
+/** What a log may say of a fault: its kind, PostgreSQL's code, and the table and constraint. A message can hold what a user sent. */
 export function faultFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { fault: typeof error }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
   const frame = error.stack?.split('\n').find((line) => /\bsrc\//.test(line))
-  return { fault: error.name, code, at: frame?.match(/src\/[\w./-]+:\d+/)?.[0] }
+  return {
+    fault: error.name,
+    code,
+    table: nameIn(error, 'table'),
+    constraint: nameIn(error, 'constraint'),
+    at: frame?.match(/src\/[\w./-]+:\d+/)?.[0],
+  }
+}
+
+function nameIn(error: Error, field: 'table' | 'constraint'): string | undefined {
+  const name: unknown = (error as Error & Record<typeof field, unknown>)[field]
+  return typeof name === 'string' ? name : undefined
+}
+
+/** One line for each key and span of time, with the number of those that were left out: a fault a batch must not fill the disk. */
+export function openRateLimit(everyMs: number): (key: string, write: (suppressed: number) => void) => void {
+  const seen = new Map<string, { at: number; suppressed: number }>()
+  return (key, write) => {
+    const now = performance.now()
+    const last = seen.get(key)
+    if (last && now - last.at < everyMs) last.suppressed++
+    else {
+      // Keys are made of codes and places in the program: few. Should that ever be wrong, memory stays bounded.
+      if (seen.size > 1_000) seen.clear()
+      seen.set(key, { at: now, suppressed: 0 })
+      write(last?.suppressed ?? 0)
+    }
+  }
 }
 
 let timeMs = 0

@@ -1,11 +1,12 @@
 /** What the service tells Prometheus. Labels are route patterns and codes, never what a user sent. */
 import { Counter, Gauge, Registry, type Metric } from 'prom-client'
-import type { PostResult } from './store/writer/settle.ts'
+import type { PostingResult } from './store/writer/posting.ts'
 
 export type Metrics = {
   readonly request: (route: string, method: string, status: number, ms: number) => void
   readonly batch: (size: number, isCareful: boolean, ms: number) => void
-  readonly posted: (result: PostResult) => void
+  readonly writerFault: (lane: 'fast' | 'careful') => void
+  readonly posted: (result: PostingResult) => void
   readonly watch: (sources: Sources) => void
   readonly registry: Registry
   /** The text for Prometheus; of all workers, where there are several. */
@@ -40,7 +41,13 @@ export function openMetrics(): Metrics {
   })()
   const careful = new Counter({
     name: 'billfold_careful_batches_total',
-    help: 'Batches that took a look before the write: repeats, frozen wallets, the service’s own movements, faults.',
+    help: 'Batches that were locked and looked at before the write: refusals among several, the service’s own movements, faults.',
+    registers,
+  })
+  const faults = new Counter({
+    name: 'billfold_writer_faults_total',
+    help: 'Batches that failed in a lane of the writer. They were tried again, or their callers were told.',
+    labelNames: ['lane'],
     registers,
   })
   const byRoute = new Map<string, Series>()
@@ -77,8 +84,9 @@ export function openMetrics(): Metrics {
       commits.observe(ms / 1000)
       if (isCareful) careful.inc()
     },
+    writerFault: (lane) => faults.inc({ lane }),
     posted: (result) => {
-      if (result.kind === 'recorded') {
+      if (result.kind === 'outcome') {
         const { outcome, replay } = result
         const direction = outcome.amountMinor < 0n ? 'debit' : 'credit'
         count(direction, replay ? 'replayed' : (outcome.refusal ?? 'posted'))

@@ -50,7 +50,7 @@ test('a seeded user can be debited like any other', async () => {
   const app = (await findApp(opened.service.db.pool, credentials.clientId))!
   const posting = { serviceUserId, amountMinor: 200n, referenceType: 'T', referenceId: '1', description: null }
   const result = await postForApp(opened.service, app, { direction: 'debit', ...posting })
-  expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: 300n } })
+  expect(result).toMatchObject({ kind: 'outcome', outcome: { balanceMinor: 300n } })
   expect((await verify()).faults).toBe(0)
 })
 

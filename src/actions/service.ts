@@ -1,6 +1,6 @@
 /** What the actions work with: the configuration, the database, the writer, and the apps held in memory. */
 import type { Config } from '../config.ts'
-import { faultFields, type Log } from '../log.ts'
+import { faultFields, openRateLimit, type Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import type { Database } from '../store/database.ts'
@@ -37,9 +37,15 @@ export type Service = {
 export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'>
 
 export function openService({ config, db, log, metrics, now }: Parts): Service {
+  const faults = openRateLimit(1_000)
   const writer = openWriter(db.connection, config.writerLanes, {
     batch: metrics.batch,
-    fault: (error) => log.warn('a batch starts again', faultFields(error)),
+    fault: (lane, error) => {
+      metrics.writerFault(lane)
+      faults(`${lane} ${JSON.stringify(faultFields(error))}`, (suppressed) =>
+        log.warn('a batch of the writer failed', { lane, ...faultFields(error), suppressed }),
+      )
+    },
   })
   const service: Service = {
     config,

@@ -91,7 +91,7 @@ async function grant(request: AdminRequest): Promise<Response> {
     return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
   const { service, actor } = request
   const result = await grantBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
-  if (result.kind !== 'recorded' || result.outcome.refusal)
+  if (result.kind !== 'outcome' || result.outcome.refusal)
     return await showProblem(request, 409, 'The bonus was not granted: the balance would be too high.')
   service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=bonus-granted`)

@@ -1,7 +1,6 @@
 /** The order of checks of every call that carries a client secret: browser? → credentials → scope → shape. */
 import type { z } from 'zod'
-import { authenticate } from '../actions/apps/authenticate.ts'
-import { recordBrowserCall } from '../actions/apps/authenticate.ts'
+import { authenticate, recordBrowserCall } from '../actions/apps/authenticate.ts'
 import type { Service } from '../actions/service.ts'
 import type { App, Scope } from '../store/apps.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
@@ -9,7 +8,14 @@ import { readJson, readQuery, type Input } from './request.ts'
 import type { Call } from './route.ts'
 
 export type ClientCall<T> =
-  { readonly app: App; readonly input: T; readonly refusal?: never } | { readonly refusal: Answer }
+  | {
+      readonly app: App
+      readonly input: T
+      /** When the whole request was here, by performance.now(): its answer is due from then on. */
+      readonly arrivedAt: number
+      readonly refusal?: never
+    }
+  | { readonly refusal: Answer }
 
 export async function readClientCall<T>(
   service: Service,
@@ -18,6 +24,7 @@ export async function readClientCall<T>(
 ): Promise<ClientCall<T>> {
   const read = call.request.method === 'GET' ? readQuery(call.request) : await readJson(call.request)
   if ('status' in read) return { refusal: read }
+  const arrivedAt = performance.now()
   const { clientId, clientSecret } = read.values
   if (clientSecret !== undefined && isFromBrowser(call.request)) {
     await recordBrowserCall(service, clientId, call.context.address)
@@ -29,7 +36,7 @@ export async function readClientCall<T>(
   if (!app) return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
   if (scope && !app.scopes.includes(scope)) return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }
   const parsed = parseInput(schema, read)
-  return 'refusal' in parsed ? parsed : { app, input: parsed.input }
+  return 'refusal' in parsed ? parsed : { app, input: parsed.input, arrivedAt }
 }
 
 /** No backend sends these; every browser does. A secret that comes with them has leaked. */

@@ -128,7 +128,7 @@ describe('it works', () => {
     const body = { ...credentials, serviceUserId: su, amount: 1, referenceType: 'BONUS', referenceId }
     expect((await client.post('/api/server/wallet/credit', body)).status).toBe(200)
     const grant = { walletId: user.userId, amountMinor: 500n, referenceId, reason: 'Welcome' }
-    expect(await grantBonus(opened.service, operator, grant)).toMatchObject({ kind: 'recorded' })
+    expect(await grantBonus(opened.service, operator, grant)).toMatchObject({ kind: 'outcome' })
     expect(await client.balance(su)).toBe(6)
   })
 

@@ -5,7 +5,7 @@ import { readWallet } from '../actions/money/read-wallet.ts'
 import type { Service } from '../actions/service.ts'
 import { formatMinor, majorNumber, parseAmount, parseDecimal } from '../ledger/money.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
-import type { PostResult } from '../store/writer/settle.ts'
+import type { PostingResult } from '../store/writer/posting.ts'
 import { readClientCall } from './client-call.ts'
 import { postingExample, walletExample } from './examples.ts'
 import { toTransaction } from './transaction.ts'
@@ -150,10 +150,10 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
     handle: async (call) => {
       const read = await readClientCall(service, call, { scope: 'wallet:write', schema })
       if (read.refusal) return read.refusal
-      const { app, input } = read
+      const { app, input, arrivedAt } = read
       const { serviceUserId, referenceType, referenceId, description = null } = input
       const amountMinor = parseAmount(input.amount, currency)!
-      const posting = { direction, serviceUserId, amountMinor, referenceType, referenceId, description }
+      const posting = { direction, serviceUserId, amountMinor, referenceType, referenceId, description, arrivedAt }
       const result = await postForApp(service, app, posting)
       if (result.kind === 'unknown-user') return refuseUnknownUser(404)
       if (result.kind === 'inactive') return refuse('WALLET_INACTIVE')
@@ -165,7 +165,7 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
 }
 
 /** The same for the first use and for every repeat: it is made from the outcome alone. */
-function toAnswer(service: Service, { outcome, replay }: Extract<PostResult, { kind: 'recorded' }>): Answer {
+function toAnswer(service: Service, { outcome, replay }: Extract<PostingResult, { kind: 'outcome' }>): Answer {
   const { currency } = service.config
   const { amountMinor, balanceMinor, refusal } = outcome
   const askedMinor = amountMinor < 0n ? -amountMinor : amountMinor

@@ -3,7 +3,7 @@ import { freezeWallet, grantBonus, unfreezeWallet, type FreezeResult } from '../
 import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currency } from '../ledger/money.ts'
 import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/reference.ts'
-import type { PostResult } from '../store/writer/settle.ts'
+import type { PostingResult } from '../store/writer/posting.ts'
 import { CommandRefused, UsageMistake, cliActor, textOf, type Invocation, type Command, type Reply } from './command.ts'
 import { withService } from './data.ts'
 import { showWallet } from './wallet-show.ts'
@@ -103,8 +103,8 @@ function frozenReply(walletId: string, result: FreezeResult, isActive: boolean):
   }
 }
 
-function creditReply(walletId: string, referenceId: string, result: PostResult, currency: Currency): Reply {
-  if (result.kind !== 'recorded') throw new CommandRefused(`There is no wallet ${walletId}.`)
+function creditReply(walletId: string, referenceId: string, result: PostingResult, currency: Currency): Reply {
+  if (result.kind !== 'outcome') throw new CommandRefused(`There is no wallet ${walletId}.`)
   const { outcome, replay } = result
   if (replay && replay.mismatch.length > 0)
     throw new CommandRefused(

@@ -1,91 +1,49 @@
-/** A batch of operations, planned: what each comes to, and what each wallet must still look like for that to hold. */
+/** Several operations of one wallet: what they come to if all of them post, and what each comes to in its turn. */
 import { decide, type Operation, type Refusal, type Wallet } from './decide.ts'
+import { maxBalanceMinor } from './money.ts'
 
-/** The operations of one wallet in a batch, in the order they came, and the wallet as it was read. */
-export type WalletBatch<O extends Operation> = {
-  readonly walletId: string
-  readonly wallet: Wallet
-  readonly operations: O[]
-}
-
-/** The change of one wallet by all its operations in the batch. */
-export type WalletChange = {
+/** The operations of one wallet, added up without knowing its balance. */
+export type Sum = {
   readonly netMinor: bigint
-  /** How many transfers it gains. */
-  readonly count: number
-  /** The lowest point on the way, counted from the balance before; null without a debit. */
-  readonly lowestMinor: bigint | null
-  /** The highest point on the way, counted from the balance before. */
+  /** The lowest and the highest point on the way, counted from the balance before: never above zero, never below it. */
+  readonly lowestMinor: bigint
   readonly highestMinor: bigint
-  /**
-   * Set when the plan holds only for the very state it was made from: something was refused, or a debt is made or
-   * repaid. Otherwise it holds for every balance that stays within its limits on the way, so that others may move the
-   * same wallet in between.
-   */
-  readonly onlyFromSequence: number | null
-  readonly frozenForBefore: Wallet['frozenFor']
-  readonly frozenForAfter: Wallet['frozenFor']
+  /** The balance after each operation, counted from the balance before. */
+  readonly offsetsMinor: readonly bigint[]
 }
 
-/** What an operation comes to, relative to its wallet's state before the batch. */
-export type PlannedOperation<O extends Operation> = {
-  readonly operation: O
-  /** Which of the plan's changes it belongs to. */
-  readonly changeIndex: number
-  readonly refusal: Refusal | null
-  /** Added to the sequence before the batch: this transfer's own (or, for a refusal, the one it follows). */
-  readonly sequenceOffset: number
-  /** Added to the balance before the batch: the balance after this operation. */
-  readonly balanceOffsetMinor: bigint
-}
-
-export type Plan<O extends Operation> = {
-  /** In the order of the wallets' ids, which is the order rows are locked in. */
-  readonly walletIds: readonly string[]
-  /** Of those wallets, in the same order. */
-  readonly changes: readonly WalletChange[]
-  readonly operations: readonly PlannedOperation<O>[]
-}
-
-export function plan<O extends Operation>(batches: readonly WalletBatch<O>[]): Plan<O> {
-  const walletIds: string[] = []
-  const changes: WalletChange[] = []
-  const operations: PlannedOperation<O>[] = []
-  for (const batch of batches.toSorted((a, b) => (a.walletId < b.walletId ? -1 : 1))) {
-    walletIds.push(batch.walletId)
-    changes.push(planWallet(batch.wallet, batch.operations, changes.length, operations))
-  }
-  return { walletIds, changes, operations }
-}
-
-/** The change of one wallet; what each operation comes to is added to `planned`. */
-export function planWallet<O extends Operation>(
-  before: Wallet,
-  operations: readonly O[],
-  changeIndex: number,
-  planned: PlannedOperation<O>[],
-): WalletChange {
-  let wallet = before
-  let lowestMinor: bigint | null = null
+export function sumUp(operations: readonly Operation[]): Sum {
+  let netMinor = 0n
+  let lowestMinor = 0n
   let highestMinor = 0n
-  let isExact = before.frozenFor === 'debt'
-  for (const operation of operations) {
+  const offsetsMinor: bigint[] = []
+  for (const { amountMinor } of operations) {
+    netMinor += amountMinor
+    if (netMinor < lowestMinor) lowestMinor = netMinor
+    if (netMinor > highestMinor) highestMinor = netMinor
+    offsetsMinor.push(netMinor)
+  }
+  return { netMinor, lowestMinor, highestMinor, offsetsMinor }
+}
+
+/**
+ * Whether `decide` lets every one of them post, in their order, without being asked for each: the guard that the fast
+ * statement has as a condition in SQL. Reversals make and repay debts, which no sum can tell; they are decided in turn.
+ */
+export function allPost({ balanceMinor, frozenFor }: Wallet, { lowestMinor, highestMinor }: Sum): boolean {
+  return frozenFor === null && balanceMinor + lowestMinor >= 0n && balanceMinor + highestMinor <= maxBalanceMinor
+}
+
+/** What one operation comes to: the wallet's state after it, which a refusal leaves as it was. */
+export type Step = { readonly wallet: Wallet; readonly refusal: Refusal | null }
+
+/** Each operation decided on what the one before it left. */
+export function decideInTurn(before: Wallet, operations: readonly Operation[]): Step[] {
+  let wallet = before
+  return operations.map((operation) => {
     const decision = decide(wallet, operation)
-    if (decision.refusal !== undefined || operation.isReversal) isExact = true
-    if (decision.refusal === undefined) wallet = decision.wallet
-    const balanceOffsetMinor = wallet.balanceMinor - before.balanceMinor
-    if (operation.amountMinor > 0n) highestMinor = balanceOffsetMinor > highestMinor ? balanceOffsetMinor : highestMinor
-    else if (lowestMinor === null || balanceOffsetMinor < lowestMinor) lowestMinor = balanceOffsetMinor
-    const sequenceOffset = wallet.sequence - before.sequence
-    planned.push({ operation, changeIndex, refusal: decision.refusal ?? null, sequenceOffset, balanceOffsetMinor })
-  }
-  return {
-    netMinor: wallet.balanceMinor - before.balanceMinor,
-    count: wallet.sequence - before.sequence,
-    lowestMinor,
-    highestMinor,
-    onlyFromSequence: isExact ? before.sequence : null,
-    frozenForBefore: before.frozenFor,
-    frozenForAfter: wallet.frozenFor,
-  }
+    if (decision.refusal !== undefined) return { wallet, refusal: decision.refusal }
+    wallet = decision.wallet
+    return { wallet, refusal: null }
+  })
 }

@@ -1,4 +1,5 @@
 /** PostgreSQL array literals. The driver's own serialiser costs several times more on batches of hundreds of rows. */
+import type { Queryable } from './database.ts'
 
 type Plain = bigint | number | boolean | string | null
 
@@ -21,6 +22,22 @@ export function textArray<T>(items: readonly T[], valueOf: (item: T) => string |
 }
 
 /** The values of an array literal that holds none of those characters; none for the NULL that stands for no rows. */
-export function readArray(literal: string | null): string[] {
+function readArray(literal: string | null): string[] {
   return literal === null ? [] : literal.slice(1, -1).split(',')
+}
+
+/**
+ * The one row of a query that gathers each of its columns into an array of plain values. A row of the protocol for each
+ * would cost far more to read.
+ */
+export async function queryArrays(db: Queryable, name: string, text: string, values: string[]): Promise<string[][]> {
+  const { rows } = await db.query<(string | null)[]>({ name, text, values, rowMode: 'array', types: asText })
+  return (rows[0] ?? []).map(readArray)
+}
+
+const asText = { getTypeParser: () => (value: string) => value }
+
+/** Columns to rows: the first values of all of them, the second ones, and so on. `Row` names a text for each column. */
+export function zip<Row extends readonly string[]>(columns: readonly (readonly string[])[]): Row[] {
+  return (columns[0] ?? []).map((_, i) => columns.map((column) => column[i]) as unknown as Row)
 }

@@ -25,22 +25,22 @@ export function authenticate(
   const clientSecret = typeof credentials.clientSecret === 'string' ? credentials.clientSecret : ''
   const found = service.apps.find(clientId)
   if (!(found instanceof Promise) && isRight(service, found, clientSecret)) return { app: found }
-  return authenticateSlowly(service, clientId, clientSecret, caller)
+  return authenticateSlowly(service, found, { clientId, clientSecret }, caller)
 }
 
 async function authenticateSlowly(
   service: Service,
-  clientId: string,
-  clientSecret: string,
+  found: App | undefined | Promise<App | undefined>,
+  { clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string },
   caller: { readonly address: string },
 ): Promise<Authentication> {
   // A failure is looked at twice: the app or secret may be newer than what this process holds. That is so for every
   // failure, known app or not, so all of them take the same time.
-  for (const isSecondLook of [false, true]) {
-    if (isSecondLook) await service.apps.refresh()
-    const app = await service.apps.find(clientId)
-    if (isRight(service, app, clientSecret)) return { app }
-  }
+  const app = await found
+  if (isRight(service, app, clientSecret)) return { app }
+  await service.apps.refresh()
+  const newer = await service.apps.find(clientId)
+  if (isRight(service, newer, clientSecret)) return { app: newer }
   return await slowDown(service, clientId, caller.address)
 }
 

@@ -1,6 +1,6 @@
 /** What an operator does to a wallet: freeze it, thaw it, grant a bonus. */
 import { transact } from '../../store/database.ts'
-import type { PostResult } from '../../store/writer/settle.ts'
+import type { PostingResult } from '../../store/writer/posting.ts'
 import { lockWallet, updateFreeze } from '../../store/wallets.ts'
 import { postForService } from './post.ts'
 import { record, type Actor } from '../audit.ts'
@@ -48,7 +48,7 @@ export async function grantBonus(
   service: Service,
   actor: Actor,
   grant: { walletId: string; amountMinor: bigint; referenceId: string; reason: string },
-): Promise<PostResult> {
+): Promise<PostingResult> {
   const { walletId, amountMinor, referenceId, reason } = grant
   const detail = { amountMinor: String(amountMinor), referenceId, reason }
   // Before the money moves, which the writer does in a transaction of its own: no bonus is ever without an audit record.
@@ -61,7 +61,7 @@ export async function grantBonus(
     referenceId,
     description: reason,
   })
-  if (result.kind === 'recorded' && !result.replay && !result.outcome.refusal)
+  if (result.kind === 'outcome' && !result.replay && !result.outcome.refusal)
     await record(service.db.pool, actor, 'wallet.bonus-granted', `wallet:${walletId}`, detail)
   return result
 }

@@ -2,22 +2,25 @@
 import { counterAccountOfApp, serviceNamespace } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
-import type { PostResult } from '../../store/writer/settle.ts'
+import type { PostingResult } from '../../store/writer/posting.ts'
 import type { Service } from '../service.ts'
 
-export type Posting = {
+/** What an app's backend asks for. */
+export type AppPosting = {
   readonly direction: 'debit' | 'credit'
   readonly serviceUserId: string
   readonly amountMinor: bigint
   readonly referenceType: string
   readonly referenceId: string
   readonly description: string | null
+  /** When the request came, by performance.now(); now, when absent. */
+  readonly arrivedAt?: number
 }
 
-export async function postForApp(service: Service, app: App, posting: Posting): Promise<PostResult> {
+export async function postForApp(service: Service, app: App, posting: AppPosting): Promise<PostingResult> {
   const { direction, serviceUserId, amountMinor, referenceType, referenceId, description } = posting
   const counterAccount = counterAccountOfApp(app.clientId)
-  const result = await service.writer.post({
+  const asked = {
     by: { clientId: app.clientId, serviceUserId },
     amountMinor: direction === 'debit' ? -amountMinor : amountMinor,
     isReversal: false,
@@ -26,7 +29,8 @@ export async function postForApp(service: Service, app: App, posting: Posting): 
     referenceType,
     referenceId,
     description,
-  })
+  }
+  const result = await service.writer.post(asked, posting.arrivedAt)
   note(service, result)
   return result
 }
@@ -44,7 +48,7 @@ export type ServicePosting = {
   readonly description: string | null
 }
 
-export async function postForService(service: Service, posting: ServicePosting): Promise<PostResult> {
+export async function postForService(service: Service, posting: ServicePosting): Promise<PostingResult> {
   const { walletId, counterAccount, amountMinor, isReversal = false, referenceType, referenceId, description } = posting
   const result = await service.writer.post({
     by: { walletId },
@@ -60,10 +64,10 @@ export async function postForService(service: Service, posting: ServicePosting):
   return result
 }
 
-function note(service: Service, result: PostResult): void {
+function note(service: Service, result: PostingResult): void {
   service.metrics.posted(result)
-  if (result.kind === 'recorded' && !result.replay) service.live.poke(result.outcome.walletId)
-  if (result.kind !== 'recorded' || !result.replay?.walletId) return
+  if (result.kind === 'outcome' && !result.replay) service.live.poke(result.outcome.walletId)
+  if (result.kind !== 'outcome' || !result.replay?.walletId) return
   const { walletId, amountMinor } = result.replay
   service.repeats.note({ referenceKey: result.outcome.referenceKey, walletId, amountMinor })
 }

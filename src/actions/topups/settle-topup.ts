@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payment, ProcessorEvent } from '../../cards/processor.ts'
 import { transact } from '../../store/database.ts'
-import { Unavailable } from '../../store/writer/entry.ts'
+import { Unavailable } from '../../store/writer/posting.ts'
 import {
   countMovements,
   insertMovement,
@@ -114,6 +114,6 @@ async function post(service: Service, topup: Topup, movement: Movement): Promise
     description: movementTexts[referenceType as MovementType],
   })
   // A wallet is as old as its user, and neither a credit nor a reversal asks whether it is frozen.
-  if (result.kind !== 'recorded') throw new Error(`a top-up could not be posted: ${result.kind}`)
+  if (result.kind !== 'outcome') throw new Error(`a top-up could not be posted: ${result.kind}`)
   return result.outcome.refusal
 }

@@ -1,44 +1,61 @@
 /**
- * Where a batch is looked at before it is written: repeats, refusals, frozen wallets, the service's own movements, and
- * whatever went wrong elsewhere. One connection, one batch at a time, until every one of it has its result.
+ * Where a batch is looked at before it is written: refusals among several, reversals, the service's own movements, and
+ * whatever went wrong in the fast lane. One connection, one transaction at a time. No posting can hold up the others:
+ * a wallet that somebody else holds is skipped, and of a batch that fails the halves are tried, down to the one at fault.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../database.ts'
-import type { Entry, Line } from './entry.ts'
-import { planBatch, writePlan, type PostResult } from './settle.ts'
-import { destroyClient, openWriterClient, type WriterClient } from './writer-client.ts'
+import { postLocked } from './careful-statement.ts'
+import { destroyClient, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
+import type { LaneQueue, PendingPosting } from './posting.ts'
 
 export type LaneEvents = {
   readonly batch: (size: number, isCareful: boolean, ms: number) => void
-  readonly fault: (error: unknown) => void
+  /** A batch, or one posting alone, failed. Nothing is lost by it: it is tried again, or its caller is told. */
+  readonly fault: (lane: 'fast' | 'careful', error: unknown) => void
 }
 
-export type CarefulLane = Line & {
+export type CarefulLane = LaneQueue & {
   readonly connection: Connection
   readonly events: LaneEvents
+  /**
+   * Links of wallets that are held or damaged, and until when their postings go straight to this lane: in the fast one
+   * each of them would fail its whole batch.
+   */
+  readonly suspects: Map<string, number>
   writer: WriterClient | undefined
   isRunning: boolean
 }
 
 const maxBatch = 512
-const lockTimeoutMs = 3_000
+/** For a wallet row that is held, in the database's own queue: a busy wallet is never free, and must be waited for. */
+const lockTimeoutMs = 100
+const suspectForMs = 5_000
+const maxSuspects = 10_000
+/** Tries of one batch that loses a race for a reference, before it is halved. */
+const maxCollisions = 3
 
 export function openCarefulLane(connection: Connection, events: LaneEvents): CarefulLane {
   const lane: CarefulLane = {
     connection,
     events,
-    queue: [],
-    underWay: new Set(),
-    giveUp: () => disconnect(lane),
+    waiting: [],
+    underWay: new Map(),
+    disconnect: () => disconnect(lane),
+    suspects: new Map(),
     writer: undefined,
     isRunning: false,
   }
   return lane
 }
 
-export function postCarefully(lane: CarefulLane, entries: readonly Entry[]): void {
-  lane.queue.push(...entries)
+export function postCarefully(lane: CarefulLane, postings: readonly PendingPosting[]): void {
+  lane.waiting.push(...postings)
   if (!lane.isRunning) void run(lane)
+}
+
+export function isSuspect(lane: CarefulLane, serviceUserId: string): boolean {
+  return lane.suspects.size > 0 && (lane.suspects.get(serviceUserId) ?? 0) > performance.now()
 }
 
 export async function closeCarefulLane(lane: CarefulLane): Promise<void> {
@@ -49,81 +66,111 @@ export async function closeCarefulLane(lane: CarefulLane): Promise<void> {
 
 async function run(lane: CarefulLane): Promise<void> {
   lane.isRunning = true
-  // One turn of the event loop, so that those of the same moment share the first batch.
+  // One tick of the event loop, so that those of the same moment share the first batch.
   await new Promise((resolve) => setImmediate(resolve))
-  while (lane.queue.length > 0) await runBatch(lane, lane.queue.splice(0, maxBatch))
+  let held: PendingPosting[] = []
+  while (lane.waiting.length > 0 || held.length > 0) {
+    const batch = [...lane.waiting.splice(0, maxBatch), ...held.splice(0, maxBatch)]
+    held.push(...(await runBatch(lane, batch, false)))
+    // Whoever holds a wallet holds up a round of this lane for one lock_timeout at most, however many they hold.
+    const first = held.filter((pending) => isSameWallet(pending, held[0]))
+    if (first.length > 0) {
+      held = held.filter((pending) => !first.includes(pending))
+      held.push(...(await runBatch(lane, first, true)))
+    }
+  }
   lane.isRunning = false
 }
 
-async function runBatch(lane: CarefulLane, batch: readonly Entry[]): Promise<void> {
+/** Those that must be tried again. */
+async function runBatch(
+  lane: CarefulLane,
+  batch: readonly PendingPosting[],
+  isPatient: boolean,
+): Promise<readonly PendingPosting[]> {
   const startedAt = performance.now()
-  lane.underWay.add(batch)
-  for (let round = 1; ; round++) {
-    const left = batch.filter((entry) => !entry.isSettled)
-    if (left.length === 0) break
-    await runRound(lane, left, round).catch((error: unknown) => recover(lane, left, error, round))
-  }
+  lane.underWay.set(batch, startedAt)
+  const again = await postOrHalve(lane, batch.filter(isOpen), isPatient)
   lane.underWay.delete(batch)
   lane.events.batch(batch.length, true, performance.now() - startedAt)
+  return again.filter(isOpen)
 }
 
-async function runRound(lane: CarefulLane, batch: readonly Entry[], round: number): Promise<void> {
-  const writer = (lane.writer ??= await connect(lane))
-  // Most wallets settle in the first round. One that others keep changing is locked first, so that it ends.
-  if (round > 2) await settleLocked(writer, batch)
-  else await writePlan(writer.client, await planBatch(writer.client, batch), writer.number)
-}
-
-const lockSql = `select 1 from wallets where id = $1::uuid for update`
-const walletIdsSql = `select id from wallets where id = any($1::uuid[])
-  union select user_id from links where id = any($2::text[]) order by 1`
-
-async function settleLocked({ client, number }: WriterClient, batch: readonly Entry[]): Promise<void> {
-  const walletIds = batch.flatMap(({ by }) => ('walletId' in by ? [by.walletId] : []))
-  const links = batch.flatMap(({ by }) => ('walletId' in by ? [] : [by.serviceUserId]))
-  const results: (() => void)[] = []
-  // Nobody is told anything before the commit.
-  const held = batch.map((entry) => ({ ...entry, settle: (r: PostResult) => results.push(() => entry.settle(r)) }))
-  await client.query('begin')
+/** Those that must be tried again. What fails as a whole is halved until the posting at fault stands alone. */
+async function postOrHalve(
+  lane: CarefulLane,
+  batch: readonly PendingPosting[],
+  isPatient: boolean,
+  collisions = 0,
+): Promise<readonly PendingPosting[]> {
+  if (batch.length === 0) return []
   try {
-    const { rows } = await client.query<{ id: string }>(walletIdsSql, [walletIds, links])
-    for (const { id } of rows) await client.query({ name: 'lock-wallet', text: lockSql, values: [id] })
-    await writePlan(client, await planBatch(client, held), number)
-    // A pipelined commit of a failed transaction fulfils, with the command ROLLBACK.
-    const { command } = await client.query('commit')
-    if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
+    return await post(lane, batch, isPatient)
   } catch (error) {
-    await client.query('rollback').catch(() => {})
-    throw error
-  }
-  for (const tell of results) tell()
-}
-
-/**
- * A batch may start again at any point, because its references make it idempotent; that is also how a commit of
- * unknown fate is resolved: the next round finds the outcomes, or does not.
- */
-async function recover(lane: CarefulLane, batch: readonly Entry[], error: unknown, round: number): Promise<void> {
-  if (mayPass(error)) return
-  lane.events.fault(error)
-  if (isUnavailable(error)) {
-    disconnect(lane)
-    await sleep(Math.min(50 * round, 500))
-    return
-  }
-  // A fault of what was asked, which should have been refused earlier. It must not take its neighbours with it.
-  const waiting = batch.filter((entry) => !entry.isSettled)
-  if (waiting.length === 1) return waiting[0]!.fail(error)
-  for (const entry of waiting) {
-    await runRound(lane, [entry], 1).catch((alone: unknown) => {
-      if (!mayPass(alone) && !isUnavailable(alone)) entry.fail(alone)
-    })
+    // Somebody used one of the references first: the next look finds its outcome.
+    if (isCollision(error) && collisions < maxCollisions)
+      return await postOrHalve(lane, batch, isPatient, collisions + 1)
+    if (error instanceof InDoubt || isUnavailable(error)) {
+      lane.events.fault('careful', error)
+      disconnect(lane)
+      await sleep(50)
+      return batch
+    }
+    if (batch.length > 1) {
+      const half = batch.length >> 1
+      const first = await postOrHalve(lane, batch.slice(0, half), isPatient)
+      return [...first, ...(await postOrHalve(lane, batch.slice(half), isPatient))]
+    }
+    for (const alone of batch) suspect(lane, alone)
+    if (isContention(error)) return batch
+    lane.events.fault('careful', error)
+    for (const alone of batch) alone.fail(error)
+    return []
   }
 }
 
-/** Somebody else was there first: the next round sees what they did. */
-function mayPass(error: unknown): boolean {
-  return sqlState(error) === uniqueViolation || isContention(error)
+async function post(
+  lane: CarefulLane,
+  batch: readonly PendingPosting[],
+  isPatient: boolean,
+): Promise<readonly PendingPosting[]> {
+  const { client, number, doubts } = (lane.writer ??= await connect(lane))
+  const doubtsBefore = doubts()
+  const { answers, held } = await postLocked(client, batch, { isPatient, writer: number })
+  if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
+  for (const [pending, result] of answers) {
+    if (lane.suspects.size > 0) trust(lane, pending)
+    pending.answer(result)
+  }
+  for (const pending of held) suspect(lane, pending)
+  return held
+}
+
+/** Only the key of outcomes says that somebody was first. Any other collision is a wallet whose rows contradict each other. */
+function isCollision(error: unknown): boolean {
+  if (sqlState(error) !== uniqueViolation || !(error instanceof Error)) return false
+  return 'table' in error && error.table === 'outcomes'
+}
+
+function isOpen(pending: PendingPosting): boolean {
+  return !pending.isAnswered
+}
+
+function isSameWallet({ by }: PendingPosting, other: PendingPosting | undefined): boolean {
+  if (!other) return false
+  if ('walletId' in by) return 'walletId' in other.by && other.by.walletId === by.walletId
+  return !('walletId' in other.by) && other.by.serviceUserId === by.serviceUserId
+}
+
+function suspect(lane: CarefulLane, { by }: PendingPosting): void {
+  if ('walletId' in by) return
+  const [oldest] = lane.suspects.keys()
+  if (lane.suspects.size >= maxSuspects && oldest !== undefined) lane.suspects.delete(oldest)
+  lane.suspects.set(by.serviceUserId, performance.now() + suspectForMs)
+}
+
+function trust(lane: CarefulLane, { by }: PendingPosting): void {
+  if (!('walletId' in by)) lane.suspects.delete(by.serviceUserId)
 }
 
 async function connect(lane: CarefulLane): Promise<WriterClient> {

@@ -1,175 +1,192 @@
-/** The two round trips of a batch: one read, and one statement that moves the money. Arrays go in, arrays come out. */
-import type { Operation, Wallet } from '../../ledger/decide.ts'
-import type { Plan, PlannedOperation } from '../../ledger/plan.ts'
-import { plainArray, readArray, textArray } from '../arrays.ts'
+/** A batch that needs a look: its wallets are locked, read and decided one posting after the other, and then written. */
+import type { Wallet } from '../../ledger/decide.ts'
+import { decideInTurn, type Step } from '../../ledger/plan.ts'
+import { plainArray, textArray } from '../arrays.ts'
 import type { Queryable } from '../database.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
+import { commit, confirmSql } from './connection.ts'
+import { ledgerRowsSql } from './ledger-rows.ts'
+import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
-/** A debit or credit as it enters the writer. */
-export type PostRequest = Operation & {
-  /** By its link, for an app; by its wallet, for the service itself. */
-  readonly by: { readonly clientId: string; readonly serviceUserId: string } | { readonly walletId: string }
-  readonly referenceKey: string
-  readonly counterAccount: string
-  readonly referenceType: string
-  readonly referenceId: string
-  readonly description: string | null
-}
-
-export type FoundWallet = {
-  readonly walletId: string
-  readonly wallet: Wallet
-  /** The link is another app's, or was disconnected: there is a wallet, but not for this request. */
-  readonly isReachable: boolean
-}
-
-export type BatchState = {
-  /** For each request, in the same order. */
-  readonly wallets: readonly (FoundWallet | undefined)[]
-  readonly outcomes: ReadonlyMap<string, Outcome>
-}
-
-const columnsSql = `array_agg(c.n), array_agg(w.id), array_agg(w.balance), array_agg(w.sequence), array_agg(w.frozen_for)`
-const byLinkSql = `select ${columnsSql}, array_agg(l.disconnected_at is null and l.client_id = c.client_id)
-  from unnest($1::text[], $2::text[]) with ordinality as c(link_id, client_id, n)
-  join links l on l.id = c.link_id join wallets w on w.id = l.user_id`
-const byIdSql = `select ${columnsSql}, array_agg(true)
-  from unnest($1::uuid[]) with ordinality as c(wallet_id, n) join wallets w on w.id = c.wallet_id`
-
-/** Wallets and outcomes for the batch. The queries leave together, as the connection is in pipeline mode. */
-export async function readBatch(db: Queryable, requests: readonly PostRequest[]): Promise<BatchState> {
-  const links = new Map<string, number>()
-  const linkIds: string[] = []
-  const clientIds: string[] = []
-  const walletIds: string[] = []
-  // Below zero a wallet asked for by its id, else one asked for by its link.
-  const places = requests.map(({ by }) => {
-    if ('walletId' in by) return -walletIds.push(by.walletId)
-    const key = `${by.serviceUserId} ${by.clientId}`
-    let place = links.get(key)
-    if (place === undefined) {
-      links.set(key, (place = linkIds.push(by.serviceUserId) - 1))
-      clientIds.push(by.clientId)
-    }
-    return place
-  })
-  const [byLink, byId, outcomes] = await Promise.all([
-    linkIds.length === 0
-      ? []
-      : findWallets(db, 'find-by-link', byLinkSql, [textArray(linkIds, (id) => id), textArray(clientIds, (id) => id)]),
-    walletIds.length === 0 ? [] : findWallets(db, 'find-by-id', byIdSql, [plainArray(walletIds, (id) => id)]),
-    findOutcomes(
-      db,
-      plainArray(requests, (request) => request.referenceKey),
-    ),
-  ])
-  return { wallets: places.map((place) => (place < 0 ? byId[-place - 1] : byLink[place])), outcomes }
-}
-
-async function findWallets(db: Queryable, name: string, text: string, values: string[]): Promise<FoundWallet[]> {
-  const [places, ids, balances, sequences, freezes, reachable] = await queryArrays(db, name, text, values)
-  const found: FoundWallet[] = []
-  places!.forEach((place, i) => {
-    const frozenFor = freezes![i] === 'NULL' ? null : (freezes![i] as Wallet['frozenFor'])
-    found[Number(place) - 1] = {
-      walletId: ids![i]!,
-      wallet: { balanceMinor: BigInt(balances![i]!), sequence: Number(sequences![i]), frozenFor },
-      isReachable: reachable![i] === 't',
-    }
-  })
-  return found
+export type CarefulAnswers = {
+  readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
+  /** Postings of wallets whose row somebody else has locked. */
+  readonly held: readonly PendingPosting[]
 }
 
 /**
- * The whole batch in one statement, durable when it returns. A wallet that no longer allows its change is left as it
- * is, with all of its operations, and is missing from the answer.
- *
- * Rows are locked in the order of their ids, or two processes could wait for each other: the array is sorted, and the
- * connection has sequential and bitmap scans switched off, so that every plan walks either the array or the key's index.
- * The time is read after the lock is held, so a wallet's transfers never go back in time.
+ * One transaction. Wallet rows are locked one by one, in the order of their ids. With `isPatient` a row that somebody
+ * else holds is waited for, as long as the connection's lock_timeout; otherwise it is skipped, and its postings are
+ * returned as held. Nothing has happened when this throws, unless the connection broke during the commit.
  */
-export const writeBatchSql = `
-with moved as (
-  update wallets w set
-    balance = w.balance + c.net,
-    sequence = w.sequence + c.count,
-    frozen_for = c.frozen_after,
-    frozen_reason = case when w.frozen_for is not distinct from c.frozen_after then w.frozen_reason end
-  from unnest($1::uuid[], $2::bigint[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
-    with ordinality as c(wallet_id, net, count, lowest, highest, only_from, frozen_before, frozen_after, n)
-  where w.id = c.wallet_id
-    and w.frozen_for is not distinct from c.frozen_before
-    and case when c.only_from is not null then w.sequence = c.only_from
-        else (c.lowest is null or w.balance + c.lowest >= 0) and w.balance + c.highest <= 999999999999999 end
-  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence, clock_timestamp() as at
-), operation as (
-  select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, m.at,
-    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, o.refusal
-  from unnest($9::bigint[], $10::integer[], $11::bigint[], $12::bigint[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[])
-    as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description, refusal)
-  join moved m on m.n = o.n
-), transfer as (
-  insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id, description)
-  select wallet_id, sequence, amount, balance, reference_key, at, counter_account, reference_type, reference_id, description
-  from operation where refusal is null
-), outcome as (
-  insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at, refusal)
-  select reference_key, wallet_id, amount, balance, case when refusal is null then sequence end, at, refusal
-  from operation where refusal is distinct from 'WALLET_INACTIVE'
-), position as (
-  insert into positions as p (counter_account, day, writer, debited, credited, transfers)
-  select counter_account, (at at time zone 'UTC')::date, $19::integer,
-    sum(greatest(-amount, 0))::bigint, sum(greatest(amount, 0))::bigint, count(*)
-  from operation where refusal is null group by 1, 2
-  on conflict (counter_account, day, writer) do update set
-    debited = p.debited + excluded.debited, credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers
-)
-select array_agg(n), array_agg(balance) from moved`
+export async function postLocked(
+  client: Queryable,
+  batch: readonly PendingPosting[],
+  { isPatient, writer }: { readonly isPatient: boolean; readonly writer: number },
+): Promise<CarefulAnswers> {
+  try {
+    const [, places] = await Promise.all([client.query('begin'), findPlaces(client, batch)])
+    const [wallets, outcomes] = await lock(client, batch, places, isPatient)
+    const { answers, held, byWallet } = sort(batch, places, wallets, outcomes)
+    const planned = [...byWallet].flatMap(([walletId, { before, postings }]) => {
+      const steps = decideInTurn(before, postings)
+      return postings.map((posting, i) => ({ walletId, posting, step: steps[i]! }))
+    })
+    const toWrite = planned.filter(({ step }) => step.refusal !== 'WALLET_INACTIVE')
+    // Answers that were only read are given after a commit that a synchronous standby, where there is one, has received.
+    await Promise.all([toWrite.length > 0 ? write(client, toWrite, writer) : client.query(confirmSql), commit(client)])
+    for (const { walletId, posting, step } of planned) answers.push([posting, resultOf(walletId, posting, step)])
+    return { answers, held }
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
+}
 
-/** For each of the plan's changes the balance before it; undefined where the wallet did not allow it. */
-export async function writeBatch(
-  db: Queryable,
-  { walletIds, changes, operations }: Plan<PostRequest>,
-  writer: number,
-): Promise<(bigint | undefined)[]> {
-  const [places, balances] = await queryArrays(db, 'write-batch', writeBatchSql, [
-    plainArray(walletIds, (id) => id),
-    plainArray(changes, (change) => change.netMinor),
-    plainArray(changes, (change) => change.count),
-    plainArray(changes, (change) => change.lowestMinor),
-    plainArray(changes, (change) => change.highestMinor),
-    plainArray(changes, (change) => change.onlyFromSequence),
-    plainArray(changes, (change) => change.frozenForBefore),
-    plainArray(changes, (change) => change.frozenForAfter),
-    ...operationArrays(operations),
-    plainArray(operations, (planned) => planned.refusal),
-    String(writer),
+/** Where a posting's wallet is. A link of another app, or a disconnected one, has a wallet that is not for this posting. */
+type Place = { readonly walletId: string; readonly isReachable: boolean }
+
+const linksSql = `select id, client_id, user_id, disconnected_at is null from links where id = any($1::text[])`
+const walletsSql = `select id from wallets where id = any($1::uuid[])`
+
+async function findPlaces(db: Queryable, batch: readonly PendingPosting[]): Promise<(Place | undefined)[]> {
+  const linkIds = batch.flatMap(({ by }) => ('walletId' in by ? [] : [by.serviceUserId]))
+  const walletIds = batch.flatMap(({ by }) => ('walletId' in by ? [by.walletId] : []))
+  const [links, wallets] = await Promise.all([
+    db.query<[string, string, string, boolean]>({
+      name: 'find-links',
+      text: linksSql,
+      values: [textArray(linkIds, (id) => id)],
+      rowMode: 'array',
+    }),
+    db.query<[string]>({
+      name: 'find-wallets',
+      text: walletsSql,
+      values: [plainArray(walletIds, (id) => id)],
+      rowMode: 'array',
+    }),
   ])
-  const before: (bigint | undefined)[] = []
-  places!.forEach((place, i) => (before[Number(place) - 1] = BigInt(balances![i]!)))
-  return before
+  const linkOf = new Map(links.rows.map((row) => [row[0], row]))
+  const known = new Set(wallets.rows.map(([id]) => id))
+  const byLink = ({ clientId, serviceUserId }: ByLink): Place | undefined => {
+    const link = linkOf.get(serviceUserId)
+    return link && { walletId: link[2], isReachable: link[1] === clientId && link[3] }
+  }
+  return batch.map(({ by }) => {
+    if (!('walletId' in by)) return byLink(by)
+    return known.has(by.walletId) ? { walletId: by.walletId, isReachable: true } : undefined
+  })
 }
 
-/** The operations of a plan as both statements take them: of which change, by how much, and what was asked. */
-export function operationArrays(operations: readonly PlannedOperation<PostRequest>[]): string[] {
-  const asked = operations.map((planned) => planned.operation)
-  return [
-    plainArray(operations, (planned) => planned.changeIndex + 1),
-    plainArray(operations, (planned) => planned.sequenceOffset),
-    plainArray(operations, (planned) => planned.balanceOffsetMinor),
-    plainArray(asked, (request) => request.amountMinor),
-    plainArray(asked, (request) => request.referenceKey),
-    textArray(asked, (request) => request.counterAccount),
-    textArray(asked, (request) => request.referenceType),
-    textArray(asked, (request) => request.referenceId),
-    textArray(asked, (request) => request.description),
-  ]
+const lockSql = `select balance, sequence, frozen_for from wallets where id = $1::uuid for update`
+
+/** The locked wallets as they are, and the outcomes there are: read after the locks, so that they belong to that state. */
+async function lock(
+  client: Queryable,
+  batch: readonly PendingPosting[],
+  places: readonly (Place | undefined)[],
+  isPatient: boolean,
+): Promise<[ReadonlyMap<string, Wallet>, ReadonlyMap<string, Outcome>]> {
+  const ids = [...new Set(places.flatMap((place) => (place?.isReachable ? [place.walletId] : [])))].sort()
+  const locking = isPatient
+    ? { name: 'lock-wallet', text: lockSql }
+    : { name: 'lock-free-wallet', text: `${lockSql} skip locked` }
+  // All of it in one flight: the connection is in pipeline mode, and the server takes one query after the other.
+  const locks = ids.map((id) =>
+    client.query<[bigint, bigint, Wallet['frozenFor']]>({ ...locking, values: [id], rowMode: 'array' }),
+  )
+  const reading = findOutcomes(
+    client,
+    plainArray(batch, (posting) => posting.referenceKey),
+  )
+  const [outcomes, locked] = await Promise.all([reading, Promise.all(locks)])
+  const wallets = new Map<string, Wallet>()
+  ids.forEach((id, i) => {
+    const row = locked[i]?.rows[0]
+    if (row) wallets.set(id, { balanceMinor: row[0], sequence: Number(row[1]), frozenFor: row[2] })
+  })
+  return [wallets, outcomes]
 }
 
-/** The one row of a query that gathers its columns into arrays of plain values. A row for each would cost far more to read. */
-export async function queryArrays(db: Queryable, name: string, text: string, values: string[]): Promise<string[][]> {
-  const { rows } = await db.query<(string | null)[]>({ name, text, values, rowMode: 'array', types: asText })
-  return rows[0]!.map(readArray)
+type Group = { readonly before: Wallet; readonly postings: PendingPosting[] }
+
+/** Repeats and strangers have their answer; held ones wait; what is left is to be decided, wallet by wallet. */
+function sort(
+  batch: readonly PendingPosting[],
+  places: readonly (Place | undefined)[],
+  wallets: ReadonlyMap<string, Wallet>,
+  outcomes: ReadonlyMap<string, Outcome>,
+) {
+  const answers: [PendingPosting, PostingResult][] = []
+  const held: PendingPosting[] = []
+  const byWallet = new Map<string, Group>()
+  const references = new Set<string>()
+  for (const [i, posting] of batch.entries()) {
+    const place = places[i]
+    const outcome = outcomes.get(posting.referenceKey)
+    const before = place && wallets.get(place.walletId)
+    if (outcome) answers.push([posting, asReplay(outcome, posting, place?.walletId)])
+    else if (!place?.isReachable) answers.push([posting, { kind: 'unknown-user' }])
+    // The second of two with one reference comes again, and finds the first one's outcome, if that has one.
+    else if (!before || references.has(posting.referenceKey)) held.push(posting)
+    else {
+      references.add(posting.referenceKey)
+      const group = byWallet.get(place.walletId)
+      if (group) group.postings.push(posting)
+      else byWallet.set(place.walletId, { before, postings: [posting] })
+    }
+  }
+  return { answers, held, byWallet }
 }
 
-const asText = { getTypeParser: () => (value: string) => value }
+type Planned = { readonly walletId: string; readonly posting: PendingPosting; readonly step: Step }
+
+function resultOf(walletId: string, { referenceKey, amountMinor }: PendingPosting, step: Step): PostingResult {
+  if (step.refusal === 'WALLET_INACTIVE') return { kind: 'inactive' }
+  const { balanceMinor } = step.wallet
+  return { kind: 'outcome', outcome: { referenceKey, walletId, amountMinor, balanceMinor, refusal: step.refusal } }
+}
+
+/**
+ * The rows of locked wallets get the values that were decided; no condition is needed, for nobody else can have changed
+ * them. The time is read in this statement, after the locks, so that the transfers of one wallet never go back in time.
+ */
+export const carefulSql = `
+with changed as (
+  update wallets w set balance = c.balance, sequence = c.sequence, frozen_for = c.frozen_for,
+    frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
+  from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) as c(wallet_id, balance, sequence, frozen_for)
+  where w.id = c.wallet_id
+), operation as (
+  select o.*, t.at from (select clock_timestamp() as at) as t,
+    unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
+    as o(wallet_id, sequence, balance, amount, reference_key, counter_account, reference_type, reference_id, description, refusal)
+), ${ledgerRowsSql('$15')}
+select 1`
+
+async function write(client: Queryable, planned: readonly Planned[], writer: number): Promise<void> {
+  const after = new Map(planned.map(({ walletId, step }) => [walletId, step.wallet]))
+  const wallets = [...after]
+  const asked = planned.map(({ posting }) => posting)
+  await client.query({
+    name: 'post-carefully',
+    text: carefulSql,
+    values: [
+      plainArray(wallets, ([id]) => id),
+      plainArray(wallets, ([, wallet]) => wallet.balanceMinor),
+      plainArray(wallets, ([, wallet]) => wallet.sequence),
+      plainArray(wallets, ([, wallet]) => wallet.frozenFor),
+      plainArray(planned, ({ walletId }) => walletId),
+      plainArray(planned, ({ step }) => (step.refusal ? null : step.wallet.sequence)),
+      plainArray(planned, ({ step }) => step.wallet.balanceMinor),
+      plainArray(asked, (posting) => posting.amountMinor),
+      plainArray(asked, (posting) => posting.referenceKey),
+      textArray(asked, (posting) => posting.counterAccount),
+      textArray(asked, (posting) => posting.referenceType),
+      textArray(asked, (posting) => posting.referenceId),
+      textArray(asked, (posting) => posting.description),
+      plainArray(planned, ({ step }) => step.refusal),
+      String(writer),
+    ],
+  })
+}

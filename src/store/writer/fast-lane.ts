@@ -1,15 +1,15 @@
 /**
  * Where nearly every debit and credit goes: whatever arrived while the last batches were under way is the next, in one
- * statement. Whom that statement leaves without a result, and all of a batch that fails, goes to the careful lane.
+ * statement. Whom that statement gives no answer, and all of a batch that fails, goes to the careful lane.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane.ts'
 import { isUnavailable, type Connection } from '../database.ts'
-import type { Entry, Line } from './entry.ts'
-import { postAtOnce } from './fast-statement.ts'
-import { destroyClient, openWriterClient, type WriterClient } from './writer-client.ts'
+import { confirmSql, destroyClient, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
+import { postFast } from './fast-statement.ts'
+import type { LaneQueue, PendingPosting } from './posting.ts'
 
-export type FastLane = Line & {
+export type FastLane = LaneQueue & {
   readonly connection: Connection
   readonly careful: CarefulLane
   readonly events: LaneEvents
@@ -22,17 +22,20 @@ export type FastLane = Line & {
 const maxBatch = 512
 /** One that is written and one that waits behind it: the database is never without the next. */
 const maxUnderWay = 2
-/** A wallet that somebody holds must not hold up the others for long. */
-const lockTimeoutMs = 500
+/**
+ * A wallet row that somebody holds must not hold up the others for long. Two processes that share a busy wallet wait for
+ * each other's commit, a few milliseconds; whoever holds a row for longer than this is skipped by the careful lane.
+ */
+const lockTimeoutMs = 200
 
 export function openFastLane(connection: Connection, careful: CarefulLane, events: LaneEvents): FastLane {
   const lane: FastLane = {
     connection,
     careful,
     events,
-    queue: [],
-    underWay: new Set(),
-    giveUp: () => disconnect(lane),
+    waiting: [],
+    underWay: new Map(),
+    disconnect: () => disconnect(lane),
     references: new Set(),
     writer: undefined,
     isWaiting: false,
@@ -40,10 +43,10 @@ export function openFastLane(connection: Connection, careful: CarefulLane, event
   return lane
 }
 
-export function postFast(lane: FastLane, entry: Entry): void {
-  lane.queue.push(entry)
+export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
+  lane.waiting.push(pending)
   if (lane.isWaiting || lane.underWay.size >= maxUnderWay) return
-  // One turn of the event loop, so that requests of the same moment share a batch.
+  // One tick of the event loop, so that requests of the same moment share a batch.
   lane.isWaiting = true
   setImmediate(() => {
     lane.isWaiting = false
@@ -52,7 +55,7 @@ export function postFast(lane: FastLane, entry: Entry): void {
 }
 
 export async function closeFastLane(lane: FastLane): Promise<void> {
-  while (lane.queue.length > 0 || lane.underWay.size > 0) await sleep(5)
+  while (lane.waiting.length > 0 || lane.underWay.size > 0) await sleep(5)
   await lane.writer?.then(({ client }) => client.end()).catch(() => {})
   lane.writer = undefined
 }
@@ -63,37 +66,46 @@ function send(lane: FastLane): void {
   if (batch.length > 0) void runBatch(lane, batch)
 }
 
-function takeBatch(lane: FastLane): Entry[] {
-  const batch: Entry[] = []
-  const left: Entry[] = []
-  for (const entry of lane.queue) {
-    if (batch.length === maxBatch || lane.references.has(entry.referenceKey)) left.push(entry)
+function takeBatch(lane: FastLane): PendingPosting[] {
+  const batch: PendingPosting[] = []
+  const left: PendingPosting[] = []
+  for (const pending of lane.waiting) {
+    if (batch.length === maxBatch || lane.references.has(pending.referenceKey)) left.push(pending)
     else {
-      lane.references.add(entry.referenceKey)
-      batch.push(entry)
+      lane.references.add(pending.referenceKey)
+      batch.push(pending)
     }
   }
-  lane.queue = left
+  lane.waiting = left
   return batch
 }
 
-async function runBatch(lane: FastLane, batch: readonly Entry[]): Promise<void> {
+async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promise<void> {
   const startedAt = performance.now()
-  lane.underWay.add(batch)
+  lane.underWay.set(batch, startedAt)
   const opening = (lane.writer ??= connect(lane))
   try {
-    const { client, number } = await opening
-    await postAtOnce(client, batch, number)
+    await answerBatch(await opening, batch)
   } catch (error) {
-    // A commit of unknown fate, a reference that another process used first, a fault: the careful lane finds out.
+    // A commit of unknown fate, a reference that another process used first, a held row, a fault: the careful lane finds out.
+    lane.events.fault('fast', error)
     if (isUnavailable(error) && lane.writer === opening) disconnect(lane)
   }
   lane.underWay.delete(batch)
-  for (const entry of batch) lane.references.delete(entry.referenceKey)
+  for (const pending of batch) lane.references.delete(pending.referenceKey)
   lane.events.batch(batch.length, false, performance.now() - startedAt)
-  const left = batch.filter((entry) => !entry.isSettled)
+  const left = batch.filter((pending) => !pending.isAnswered)
   if (left.length > 0) postCarefully(lane.careful, left)
   send(lane)
+}
+
+async function answerBatch({ client, number, doubts }: WriterClient, batch: readonly PendingPosting[]): Promise<void> {
+  const doubtsBefore = doubts()
+  const { answers, hasWritten, hasStandby } = await postFast(client, batch, number)
+  // What was written here has passed the standby, and with it all that was read; a batch that only read has proved nothing.
+  if (hasStandby && !hasWritten) await client.query(confirmSql)
+  if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
+  for (const [pending, result] of answers) pending.answer(result)
 }
 
 function connect(lane: FastLane): Promise<WriterClient> {

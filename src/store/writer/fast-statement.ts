@@ -1,122 +1,173 @@
 /**
- * The usual batch, in one round trip and without a look before: every operation posts, or is alone on its wallet and
- * finds too little money there. What is not that simple is left without a result, for the careful way.
+ * The usual batch, in one round trip and without a look before: every posting posts, repeats an outcome, has no user, or
+ * is a lone debit of a wallet that is frozen or lacks the money. What is not that simple gets no answer here.
  */
 import { maxBalanceMinor } from '../../ledger/money.ts'
-import { planWallet, type PlannedOperation, type WalletChange } from '../../ledger/plan.ts'
-import { plainArray, textArray } from '../arrays.ts'
-import { operationArrays, queryArrays, type PostRequest } from './careful-statement.ts'
+import { sumUp, type Sum } from '../../ledger/plan.ts'
+import { plainArray, queryArrays, textArray, zip } from '../arrays.ts'
 import type { Queryable } from '../database.ts'
-import type { Waiting } from './settle.ts'
+import { referenceKeyOfUuid, type RecordedRefusal } from '../outcomes.ts'
+import { ledgerRowsSql } from './ledger-rows.ts'
+import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
 /**
- * Wallets move unless a reference of theirs has an outcome, or their limits forbid it. They are locked in the order of
- * their ids, or two processes could wait for each other: hence the sort, and see writeBatch. A refusal is read, not
- * locked: the wallet lacked the money at a moment when the request was under way. Should it have moved at that same
- * moment, then the outcome's key says no, and the batch is none.
+ * `change` has a row for each link of the batch. It is looked up by its key alone and compared with its app afterwards:
+ * without statistics the planner would walk every link of the app instead.
+ *
+ * `moved` updates a wallet unless a reference of the change has an outcome already, the wallet is frozen, or its balance
+ * would leave the limits on the way: this condition is `allPost` of ledger/plan. Wallet rows are locked in the order of
+ * their ids, or two processes could wait for each other: hence the sort, and the connection has sequential and bitmap
+ * scans switched off, so that the plan walks the sorted changes and the key of wallets. The time is read after the row
+ * is locked, so that the transfers of one wallet never go back in time.
+ *
+ * `unmoved` are lone debits that a frozen wallet or a missing balance refuses. That is read in the statement's snapshot, not
+ * under a lock: the wallet was so at a moment when the request was under way. Two changes of one wallet (two apps) cannot
+ * both move here, because an UPDATE takes one row of its source; the second is then neither moved nor, unless the snapshot
+ * says so, refused, and gets no answer.
+ *
+ * Whoever used a reference after the snapshot was taken makes `outcome` collide with outcomes_pkey: then nothing of the
+ * batch is written.
  */
-export const postAtOnceSql = `
+export const fastSql = `
 with change as (
-  select c.n, c.net, c.count, c.lowest, c.highest, l.user_id as wallet_id
+  select c.n, c.net, c.count, c.lowest, c.highest, l.user_id as wallet_id,
+    l.client_id = c.client_id and l.disconnected_at is null as is_reachable
   from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]) with ordinality
     as c(link_id, client_id, net, count, lowest, highest, n)
-  join links l on l.id = c.link_id and l.client_id = c.client_id and l.disconnected_at is null
+  left join links l on l.id = c.link_id
 ), repeated as (
-  select o.n from unnest($7::bigint[], $11::uuid[]) as o(n, reference_key)
+  select o.n, o.place, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal
+  from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, place)
   join outcomes k on k.reference_key = o.reference_key
 ), moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count
-  from (select * from change where n not in (select n from repeated) order by wallet_id) as c
+  from (select * from change where is_reachable and n not in (select n from repeated) order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
-    and w.balance + c.lowest >= 0 and w.balance + c.highest <= 999999999999999
+    and w.balance + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}
   returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence, clock_timestamp() as at
-), refused as (
-  select c.n, w.id as wallet_id, w.balance, clock_timestamp() as at from change c join wallets w on w.id = c.wallet_id
-  where c.n not in (select n from moved) and c.n not in (select n from repeated)
-    and c.count = 1 and w.frozen_for is null and w.balance + c.lowest < 0
+), unmoved as (
+  select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
+  from change c join wallets w on w.id = c.wallet_id
+  where c.is_reachable and c.count = 1 and c.net < 0 and (w.frozen_for is not null or w.balance + c.net < 0)
+    and c.n not in (select n from moved) and c.n not in (select n from repeated)
 ), operation as (
   select m.wallet_id, m.sequence + o.sequence_offset as sequence, m.balance + o.balance_offset as balance, m.at,
-    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description
+    o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal
   from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[])
     as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description)
   join moved m on m.n = o.n
-), transfer as (
-  insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id, description)
-  select wallet_id, sequence, amount, balance, reference_key, at, counter_account, reference_type, reference_id, description
-  from operation
-), outcome as (
-  insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at, refusal)
-  select reference_key, wallet_id, amount, balance, sequence, at, null from operation
   union all
-  select o.reference_key, r.wallet_id, o.amount, r.balance, null, r.at, 'INSUFFICIENT_BALANCE'
-  from refused r join unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key) on o.n = r.n
-), position as (
-  insert into positions as p (counter_account, day, writer, debited, credited, transfers)
-  select counter_account, (at at time zone 'UTC')::date, $16::integer,
-    sum(greatest(-amount, 0))::bigint, sum(greatest(amount, 0))::bigint, count(*)
-  from operation group by 1, 2
-  on conflict (counter_account, day, writer) do update set
-    debited = p.debited + excluded.debited, credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers
-)
-select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(is_refused) from (
-  select n, wallet_id, balance, false as is_refused from moved union all select n, wallet_id, balance, true from refused) as settled`
+  select u.wallet_id, null, u.balance, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'
+  from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
+  join unmoved u on u.n = o.n where not u.is_frozen
+), ${ledgerRowsSql('$16')}
+select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' then '{t}' end from (
+  select array_agg(n), array_agg(wallet_id), array_agg(balance), array_agg(answer) from (
+    select n, wallet_id, balance, 'moved' as answer from moved
+    union all select n, wallet_id, balance, case when is_frozen then 'frozen' else 'refused' end from unmoved
+    union all select n, null, null, 'unknown' from change where is_reachable is not true
+  ) as answered
+) as a, (
+  select array_agg(r.place), array_agg(c.wallet_id), array_agg(r.reference_key), array_agg(r.wallet_id), array_agg(r.amount),
+    array_agg(r.balance), array_agg(r.refusal)
+  from repeated r join change c on c.n = r.n
+) as r`
 
-/** Enough for anything, and room for more: a plan made for it holds for every wallet that stays within its limits. */
-const plenty = { balanceMinor: maxBalanceMinor / 2n, sequence: 0, frozenFor: null }
+type AnsweredRow = readonly [
+  n: string,
+  walletId: string,
+  balance: string,
+  answer: 'moved' | 'frozen' | 'refused' | 'unknown',
+]
+type RepeatedRow = readonly [
+  place: string,
+  askedWalletId: string,
+  referenceKey: string,
+  walletId: string,
+  amount: string,
+  balance: string,
+  refusal: RecordedRefusal | 'NULL',
+]
 
-export async function postAtOnce(db: Queryable, batch: readonly Waiting[], writer: number): Promise<void> {
-  const { links, changes, operations } = planForPlenty(batch)
-  if (changes.length === 0) return
-  const [places, walletIds, balances, refused] = await queryArrays(db, 'post-at-once', postAtOnceSql, [
-    textArray(links, (link) => link.serviceUserId),
-    textArray(links, (link) => link.clientId),
-    plainArray(changes, (change) => change.netMinor),
-    plainArray(changes, (change) => change.count),
-    plainArray(changes, (change) => change.lowestMinor ?? 0n),
-    plainArray(changes, (change) => change.highestMinor),
-    ...operationArrays(operations),
-    String(writer),
-  ])
-  const placeOf: number[] = []
-  for (let i = 0; i < places!.length; i++) placeOf[Number(places![i]) - 1] = i
-  for (const { operation, changeIndex, balanceOffsetMinor } of operations) {
-    const place = placeOf[changeIndex]
-    if (place === undefined) continue
-    const isRefused = refused![place] === 't'
-    const { referenceKey, amountMinor } = operation
-    const outcome = {
-      referenceKey,
-      walletId: walletIds![place]!,
-      amountMinor,
-      balanceMinor: BigInt(balances![place]!) + (isRefused ? 0n : balanceOffsetMinor),
-      refusal: isRefused ? ('INSUFFICIENT_BALANCE' as const) : null,
-    }
-    operation.settle({ kind: 'recorded', outcome })
-  }
+export type FastAnswers = {
+  readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
+  /** Without one, its commit proved nothing to a standby, and what was read may not have reached it. */
+  readonly hasWritten: boolean
+  readonly hasStandby: boolean
 }
 
-type Link = Extract<PostRequest['by'], { readonly serviceUserId: string }>
+/** Nobody is told anything yet: whether the answers may be given is for the lane, which hears the connection's warnings. */
+export async function postFast(db: Queryable, batch: readonly PendingPosting[], writer: number): Promise<FastAnswers> {
+  const changes = groupByLink(batch)
+  const planned = changes.flatMap(({ postings, sum }, i) =>
+    postings.map((posting, j) => ({ posting, n: i + 1, offset: j + 1, offsetMinor: sum.offsetsMinor[j] ?? 0n })),
+  )
+  const asked = planned.map(({ posting }) => posting)
+  const columns = await queryArrays(db, 'post-fast', fastSql, [
+    textArray(changes, ({ link }) => link.serviceUserId),
+    textArray(changes, ({ link }) => link.clientId),
+    plainArray(changes, ({ sum }) => sum.netMinor),
+    plainArray(changes, ({ postings }) => postings.length),
+    plainArray(changes, ({ sum }) => sum.lowestMinor),
+    plainArray(changes, ({ sum }) => sum.highestMinor),
+    plainArray(planned, ({ n }) => n),
+    plainArray(planned, ({ offset }) => offset),
+    plainArray(planned, ({ offsetMinor }) => offsetMinor),
+    plainArray(asked, (posting) => posting.amountMinor),
+    plainArray(asked, (posting) => posting.referenceKey),
+    textArray(asked, (posting) => posting.counterAccount),
+    textArray(asked, (posting) => posting.referenceType),
+    textArray(asked, (posting) => posting.referenceId),
+    textArray(asked, (posting) => posting.description),
+    String(writer),
+  ])
+  const answered = zip<AnsweredRow>(columns.slice(0, 4))
+  const repeated = zip<RepeatedRow>(columns.slice(4, 11))
+  const answers: [PendingPosting, PostingResult][] = []
+  const repeatedAt = new Set<number>()
+  for (const [place, askedWalletId, uuid, walletId, amount, balance, refusal] of repeated) {
+    const posting = asked[Number(place) - 1]!
+    repeatedAt.add(Number(place) - 1)
+    const outcome = {
+      referenceKey: referenceKeyOfUuid(uuid),
+      walletId,
+      amountMinor: BigInt(amount),
+      balanceMinor: BigInt(balance),
+      refusal: refusal === 'NULL' ? null : refusal,
+    }
+    answers.push([posting, asReplay(outcome, posting, askedWalletId === 'NULL' ? undefined : askedWalletId)])
+  }
+  const rowOf: AnsweredRow[] = []
+  for (const row of answered) rowOf[Number(row[0])] = row
+  for (let i = 0; i < planned.length; i++) {
+    const { posting, n, offsetMinor } = planned[i]!
+    const row = rowOf[n]
+    if (row && !repeatedAt.has(i)) answers.push([posting, resultOf(posting, row, offsetMinor)])
+  }
+  const hasWritten = answered.some(([, , , answer]) => answer === 'moved' || answer === 'refused')
+  return { answers, hasWritten, hasStandby: columns[11]?.[0] === 't' }
+}
 
-function planForPlenty(batch: readonly Waiting[]) {
-  const byLink = new Map<string, { readonly link: Link; readonly operations: Waiting[] }>()
-  for (const request of batch) {
-    if ('walletId' in request.by) continue
-    const key = `${request.by.serviceUserId} ${request.by.clientId}`
-    const group = byLink.get(key)
-    if (group) group.operations.push(request)
-    else byLink.set(key, { link: request.by, operations: [request] })
+function resultOf(posting: PendingPosting, row: AnsweredRow, offsetMinor: bigint): PostingResult {
+  const [, walletId, balance, answer] = row
+  if (answer === 'unknown') return { kind: 'unknown-user' }
+  if (answer === 'frozen') return { kind: 'inactive' }
+  const { referenceKey, amountMinor } = posting
+  const refusal = answer === 'refused' ? 'INSUFFICIENT_BALANCE' : null
+  const balanceMinor = BigInt(balance) + (refusal ? 0n : offsetMinor)
+  return { kind: 'outcome', outcome: { referenceKey, walletId, amountMinor, balanceMinor, refusal } }
+}
+
+type Change = { readonly link: ByLink; readonly postings: PendingPosting[]; readonly sum: Sum }
+
+function groupByLink(batch: readonly PendingPosting[]): Change[] {
+  const groups = new Map<string, { readonly link: ByLink; readonly postings: PendingPosting[] }>()
+  for (const posting of batch) {
+    if ('walletId' in posting.by) continue
+    const key = `${posting.by.serviceUserId} ${posting.by.clientId}`
+    const group = groups.get(key)
+    if (group) group.postings.push(posting)
+    else groups.set(key, { link: posting.by, postings: [posting] })
   }
-  const links: Link[] = []
-  const changes: WalletChange[] = []
-  const operations: PlannedOperation<Waiting>[] = []
-  for (const group of byLink.values()) {
-    const planned: PlannedOperation<Waiting>[] = []
-    const change = planWallet(plenty, group.operations, changes.length, planned)
-    // Something in it holds for one state of a wallet alone.
-    if (change.onlyFromSequence !== null) continue
-    links.push(group.link)
-    changes.push(change)
-    operations.push(...planned)
-  }
-  return { links, changes, operations }
+  return Array.from(groups.values(), ({ link, postings }) => ({ link, postings, sum: sumUp(postings) }))
 }

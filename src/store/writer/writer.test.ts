@@ -17,11 +17,14 @@ import { openService } from '../../actions/service.ts'
 import type { Wallet } from '../../ledger/decide.ts'
 import { openMetrics } from '../../metrics.ts'
 import type { App } from '../apps.ts'
-import { writeBatchSql } from './careful-statement.ts'
-import { Unavailable } from './entry.ts'
+import { carefulSql, postLocked } from './careful-statement.ts'
+import { openWriterClient } from './connection.ts'
+import type { Queryable } from '../database.ts'
+import { referenceKeyOf } from '../outcomes.ts'
+import { newPending, Unavailable } from './posting.ts'
 import { updateLinkDisconnected } from '../links.ts'
-import { postAtOnceSql } from './fast-statement.ts'
-import type { PostResult } from './settle.ts'
+import { fastSql } from './fast-statement.ts'
+import type { PostingResult } from './posting.ts'
 import { openWriter } from './writer.ts'
 
 let opened: TestService
@@ -89,14 +92,14 @@ const postByLink = (
     description: description ?? null,
   })
 
-const expectSaid = async (user: TestUser, before: object, result: PostResult, said: string) => {
+const expectSaid = async (user: TestUser, before: object, result: PostingResult, said: string) => {
   const after = await walletOf(user)
   if (/^[A-Z_]+$/.test(said)) {
-    expect(result.kind === 'recorded' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
+    expect(result.kind === 'outcome' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
     expect(after).toMatchObject(before)
   } else {
     expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)
-    expect(result).toMatchObject({ kind: 'recorded', outcome: { balanceMinor: after.balance, refusal: null } })
+    expect(result).toMatchObject({ kind: 'outcome', outcome: { balanceMinor: after.balance, refusal: null } })
   }
 }
 
@@ -118,8 +121,8 @@ describe('the database agrees with the rules', () => {
   )
 })
 
-const said = (result: PostResult) =>
-  result.kind === 'recorded' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
+const said = (result: PostingResult) =>
+  result.kind === 'outcome' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
 
 describe.each([
   [
@@ -135,7 +138,7 @@ describe.each([
     const user = await walletWith(10n, null)
     const results = await Promise.all([-4n, -7n, 5n, -11n, 1n].map((amountMinor) => ask(user, amountMinor)))
     const told = results.map(
-      (result) => result.kind === 'recorded' && [result.outcome.refusal, result.outcome.balanceMinor],
+      (result) => result.kind === 'outcome' && [result.outcome.refusal, result.outcome.balanceMinor],
     )
     expect(told).toEqual([
       [null, 6n],
@@ -159,7 +162,7 @@ describe.each([
   test('larger than a batch may be becomes several', async () => {
     const users = await Promise.all(Array.from({ length: 20 }, () => walletWith(1_000n, null)))
     const results = await Promise.all(Array.from({ length: 3_000 }, (_, i) => ask(users[i % 20]!, -1n)))
-    expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
+    expect(results.every((result) => result.kind === 'outcome' && result.outcome.refusal === null)).toBeTrue()
     for (const user of users) expect(await walletOf(user)).toMatchObject({ balance: 850n, sequence: 151n })
   })
 })
@@ -168,11 +171,11 @@ test('one reference of the service twice in the same moment is one movement', as
   const user = await walletWith(10n, null)
   const results = await Promise.all([1, 2, 3].map(() => post(user, 5n, { referenceId: 'twice' })))
   expect(results.map(said)).toEqual([15n, 15n, 15n])
-  expect(results.filter((result) => result.kind === 'recorded' && !result.replay)).toHaveLength(1)
+  expect(results.filter((result) => result.kind === 'outcome' && !result.replay)).toHaveLength(1)
   expect(await walletOf(user)).toMatchObject({ balance: 15n })
 })
 
-test('a wire that goes silent is given up in time, and what comes after takes another', async () => {
+test('a wire that goes silent is given up in time, and the posting is answered over another', async () => {
   const user = await walletWith(10n, null)
   const wire = await openForwarder(opened.service.db.connection)
   const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {} })
@@ -180,14 +183,39 @@ test('a wire that goes silent is given up in time, and what comes after takes an
   expect(said(await postByLink(user, -1n, { service }))).toBe(9n)
   wire.silence()
   const unheard = { service, referenceId: 'unheard' }
-  expect(await postByLink(user, -1n, unheard).catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
   expect(said(await postByLink(user, -1n, unheard))).toBe(8n)
+  expect(await postByLink(user, -1n, unheard)).toMatchObject({
+    outcome: { balanceMinor: 8n },
+    replay: { mismatch: [] },
+  })
+  await writer.close()
+  wire.close()
+})
+
+test('a posting that waited elsewhere before it came to the writer is told no later for that', async () => {
+  const user = await walletWith(10n, null)
+  const { referenceKey, ...posting } = {
+    by: { walletId: user.userId },
+    amountMinor: 1n,
+    isReversal: false,
+    referenceKey: '0'.repeat(32),
+    counterAccount: 'cards',
+    referenceType: 'TEST',
+    referenceId: 'late',
+    description: null,
+  }
+  const wire = await openForwarder(opened.service.db.connection)
+  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {} })
+  wire.cut()
+  const late = writer.post({ ...posting, referenceKey }, performance.now() - 8_000)
+  expect(await late.catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
+  wire.mend()
   await writer.close()
   wire.close()
 })
 
 describe('a batch', () => {
-  test('takes the careful way only for those who need it', async () => {
+  test('with repeats, strangers, frozen and empty wallets is answered in one statement', async () => {
     const metrics = openMetrics()
     const service = openService({ ...opened.service, metrics })
     const users = await Promise.all([100n, 100n, 100n, 0n, 100n].map((balance) => walletWith(balance, null)))
@@ -202,20 +230,50 @@ describe('a batch', () => {
       ...users.slice(1).map((user) => postByLink(user, -1n, { service })),
     ])
     expect(results.map(said)).toEqual([99n, 'inactive', 99n, 'INSUFFICIENT_BALANCE', 'unknown-user'])
+    expect(results[0]).toMatchObject({ replay: { walletId: repeated.userId, amountMinor: -1n, mismatch: [] } })
     expect(
       (await Promise.all([postByLink(empty, -1n, refusedAgain), postByLink(users[2]!, -1n, { service })])).map(said),
     ).toEqual(['INSUFFICIENT_BALANCE', 98n])
     expect(await walletOf(empty)).toMatchObject({ balance: 0n, sequence: 0n })
-    const text = await metrics.render()
-    // Two, then five, and of those the repeat, the frozen one and the stranger once more; then two, and one of them again.
-    expect(text).toContain('billfold_batch_operations_sum 13\n')
-    expect(text).toContain('billfold_careful_batches_total 2\n')
+    expect(await metrics.render()).toContain('billfold_careful_batches_total 0\n')
     await service.writer.close()
   })
 
+  test('locks and looks only for the wallets of which one posting among several is refused', async () => {
+    const metrics = openMetrics()
+    const service = openService({ ...opened.service, metrics })
+    const users = await Promise.all([100n, 1n].map((balance) => walletWith(balance, null)))
+    const results = await Promise.all(
+      users.flatMap((user) => [postByLink(user, -1n, { service }), postByLink(user, -1n, { service })]),
+    )
+    expect(results.map(said)).toEqual([99n, 98n, 0n, 'INSUFFICIENT_BALANCE'])
+    const text = await metrics.render()
+    expect(text).toContain('billfold_batch_operations_sum 6\n')
+    expect(text).toContain('billfold_careful_batches_total 1\n')
+    await service.writer.close()
+  })
+
+  test('answers a repeat for what differs: the amount, the user, the direction, and all three', async () => {
+    const [first, second] = [await walletWith(100n, null), await walletWith(100n, null)]
+    const reference = { referenceId: 'differs' }
+    await postByLink(first, -5n, reference)
+    const asked = [
+      [first, -6n, ['amount']],
+      [second, -5n, ['user']],
+      [first, 5n, ['direction']],
+      [second, 6n, ['amount', 'user', 'direction']],
+    ] as const
+    for (const [user, amountMinor, mismatch] of asked)
+      expect(await postByLink(user, amountMinor, reference)).toMatchObject({
+        outcome: { amountMinor: -5n, balanceMinor: 95n, walletId: first.userId },
+        replay: { walletId: user.userId, amountMinor, mismatch: [...mismatch] },
+      })
+    expect(await walletOf(second)).toMatchObject({ balance: 100n, sequence: 1n })
+  })
+
   test.each([
-    ['at once', postAtOnceSql, 15],
-    ['carefully', writeBatchSql, 18],
+    ['at once', fastSql, 15],
+    ['carefully', carefulSql, 14],
   ])('posted %s locks its wallets in the order of their ids, whatever plan there is', async (_, sql, arrays) => {
     const client = await opened.service.db.pool.connect()
     await client.query(
@@ -230,7 +288,7 @@ describe('a batch', () => {
     expect(update).toContain('Index Scan using wallets_pkey')
     expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
     // The careful statement gets its array sorted; the other one sorts what it finds.
-    if (sql === postAtOnceSql) expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
+    if (sql === fastSql) expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
   })
 })
 
@@ -240,30 +298,48 @@ const newServiceUser = async () => {
   return user
 }
 
-/** What each comes to when they wait for the same wallet, in this order, the first of them in another process. */
+/** What each comes to when the first one, of another process, is about to commit while the others wait for its wallet. */
 const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
-  const other = openService({ ...opened.service, metrics: openMetrics() })
-  const { pool } = opened.service.db
-  const holder = await pool.connect()
-  await holder.query('begin')
-  await holder.query('select 1 from wallets where id = $1 for update', [user.userId])
-  const waiters = async (count: number) => {
-    const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    while (((await pool.query(sql)).rowCount ?? 0) < count) await Bun.sleep(5)
-  }
-  const results = [post(user, first, { service: other })]
-  await waiters(1)
-  results.push(...then.map((amountMinor) => postByLink(user, amountMinor)))
-  await waiters(2)
-  await holder.query('rollback')
-  holder.release()
-  const told = (await Promise.all(results)).map(said)
-  await other.writer.close()
+  const { pool, connection } = opened.service.db
+  const { client, number } = await openWriterClient(connection, 5_000, () => {})
+  const gate = Promise.withResolvers<void>()
+  const held = {
+    query: async (...query: unknown[]) => {
+      if (query[0] === 'commit') await gate.promise
+      return await (client.query as (...query: unknown[]) => Promise<unknown>)(...query)
+    },
+  } as unknown as Queryable
+  const pending = newPending(
+    {
+      by: { walletId: user.userId },
+      amountMinor: first,
+      isReversal: false,
+      referenceKey: referenceKeyOf({ namespace: 'service', type: 'TEST', id: `first-${++count}` }),
+      counterAccount: 'cards',
+      referenceType: 'TEST',
+      referenceId: `first-${count}`,
+      description: null,
+    },
+    performance.now(),
+    () => {},
+    () => {},
+  )
+  const other = postLocked(held, [pending], { isPatient: true, writer: number })
+  const isHeld = async () =>
+    (await pool.query('select 1 from wallets where id = $1 for update skip locked', [user.userId])).rowCount === 0
+  while (!(await isHeld())) await Bun.sleep(5)
+  const results = then.map((amountMinor) => postByLink(user, amountMinor))
+  const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while (((await pool.query(sql)).rowCount ?? 0) === 0) await Bun.sleep(5)
+  gate.resolve()
+  const { answers } = await other
+  const told = [...answers.map(([, result]) => result), ...(await Promise.all(results))].map(said)
+  await client.end()
   return told
 }
 
-describe('a wallet that was seen before', () => {
-  test('and is drained by another process refuses what is no longer there', async () => {
+describe('a wallet', () => {
+  test('drained by another process since it was read refuses what is no longer there', async () => {
     const user = await newServiceUser()
     const other = openService({ ...opened.service, metrics: openMetrics() })
     expect(said(await postByLink(user, -999n, { service: other }))).toBe(1n)
@@ -272,19 +348,19 @@ describe('a wallet that was seen before', () => {
     await other.writer.close()
   })
 
-  test('and is filled while its refusal waits to be written is not refused', async () => {
+  test('filled while its debit waits for the row pays it', async () => {
     expect(await inTurn(await newServiceUser(), 5_000n, -6_000n, -1n)).toEqual([6_000n, 0n, 'INSUFFICIENT_BALANCE'])
   })
 
-  test('and is drained while its debit waits to be written refuses it', async () => {
+  test('drained while its debit waits for the row refuses it', async () => {
     expect(await inTurn(await newServiceUser(), -999n, -2n)).toEqual([1n, 'INSUFFICIENT_BALANCE'])
   })
 
-  test('and is drained while two of its debits wait decides each by itself', async () => {
+  test('drained while two of its debits wait for the row decides each by itself', async () => {
     expect(await inTurn(await newServiceUser(), -900n, -60n, -50n)).toEqual([100n, 40n, 'INSUFFICIENT_BALANCE'])
   })
 
-  test('and is filled by another process pays', async () => {
+  test('filled by another process since it was read pays', async () => {
     const user = await newServiceUser()
     const other = openService({ ...opened.service, metrics: openMetrics() })
     expect(said(await postByLink(user, 5_000n, { service: other }))).toBe(6_000n)
@@ -292,7 +368,7 @@ describe('a wallet that was seen before', () => {
     await other.writer.close()
   })
 
-  test('and is frozen since refuses debits and takes credits', async () => {
+  test('frozen since it was read refuses debits and takes credits', async () => {
     const user = await newServiceUser()
     await freezeWallet(opened.service, operator, user.userId, 'test')
     expect(said(await postByLink(user, -1n))).toBe('inactive')
@@ -301,7 +377,7 @@ describe('a wallet that was seen before', () => {
     expect(said(await postByLink(user, -1n))).toBe(1_000n)
   })
 
-  test('and was disconnected since is nobody’s, also in the middle of a batch', async () => {
+  test('disconnected since it was read is nobody’s, also in the middle of a batch', async () => {
     const [user, neighbour] = [await newServiceUser(), await newServiceUser()]
     await updateLinkDisconnected(opened.service.db.pool, user.userId, user.serviceUserId)
     const results = await Promise.all([postByLink(user, -1n), postByLink(neighbour, -1n), postByLink(user, 1n)])
@@ -309,7 +385,7 @@ describe('a wallet that was seen before', () => {
     expect(await walletOf(user)).toMatchObject({ balance: 1_000n })
   })
 
-  test('by two links at once counts all of it', async () => {
+  test('reached by two links at once counts all of it', async () => {
     const user = await newServiceUser()
     const second = await newApp(opened.service)
     const link = await linkUser(opened.service, second, user.userId)
@@ -320,7 +396,7 @@ describe('a wallet that was seen before', () => {
     const results = await Promise.all(
       Array.from({ length: 39 }, (_, i) => (i % 2 ? asSecond(-25n) : postByLink(user, -25n))),
     )
-    expect(results.every((result) => result.kind === 'recorded' && result.outcome.refusal === null)).toBeTrue()
+    expect(results.every((result) => result.kind === 'outcome' && result.outcome.refusal === null)).toBeTrue()
     expect(await walletOf(user)).toMatchObject({ balance: 0n, sequence: 41n })
     await post(user, 2n)
     const last = await Promise.all([asSecond(-1n), postByLink(user, -1n)])

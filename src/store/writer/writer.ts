@@ -1,14 +1,13 @@
 /** The heart: every debit and credit of this process goes through here, in batches. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PostRequest } from './careful-statement.ts'
-import { closeCarefulLane, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import type { Connection } from '../database.ts'
-import { depthOf, expire, newEntry, Unavailable } from './entry.ts'
-import { closeFastLane, openFastLane, postFast } from './fast-lane.ts'
-import type { PostResult } from './settle.ts'
+import { closeCarefulLane, isSuspect, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
+import { addToFastLane, closeFastLane, openFastLane } from './fast-lane.ts'
+import { depthOf, expire, newPending, Unavailable, type Posting, type PostingResult } from './posting.ts'
 
 export type Writer = {
-  readonly post: (request: PostRequest) => Promise<PostResult>
+  /** `arrivedAt`, by performance.now(), is when the request came: its caller does not wait longer because we did. */
+  readonly post: (posting: Posting, arrivedAt?: number) => Promise<PostingResult>
   readonly depth: () => number
   /** Everything that was posted has its answer when this returns. */
   readonly close: () => Promise<void>
@@ -19,20 +18,21 @@ const maxWaiting = 20_000
 export function openWriter(connection: Connection, laneCount: number, events: LaneEvents): Writer {
   const careful = openCarefulLane(connection, events)
   const fast = Array.from({ length: laneCount }, () => openFastLane(connection, careful, events))
-  const lines = [...fast, careful]
-  const depth = () => lines.reduce((sum, line) => sum + depthOf(line), 0)
-  const watch = setInterval(() => lines.forEach(expire), 200)
+  const lanes = [...fast, careful]
+  const depth = () => lanes.reduce((sum, lane) => sum + depthOf(lane), 0)
+  const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
   return {
     depth,
-    post: (request) =>
+    post: (posting, arrivedAt = performance.now()) =>
       new Promise((resolve, reject) => {
-        const entry = newEntry(request, resolve, reject)
-        const { by } = request
-        const lane = 'walletId' in by ? undefined : fast[laneOf(by.serviceUserId, laneCount)]!
-        if ((lane ?? careful).queue.length >= maxWaiting) entry.fail(new Unavailable('too many operations are waiting'))
-        else if (lane) postFast(lane, entry)
-        else postCarefully(careful, [entry])
+        const pending = newPending(posting, arrivedAt, resolve, reject)
+        const { by } = posting
+        const isFast = !('walletId' in by) && !isSuspect(careful, by.serviceUserId)
+        const lane = isFast ? fast[laneOf(by.serviceUserId, laneCount)] : undefined
+        if ((lane ?? careful).waiting.length >= maxWaiting) reject(new Unavailable('too many postings are waiting'))
+        else if (lane) addToFastLane(lane, pending)
+        else postCarefully(careful, [pending])
       }),
     close: async () => {
       while (depth() > 0) await sleep(5)

@@ -1,0 +1,84 @@
+/** A connection that writes batches, and its number among all that do. */
+import { Client } from 'pg'
+import type { Connection, Queryable } from '../database.ts'
+import { locks } from '../locks.ts'
+
+export type WriterClient = {
+  readonly client: Client
+  /** Positions are kept by writer, so no two ever share a row. */
+  readonly number: number
+  /** How many warnings the server has sent: one that came during a batch makes its commit doubtful. */
+  readonly doubts: () => number
+}
+
+/**
+ * Generic plans, because planning a batch costs more than running it. No sequential or bitmap scans: see the statements.
+ * A server that is set to acknowledge before the disk has it is overruled. No row stays locked by a connection of ours
+ * that has gone silent in the middle of a transaction.
+ */
+const settingsSql = `select set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
+  set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
+  set_config('statement_timeout', '3500', false), set_config('lock_timeout', $1, false),
+  set_config('idle_in_transaction_session_timeout', '2000', false),
+  set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
+    else current_setting('synchronous_commit') end, false)`
+
+/** For all of the way: the connection, its settings and its number. */
+const openWithinMs = 2_500
+
+export async function openWriterClient(
+  connection: Connection,
+  lockTimeoutMs: number,
+  onLost: (lost: Client) => void,
+): Promise<WriterClient> {
+  const client = new Client({ ...connection, pipeline: true, keepAlive: true, application_name: 'billfold writer' })
+  client.on('error', () => onLost(client))
+  let doubts = 0
+  // A commit that stopped waiting for its standby says so in a warning alone. Plain notices have the code 00000.
+  client.on('notice', ({ code }) => {
+    if (code !== '00000') doubts++
+  })
+  const limit = setTimeout(() => destroyClient(client), openWithinMs)
+  try {
+    await client.connect()
+    await client.query(settingsSql, [String(lockTimeoutMs)])
+    return { client, number: await takeNumber(client), doubts: () => doubts }
+  } catch (error) {
+    destroyClient(client)
+    throw error
+  } finally {
+    clearTimeout(limit)
+  }
+}
+
+/** At once: a connection that hangs would not answer a polite goodbye. */
+export function destroyClient(client: Client): void {
+  ;(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+}
+
+/** COMMIT of a transaction in which a statement failed is no error: it fulfils, with the command ROLLBACK. */
+export async function commit(client: Queryable): Promise<void> {
+  const { command } = await client.query('commit')
+  if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
+}
+
+/**
+ * Makes a commit of its own where a synchronous standby is configured: that commit waits for the standby, and for
+ * everything before it. What was read before it is then there too. (`txid_current()` alone would not wait.)
+ */
+export const confirmSql = `select pg_logical_emit_message(true, 'billfold', '')
+  where current_setting('synchronous_standby_names') <> ''`
+
+/** The server warned during a batch: its commit may be on this server alone, and a failover would lose it. */
+export class InDoubt extends Error {}
+
+/** The lowest number that no living connection holds. */
+async function takeNumber(client: Client): Promise<number> {
+  for (let number = 1; ; number++) {
+    const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, $2) as taken', [
+      locks.writerNumber,
+      number,
+    ])
+    if (rows[0]?.taken) return number
+  }
+}

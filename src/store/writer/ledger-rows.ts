@@ -1,0 +1,25 @@
+/** The rows of the ledger, as both write statements insert them: transfers, outcomes, positions. */
+
+/**
+ * What follows a statement's `operation` CTE, which has a row for each posting that posts or is refused for good:
+ * wallet_id, sequence (null for a refusal), balance after it, at, amount, the reference, and refusal (null when it posts).
+ * `writer` is the parameter with the number of the connection: it alone adds to the position rows of that number, so
+ * that no two connections ever wait for the total of a busy app.
+ */
+export function ledgerRowsSql(writer: string): string {
+  return `transfer as (
+  insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id, description)
+  select wallet_id, sequence, amount, balance, reference_key, at, counter_account, reference_type, reference_id, description
+  from operation where refusal is null
+), outcome as (
+  insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at, refusal)
+  select reference_key, wallet_id, amount, balance, sequence, at, refusal from operation
+), position as (
+  insert into positions as p (counter_account, day, writer, debited, credited, transfers)
+  select counter_account, (at at time zone 'UTC')::date, ${writer}::integer,
+    sum(greatest(-amount, 0))::bigint, sum(greatest(amount, 0))::bigint, count(*)
+  from operation where refusal is null group by 1, 2
+  on conflict (counter_account, day, writer) do update set
+    debited = p.debited + excluded.debited, credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers
+)`
+}
