@@ -4,13 +4,13 @@
  * with that connection's settings.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Client } from 'pg'
 import { createSession } from '../src/actions/people/open-session.ts'
 import { connect } from '../src/actions/people/manage-links.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
 import { findApp } from '../src/store/apps.ts'
 import { insertSeed } from '../src/store/seed.ts'
 import { newClient } from './client.ts'
+import { hear, type Heard } from './heard.ts'
 import { newPage } from './page.ts'
 import { newApp, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
 
@@ -63,29 +63,6 @@ beforeAll(async () => {
 })
 
 afterAll(async () => await opened.close())
-
-type Heard = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }
-
-/** Everything that any connection of this process is asked while the work goes on, each text once. */
-async function hear(work: () => Promise<void>): Promise<Heard[]> {
-  const heard = new Map<string, Heard>()
-  // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
-  const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => unknown
-  Client.prototype.query = function (this: Client, ...asked: unknown[]) {
-    const [first, values] = asked as [string | { text?: string; values?: unknown[] }, unknown]
-    const text = typeof first === 'string' ? first : first.text
-    const given = typeof first === 'string' ? values : (first.values ?? values)
-    if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text))
-      heard.set(text, { client: this, text, values: Array.isArray(given) ? given : [] })
-    return query.apply(this, asked)
-  } as typeof Client.prototype.query
-  try {
-    await work()
-  } finally {
-    Client.prototype.query = query as typeof Client.prototype.query
-  }
-  return [...heard.values()]
-}
 
 type Node = {
   'Node Type': string

@@ -35,12 +35,12 @@ export type WalletRequest = {
 
 export type WalletResponse = {
   balance: number
-  /** Newest first. */
+  /** Newest first. May be fewer than asked for, even none, while `nextBefore` says that there is more to look at. */
   transactions: Transaction[]
   isActive: boolean
   /** ISO 4217, as on every transaction. */
   currency: string
-  /** Where the next page starts; absent or null on the last page. */
+  /** Where the next page starts: go on until it is absent or null, however many transactions a page holds. */
   nextBefore?: number | null
 }
 

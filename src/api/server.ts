@@ -45,14 +45,20 @@ function walletRoute(service: Service): Route {
     path: '/api/server/wallet',
     tag: 'Server',
     summary: 'Read a wallet',
-    description: 'The transactions are the app’s own and the service’s own (TOPUP, BONUS), newest first.',
+    description: [
+      'The transactions are the app’s own and the service’s own (TOPUP, BONUS), newest first. A page looks at 5,000 entries of the',
+      'wallet at most, those of other apps included: it may hold fewer than `limit`, even none, while `nextBefore` says where to go on.',
+    ].join(' '),
     input: schema,
     output: z.object({
       balance: shape.money,
       transactions: z.array(shape.transaction),
       isActive: z.boolean(),
       currency: z.string(),
-      nextBefore: z.int().nullable().describe('Give it as `before` for the next page; null on the last'),
+      nextBefore: z
+        .int()
+        .nullable()
+        .describe('Give it as `before` for the next page, also after a page that was not full; null on the last'),
     }),
     errors: [...callErrors, 'USER_NOT_FOUND', ...alwaysErrors],
     example: walletExample,

@@ -9,6 +9,7 @@ import type { Service } from '../service.ts'
 export type WalletPage = {
   readonly wallet: WalletRow
   readonly transfers: readonly Transfer[]
+  /** Where the next page begins. A page that has looked far enough ends there, full or not. */
   readonly nextBefore: number | null
 }
 
@@ -25,7 +26,8 @@ export async function readWallet(
   const found = await findWalletWithTransfers(service.db.pool, link.userId, { limit: limit + 1, before, visibleTo })
   if (!found) return undefined
   const transfers = found.transfers.slice(0, limit)
-  const nextBefore = found.transfers.length > limit ? transfers[transfers.length - 1]!.sequence : null
+  const isFull = found.transfers.length > limit
+  const nextBefore = isFull ? transfers[transfers.length - 1]!.sequence : (found.lookedFrom ?? null)
   return { wallet: found.wallet, transfers, nextBefore }
 }
 

@@ -1,0 +1,25 @@
+/** What the service asks of the database, heard as it is sent, and the connection it is sent on. */
+import { Client } from 'pg'
+
+export type Heard = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }
+
+/** Everything that any connection of this process is asked while the work goes on, each text once. */
+export async function hear(work: () => Promise<void>): Promise<Heard[]> {
+  const heard = new Map<string, Heard>()
+  // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
+  const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => unknown
+  Client.prototype.query = function (this: Client, ...asked: unknown[]) {
+    const [first, values] = asked as [string | { text?: string; values?: unknown[] }, unknown]
+    const text = typeof first === 'string' ? first : first.text
+    const given = typeof first === 'string' ? values : (first.values ?? values)
+    if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text))
+      heard.set(text, { client: this, text, values: Array.isArray(given) ? given : [] })
+    return query.apply(this, asked)
+  } as typeof Client.prototype.query
+  try {
+    await work()
+  } finally {
+    Client.prototype.query = query as typeof Client.prototype.query
+  }
+  return [...heard.values()]
+}
