@@ -1,7 +1,7 @@
 /** A real Chromium for the browser tests: Playwright's own, or the system's; installed when there is none. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium, type Browser } from '@playwright/test'
+import { chromium, type Browser, type LaunchOptions } from '@playwright/test'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 const places = [
@@ -43,8 +43,47 @@ function installers(): string[][] {
   ]
 }
 
-export async function launchChromium(): Promise<Browser> {
+/**
+ * Only the last --disable-features counts, so those of Playwright are named again. Ours come first: the page of the address
+ * bar's suggestions and a process in reserve, which Chromium otherwise starts for every window, and nobody looks at.
+ */
+const disabledFeatures = [
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'WebUIOmniboxFullPopup',
+  'SpareRendererForSitePerProcess',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch',
+]
+
+async function launchOptions(): Promise<LaunchOptions> {
   // As root Chromium refuses to start with its sandbox; a machine for tests often is root.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  return await chromium.launch({ executablePath: await ensureChromium(), args })
+  const isRoot = process.getuid?.() === 0
+  return {
+    executablePath: await ensureChromium(),
+    args: [`--disable-features=${disabledFeatures.join()}`, ...(isRoot ? ['--no-sandbox'] : [])],
+  }
+}
+
+/** One Chromium for the files of a whole run: with `variables` in its environment a file opens its windows in it. */
+export async function shareChromium() {
+  const server = await chromium.launchServer(await launchOptions())
+  return { variables: { TEST_CHROMIUM: server.wsEndpoint() }, close: () => server.close() }
+}
+
+/** The run's shared Chromium, of which closing gives back one's own windows alone; without a run, one of one's own. */
+export async function launchChromium(): Promise<Browser> {
+  const shared = process.env['TEST_CHROMIUM']
+  return shared ? await chromium.connect(shared) : await chromium.launch(await launchOptions())
 }

@@ -1,9 +1,10 @@
 /**
  * `npm test`: everything. `npm run check`: types, lint and format alone. Names of files or folders after it run those
- * tests alone. Test files are spread over two processes, because each has its own databases and waits a lot.
+ * tests alone. Test files run side by side, because each has its own databases and waits a lot; those that need a
+ * browser share one Chromium.
  */
 import { Glob } from 'bun'
-import { ensureChromium } from './chromium.ts'
+import { shareChromium } from './chromium.ts'
 import { releaseTestServer, testDatabase } from './postgres.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -46,7 +47,7 @@ const slow = ['test/faults', 'test/two-processes', 'test/topup', 'test/browser',
 const weight = (path: string) => (slow.findIndex((prefix) => path.startsWith(prefix)) + 1 || 99) * 1000
 
 async function test(only: string[]): Promise<boolean> {
-  await ensureChromium()
+  const chromium = await shareChromium()
   // Held to the end, so that the shared server and its template are made once and gone afterwards.
   await (await testDatabase()).drop()
   const found = await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.test.{ts,tsx}').scan(root))
@@ -59,6 +60,7 @@ async function test(only: string[]): Promise<boolean> {
       const startedAt = performance.now()
       const { isGood, output } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], {
         NODE_ENV: 'test',
+        ...chromium.variables,
       })
       const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
       const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
@@ -71,7 +73,8 @@ async function test(only: string[]): Promise<boolean> {
       if (!isGood) console.log(output)
     }
   }
-  await Promise.all([worker(), worker()])
+  await Promise.all([worker(), worker(), worker()])
+  await chromium.close()
   await releaseTestServer()
   console.log(`${totals.files} files`)
   console.log(`${totals.passed} passed, ${totals.failed} failed`)

@@ -32,12 +32,7 @@ async function readSources(): Promise<Source[]> {
 }
 
 const sources = await readSources()
-const program = sources.filter(
-  ({ path }) =>
-    !path.includes('.test.') &&
-    !path.startsWith('test/') &&
-    !/(contract-suite|contract-bench|contract-webhooks)/.test(path),
-)
+const program = sources.filter(({ path }) => !path.includes('.test.') && !path.split('/').includes('test'))
 const inFolder = (folder: string) => program.filter(({ path }) => path.startsWith(folder))
 const roomOf = (path: string) => (path.startsWith('src/') ? path.split('/').slice(0, 2).join('/') : path.split('/')[0]!)
 

@@ -21,9 +21,26 @@ export function showState(state: ShopState, actions: OrderActions): void {
   byId('record-hint').textContent = recordHint(isLinked, sharedWith)
   byId('no-orders').hidden = orders.length > 0
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset['key'] : undefined
-  byId('orders').replaceChildren(...orders.map((order) => orderRow(order, isLinked, actions)))
-  // The rows are new; whoever used the keyboard stays where they were, or at the heading if that button is gone.
+  showOrders(orders, (order) => orderRow(order, isLinked, actions), isLinked)
+  // A row may be new; whoever used the keyboard stays where they were, or at the heading if that button is gone.
   if (focused) (document.querySelector<HTMLElement>(`[data-key="${focused}"]`) ?? byId('orders-title')).focus()
+}
+
+/** A row that says what it said stays the same element: a button that is exchanged while it is pressed gets no click. */
+function showOrders(orders: readonly ShownOrder[], draw: (order: ShownOrder) => HTMLElement, isLinked: boolean): void {
+  const list = byId('orders')
+  const saidBy = (order: ShownOrder) => JSON.stringify([order, isLinked])
+  const said = new Set(orders.map(saidBy))
+  for (const row of list.querySelectorAll<HTMLElement>('[data-said]')) {
+    if (!said.has(row.dataset['said'] ?? '')) row.remove()
+  }
+  for (const [place, order] of orders.entries()) {
+    const there = list.children.item(place)
+    if (there instanceof HTMLElement && there.dataset['said'] === saidBy(order)) continue
+    const row = draw(order)
+    row.dataset['said'] = saidBy(order)
+    list.insertBefore(row, there)
+  }
 }
 
 function recordHint(isLinked: boolean, sharedWith: readonly string[]): string {

@@ -1,7 +1,8 @@
 /** A shop on one site, a stand-in for the hosted pages on another, and a real Chromium that visits the shop. */
 import { join } from 'node:path'
-import { chromium } from '@playwright/test'
-import type { Browser, Frame, Page } from '@playwright/test'
+import type { Frame, Page } from '@playwright/test'
+import { launchChromium } from '../../test/chromium.ts'
+import { newWindows } from '../../test/windows.ts'
 import type { WalletError, WalletHandle } from '../browser.ts'
 import type { WidgetMessage } from '../contract.ts'
 
@@ -83,11 +84,11 @@ export async function startBrowserRig() {
     },
   })
 
-  const browser = await launch()
+  const browser = await launchChromium()
   return {
     shopOrigin,
     serviceOrigin: service.url.origin,
-    browser,
+    windows: newWindows(browser, {}, async () => {}),
     shopRequests,
     answerSession: (answer: () => Response) => {
       shopSession = answer
@@ -100,12 +101,6 @@ export async function startBrowserRig() {
       await Promise.all([shop.stop(true), service.stop(true)])
     },
   }
-}
-
-/** The browser of the system if there is one, else the one Playwright installed. */
-async function launch(): Promise<Browser> {
-  const found = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
-  return await chromium.launch({ ...(found && { executablePath: found }), args: ['--no-sandbox'] })
 }
 
 export type MountSetup = {

@@ -16,11 +16,11 @@ export function visitShop() {
   }, 30_000)
   afterAll(() => rig.stop())
   beforeEach(async () => {
-    page = await rig.browser.newPage()
+    page = await rig.windows.open()
     await page.goto(rig.shopOrigin)
     rig.shopRequests.length = 0
   })
-  afterEach(() => page.close())
+  afterEach(() => rig.windows.giveBack(page))
 
   async function walletOf<T>(id: string, look: (wallet: Omit<Wallet, 'handle'>) => T): Promise<T> {
     const wallet = await page.evaluate((id) => {

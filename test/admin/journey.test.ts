@@ -1,6 +1,6 @@
 /** An operator's day in a real browser: apps, secrets, wallets, references, statements. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import type { FrameLocator, Page } from '@playwright/test'
 import { Client } from 'pg'
 import { startRig, type Rig } from './rig.ts'
@@ -235,7 +235,7 @@ test('the statement that is downloaded is the ledger', async () => {
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Download CSV' }).click(),
   ])
-  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+  const lines = (await text(await download.createReadStream())).trimEnd().split('\r\n')
   const entries = await inDatabase(
     'select sequence::int, (amount / 100.0)::float8 as amount, (balance_after / 100.0)::float8 as after from transfers where wallet_id = $1 order by sequence',
     [user.userId],

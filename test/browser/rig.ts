@@ -1,12 +1,13 @@
 /** The service on one site (127.0.0.1), pages that embed it on others (localhost), and a real Chromium that visits them. */
 import { join } from 'node:path'
-import type { Browser, BrowserContextOptions, ElementHandle, Frame, Page } from '@playwright/test'
+import type { ElementHandle, Frame, Page } from '@playwright/test'
 import type { WidgetMessage } from '../../sdk/contract.ts'
 import type { AppSettings } from '../../src/store/apps.ts'
 import { launchChromium } from '../chromium.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
 import { letPass } from '../time.ts'
+import { newWindows } from '../windows.ts'
 
 declare global {
   interface Window {
@@ -63,6 +64,9 @@ export async function startRig(environment: Record<string, string> = {}) {
   const shops = [startShop(sdk), startShop(sdk)] as const
   const [shop, strangerShop] = shops.map(({ port }) => `http://localhost:${port}`) as [string, string]
   const browser = await launchChromium()
+  const windows = newWindows(browser, { viewport: { width: 800, height: 900 } }, async (page) =>
+    page.setDefaultTimeout(30_000),
+  )
 
   /** An app that the shop may embed, its backend, and a user of it. */
   async function newTenant(changes: Partial<AppSettings> = {}) {
@@ -86,9 +90,9 @@ export async function startRig(environment: Record<string, string> = {}) {
     base: server.url.origin,
     shop,
     strangerShop,
-    browser,
     newTenant,
-    openPage: (options: BrowserContextOptions = {}) => openPage(browser, options),
+    openPage: windows.open,
+    closePage: windows.giveBack,
     async stop(): Promise<void> {
       await browser.close()
       await Promise.all([server.stop(true), ...shops.map((each) => each.stop(true))])
@@ -106,13 +110,6 @@ function startShop(sdk: string) {
         ? new Response(sdk, { headers: { 'content-type': 'text/javascript' } })
         : new Response(shopPage, { headers: { 'content-type': 'text/html' } }),
   })
-}
-
-async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 800, height: 900 }, ...options })
-  const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
-  return page
 }
 
 /** Puts a page of the service into the open shop page, as the contract says, and gives its frame. */

@@ -1,7 +1,7 @@
 /** A session's end and renewal, and a network that comes and goes. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
-import { close, openShop, renew, waitForBalance, walletUrl } from './shop.ts'
+import { openShop, renew, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -34,7 +34,7 @@ describe('the session ends', () => {
     await waitForBalance(frame, '$7.00')
     expect(await frame.evaluate(() => document.body.dataset['mark'])).toBe('same document')
     expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_SESSION_EXPIRED')
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('an expired wallet hides the money, asks the shop, and opens again in place', async () => {
@@ -46,7 +46,7 @@ describe('the session ends', () => {
     expect(await hear(page, 'SERVICE_SESSION_EXPIRED')).toEqual({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     await renew(rig, page, await tenant.newSession(rig.shop))
     await frame.waitForSelector('.hero-balance')
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('a page that was expired from the start is framed, explains itself, and opens again', async () => {
@@ -60,7 +60,7 @@ describe('the session ends', () => {
     await renew(rig, page, await tenant.newSession(rig.shop))
     await frame.waitForSelector('.hero-balance')
     await hear(page, 'SERVICE_WALLET_LOADED')
-    await close(page)
+    await rig.closePage(page)
   })
 })
 
@@ -76,7 +76,7 @@ describe('the network goes', () => {
     await waitForBalance(frame, '$6.00')
     await frame.waitForSelector('text=You are back online')
     await hear(page, 'SERVICE_WALLET_UPDATED')
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('a stream that breaks is opened again, without a word', async () => {
@@ -92,7 +92,7 @@ describe('the network goes', () => {
     await waitUntil(() => streams >= 3)
     await tenant.client.credit(tenant.user.serviceUserId, 4)
     await waitForBalance(frame, '$4.00')
-    await close(page)
+    await rig.closePage(page)
   })
 })
 

@@ -44,7 +44,3 @@ export async function renew(rig: Rig, page: Page, sessionToken: string): Promise
     [sessionToken, rig.base] as const,
   )
 }
-
-export async function close(page: Page): Promise<void> {
-  await page.context().close()
-}

@@ -4,7 +4,7 @@ import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp } from '../service.ts'
 import { embed, hear, startRig, type Rig } from './rig.ts'
-import { close, openShop, openSignIn, walletUrl } from './shop.ts'
+import { openShop, openSignIn, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -46,7 +46,7 @@ describe('signing in', () => {
       linkCode: message.linkCode,
     })
     expect(verified.body).toEqual({ serviceUserId: message.serviceUserId })
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('a forgotten password is replaced by a mailed code', async () => {
@@ -67,7 +67,7 @@ describe('signing in', () => {
     await frame.fill('#field-password', 'eight rested llamas')
     await page.keyboard.press('Enter')
     await hear(page, 'SERVICE_AUTH_SUCCESS')
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('a password can be looked at, and password managers know every field', async () => {
@@ -92,7 +92,7 @@ describe('signing in', () => {
       ['email', 'username'],
       ['password', 'new-password'],
     ])
-    await close(page)
+    await rig.closePage(page)
   })
 })
 
@@ -105,7 +105,7 @@ describe('leaving', () => {
       await frame.click(`text=${button}`)
       expect(await hear(page, 'SERVICE_LOGOUT_REQUEST')).toEqual({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
       await frame.waitForSelector('#field-password')
-      await close(page)
+      await rig.closePage(page)
     }
   })
 
@@ -123,7 +123,7 @@ describe('leaving', () => {
     await frame.waitForSelector('text=Kino Kosmos is disconnected.')
     const { status } = await tenant.client.get('/api/server/wallet', { ...other, serviceUserId })
     expect(status).toBe(401)
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('disconnecting this app is a log-out', async () => {
@@ -133,7 +133,7 @@ describe('leaving', () => {
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')
     await hear(page, 'SERVICE_LOGOUT_REQUEST')
-    await close(page)
+    await rig.closePage(page)
   })
 })
 
@@ -150,7 +150,7 @@ describe('topping up', () => {
       opened: true,
       url: expect.stringMatching(/\/widget\/topup\?session=ws_/),
     })
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('where windows are blocked there is a plain link, and the shop hears that too', async () => {
@@ -165,6 +165,6 @@ describe('topping up', () => {
     const link = await frame.getAttribute('.blocked a', 'href')
     expect(link).toMatch(/\/widget\/topup\?session=ws_/)
     expect(await hear(page, 'SERVICE_OPEN_TOPUP')).toMatchObject({ opened: false, url: link! })
-    await close(page)
+    await rig.closePage(page)
   })
 })

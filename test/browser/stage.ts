@@ -3,8 +3,15 @@ import type { Frame, Page } from '@playwright/test'
 import { embed, type Rig } from './rig.ts'
 import type { Tenant } from './shop.ts'
 
-/** Brings the page into the state, and gives the document that shows it; `hasScript: false` for a browser without. */
-type State = { readonly show: (page: Page) => Promise<Frame | Page>; readonly hasScript?: false }
+/**
+ * Brings the page into the state, and gives the document that shows it; `hasScript: false` for a browser without,
+ * `isLast: true` when the page is good for nothing else afterwards.
+ */
+type State = {
+  readonly show: (page: Page) => Promise<Frame | Page>
+  readonly hasScript?: false
+  readonly isLast?: true
+}
 export type StatesOf = (stage: Stage) => Record<string, State>
 type Stage = ReturnType<typeof newStage>
 

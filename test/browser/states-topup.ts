@@ -25,6 +25,7 @@ export const topupStates: StatesOf = (stage) => {
       },
     },
     'top-up-not-available': {
+      isLast: true,
       show: async (page) => {
         const plain = await openTestService({ CARD_PROCESSOR: 'none' })
         const app = await newApp(plain.service, { name: 'Fernweh Books' })

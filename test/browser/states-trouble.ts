@@ -14,6 +14,7 @@ export const troubleStates: StatesOf = (stage) => {
       },
     },
     'expired-and-nobody-answers': {
+      isLast: true,
       show: async (page) => {
         const session = await tenant.newSession()
         await rig.pass(6 * 60_000)

@@ -12,7 +12,6 @@ beforeAll(async () => {
 afterAll(() => rig.stop())
 
 const walletUrl = (query: Record<string, string>) => `${rig.base}/widget/wallet?${new URLSearchParams(query)}`
-const close = (page: Page) => page.context().close()
 
 /** Whether the frame shows the service's page at all; a refused one shows the browser's own error page. */
 async function isShown(frame: Frame): Promise<boolean> {
@@ -27,7 +26,7 @@ async function visit(host: string, parents: string[], parentOrigin?: string) {
   await page.goto(host)
   const frame = await embed(page, walletUrl({ session: await tenant.newSession(parentOrigin) }))
   const result = { isShown: await isShown(frame), heard: await page.evaluate(() => window.heard.length > 0) }
-  await close(page)
+  await rig.closePage(page)
   return result
 }
 
@@ -67,7 +66,7 @@ describe('who may frame the wallet', () => {
     expect(await wallet!.evaluate(() => document.getElementById('root') !== null).catch(() => false)).toBe(false)
     expect(await shop.evaluate(() => window.heard.length)).toBe(0)
     expect(await page.evaluate(() => window.heard.length)).toBe(0)
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('the sign-in page is as strict, by clientId and by Referer', async () => {
@@ -82,7 +81,7 @@ describe('who may frame the wallet', () => {
     const frame = await embed(page, walletUrl({}))
     await hear(page, 'SERVICE_AUTH_REQUIRED')
     await frame.waitForSelector('text=Use your wallet in Fernweh Books')
-    await close(page)
+    await rig.closePage(page)
   })
 })
 
@@ -119,7 +118,7 @@ describe('who may speak to the wallet', () => {
     await Bun.sleep(500)
     expect(await sees(frame)).toBe(before)
     expect(calls).toEqual([])
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('a well-formed session that opens nothing leaves the wallet as it is', async () => {
@@ -128,7 +127,7 @@ describe('who may speak to the wallet', () => {
     await say(page, [forged('ws_00000000-0000-4000-8000-000000000000')])
     await Bun.sleep(1000)
     expect(await sees(frame)).toBe(before)
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('a real session of somebody else, sent by a frame of another origin, is not even looked at', async () => {
@@ -142,7 +141,7 @@ describe('who may speak to the wallet', () => {
     await Bun.sleep(1000)
     expect(await frame.textContent('.hero-balance')).toContain('$10.00')
     expect(calls).toEqual([])
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('nor when a frame of the shop’s own origin, but not the parent, sends it', async () => {
@@ -155,7 +154,7 @@ describe('who may speak to the wallet', () => {
     await Bun.sleep(1000)
     expect(await frame.textContent('.hero-balance')).toContain('$10.00')
     expect(calls).toEqual([])
-    await close(page)
+    await rig.closePage(page)
   })
 
   test('the same message from the parent is heard: the tests above would notice', async () => {
@@ -164,7 +163,7 @@ describe('who may speak to the wallet', () => {
     await other.client.credit(other.user.serviceUserId, 20)
     await say(page, [forged(await other.newSession())])
     await frame.waitForFunction(() => document.querySelector('.hero-balance')?.textContent?.includes('$20.00'))
-    await close(page)
+    await rig.closePage(page)
   })
 })
 

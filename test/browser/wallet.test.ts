@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { operator } from '../service.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
-import { balanceIn, close, openShop, waitForBalance, walletUrl } from './shop.ts'
+import { balanceIn, openShop, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -19,7 +19,7 @@ test('the shop hears SERVICE_WALLET_LOADED once, from the service', async () => 
   const heard = await page.evaluate(() => window.heard)
   expect(heard.filter(({ data }) => data.type === 'SERVICE_WALLET_LOADED')).toHaveLength(1)
   expect(new Set(heard.map(({ origin }) => origin))).toEqual(new Set([rig.base]))
-  await close(page)
+  await rig.closePage(page)
 })
 
 test('a debit by the backend is seen within two seconds, said aloud, and told to the shop', async () => {
@@ -35,7 +35,7 @@ test('a debit by the backend is seen within two seconds, said aloud, and told to
   expect(await frame.textContent('.entry .amount')).toBe('\u2212$12.50')
   expect(await hear(page, 'SERVICE_WALLET_UPDATED')).toEqual({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
   expect(await frame.textContent('.hero [role=status]')).toBe('Your balance is now $87.50')
-  await close(page)
+  await rig.closePage(page)
 })
 
 test('a freeze is seen at once', async () => {
@@ -45,7 +45,7 @@ test('a freeze is seen at once', async () => {
   await frame.waitForSelector('text=Your wallet is on hold')
   expect(await frame.$('.hero-action')).toBeNull()
   await hear(page, 'SERVICE_WALLET_UPDATED')
-  await close(page)
+  await rig.closePage(page)
 })
 
 test('the token leaves the address, and nothing is stored or asked of anybody else', async () => {
@@ -59,7 +59,7 @@ test('the token leaves the address, and nothing is stored or asked of anybody el
   expect([...hosts].sort()).toEqual([rig.base, rig.shop].sort())
   expect(await page.context().cookies()).toEqual([])
   expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] })
-  await close(page)
+  await rig.closePage(page)
 })
 
 test('it works where the browser gives a foreign frame no storage at all', async () => {
@@ -77,7 +77,7 @@ test('it works where the browser gives a foreign frame no storage at all', async
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
   await frame.waitForSelector('.hero-balance')
-  await close(page)
+  await page.context().close()
 })
 
 test('two widgets on one page show two wallets, and each changes alone', async () => {
@@ -90,7 +90,7 @@ test('two widgets on one page show two wallets, and each changes alone', async (
   await two.client.credit(two.user.serviceUserId, 5)
   await waitForBalance(other, '$7.00')
   expect(await balanceIn(frame)).toBe('$1.00')
-  await close(page)
+  await rig.closePage(page)
 })
 
 test('the frame follows the content, and both come to rest', async () => {
@@ -106,14 +106,14 @@ test('the frame follows the content, and both come to rest', async () => {
   expect(given).toBe(content)
   await page.waitForTimeout(1500)
   expect((await heardBy(page)).filter(({ type }) => type === 'SERVICE_RESIZE')).toHaveLength(before)
-  await close(page)
+  await rig.closePage(page)
 })
 
 test('it fits into 320 pixels in every language, which is also 200 % zoom on 640', async () => {
   const tenant = await rig.newTenant()
   await tenant.client.credit(tenant.user.serviceUserId, 1_234_567.89)
+  const page = await rig.openPage({ viewport: { width: 320, height: 640 } })
   for (const lang of ['en', 'de', 'es', 'fr', 'pt', 'ar', 'ja']) {
-    const page = await rig.openPage({ viewport: { width: 320, height: 640 } })
     await page.goto(rig.shop)
     const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(), lang }))
     await frame.waitForSelector('.hero-balance')
@@ -122,8 +122,8 @@ test('it fits into 320 pixels in every language, which is also 200 % zoom on 640
     await frame.click('.avatar')
     await frame.waitForSelector('.account .entry')
     expect({ lang, isTooWide: await isTooWide() }).toEqual({ lang, isTooWide: false })
-    await close(page)
   }
+  await rig.closePage(page)
 })
 
 test('the keyboard reaches everything, and the exact time shows on focus', async () => {
@@ -140,5 +140,5 @@ test('the keyboard reaches everything, and the exact time shows on focus', async
   await page.keyboard.press('Enter')
   await frame.waitForSelector('.account')
   expect(await frame.evaluate(() => document.activeElement?.textContent)).toBe('Account')
-  await close(page)
+  await rig.closePage(page)
 })

@@ -8,6 +8,8 @@ import { launchChromium } from '../chromium.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, openTestService, type Credentials, type TestService } from '../service.ts'
 import { freePort } from '../free-port.ts'
+import { newWindows } from '../windows.ts'
+import { prepareVisit } from './visit.ts'
 
 export type StoredUser = { readonly id: string; readonly name: string; readonly serviceUserId?: string }
 
@@ -31,6 +33,7 @@ export async function startShopRig() {
   let service = await startService()
   let shop = await startTheShop()
   const browser = await launchChromium()
+  const windows = newWindows(browser, { viewport: { width: 1280, height: 1000 } }, prepareVisit)
   // Should the test process end early, nothing it started stays behind.
   process.on('exit', () => {
     shop.kill()
@@ -42,7 +45,7 @@ export async function startShopRig() {
     opened,
     app,
     billfold,
-    browser,
+    windows,
     shopOrigin,
     serviceOrigin,
     mailedCode: (email: string) => mailedCode(dataDir, email),

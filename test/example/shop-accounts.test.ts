@@ -23,7 +23,7 @@ afterEach(async () => {
   await visit.close()
 })
 
-const storedId = async (who = name) => (await rig.storedUser(who))!.serviceUserId
+const storedId = async (who = name) => (await rig.storedUser(who))!.serviceUserId!
 const hasLink = async () => 'serviceUserId' in (await rig.storedUser(name))!
 
 test('switching the account removes the link, and the next sign-in makes another', async () => {
@@ -112,4 +112,17 @@ test('buying without a wallet keeps the order, and says what to do', async () =>
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
   await visit.order('Windowsill fern').getByRole('button', { name: 'Pay' }).click()
   await eventually(async () => await visit.order('Windowsill fern').locator('.state').textContent(), 'Paid')
+})
+
+test('a press on Pay counts although the wallet changes before the button is let go', async () => {
+  await visit.buy('Windowsill fern')
+  await visit.signUp()
+  const order = visit.order('Windowsill fern')
+  await order.getByRole('button', { name: 'Pay' }).hover()
+  await visit.page.mouse.down()
+  await rig.billfold.credit({ serviceUserId: await storedId(), amount: 50, referenceType: 'GIFT', referenceId: name })
+  // The page has drawn what the backend told it meanwhile.
+  await eventually(async () => await visit.purse().textContent(), '$50.00')
+  await visit.page.mouse.up()
+  await eventually(async () => await order.locator('.state').textContent(), 'Paid')
 })

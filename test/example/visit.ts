@@ -23,20 +23,24 @@ export function newName(): string {
   return `Guest ${process.pid}-${++count}`
 }
 
-export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {}) {
-  const context = await rig.browser.newContext({ viewport: { width: 1280, height: 1000 }, ...options })
-  const page = await context.newPage()
+/** What the page hears is kept from its first moment on. */
+export async function prepareVisit(page: Page): Promise<void> {
   page.setDefaultTimeout(15_000)
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    if (/content security policy|refused to/i.test(message.text())) complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(error.message))
   await page.addInitScript(() => {
     if (window.top !== window) return
     window.shopHeard = []
     addEventListener('message', ({ origin, data }) => window.shopHeard.push({ origin, data: data as Heard['data'] }))
   })
+}
+
+export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {}) {
+  const page = await rig.windows.open(options)
+  const context = page.context()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (/content security policy|refused to/i.test(message.text())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
   const wallet = walletIn(page)
 
   return {
@@ -44,7 +48,7 @@ export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {
     context,
     wallet,
     complaints,
-    close: () => context.close(),
+    close: () => rig.windows.giveBack(page),
     enterAs: (name: string) => enterAs(page, rig, name),
     signUp: () => signUp(page, rig),
     logIn: (account: Account) => logIn(page, account),

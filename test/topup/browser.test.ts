@@ -25,7 +25,7 @@ beforeEach(async () => {
   page = await rig.openPage()
 })
 afterEach(async () => {
-  await page.context().close()
+  await rig.closePage(page)
   await expectBalancedBooks(rig.service)
 })
 afterAll(async () => {
@@ -334,6 +334,6 @@ describe('on a phone', () => {
       await phone.locator('.panel').waitFor()
       expect(await isNarrow()).toBeTrue()
     }
-    await phone.context().close()
+    await rig.closePage(phone)
   }, 60_000)
 })

@@ -1,0 +1,51 @@
+/**
+ * Windows of a browser, each as a new visitor has it. To make one costs Chromium more than most tests do with it, so a
+ * plain window that was given back is wiped and used again.
+ */
+import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
+
+export function newWindows(browser: Browser, plain: BrowserContextOptions, prepare: (page: Page) => Promise<void>) {
+  const free: Page[] = []
+  const reusable = new Set<Page>()
+
+  async function open(options: BrowserContextOptions = {}): Promise<Page> {
+    const isPlain = Object.keys(options).length === 0
+    const wiped = isPlain ? free.pop() : undefined
+    if (wiped) return wiped
+    const context = await browser.newContext({ ...plain, ...options })
+    const page = await context.newPage()
+    await prepare(page)
+    if (isPlain) reusable.add(page)
+    return page
+  }
+
+  return {
+    open,
+    /** Not for one that a test has changed for good, by a clock of its own or a script in every document. */
+    async giveBack(page: Page): Promise<void> {
+      if (!reusable.has(page) || page.isClosed()) return await page.context().close()
+      await wipe(page)
+      free.push(page)
+    },
+  }
+
+  async function wipe(page: Page): Promise<void> {
+    const context = page.context()
+    for (const other of context.pages()) if (other !== page) await other.close()
+    page.removeAllListeners()
+    await Promise.all([
+      page.unrouteAll(),
+      context.setOffline(false),
+      context.clearCookies(),
+      context.clearPermissions(),
+    ])
+    // Storage belongs to the origin that is open; an error page has none.
+    await page.evaluate(() => sessionStorage.clear()).catch(() => {})
+    await page.goto('about:blank')
+    const { viewport } = plain
+    await Promise.all([
+      page.emulateMedia({ colorScheme: null, reducedMotion: null }),
+      viewport && page.setViewportSize(viewport),
+    ])
+  }
+}
