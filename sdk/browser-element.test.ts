@@ -37,8 +37,8 @@ function session(sessionToken: string): () => Response {
   return () => Response.json({ sessionToken, expiresAt: '2025-03-01T10:00:00Z' })
 }
 
-describe('<billfold-wallet>', () => {
-  test('links, shows and unlinks through the endpoints of the shop', async () => {
+describe('the element', () => {
+  test('<billfold-wallet> links, shows and unlinks through the endpoints of the shop', async () => {
     shop
       .rig()
       .answerSession(() =>
@@ -66,7 +66,7 @@ describe('<billfold-wallet>', () => {
     expect(shop.rig().shopRequests[1]?.body).toEqual(link)
   })
 
-  test('mounts once, however many attributes are set, and goes away with its element', async () => {
+  test('<billfold-wallet> mounts once, however many attributes are set, and goes away with its element', async () => {
     shop.rig().answerSession(session(first))
     await insert()
     await widgetIn(shop.page(), 'a', first)
@@ -75,7 +75,7 @@ describe('<billfold-wallet>', () => {
     expect(await shop.page().locator('iframe').count()).toBe(0)
   })
 
-  test('reports a backend that fails', async () => {
+  test('<billfold-wallet> reports a backend that fails', async () => {
     shop.rig().answerSession(() => new Response('<h1>500</h1>', { status: 500 }))
     await insert()
     await eventually(heard, ['error SESSION_FAILED'])

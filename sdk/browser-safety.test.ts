@@ -5,10 +5,10 @@ import { eventually, visitShop } from './test/shop-visit.ts'
 const shop = visitShop()
 const [first, second, third] = tokens
 
-describe('a stranger', () => {
+describe('strangers', () => {
   const logout = { type: 'SERVICE_LOGOUT_REQUEST', version: 1 }
 
-  test('in the page itself or in another frame of any origin changes nothing', async () => {
+  test('a stranger in the page itself or in another frame of any origin changes nothing', async () => {
     await shop.mountIn('a', { sessions: [first] })
     await widgetIn(shop.page(), 'a', first)
     await shop.page().evaluate((message) => window.postMessage(message, '*'), logout)
@@ -34,7 +34,7 @@ describe('a stranger', () => {
     ])
   })
 
-  test('who takes over the frame from another origin is not heard', async () => {
+  test('a stranger who takes over the frame from another origin is not heard', async () => {
     await shop.mountIn('a', { sessions: [first] })
     await widgetIn(shop.page(), 'a', first)
     await shop.page().evaluate((src) => {
@@ -50,7 +50,7 @@ describe('a stranger', () => {
     expect(await shop.callsOf('a')).toEqual([shop.asked()])
   })
 
-  test('cannot do harm with a thousand odd messages, even from the right frame', async () => {
+  test('a stranger cannot do harm with a thousand odd messages, even from the right frame', async () => {
     await shop.mountIn('a', { sessions: [first] })
     const frame = await widgetIn(shop.page(), 'a', first)
     await frame.evaluate(() => {
@@ -93,8 +93,8 @@ test('two widgets on a page do not hear each other', async () => {
   await eventually(() => shop.callsOf('b'), [shop.asked(), 'onUpdated', shop.asked(), 'onUpdated'])
 })
 
-describe('after unmount', () => {
-  test('nothing is left in the page, and nothing happens any more', async () => {
+describe('unmounting', () => {
+  test('after unmount nothing is left in the page, and nothing happens any more', async () => {
     await shop.mountIn('a', { sessions: [first] })
     await widgetIn(shop.page(), 'a', first)
     await shop.page().evaluate(() => window.wallets.a!.handle.unmount())
@@ -103,7 +103,7 @@ describe('after unmount', () => {
     expect(await shop.callsOf('a')).toEqual([shop.asked()])
   })
 
-  test('a session that arrives late does not bring the widget back', async () => {
+  test('a session that arrives after unmount does not bring the widget back', async () => {
     await shop.mountIn('a', { sessions: [first] })
     await shop.page().evaluate(() => window.wallets.a!.handle.unmount())
     await Bun.sleep(200)

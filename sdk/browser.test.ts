@@ -7,7 +7,7 @@ const link = { serviceUserId: 'su_0123456789abcdef', linkCode: 'lc_0123456789abc
 const [first, second, third] = tokens
 
 describe('the frame', () => {
-  test('has exactly the permissions of the contract, and a name', async () => {
+  test('the widget’s frame has exactly the permissions of the contract, and a name', async () => {
     await shop.mountIn('a')
     await widgetIn(shop.page(), 'a', 'clientId=app_1')
     const frame = shop.page().locator('#a iframe')
@@ -19,7 +19,7 @@ describe('the frame', () => {
     expect(await frame.getAttribute('src')).toBe(`${shop.rig().serviceOrigin}/widget/wallet?clientId=app_1`)
   })
 
-  test('takes the height the widget asks for', async () => {
+  test('the widget’s frame takes the height the widget asks for', async () => {
     await shop.mountIn('a', { sessions: [first] })
     await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_RESIZE', version: 1, height: 411.2 })
     await eventually(
@@ -32,7 +32,7 @@ describe('the frame', () => {
     )
   })
 
-  test('leaves no entry in the history of the page when it is loaded anew', async () => {
+  test('a widget that is loaded anew leaves no entry in the history of the page', async () => {
     await shop.mountIn('a', { sessions: [first, second] })
     await widgetIn(shop.page(), 'a', first)
     const before = await shop.page().evaluate(() => history.length)
@@ -43,8 +43,8 @@ describe('the frame', () => {
   })
 })
 
-describe('the link flow', () => {
-  test('goes from sign-in over the backend to a widget with a session', async () => {
+describe('linking', () => {
+  test('the link flow goes from sign-in over the backend to a widget with a session', async () => {
     await shop.mountIn('a')
     const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
     await shop.page().evaluate((token) => window.wallets.a!.sessions.push(token), first)
@@ -57,7 +57,7 @@ describe('the link flow', () => {
     )
   })
 
-  test('runs once when the widget says it twice', async () => {
+  test('the link flow runs once when the widget says it twice', async () => {
     await shop.mountIn('a')
     const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
     await shop.page().evaluate((token) => window.wallets.a!.sessions.push(token), first)
@@ -67,7 +67,7 @@ describe('the link flow', () => {
     expect((await shop.callsOf('a')).filter((call) => call.startsWith('onLinked'))).toHaveLength(1)
   })
 
-  test.each(['THROWS', 'ANSWERS_500'] as const)('stops when storing the link %s', async (linkAnswer) => {
+  test.each(['THROWS', 'ANSWERS_500'] as const)('the link flow stops when storing the link %s', async (linkAnswer) => {
     await shop.mountIn('a', { sessions: [null, first] })
     const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
     await shop.page().evaluate((answer) => (window.wallets.a!.linkAnswer = answer), linkAnswer)
@@ -76,7 +76,7 @@ describe('the link flow', () => {
     expect((await shop.callsOf('a')).filter((call) => call === shop.asked())).toHaveLength(1)
   })
 
-  test('keeps the focus in the widget', async () => {
+  test('the link flow keeps the focus in the widget', async () => {
     await shop.mountIn('a', { sessions: [null, first] })
     const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
     await signIn.locator('input').focus()
@@ -85,7 +85,7 @@ describe('the link flow', () => {
     expect(await shop.page().evaluate(() => document.activeElement?.tagName)).toBe('IFRAME')
   })
 
-  test('ends with the link removed, then a widget without a session', async () => {
+  test('switching the account removes the link, then shows a widget without a session', async () => {
     await shop.mountIn('a', { sessions: [first, second] })
     await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
     await eventually(() => shop.frameSrc('a'), `${shop.rig().serviceOrigin}/widget/wallet?clientId=app_1`)
@@ -93,8 +93,8 @@ describe('the link flow', () => {
   })
 })
 
-describe('a session', () => {
-  test('is renewed in place, by a message to the one right origin', async () => {
+describe('sessions', () => {
+  test('a session is renewed in place, by a message to the one right origin', async () => {
     await shop.mountIn('a', { sessions: [first, second] })
     const frame = await widgetIn(shop.page(), 'a', first)
     await send(frame, { type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: '2025-03-01T10:00:00Z' })
@@ -103,7 +103,7 @@ describe('a session', () => {
     expect(frame.url()).toContain(first)
   })
 
-  test('that could not be renewed in time is tried again when it has expired', async () => {
+  test('a session that could not be renewed in time is tried again when it has expired', async () => {
     await shop.mountIn('a', { sessions: [first, 'FAILS', third] })
     const frame = await widgetIn(shop.page(), 'a', first)
     await send(frame, { type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: '2025-03-01T10:00:00Z' })
@@ -115,19 +115,19 @@ describe('a session', () => {
     expect(await shop.errorsOf('a')).toEqual([])
   })
 
-  test('that expired and cannot be renewed is an error', async () => {
+  test('a session that expired and cannot be renewed is an error', async () => {
     await shop.mountIn('a', { sessions: [first, 'FAILS'] })
     await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     await eventually(() => shop.errorsOf('a'), ['SESSION_FAILED'])
   })
 
-  test('of a user whose link is gone gives way to the sign-in form', async () => {
+  test('a session of a user whose link is gone gives way to the sign-in form', async () => {
     await shop.mountIn('a', { sessions: [first, null] })
     await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     await eventually(() => shop.frameSrc('a'), `${shop.rig().serviceOrigin}/widget/wallet?clientId=app_1`)
   })
 
-  test('that is always born expired does not make the page ask for ever', async () => {
+  test('a session that is always born expired does not make the page ask for ever', async () => {
     await shop.mountIn('a', { sessions: [first, ...Array.from({ length: 50 }, () => second)] })
     const frame = await widgetIn(shop.page(), 'a', first)
     for (let times = 0; times < 12; times++) {
@@ -143,8 +143,8 @@ function topup(url: string, opened: boolean): object {
   return { type: 'SERVICE_OPEN_TOPUP', version: 1, opened, url }
 }
 
-describe('the top-up page', () => {
-  test('is opened by the page when the widget could not', async () => {
+describe('topping up', () => {
+  test('the top-up page is opened by the page when the widget could not', async () => {
     await shop.mountIn('a', { sessions: [first] })
     const url = `${shop.rig().serviceOrigin}/widget/topup?session=${first}`
     const [popup] = await Promise.all([
@@ -156,7 +156,7 @@ describe('the top-up page', () => {
     await popup.close()
   })
 
-  test('is not opened twice, and nothing else is opened in its name', async () => {
+  test('the top-up page is not opened twice, and nothing else is opened in its name', async () => {
     await shop.mountIn('a', { sessions: [first] })
     const frame = await widgetIn(shop.page(), 'a', first)
     const pages = () => shop.page().context().pages().length

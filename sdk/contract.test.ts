@@ -30,7 +30,7 @@ const samples: { [Type in WidgetMessageType]: Extract<WidgetMessage, { type: Typ
 }
 const types = Object.keys(samples) as WidgetMessageType[]
 
-describe('a message of the widget', () => {
+describe('messages of the widget', () => {
   test.each(types)('%s is understood as it is', (type) => {
     expect(parseWidgetMessage(samples[type])).toEqual(samples[type])
   })
@@ -70,11 +70,11 @@ describe('a message of the widget', () => {
     ['the text of a message', JSON.stringify(samples.SERVICE_WALLET_UPDATED)],
     ['the message of the other direction', { type: 'SERVICE_SESSION', version: 1, sessionToken: token }],
     ['a name every object has', { type: 'toString', version: 1 }],
-  ])('is not %s', (_name, data) => {
+  ])('a message of the widget is not %s', (_name, data) => {
     expect(parseWidgetMessage(data)).toBeNull()
   })
 
-  test('is never made out of random data', () => {
+  test('a message of the widget is never made out of random data', () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true, withMap: true }), (data) => {
         expect(parseWidgetMessage(data)).toBeNull()
@@ -84,7 +84,7 @@ describe('a message of the widget', () => {
     )
   })
 
-  test('with random fields is refused, or holds fields of the right kind alone', () => {
+  test('a message of the widget with random fields is refused, or holds fields of the right kind alone', () => {
     const fields = ['height', 'code', 'url', 'opened', 'serviceUserId', 'linkCode', 'expiresAt', 'sessionToken']
     const value = fc.oneof(fc.anything(), fc.string(), fc.double(), fc.boolean(), fc.webUrl())
     const payload = fc.dictionary(fc.constantFrom(...fields, '__proto__', 'extra'), value)
@@ -103,10 +103,10 @@ describe('a message of the widget', () => {
   })
 })
 
-describe('the message to the widget', () => {
+describe('messages to the widget', () => {
   const session = { type: 'SERVICE_SESSION', version: 1, sessionToken: token } as const
 
-  test('carries a session token', () => {
+  test('the message to the widget carries a session token', () => {
     expect(parseHostMessage({ ...session, extra: 1 })).toEqual(session)
   })
 
@@ -117,18 +117,18 @@ describe('the message to the widget', () => {
     ['another version', { ...session, version: 2 }],
     ['another type', { ...session, type: 'SERVICE_LOGOUT_REQUEST' }],
     ['null', null],
-  ])('is refused with %s', (_name, data) => {
+  ])('the message to the widget is refused with %s', (_name, data) => {
     expect(parseHostMessage(data)).toBeNull()
   })
 })
 
-describe('the codes', () => {
-  test('are listed once each, with a meaning each', () => {
+describe('codes', () => {
+  test('the error codes are listed once each, with a meaning each', () => {
     expect(Object.keys(ERROR_MEANINGS).sort()).toEqual([...ERROR_CODES].sort())
     expect(new Set(Object.values(ERROR_MEANINGS)).size).toBe(ERROR_CODES.length)
   })
 
-  test('are told from other text', () => {
+  test('the error codes are told from other text', () => {
     expect(isErrorCode('INVALID_CLIENT')).toBe(true)
     expect(isErrorCode('toString')).toBe(false)
     expect(isErrorCode(1)).toBe(false)

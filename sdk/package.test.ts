@@ -91,8 +91,8 @@ const used = JSON.stringify([
   'function',
 ])
 
-describe('the installed package', () => {
-  test('works from Node as ESM', async () => {
+describe('the package', () => {
+  test('the installed package works from Node as ESM', async () => {
     const imports = `
       import { Billfold, BillfoldError } from '@billfold/sdk/server'
       import { mountWallet } from '@billfold/sdk/browser'
@@ -101,7 +101,7 @@ describe('the installed package', () => {
     expect(await runInProject('use.mjs', imports + use)).toBe(used)
   })
 
-  test('works from Node as CommonJS', async () => {
+  test('the installed package works from Node as CommonJS', async () => {
     const imports = `
       const { Billfold, BillfoldError } = require('@billfold/sdk/server')
       const { mountWallet } = require('@billfold/sdk/browser')
@@ -110,7 +110,7 @@ describe('the installed package', () => {
     expect(await runInProject('use.cjs', `${imports} void (async () => {${use}})()`)).toBe(used)
   })
 
-  test('works from Bun, by its sources', async () => {
+  test('the installed package works from Bun, by its sources', async () => {
     await Bun.write(
       join(project, 'use-bun.ts'),
       `import { Billfold } from '@billfold/sdk/server'
@@ -122,7 +122,7 @@ describe('the installed package', () => {
     expect((await run([join(bin, 'bun'), 'use-bun.ts'], project)).trim()).toBe('Billfold function true')
   })
 
-  test('has every file its exports name, and nothing of ours besides', async () => {
+  test('the installed package has every file its exports name, and nothing of ours besides', async () => {
     const manifest = (await Bun.file(join(project, 'node_modules/@billfold/sdk/package.json')).json()) as {
       exports: object
       dependencies?: object
@@ -139,14 +139,14 @@ describe('the installed package', () => {
     ['an ES module', 'consumer.mts', 'NodeNext'],
     ['CommonJS', 'consumer.cts', 'NodeNext'],
     ['a bundler', 'bundled.ts', 'Bundler'],
-  ])('has types for %s', async (_name, file, resolution) => {
+  ])('the installed package has types for %s', async (_name, file, resolution) => {
     await Bun.write(join(project, file), consumer)
     const module = resolution === 'NodeNext' ? 'NodeNext' : 'ESNext'
     const options = ['--noEmit', '--strict', '--target', 'ES2022', '--lib', 'ES2022,DOM', '--types', '']
     await run([join(bin, 'tsc'), ...options, '--module', module, '--moduleResolution', resolution, file], project)
   })
 
-  test('has types that refuse a wrong use', async () => {
+  test('the installed package has types that refuse a wrong use', async () => {
     await Bun.write(join(project, 'wrong.mts'), consumer.replace("type: 'SERVICE_RESIZE'", "type: 'SERVICE_RESIZED'"))
     const options = ['--noEmit', '--strict', '--target', 'ES2022', '--lib', 'ES2022,DOM', '--types', '']
     const check = run([join(bin, 'tsc'), ...options, '--module', 'NodeNext', 'wrong.mts'], project)

@@ -29,7 +29,7 @@ function twice(url: string): string {
   return encodeURIComponent(encodeURIComponent(url))
 }
 
-describe('the secret and the id of the user', () => {
+describe('secrecy', () => {
   const hidden = [clientSecret, encodeURIComponent(clientSecret), serviceUserId, linkCode, 'sk_s3cr3t', 'V3ryPr1vate']
 
   function expectNoLeak(value: unknown): void {
@@ -75,7 +75,7 @@ describe('the secret and the id of the user', () => {
     ['an answer that is too large', [() => new Response(clientSecret.repeat(200_000))], {}],
   ]
 
-  test.each(faults)('are in no error after %s', async (_name, entries, options) => {
+  test.each(faults)('the secret and the id of the user are in no error after %s', async (_name, entries, options) => {
     const billfold = service.client({ maxRetries: 0, ...options })
     const calls = [
       () => billfold.wallet(user),
@@ -93,7 +93,7 @@ describe('the secret and the id of the user', () => {
     }
   })
 
-  test('are not in the client itself', () => {
+  test('the secret and the id of the user are not in the client itself', () => {
     expectNoLeak(service.client())
   })
 
@@ -105,7 +105,7 @@ describe('the secret and the id of the user', () => {
     ['no clientId', { clientId: '' }],
     ['no time', { timeoutMs: 0 }],
     ['half a retry', { maxRetries: 0.5 }],
-  ])('are not in the complaint about %s', (_name, options) => {
+  ])('the secret and the id of the user are not in the complaint about %s', (_name, options) => {
     let thrown: unknown
     try {
       service.client(options)

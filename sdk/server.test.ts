@@ -12,7 +12,7 @@ const wallet = { balance: 5, transactions: [], isActive: true, currency: 'USD', 
 const posted = { balance: 80.01, message: 'Debited.', transactionId: 'txn_1' }
 const session = { sessionToken: 'ws_3f0c1f9e-6f5b-4d7e-9f55-0e7d6f0c8a11', expiresAt: '2025-03-01T10:00:00.000Z' }
 
-describe('a call', () => {
+describe('calls', () => {
   test('wallet sends everything in the query, as the contract says', async () => {
     service.play(answer(wallet))
     expect(await service.client().wallet({ ...user, limit: 10, before: 7 })).toEqual(wallet)
@@ -70,7 +70,7 @@ describe('a call', () => {
     expect(JSON.parse(service.seen()[0]?.body ?? '')).toEqual({ clientId: 'app_1', clientSecret, linkCode })
   })
 
-  test('says that a debit was a replay, and in what it differs', async () => {
+  test('a debit that was a replay says so, and in what it differs', async () => {
     service.play(answer({ ...posted, replayed: true, mismatch: ['amount', 'user', 'direction'] }))
     expect(await service.client().debit(order)).toEqual({
       ...posted,
@@ -79,20 +79,20 @@ describe('a call', () => {
     })
   })
 
-  test('keeps the path of the base address', async () => {
+  test('a call keeps the path of the base address', async () => {
     service.play(answer(wallet))
     await service.client({ baseUrl: `${service.origin}/money/` }).wallet(user)
     expect(service.seen()[0]?.path).toBe('/money/api/server/wallet')
   })
 
-  test('never looks like it came from a browser', async () => {
+  test('a call never looks like it came from a browser', async () => {
     service.play(answer(posted))
     await service.client().debit(order)
     expect(service.seen()[0]?.headers.has('origin')).toBe(false)
     expect(service.seen()[0]?.headers.has('sec-fetch-site')).toBe(false)
   })
 
-  test('for a user without a link is refused before anything is sent', async () => {
+  test('a call for a user without a link is refused before anything is sent', async () => {
     for (const missing of [undefined, null, '']) {
       const error = await errorOf(service.client().wallet({ serviceUserId: missing }))
       expect(error).toMatchObject({ code: 'ACCOUNT_NOT_LINKED', requiresAuth: true, status: 0 })
@@ -101,8 +101,8 @@ describe('a call', () => {
   })
 })
 
-describe('a refusal', () => {
-  test('carries everything the service said about it', async () => {
+describe('refusals', () => {
+  test('a refusal carries everything the service said about it', async () => {
     service.play(
       refusal(400, {
         code: 'INSUFFICIENT_BALANCE',
@@ -127,7 +127,7 @@ describe('a refusal', () => {
     })
   })
 
-  test('says when the user has to authenticate, and which fields are wrong', async () => {
+  test('a refusal says when the user has to authenticate, and which fields are wrong', async () => {
     service.play(refusal(401, { code: 'USER_NOT_FOUND', requiresAuth: true }))
     expect(await errorOf(service.client().wallet(user))).toMatchObject({ code: 'USER_NOT_FOUND', requiresAuth: true })
     service.play(refusal(400, { code: 'INVALID_REQUEST', fields: { limit: 'is not between 1 and 200' } }))
@@ -136,22 +136,25 @@ describe('a refusal', () => {
     })
   })
 
-  test.each([400, 401, 403, 404, 409, 413, 415, 500, 502, 504])('with status %i is not repeated', async (status) => {
-    service.play(refusal(status, { code: 'INTERNAL' }))
-    expect((await errorOf(service.client().debit(order))).status).toBe(status)
-    expect(service.seen()).toHaveLength(1)
-  })
+  test.each([400, 401, 403, 404, 409, 413, 415, 500, 502, 504])(
+    'a refusal with status %i is not repeated',
+    async (status) => {
+      service.play(refusal(status, { code: 'INTERNAL' }))
+      expect((await errorOf(service.client().debit(order))).status).toBe(status)
+      expect(service.seen()).toHaveLength(1)
+    },
+  )
 })
 
-describe('a repeated attempt', () => {
-  test('follows a 503, with the same reference, and succeeds', async () => {
+describe('repeated attempts', () => {
+  test('a repeated attempt follows a 503, with the same reference, and succeeds', async () => {
     service.play(refusal(503, { code: 'UNAVAILABLE' }), refusal(503, { code: 'UNAVAILABLE' }), answer(posted))
     expect((await service.client().debit(order)).balance).toBe(80.01)
     expect(service.seen()).toHaveLength(3)
     expect(new Set(service.seen().map((request) => request.body)).size).toBe(1)
   })
 
-  test('comes no earlier than Retry-After says', async () => {
+  test('a repeated attempt comes no earlier than Retry-After says', async () => {
     service.play(refusal(429, { code: 'RATE_LIMITED' }, { 'retry-after': '1' }), answer(posted))
     const start = performance.now()
     await service.client().debit(order)
@@ -159,14 +162,14 @@ describe('a repeated attempt', () => {
     expect(service.seen()).toHaveLength(2)
   })
 
-  test('is left to the caller when Retry-After is longer than a request should take', async () => {
+  test('a repeated attempt is left to the caller when Retry-After is longer than a request should take', async () => {
     service.play(refusal(429, { code: 'RATE_LIMITED' }, { 'retry-after': '3600' }))
     const error = await errorOf(service.client().debit(order))
     expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 3_600_000, isRetryable: true })
     expect(service.seen()).toHaveLength(1)
   })
 
-  test('ends after maxRetries, with the last error', async () => {
+  test('a repeated attempt ends after maxRetries, with the last error', async () => {
     service.play(refusal(503, { code: 'UNAVAILABLE' }))
     expect(await errorOf(service.client({ maxRetries: 1 }).debit(order))).toMatchObject({
       code: 'UNAVAILABLE',
@@ -175,19 +178,19 @@ describe('a repeated attempt', () => {
     expect(service.seen()).toHaveLength(2)
   })
 
-  test('does not happen with maxRetries 0', async () => {
+  test('a repeated attempt does not happen with maxRetries 0', async () => {
     service.play(refusal(503, { code: 'UNAVAILABLE' }))
     await errorOf(service.client({ maxRetries: 0 }).debit(order))
     expect(service.seen()).toHaveLength(1)
   })
 
-  test('follows a time-out', async () => {
+  test('a repeated attempt follows a time-out', async () => {
     service.play(() => new Promise(() => {}), answer(posted))
     expect((await service.client({ timeoutMs: 150 }).debit(order)).balance).toBe(80.01)
     expect(service.seen()).toHaveLength(2)
   })
 
-  test('follows a connection that breaks before the answer', async () => {
+  test('a repeated attempt follows a connection that breaks before the answer', async () => {
     let connections = 0
     const flaky = createServer((socket) => {
       connections++
@@ -209,7 +212,7 @@ describe('a repeated attempt', () => {
     }
   })
 
-  test('stops waiting when the caller aborts', async () => {
+  test('a repeated attempt stops waiting when the caller aborts', async () => {
     service.play(refusal(503, { code: 'UNAVAILABLE' }, { 'retry-after': '20' }))
     const start = performance.now()
     const error = await errorOf(service.client().debit(order, { signal: AbortSignal.timeout(100) }))
@@ -219,7 +222,7 @@ describe('a repeated attempt', () => {
   })
 })
 
-describe('a bad answer', () => {
+describe('bad answers', () => {
   test.each([
     [
       'HTML',
@@ -235,13 +238,16 @@ describe('a bad answer', () => {
     ['a redirect', () => Response.redirect('https://elsewhere.example/'), 302],
     ['megabytes', () => new Response(`{"balance":1,"message":"${'x'.repeat(3_000_000)}"}`), 200],
     ['an error without a code', answer({ oops: true }, { status: 500 }), 500],
-  ] as [string, Entry, number][])('%s is a BAD_RESPONSE and is not repeated', async (_name, entry, status) => {
-    service.play(entry)
-    expect(await errorOf(service.client().debit(order))).toMatchObject({ code: 'BAD_RESPONSE', status })
-    expect(service.seen()).toHaveLength(1)
-  })
+  ] as [string, Entry, number][])(
+    'an answer of %s is a BAD_RESPONSE and is not repeated',
+    async (_name, entry, status) => {
+      service.play(entry)
+      expect(await errorOf(service.client().debit(order))).toMatchObject({ code: 'BAD_RESPONSE', status })
+      expect(service.seen()).toHaveLength(1)
+    },
+  )
 
-  test('without an end is cut off by the time-out', async () => {
+  test('an answer without an end is cut off by the time-out', async () => {
     const endless = new ReadableStream({
       async pull(controller) {
         await Bun.sleep(20)
@@ -252,7 +258,7 @@ describe('a bad answer', () => {
     expect((await errorOf(service.client({ timeoutMs: 200, maxRetries: 0 }).debit(order))).code).toBe('TIMED_OUT')
   })
 
-  test('of a fetch that ignores its signal is cut off all the same', async () => {
+  test('an answer of a fetch that ignores its signal is cut off all the same', async () => {
     const deaf = (() => new Promise(() => {})) as unknown as typeof fetch
     expect((await errorOf(service.client({ timeoutMs: 50, maxRetries: 0, fetch: deaf }).debit(order))).code).toBe(
       'TIMED_OUT',

@@ -71,15 +71,18 @@ async function send(path: string, text: BodyInit, headers: Record<string, string
 }
 
 describe.each([debitPath, creditPath])('%s', (path) => {
-  test.each(['serviceUserId', 'referenceType', 'referenceId'])('refuses a bad %s and names it', async (field) => {
-    for (const value of badText) {
-      const reply = await send(path, body({ [field]: value }))
-      expect([value, reply.status, reply.body['code']]).toEqual([value, 400, 'INVALID_REQUEST'])
-      expect(Object.keys(reply.body['fields'] as object)).toEqual([field])
-    }
-  })
+  test.each(['serviceUserId', 'referenceType', 'referenceId'])(
+    `${path} refuses a bad %s and names it`,
+    async (field) => {
+      for (const value of badText) {
+        const reply = await send(path, body({ [field]: value }))
+        expect([value, reply.status, reply.body['code']]).toEqual([value, 400, 'INVALID_REQUEST'])
+        expect(Object.keys(reply.body['fields'] as object)).toEqual([field])
+      }
+    },
+  )
 
-  test('refuses a bad amount with its own code', async () => {
+  test(`${path} refuses a bad amount with its own code`, async () => {
     for (const value of badAmounts) {
       const reply = await send(path, body({ amount: value }))
       expect([value, reply.status, reply.body['code']]).toEqual([value, 400, 'INVALID_AMOUNT'])
@@ -88,14 +91,14 @@ describe.each([debitPath, creditPath])('%s', (path) => {
   })
 
   test.each(['1e309', '-0', '19.990000000000000001', '0.1000000000000000055511151231257827', '1e-400'])(
-    'refuses the number %s, which a double would bend into an amount',
+    `${path} refuses the number %s, which a double would bend into an amount`,
     async (text) => {
       const reply = await send(path, JSON.stringify({ ...good(), amount: '@' }).replace('"@"', text))
       expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_AMOUNT'])
     },
   )
 
-  test('refuses a bad description, and takes a missing one', async () => {
+  test(`${path} refuses a bad description, and takes a missing one`, async () => {
     for (const value of [5, true, [], {}, 'x'.repeat(501), nul, loneSurrogate]) {
       const reply = await send(path, body({ description: value }))
       expect([value, reply.status, reply.body['code']]).toEqual([value, 400, 'INVALID_REQUEST'])
@@ -103,7 +106,7 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     }
   })
 
-  test('names every wrong field at once', async () => {
+  test(`${path} names every wrong field at once`, async () => {
     const reply = await send(path, JSON.stringify({ ...credentials, amount: 'x' }))
     expect(reply.body['code']).toBe('INVALID_REQUEST')
     expect(Object.keys(reply.body['fields'] as object).sort()).toEqual([
@@ -114,16 +117,19 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     ])
   })
 
-  test.each(['clientId', 'clientSecret'])('answers a bad %s with INVALID_CLIENT and nothing else', async (field) => {
-    for (const value of [undefined, null, 5, true, [], {}, '', 'x'.repeat(10_000), nul, loneSurrogate]) {
-      const reply = await send(path, body({ [field]: value, amount: 'also wrong' }))
-      expect([value, reply.status, reply.body['code']]).toEqual([value, 401, 'INVALID_CLIENT'])
-      expect(reply.body).not.toHaveProperty('fields')
-    }
-  })
+  test.each(['clientId', 'clientSecret'])(
+    `${path} answers a bad %s with INVALID_CLIENT and nothing else`,
+    async (field) => {
+      for (const value of [undefined, null, 5, true, [], {}, '', 'x'.repeat(10_000), nul, loneSurrogate]) {
+        const reply = await send(path, body({ [field]: value, amount: 'also wrong' }))
+        expect([value, reply.status, reply.body['code']]).toEqual([value, 401, 'INVALID_CLIENT'])
+        expect(reply.body).not.toHaveProperty('fields')
+      }
+    },
+  )
 
   test.each(['amount', 'referenceId', 'serviceUserId', 'clientId', 'clientSecret', 'description'])(
-    'refuses %s given twice, even with the same value',
+    `${path} refuses %s given twice, even with the same value`,
     async (field) => {
       const text = body({ description: 'x' })
       const value = (JSON.parse(text) as Record<string, unknown>)[field]
@@ -133,7 +139,7 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     },
   )
 
-  test('refuses an escaped repeat of a key too', async () => {
+  test(`${path} refuses an escaped repeat of a key too`, async () => {
     const reply = await send(path, `{"am\\u006funt":2,${body({}).slice(1)}`)
     expect([reply.status, reply.body['fields']]).toEqual([400, { amount: 'is given twice' }])
   })
@@ -148,26 +154,26 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     ['a byte order mark and no more', '\ufeff'],
     ['depth 10,000 of arrays', '['.repeat(10_000)],
     ['depth 10,000 of objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
-  ])('refuses %s as a body', async (_, text) => {
+  ])(`${path} refuses %s as a body`, async (_, text) => {
     const reply = await send(path, text)
     expect([400, 401]).toContain(reply.status)
     expect(['INVALID_REQUEST', 'INVALID_CLIENT']).toContain(reply.body['code'] as string)
   })
 
-  test('refuses a body that is not UTF-8', async () => {
+  test(`${path} refuses a body that is not UTF-8`, async () => {
     const bytes = new Uint8Array(Buffer.from(body({ referenceId: 'caf\u00e9' }), 'latin1'))
     const reply = await send(path, bytes)
     expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_REQUEST'])
   })
 
-  test('is not led astray by __proto__ and constructor', async () => {
+  test(`${path} is not led astray by __proto__ and constructor`, async () => {
     const text = `{"__proto__":{"amount":5,"isAdmin":true},"constructor":{"prototype":{"amount":5}},${body({ amount: undefined }).slice(1)}`
     const reply = await send(path, text)
     expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_AMOUNT'])
     expect(({} as Record<string, unknown>)['isAdmin']).toBeUndefined()
   })
 
-  test('takes a body of exactly 64 KiB and refuses one byte more, declared or not', async () => {
+  test(`${path} takes a body of exactly 64 KiB and refuses one byte more, declared or not`, async () => {
     const text = body({ amount: 'no' })
     const padded = (length: number) => `${text.slice(0, -1)}${' '.repeat(length - text.length)}}`
     expect((await send(path, padded(65_536))).status).toBe(400)
@@ -188,19 +194,19 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     'multipart/form-data',
     'application/json; charset=latin1',
     '',
-  ])('refuses the content type %p', async (type) => {
+  ])(`${path} refuses the content type %p`, async (type) => {
     const reply = await send(path, body({}), { 'content-type': type })
     expect([reply.status, reply.body['code']]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
   })
 
   test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-    'takes the content type %p',
+    `${path} takes the content type %p`,
     async (type) => {
       expect((await send(path, body({ amount: 'no' }), { 'content-type': type })).status).toBe(400)
     },
   )
 
-  test('counts credentials only in the body', async () => {
+  test(`${path} counts credentials only in the body`, async () => {
     const { clientId: _, clientSecret: __, ...rest } = good()
     const query = new URLSearchParams(credentials)
     const basic = btoa(`${credentials.clientId}:${credentials.clientSecret}`)
@@ -216,12 +222,15 @@ const query = (changes: Record<string, string> = {}) =>
 describe.each(['/api/server/wallet', '/api/server/wallet/check-balance'])('%s', (path) => {
   const get = (query: string) => client.call(new Request(`${origin}${path}?${query}`))
 
-  test.each(['', 'x'.repeat(10_000), nul, 'a\nb'])('refuses the serviceUserId %p and names it', async (value) => {
-    const reply = await get(String(query({ serviceUserId: value })))
-    expect([reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([400, ['serviceUserId']])
-  })
+  test.each(['', 'x'.repeat(10_000), nul, 'a\nb'])(
+    `${path} refuses the serviceUserId %p and names it`,
+    async (value) => {
+      const reply = await get(String(query({ serviceUserId: value })))
+      expect([reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([400, ['serviceUserId']])
+    },
+  )
 
-  test('answers broken percent-encoding and lone surrogates like an unknown user', async () => {
+  test(`${path} answers broken percent-encoding and lone surrogates like an unknown user`, async () => {
     for (const value of ['%ED%A0%80', '%C0%80', '%', '%zz', '%ff']) {
       const search = query()
       search.delete('serviceUserId')
@@ -230,14 +239,14 @@ describe.each(['/api/server/wallet', '/api/server/wallet/check-balance'])('%s', 
     }
   })
 
-  test('refuses a parameter given twice', async () => {
+  test(`${path} refuses a parameter given twice`, async () => {
     for (const name of ['serviceUserId', 'clientId', 'clientSecret', 'anything']) {
       const reply = await get(`${query({ [name]: 'x', ...credentials, serviceUserId: su })}&${name}=x`)
       expect([name, reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([name, 400, [name]])
     }
   })
 
-  test('answers missing and wrong credentials with one and the same body', async () => {
+  test(`${path} answers missing and wrong credentials with one and the same body`, async () => {
     const bodies = new Set<string>()
     for (const [name, value] of [
       ['clientId', ''],

@@ -57,14 +57,14 @@ async function expectExactlyOnce(load: ReturnType<typeof startLoad>, service: Te
   await expectBalancedBooks(service)
 }
 
-describe('a service that is killed under load', () => {
+describe('a service under load', () => {
   let opened: TestService
   beforeAll(async () => {
     opened = await openTestService()
   })
   afterAll(() => opened.close())
 
-  test('and started again has lost nothing and doubled nothing', async () => {
+  test('a service killed under load and started again has lost nothing and doubled nothing', async () => {
     const credentials = await newApp(opened.service)
     const users = await Promise.all(Array.from({ length: 5 }, () => newUser(opened.service, credentials)))
     const environment = { DATABASE_URL: opened.databaseUrl }
@@ -88,7 +88,7 @@ describe('a service that is killed under load', () => {
     await process.stop()
   }, 60_000)
 
-  test('answers everything that is in flight when it is asked to end, and takes nothing new', async () => {
+  test('a service that is asked to end under load answers everything in flight, and takes nothing new', async () => {
     const credentials = await newApp(opened.service)
     const { serviceUserId: su } = await newUser(opened.service, credentials)
     const process = await startProcess({ DATABASE_URL: opened.databaseUrl })
@@ -109,8 +109,8 @@ describe('a service that is killed under load', () => {
   }, 30_000)
 })
 
-describe('connections that break', () => {
-  test('in the middle of batches cost no answer and no money', async () => {
+describe('broken connections', () => {
+  test('connections that break in the middle of batches cost no answer and no money', async () => {
     const opened = await openTestService()
     const credentials = await newApp(opened.service)
     const { serviceUserId: su } = await newUser(opened.service, credentials)
@@ -160,7 +160,7 @@ describe('connections that break', () => {
 })
 
 describe('the embedded database', () => {
-  test('killed under load, with the service and without it, loses nothing', async () => {
+  test('the embedded database, killed under load with the service and without it, loses nothing', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'billfold faults '))
     const environment = { DATA_DIR: dataDir }
     let process = await startProcess(environment)

@@ -65,7 +65,7 @@ async function withServer(major: string, work: (url: string) => Promise<void>): 
 }
 
 describe.skipIf(majors.length === 0)('on a PostgreSQL that is not the embedded one', () => {
-  test.each(majors)('version %s keeps every promise', async (major) => {
+  test.each(majors)('PostgreSQL %s keeps every promise', async (major) => {
     await withServer(major, async (url) => {
       const { code, output } = await run([process.execPath, 'test', '--timeout', '60000', ...suites], {
         TEST_DATABASE_URL: url,

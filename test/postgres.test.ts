@@ -104,12 +104,12 @@ describe.if(existsSync(otherPrograms))('TEST_DATABASE_URL', () => {
     await removeFolder(folder)
   })
 
-  test('is used instead, PostgreSQL 15 as well', async () => {
+  test('tests use the server of TEST_DATABASE_URL instead, PostgreSQL 15 as well', async () => {
     const { name } = await runProgram({ TEST_DATABASE_URL: url, LEAVE: '1' })
     expect(await listDatabases(url)).toContain(name)
   })
 
-  test('keeps the databases of other machines for a day, since their processes cannot be asked', async () => {
+  test('a shared test server keeps the databases of other machines for a day, since their processes cannot be asked', async () => {
     const [fresh, old] = [Date.now(), Date.now() - 90_000_000].map(
       (at) => `billfold_test_${at.toString(36)}_000000000000_1_${randomBytes(4).toString('hex')}`,
     )

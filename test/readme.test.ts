@@ -26,7 +26,7 @@ const blocks = (language: string, heading: string) => {
   return [...section.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g'))].map(([, code]) => code!)
 }
 
-test('the first debit and its replay answer what it says', async () => {
+test('the README’s first debit and its replay answer what it says', async () => {
   const script = blocks('sh', 'Your first debit').join('\necho\n').replaceAll('http://127.0.0.1:3000', service.url)
   const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', script], {
     cwd: root,
@@ -41,14 +41,14 @@ test('the first debit and its replay answer what it says', async () => {
   expect(hidden.join('\n')).toBe(blocks('json', 'Your first debit')[0]!.trim())
 })
 
-test('in development it prints the address of a shop that is really there', async () => {
+test('in development the service prints the address of a shop that is really there', async () => {
   for (let tries = 0; tries < 100 && !service.output().includes('The demo shop'); tries++) await Bun.sleep(100)
   const shop = /The demo shop, with the wallet in it\s+(\S+)/.exec(service.output())?.[1]
   expect(shop).toStartWith('http://localhost:')
   expect((await fetch(shop!)).status).toBe(200)
 })
 
-test('every file it points to is there', async () => {
+test('every file the README points to is there', async () => {
   for (const document of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']) {
     const text = await readFile(join(root, document), 'utf8')
     const targets = [...text.matchAll(/\]\(([^)#]+?)(?:#[^)]*)?\)/g)].map(([, target]) => target!)
@@ -62,13 +62,13 @@ test('every file it points to is there', async () => {
   }
 })
 
-test('every path on its map is there', async () => {
+test('every path on the README’s map is there', async () => {
   const map = blocks('', 'Find your way')[0]!
   for (const [, path] of map.matchAll(/^(\S+)\s{2,}/gm))
     expect([path, (await stat(join(root, path!))) !== undefined]).toEqual([path!, true])
 })
 
-test('the scripts it names are the scripts there are', async () => {
+test('the scripts the README names are the scripts there are', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }

@@ -52,7 +52,7 @@ describe('with the embedded database', () => {
   }, 60_000)
 })
 
-describe('asked to end', () => {
+describe('the end', () => {
   let opened: TestService
   beforeAll(async () => {
     opened = await openTestService()
@@ -79,7 +79,7 @@ describe('asked to end', () => {
     return { service, client, debit, release, su: user.serviceUserId }
   }
 
-  test('it says so at /readyz, takes nothing new, answers what is under way, and ends well', async () => {
+  test('a service that is asked to end says so at /readyz, takes nothing new, answers what is under way, and ends well', async () => {
     const { service, client, debit, release, su } = await withDebitUnderWay()
     const ended = service.stop('SIGTERM')
     await Bun.sleep(100)
@@ -93,7 +93,7 @@ describe('asked to end', () => {
     expect(await ended).toBe(0)
   }, 30_000)
 
-  test('a second Ctrl-C ends it at once', async () => {
+  test('a second Ctrl-C ends the service at once', async () => {
     const { service, release } = await withDebitUnderWay()
     process.kill(service.pid, 'SIGINT')
     await Bun.sleep(100)
@@ -102,21 +102,21 @@ describe('asked to end', () => {
   }, 30_000)
 })
 
-describe('a configuration that cannot work', () => {
-  test('is refused with every mistake, before anything is started', async () => {
+describe('configuration', () => {
+  test('a configuration that cannot work is refused with every mistake, before anything is started', async () => {
     const { code, out, err } = await runMain({ PORT: 'x', CURRENCY: 'x', DATA_DIR: '/nonexistent/x' })
     expect([code, out]).toEqual([1, ''])
     expect(err).toContain('PORT=x: write a whole number')
     expect(err).toContain('CURRENCY=x: write a code of ISO 4217')
   })
 
-  test('is refused in production with the reason for each', async () => {
+  test('a configuration that cannot work is refused in production with the reason for each', async () => {
     const { code, err } = await runMain({ NODE_ENV: 'production' })
     expect(code).toBe(1)
     for (const name of ['PUBLIC_URL', 'CARD_PROCESSOR', 'SMTP_URL']) expect(err).toContain(`${name}:`)
   })
 
-  test('is also found in .env', async () => {
+  test('a configuration that cannot work is also found in .env', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'billfold-env-'))
     await writeFile(join(folder, '.env'), 'WORKERS=many\n')
     // The runtime looks for it where it is started, as npm start is in the project's folder.

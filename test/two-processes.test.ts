@@ -97,8 +97,8 @@ const changed = async (probe: () => Promise<boolean>) => {
   return false
 }
 
-describe('within a second, the other process knows', () => {
-  test('a rotated secret, changed scopes and a deactivated app', async () => {
+describe('news between processes', () => {
+  test('a rotated secret, changed scopes and a deactivated app are known to the other process within a second', async () => {
     const app = await newApp(opened.service)
     const [, second] = clientsOf(app)
     const { serviceUserId: su } = await newUser(opened.service, app)
@@ -114,7 +114,7 @@ describe('within a second, the other process knows', () => {
     expect(await changed(async () => (await renewed.wallet(su)).status === 401)).toBeTrue()
   }, 20_000)
 
-  test('a disconnected user, and that at once', async () => {
+  test('a disconnected user is known to the other process at once', async () => {
     const { serviceUserId: su, userId } = await newUser(opened.service, credentials)
     expect((await clients[1].credit(su, 1)).status).toBe(200)
     await updateLinkDisconnected(opened.service.db.pool, userId, su)

@@ -62,7 +62,7 @@ const steps: Record<string, Record<string, unknown>> = {
 describe.each(Object.entries(steps))('%s', (step, rest) => {
   const good = () => ({ clientId: rig.credentials.clientId, ...rest })
 
-  test.each(['clientId', ...Object.keys(rest)])('refuses a bad %s and names it', async (field) => {
+  test.each(['clientId', ...Object.keys(rest)])(`the step ${step} refuses a bad %s and names it`, async (field) => {
     for (const value of badValues[field]!) {
       const reply = await rig.page.auth(step, { ...good(), [field]: value })
       expect([value, reply.status, reply.body['code']]).toEqual([value, 400, 'INVALID_REQUEST'])
@@ -70,14 +70,14 @@ describe.each(Object.entries(steps))('%s', (step, rest) => {
     }
   })
 
-  test.each(['clientId', ...Object.keys(rest)])('refuses %s given twice', async (field) => {
+  test.each(['clientId', ...Object.keys(rest)])(`the step ${step} refuses %s given twice`, async (field) => {
     const text = JSON.stringify(good())
     const twice = `${text.slice(0, -1)},${JSON.stringify(field)}:"again"}`
     const reply = await rig.page.call('POST', `/api/widget/auth/${step}`, twice)
     expect([reply.status, reply.body['fields']]).toEqual([400, { [field]: 'is given twice' }])
   })
 
-  test('names every wrong field at once', async () => {
+  test(`the step ${step} names every wrong field at once`, async () => {
     const reply = await rig.page.auth(step, {})
     expect(Object.keys(reply.body['fields'] as object).sort()).toEqual(['clientId', ...Object.keys(rest)].sort())
   })

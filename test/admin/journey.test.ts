@@ -66,7 +66,7 @@ const secretOnPage = async () => (await page.locator('.copy.block pre').nth(1).i
 const openApp = () => page.goto(`${rig.base}/admin/client-apps/${clientId}`)
 const soon = () => Bun.sleep(1_000)
 
-test('an app is registered, and its credentials work against the server API at once', async () => {
+test('an app that an operator registers has credentials that work at once', async () => {
   await page.getByRole('link', { name: 'Client apps' }).click()
   await page.getByRole('heading', { name: 'No apps yet' }).waitFor()
   await page.getByRole('link', { name: 'Register an app' }).first().click()
@@ -216,7 +216,7 @@ const debit = (amount: number) =>
     referenceId: 'order-77',
   })
 
-test('the inspector tells of a repeat that asked for another amount', async () => {
+test('the reference inspector tells of a repeat that asked for another amount', async () => {
   expect((await debit(5)).status).toBe(200)
   expect((await debit(6)).body['mismatch']).toEqual(['amount'])
   await Bun.sleep(500)
@@ -251,7 +251,7 @@ test('the statement that is downloaded is the ledger', async () => {
   expect(lines.at(-1)!.split(',')[4]).toBe((await balance()).toFixed(2))
 })
 
-test('deactivating says how many sessions end; then nothing answers any more, and the widget goes dark', async () => {
+test('deactivating an app says how many sessions end; then nothing answers any more, and its widget goes dark', async () => {
   const { wallet, widget } = await openWidget()
   await wallet.getByText('Grace', { exact: false }).first().waitFor()
   await openApp()
@@ -270,7 +270,7 @@ test('deactivating says how many sessions end; then nothing answers any more, an
   expect((await statuses()).at(-1)).toEqual([200, 200])
 })
 
-test('everything that was done is in the audit log, with who and from where', async () => {
+test('everything an operator did is in the audit log, with who and from where', async () => {
   await page.getByRole('link', { name: 'Audit log' }).click()
   const text = await page.getByRole('region', { name: 'Audit log' }).innerText()
   for (const action of [

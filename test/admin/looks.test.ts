@@ -20,7 +20,7 @@ async function look(path: string, name: string): Promise<void> {
   expect(await lookAt(page, name)).toEqual([])
 }
 
-test('signing in, and every way it can go wrong', async () => {
+test('the admin’s sign-in, right and wrong, can be used by everyone', async () => {
   await page.goto(`${rig.base}/admin`)
   expect(await lookAt(page, 'sign-in')).toEqual([])
   await page.getByLabel('Email').fill('nobody@example.com')
@@ -32,7 +32,7 @@ test('signing in, and every way it can go wrong', async () => {
   expect(await lookAt(page, 'welcome-gone')).toEqual([])
 })
 
-test('setting up the second factor, and a wrong code', async () => {
+test('setting up the second factor can be used by everyone, with a wrong code as well', async () => {
   const visitor = await rig.openPage()
   await visitor.goto(`${rig.base}/admin`)
   await visitor.getByLabel('Email').fill('ada@example.com')
@@ -57,7 +57,7 @@ test.each([
   ['/admin/origin-doctor', 'origin-doctor-empty'],
 ])('%s says what to do first where there is nothing yet', look)
 
-test('the pages have something to show', async () => {
+test('an app, a user and their entries are made for the admin pages to show', async () => {
   app = await rig.cli([
     'app',
     'create',
@@ -155,14 +155,14 @@ test('a frozen wallet, and a page that is not there, can be used by everyone', a
   expect(await lookAt(page, 'not-found')).toEqual([])
 })
 
-test('the overview brings itself up to date', async () => {
+test('the admin overview brings itself up to date', async () => {
   await page.goto(`${rig.base}/admin`)
   await page.locator('[data-live]').evaluate((part) => part.replaceChildren('old figures'))
   await page.getByText('Requests a minute').waitFor({ timeout: 10_000 })
   await page.getByText('The books', { exact: false }).or(page.getByText('right')).first().waitFor()
 })
 
-test('the first Tab offers the way past the navigation', async () => {
+test('the first Tab in the admin area offers the way past the navigation', async () => {
   await page.goto(`${rig.base}/admin/wallets`)
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
@@ -170,7 +170,7 @@ test('the first Tab offers the way past the navigation', async () => {
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
 })
 
-test('without JavaScript everything still works: find, freeze, register, sign out', async () => {
+test('the admin area works without JavaScript: find, unfreeze, register, sign out', async () => {
   const cookies = await page.context().cookies()
   const plain = await rig.openPage({ javaScriptEnabled: false })
   await plain.context().addCookies(cookies)

@@ -14,8 +14,8 @@ afterEach(() => {
 })
 afterAll(() => rig.stop())
 
-describe('the session ends', () => {
-  test('45 seconds before, the shop is asked, and its new session carries on without a reload', async () => {
+describe('sessions', () => {
+  test('45 seconds before a session ends the shop is asked, and its new session carries on without a reload', async () => {
     const tenant = await rig.newTenant()
     await tenant.client.credit(tenant.user.serviceUserId, 10)
     const page = await rig.openPage()
@@ -64,8 +64,8 @@ describe('the session ends', () => {
   })
 })
 
-describe('the network goes', () => {
-  test('the wallet says so, and catches up by itself when it is back', async () => {
+describe('the network', () => {
+  test('the wallet says that the network is away, and catches up by itself when it is back', async () => {
     const tenant = await rig.newTenant()
     await tenant.client.credit(tenant.user.serviceUserId, 10)
     const { page, frame } = await openShop(rig, tenant)
@@ -79,7 +79,7 @@ describe('the network goes', () => {
     await rig.closePage(page)
   })
 
-  test('a stream that breaks is opened again, without a word', async () => {
+  test('an event stream that breaks is opened again, without a word', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
     let streams = 0

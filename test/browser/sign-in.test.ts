@@ -126,7 +126,7 @@ describe('leaving', () => {
     await rig.closePage(page)
   })
 
-  test('disconnecting this app is a log-out', async () => {
+  test('disconnecting the app one is in is a log-out', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
     await frame.click('.avatar')
@@ -138,7 +138,7 @@ describe('leaving', () => {
 })
 
 describe('topping up', () => {
-  test('opens in a window inside the click, and the shop hears that it is open', async () => {
+  test('Add money opens a window inside the click, and the shop hears that it is open', async () => {
     const { page, frame } = await openShop(rig, await rig.newTenant())
     const [popup] = await Promise.all([page.context().waitForEvent('page'), frame.click('.hero-action')])
     await popup.waitForSelector('.presets')
@@ -153,7 +153,7 @@ describe('topping up', () => {
     await rig.closePage(page)
   })
 
-  test('where windows are blocked there is a plain link, and the shop hears that too', async () => {
+  test('where windows are blocked Add money gives a plain link, and the shop hears that too', async () => {
     const page = await rig.openPage()
     await page.goto(rig.shop)
     // Without allow-popups the browser itself refuses the window.

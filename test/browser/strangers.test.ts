@@ -34,28 +34,28 @@ const nothing = { isShown: false, heard: false }
 const all = { isShown: true, heard: true }
 
 describe('who may frame the wallet', () => {
-  test('an origin on the list sees it and hears it', async () => {
+  test('an origin on the list frames the wallet and hears it', async () => {
     expect(await visit(rig.shop, [rig.shop])).toEqual(all)
   })
 
-  test('another port gets nothing and hears nothing', async () => {
+  test('an origin on another port cannot frame the wallet and hears nothing', async () => {
     expect(await visit(rig.strangerShop, [rig.shop])).toEqual(nothing)
   })
 
-  test('another scheme gets nothing and hears nothing', async () => {
+  test('an origin of another scheme cannot frame the wallet and hears nothing', async () => {
     expect(await visit(rig.shop, [rig.shop.replace('http:', 'https:')])).toEqual(nothing)
   })
 
-  test('a subdomain gets nothing and hears nothing', async () => {
+  test('a subdomain of an origin on the list cannot frame the wallet and hears nothing', async () => {
     expect(await visit(rig.shop.replace('localhost', 'evil.localhost'), [rig.shop])).toEqual(nothing)
   })
 
-  test('an origin on the list that is not the session’s own gets nothing and hears nothing', async () => {
+  test('an origin on the list that is not the session’s own cannot frame the wallet and hears nothing', async () => {
     expect(await visit(rig.shop, [rig.shop, rig.strangerShop], rig.strangerShop)).toEqual(nothing)
     expect(await visit(rig.strangerShop, [rig.shop, rig.strangerShop], rig.strangerShop)).toEqual(all)
   })
 
-  test('a stranger around an allowed page gets nothing, and the allowed page inside hears nothing', async () => {
+  test('a stranger around an allowed page sees no wallet, and the allowed page inside hears nothing', async () => {
     const tenant = await rig.newTenant()
     const inner = `${rig.shop}/?embed=${encodeURIComponent(walletUrl({ session: await tenant.newSession() }))}`
     const page = await rig.openPage()
@@ -69,7 +69,7 @@ describe('who may frame the wallet', () => {
     await rig.closePage(page)
   })
 
-  test('the sign-in page is as strict, by clientId and by Referer', async () => {
+  test('the sign-in page is framed by its own app’s origins alone, by clientId and by Referer', async () => {
     // No other app lists it, so the Referer alone tells which app this is.
     const onlyShop = rig.shop.replace('localhost', 'only.localhost')
     const { clientId } = await rig.newTenant({ allowedIframeParents: [onlyShop] })
@@ -144,7 +144,7 @@ describe('who may speak to the wallet', () => {
     await rig.closePage(page)
   })
 
-  test('nor when a frame of the shop’s own origin, but not the parent, sends it', async () => {
+  test('a real session of somebody else, sent by a frame of the shop’s own origin that is not the parent, is not looked at', async () => {
     const { page, frame, calls } = await openShop()
     const mallory = await rig.newTenant()
     const sibling = await embed(page, rig.shop, {})
@@ -157,7 +157,7 @@ describe('who may speak to the wallet', () => {
     await rig.closePage(page)
   })
 
-  test('the same message from the parent is heard: the tests above would notice', async () => {
+  test('a real session that the parent sends is heard', async () => {
     const { page, frame } = await openShop()
     const other = await rig.newTenant()
     await other.client.credit(other.user.serviceUserId, 20)

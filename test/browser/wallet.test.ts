@@ -38,7 +38,7 @@ test('a debit by the backend is seen within two seconds, said aloud, and told to
   await rig.closePage(page)
 })
 
-test('a freeze is seen at once', async () => {
+test('a freeze is seen in the open wallet at once', async () => {
   const tenant = await rig.newTenant()
   const { page, frame } = await openShop(rig, tenant)
   await freezeWallet(rig.service, operator, tenant.user.userId, 'A question')
@@ -62,7 +62,7 @@ test('the token leaves the address, and nothing is stored or asked of anybody el
   await rig.closePage(page)
 })
 
-test('it works where the browser gives a foreign frame no storage at all', async () => {
+test('the wallet works where the browser gives a foreign frame no storage at all', async () => {
   const page = await rig.openPage()
   await page.addInitScript(() => {
     const refused = {
@@ -93,7 +93,7 @@ test('two widgets on one page show two wallets, and each changes alone', async (
   await rig.closePage(page)
 })
 
-test('the frame follows the content, and both come to rest', async () => {
+test('the wallet’s frame follows its content, and both come to rest', async () => {
   const tenant = await rig.newTenant()
   const { page, frame } = await openShop(rig, tenant)
   await tenant.client.credit(tenant.user.serviceUserId, 1)
@@ -109,7 +109,7 @@ test('the frame follows the content, and both come to rest', async () => {
   await rig.closePage(page)
 })
 
-test('it fits into 320 pixels in every language, which is also 200 % zoom on 640', async () => {
+test('the wallet fits into 320 pixels in every language, which is also 200 % zoom on 640', async () => {
   const tenant = await rig.newTenant()
   await tenant.client.credit(tenant.user.serviceUserId, 1_234_567.89)
   const page = await rig.openPage({ viewport: { width: 320, height: 640 } })
@@ -126,7 +126,7 @@ test('it fits into 320 pixels in every language, which is also 200 % zoom on 640
   await rig.closePage(page)
 })
 
-test('the keyboard reaches everything, and the exact time shows on focus', async () => {
+test('the keyboard reaches everything in the wallet, and the exact time shows on focus', async () => {
   const tenant = await rig.newTenant()
   await tenant.client.credit(tenant.user.serviceUserId, 1)
   const { page, frame } = await openShop(rig, tenant)

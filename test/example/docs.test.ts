@@ -24,13 +24,13 @@ function anchorsOf(text: string): string[] {
 
 const repository = new URL('../../', import.meta.url)
 
-test('every error code is listed, once, with its status', () => {
+test('the guide lists every error code, once, with its status', () => {
   const rows = [...textOf('errors.md').matchAll(/^\| `([A-Z_]+)`\s+\| (\d{3}) /gm)]
   expect(rows.map(([, code]) => code as string).sort()).toEqual([...ERROR_CODES].sort())
   for (const [, code, status] of rows) expect(`${code} ${status}`).toBe(`${code} ${statusOf(code as never)}`)
 })
 
-test('every message is listed, with exactly its fields', async () => {
+test('the guide lists every message, with exactly its fields', async () => {
   const source = await Bun.file(new URL('sdk/contract/messages.ts', repository)).text()
   const union = [...source.matchAll(/\{ type: '(SERVICE_\w+)'; version: 1(?:; ([^}]*))? \}/g)]
   const expected = union.map(([, type = '', fields = '']): Row => [type, namesIn(fields, /(\w+):/g)])
@@ -40,7 +40,7 @@ test('every message is listed, with exactly its fields', async () => {
   expect(listed.sort(byType)).toEqual(expected.sort(byType))
 })
 
-test('every link leads somewhere', async () => {
+test('every link in the guides leads somewhere', async () => {
   const dead: string[] = []
   for (const { name, text } of guides) {
     for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {

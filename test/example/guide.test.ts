@@ -139,11 +139,11 @@ async function press(button: string): Promise<unknown> {
   return await (await answering).json()
 }
 
-test('every piece of code in the guides is run here', () => {
+test('every piece of code in the guides is run by a test', () => {
   expect([...snippets.keys()].sort()).toEqual([...files, '.env', 'install', 'listen.js', 'register', 'run'].sort())
 })
 
-test('Add a wallet to your app: from nothing to a payment and a refund', async () => {
+test('the guide “Add a wallet to your app” leads from nothing to a payment and a refund', async () => {
   await page.goto(origin)
   await wallet().getByRole('button', { name: 'Create account' }).waitFor()
   expect(await press('Pay 19.99')).toEqual({ status: 'not-linked' })
@@ -165,7 +165,7 @@ test('Add a wallet to your app: from nothing to a payment and a refund', async (
   expect(await press('Pay 19.99')).toEqual({ status: 'not-linked' })
 })
 
-test('Messages: a page without the SDK links, renews, and ignores strangers', async () => {
+test('the guide “Messages” makes a page without the SDK link, renew, and ignore strangers', async () => {
   // A page of the shop's origin with nothing in it but text.
   await page.goto(`${origin}/billfold.js`)
   const code = snippets.get('listen.js')!.replace('http://127.0.0.1:3000', service.url).replace('app_…', app.clientId)
@@ -193,7 +193,7 @@ test('Messages: a page without the SDK links, renews, and ignores strangers', as
   ).toBeNull()
 })
 
-test('Errors: each of the four leads to what the guide says', async () => {
+test('each of the four kinds of error leads to what the guide “Errors” says', async () => {
   const shown = await node<unknown[]>(`
     import { explain } from './handle-errors.mjs'
     import { billfold } from './wallet.mjs'
@@ -211,7 +211,7 @@ test('Errors: each of the four leads to what the guide says', async () => {
   expect(shown).toEqual([{ show: 'widget' }, { show: 'widget' }, { show: 'try-again' }])
 })
 
-test('Errors: a shortfall and a frozen wallet are told apart', async () => {
+test('the code of the guide “Errors” tells a shortfall from a frozen wallet', async () => {
   const { serviceUserId } = await newWallet()
   const attempt = (reference: string) =>
     node<unknown>(`
@@ -225,7 +225,7 @@ test('Errors: a shortfall and a frozen wallet are told apart', async () => {
   expect(await attempt('frozen')).toEqual({ show: 'frozen' })
 })
 
-test('Security: only the code counts, and it works once', async () => {
+test('in the code of the guide “Security” only the link code counts, and it works once', async () => {
   await page.route('**/wallet/link', (route) => route.abort())
   await page.goto(origin)
   await fillLogIn(page, account!)

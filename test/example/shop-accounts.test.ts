@@ -70,6 +70,8 @@ test('unlinking in the shop removes the field, and leaves the wallet as it was',
   const account = await visit.signUp()
   const serviceUserId = await storedId()
   await rig.billfold.credit({ serviceUserId, amount: 7, referenceType: 'GIFT', referenceId: name })
+  // The new entry moves what is below the wallet; a click must not be under way then.
+  await eventually(async () => await visit.balance().textContent(), '$7.00')
   await visit.page.getByRole('button', { name: 'Unlink this wallet' }).click()
   await visit.wallet.getByRole('button', { name: 'Sign in' }).waitFor()
   expect(await hasLink()).toBeFalse()

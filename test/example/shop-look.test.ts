@@ -1,32 +1,19 @@
 /** The shop as people see it, hear it and reach it with the keyboard. The pictures go into test/screenshots. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { Page } from '@playwright/test'
 import { startShopRig, type ShopRig } from './rig.ts'
-import { eventually, newName, openVisit } from './visit.ts'
+import { findingsIn } from '../browser/axe.ts'
+import { eventually, newName, openVisit, type Visit } from './visit.ts'
 
 setDefaultTimeout(90_000)
 
 let rig: ShopRig
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const pictures = new URL('../screenshots/', import.meta.url).pathname
 
 beforeAll(async () => {
   rig = await startShopRig()
 })
 afterAll(() => rig.stop())
-
-type Finding = { readonly id: string; readonly impact: string | null; readonly nodes: { readonly html: string }[] }
-
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const violations = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } }
-    return (await axe.run({ iframes: false })).violations
-  })
-  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-}
 
 /** In a window as high as the page: outside of it Chromium does not paint frames of other sites. */
 async function takePicture(page: Page, path: string): Promise<void> {
@@ -36,34 +23,25 @@ async function takePicture(page: Page, path: string): Promise<void> {
   await page.setViewportSize(size)
 }
 
-async function isSound(page: Page, picture: string): Promise<void> {
-  await takePicture(page, `${pictures}shop-${picture}.png`)
-  expect(await findings(page)).toEqual([])
-  const overflow = await page.evaluate(
-    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  )
-  expect(overflow).toBe(0)
-}
-
-describe.each([
+const views = [
   [1280, 'light'],
   [1280, 'dark'],
   [360, 'light'],
   [360, 'dark'],
-] as const)('at %d px, %s', (width, colorScheme) => {
-  test('every state is free of findings and fits', async () => {
-    const visit = await openVisit(rig, { viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' })
-    const { page } = visit
-    const sound = (state: string) => isSound(page, `${state}-${width}-${colorScheme}`)
-    await page.goto(rig.shopOrigin)
-    await sound('door')
+] as const
+
+/** What a visitor goes through, from one state to the next. */
+const states: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
+  door: async ({ page }) => void (await page.goto(rig.shopOrigin)),
+  'not-linked': async (visit) => {
     await visit.enterAs(newName())
     await visit.wallet.getByRole('button', { name: 'Create account' }).waitFor()
     await visit.buy('Windowsill fern')
     await visit.order('Windowsill fern').waitFor()
-    await sound('not-linked')
+  },
+  busy: async (visit) => {
     await visit.signUp()
-    await page.getByRole('button', { name: /welcome gift/ }).click()
+    await visit.page.getByRole('button', { name: /welcome gift/ }).click()
     await eventually(async () => await visit.balance().textContent(), '$50.00')
     await visit.buy('Stoneware mug')
     await visit.order('Stoneware mug').getByRole('button', { name: 'Refund' }).click()
@@ -74,12 +52,41 @@ describe.each([
     await visit.order('Night radio').locator('.state.refused').waitFor()
     await eventually(async () => await visit.balance().textContent(), '$21.00')
     await visit.story().first().locator('summary').click()
-    await sound('busy')
-    await visit.close()
+  },
+}
+
+describe('a visit', () => {
+  let visit: Visit
+  beforeAll(async () => {
+    visit = await openVisit(rig, { reducedMotion: 'reduce' })
   })
+  afterAll(() => visit.close())
+
+  for (const [state, reach] of Object.entries(states)) {
+    test(`the shop comes into the state ${state} and complains of nothing`, async () => {
+      await visit.page.setViewportSize({ width: 1280, height: 1000 })
+      await reach(visit)
+      expect(visit.complaints).toEqual([])
+    })
+
+    test.each(views)(
+      `the shop in the state ${state} fits and is free of findings at %d px, %s`,
+      async (width, colorScheme) => {
+        const { page } = visit
+        await page.setViewportSize({ width, height: 900 })
+        await page.emulateMedia({ colorScheme })
+        await takePicture(page, `${pictures}shop-${state}-${width}-${colorScheme}.png`)
+        expect(await findingsIn(page)).toEqual([])
+        const overflow = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        )
+        expect(overflow).toBe(0)
+      },
+    )
+  }
 })
 
-test('everything can be done with the keyboard, and the focus is never lost', async () => {
+test('everything in the shop can be done with the keyboard, and the focus is never lost', async () => {
   const visit = await openVisit(rig)
   const { page } = visit
   await page.goto(rig.shopOrigin)

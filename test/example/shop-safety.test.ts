@@ -58,7 +58,7 @@ test('the secret and whole ids reach the page in no answer of the shop, over a w
   await visit.close()
 })
 
-test('a change is obeyed from the shop’s own page alone', async () => {
+test('the shop obeys a change from its own page alone', async () => {
   const { post, setCookie } = await signIn(newName())
   const order = { productId: 'mug' }
   expect((await post('/api/orders', order)).status).toBe(200)
@@ -82,7 +82,7 @@ test('an id that the browser claims is not believed, and a made-up code links no
   expect(await rig.storedUser(name)).toEqual({ id: expect.any(String) as string, name })
 })
 
-test('nobody pays or refunds another user’s order', async () => {
+test('nobody pays or refunds another shop user’s order', async () => {
   const [owner, stranger] = await Promise.all([signIn(newName()), signIn(newName())])
   const placed = JSON.parse((await owner.post('/api/orders', { productId: 'mug' })).text) as {
     outcome: { orderId: string }
@@ -93,7 +93,7 @@ test('nobody pays or refunds another user’s order', async () => {
   expect((await owner.post(`/api/orders/${orderId}/pay`, {})).text).toContain('not-linked')
 })
 
-test('an order that was not paid is not refunded', async () => {
+test('the shop does not refund an order that was not paid', async () => {
   const { post } = await signIn(newName())
   const { orderId } = (
     JSON.parse((await post('/api/orders', { productId: 'mug' })).text) as { outcome: { orderId: string } }
@@ -101,7 +101,7 @@ test('an order that was not paid is not refunded', async () => {
   expect((await post(`/api/orders/${orderId}/refund`, {})).text).toContain('NOT_PAID')
 })
 
-test('a name with markup in it is shown as it was written', async () => {
+test('a shop user’s name with markup in it is shown as it was written', async () => {
   const visit = await openVisit(rig)
   const name = `<img src=x onerror="alert(1)"> ${newName()}`.slice(0, 40)
   await visit.enterAs(name)
@@ -110,7 +110,7 @@ test('a name with markup in it is shown as it was written', async () => {
   await visit.close()
 })
 
-test('every answer carries the policy, and no page may frame the shop', async () => {
+test('every answer of the shop carries the policy, and no page may frame the shop', async () => {
   const { cookie } = await signIn(newName())
   for (const path of ['/', '/shop.js', '/style.css', '/api/state', '/nowhere']) {
     const { headers } = await fetch(`${rig.shopOrigin}${path}`, { headers: { cookie } })

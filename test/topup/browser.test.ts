@@ -48,8 +48,8 @@ async function chooseAmount(where: Page | Frame = page, amount = '$25'): Promise
 
 const payWith = (number: string, where: Page | Frame = page) => typeCard(where, number)
 
-describe('a test card', () => {
-  test('that succeeds ends in the money, the total without a fee, and the new balance', async () => {
+describe('test cards', () => {
+  test('a test card that succeeds ends in the money, the total without a fee, and the new balance', async () => {
     await openTopup()
     await chooseAmount()
     await page.getByText('No fee').waitFor()
@@ -61,7 +61,7 @@ describe('a test card', () => {
     expect(await balance()).toBe(25)
   }, 30_000)
 
-  test('that asks for a challenge ends in the money once it is approved', async () => {
+  test('a test card that asks for a challenge ends in the money once it is approved', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.challenge)
@@ -72,7 +72,7 @@ describe('a test card', () => {
     expect(await balance()).toBe(25)
   }, 30_000)
 
-  test('whose challenge is refused says what to do, and another card works on the same form', async () => {
+  test('a test card whose challenge is refused says what to do, and another card works on the same form', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.challenge)
@@ -88,7 +88,7 @@ describe('a test card', () => {
     ['declined for its CVC', cards.cvc, 'The security code is wrong'],
   ] as const
   test.each(declines)(
-    'that is %s says what to do; then a good one succeeds',
+    'a test card that is %s says what to do; then a good one succeeds',
     async (_, number, advice) => {
       await openTopup()
       await chooseAmount()
@@ -104,7 +104,7 @@ describe('a test card', () => {
     30_000,
   )
 
-  test('that takes its time says so, and the page tells when the money is there', async () => {
+  test('a test card that takes its time says so, and the page tells when the money is there', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.slow)
@@ -114,7 +114,7 @@ describe('a test card', () => {
     expect(await balance()).toBe(25)
   }, 40_000)
 
-  test('that takes its time and fails takes nothing, and one can start again', async () => {
+  test('a test card that takes its time and fails takes nothing, and one can start again', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.slowToFail)
@@ -126,7 +126,7 @@ describe('a test card', () => {
     await page.getByRole('heading', { name: 'Money added' }).waitFor()
   }, 40_000)
 
-  test('that is disputed later takes the money back by itself, and the open wallet shows it', async () => {
+  test('a test card that is disputed later takes the money back by itself, and the open wallet shows it', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.disputed)
@@ -137,7 +137,7 @@ describe('a test card', () => {
     expect(await balance()).toBe(-10)
   }, 40_000)
 
-  test('with a typing mistake is pointed out in the form, and nothing is asked of the bank', async () => {
+  test('a test card with a typing mistake is pointed out in the form, and nothing is asked of the bank', async () => {
     await openTopup()
     await chooseAmount()
     await payWith('4242 4242 4242 4241')
@@ -147,8 +147,8 @@ describe('a test card', () => {
   }, 30_000)
 })
 
-describe('the amount', () => {
-  test('comes from the address when an app knows what is missing', async () => {
+describe('amounts', () => {
+  test('the amount comes from the address when an app knows what is missing', async () => {
     await openTopup('&amount=50')
     expect(await page.getByRole('radio', { name: '$50' }).isChecked()).toBeTrue()
     await openTopup('&amount=12.34')
@@ -159,12 +159,15 @@ describe('the amount', () => {
     expect(await balance()).toBe(12.34)
   }, 30_000)
 
-  test.each(['0.5', '10001', 'abc', '-5', '1e3', '5.001'])('%s in the address is not offered', async (amount) => {
-    await openTopup(`&amount=${amount}`)
-    expect(await page.getByRole('radio', { name: '$25' }).isChecked()).toBeTrue()
-  })
+  test.each(['0.5', '10001', 'abc', '-5', '1e3', '5.001'])(
+    'an amount of %s in the address is not offered',
+    async (amount) => {
+      await openTopup(`&amount=${amount}`)
+      expect(await page.getByRole('radio', { name: '$25' }).isChecked()).toBeTrue()
+    },
+  )
 
-  test('outside the limits is refused where it is typed', async () => {
+  test('an amount outside the limits is refused where it is typed', async () => {
     await openTopup()
     await page.getByRole('radio', { name: 'Other amount' }).check()
     await page.getByRole('textbox', { name: 'Amount' }).fill('10001')
@@ -172,7 +175,7 @@ describe('the amount', () => {
     await page.getByText('Enter an amount between').waitFor()
   })
 
-  test('can be changed before paying', async () => {
+  test('the amount can be changed before paying', async () => {
     await openTopup()
     await chooseAmount()
     await formIn(page).getByLabel('Card number').waitFor()
@@ -190,8 +193,8 @@ async function openWallet(): Promise<Frame> {
   return frame
 }
 
-describe('from the wallet in the shop', () => {
-  test('a window opens, and when it is paid the wallet in the frame and the shop know by themselves', async () => {
+describe('windows and frames', () => {
+  test('Add money opens a window, and when it is paid the wallet in the frame and the shop know by themselves', async () => {
     const frame = await openWallet()
     const opening = page.context().waitForEvent('page')
     await frame.getByRole('button', { name: 'Add money' }).click()
@@ -213,7 +216,7 @@ describe('from the wallet in the shop', () => {
     ])
   }, 30_000)
 
-  test('a window that the shop opened itself tells the shop', async () => {
+  test('a top-up window that the shop opened itself tells the shop', async () => {
     await page.goto(rig.shop)
     const opening = page.context().waitForEvent('page')
     const url = `${rig.base}/widget/topup?session=${await tenant.newSession(rig.shop)}&lang=en`
@@ -225,7 +228,7 @@ describe('from the wallet in the shop', () => {
     await hear(page, 'SERVICE_WALLET_UPDATED')
   }, 30_000)
 
-  test('where windows are blocked it goes on in the frame, and back to the wallet', async () => {
+  test('where windows are blocked a top-up goes on in the frame, and back to the wallet', async () => {
     await page.goto(rig.shop)
     const src = `${rig.base}/widget/wallet?session=${await tenant.newSession(rig.shop)}&lang=en`
     const sandbox = 'allow-same-origin allow-scripts allow-forms'
@@ -250,8 +253,8 @@ describe('from the wallet in the shop', () => {
   }, 30_000)
 })
 
-describe('what stands in the way', () => {
-  test('a session that ended after paying: the page says that the money still lands, and it does', async () => {
+describe('obstacles', () => {
+  test('after a session that ended while paying the page says that the money still lands, and it does', async () => {
     await openTopup()
     await chooseAmount()
     await formIn(page).getByLabel('Card number').waitFor()
@@ -263,13 +266,13 @@ describe('what stands in the way', () => {
     expect(await balance()).toBe(25)
   }, 30_000)
 
-  test('a frozen wallet', async () => {
+  test('a frozen wallet takes no card', async () => {
     await freezeWallet(rig.service, operator, tenant.user.userId, 'test')
     await openTopup()
     await page.getByText('money cannot be added by card').waitFor()
   })
 
-  test('a wallet that is frozen while the amount is chosen', async () => {
+  test('a wallet that is frozen while the amount is chosen takes no card', async () => {
     await openTopup()
     await page.getByRole('radio', { name: '$25', exact: true }).check()
     await freezeWallet(rig.service, operator, tenant.user.userId, 'test')
@@ -277,7 +280,7 @@ describe('what stands in the way', () => {
     await page.getByText('money cannot be added by card').waitFor()
   })
 
-  test('a processor that does not answer: the page says so, the wallet works, and later so does the card', async () => {
+  test('when the processor does not answer the page says so, the wallet works, and later so does the card', async () => {
     await settings(true)
     await openTopup()
     await chooseAmount()
@@ -289,7 +292,7 @@ describe('what stands in the way', () => {
     await page.getByText('Your balance is now $26.00').waitFor()
   }, 30_000)
 
-  test('a processor that falls silent after the payment: the page keeps asking, and tells in the end', async () => {
+  test('when the processor falls silent after the payment the page keeps asking, and tells in the end', async () => {
     await openTopup()
     await chooseAmount()
     await formIn(page).getByLabel('Card number').waitFor()
@@ -302,7 +305,7 @@ describe('what stands in the way', () => {
     expect(await balance()).toBe(25)
   }, 40_000)
 
-  test('too many top-ups: the page says how long to wait', async () => {
+  test('after too many top-ups the page says how long to wait', async () => {
     const session = await tenant.newSession()
     const create = () =>
       fetch(`${rig.base}/api/widget/topup/create-intent?session=${session}`, {
@@ -317,8 +320,8 @@ describe('what stands in the way', () => {
   }, 30_000)
 })
 
-describe('on a phone', () => {
-  test('nothing is wider than the screen, from the amount to the end, in every language', async () => {
+describe('phones', () => {
+  test('no step of a top-up is wider than a phone, in any language', async () => {
     const phone = await rig.openPage({ viewport: { width: 320, height: 640 } })
     const isNarrow = () => phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
     for (const lang of ['en', 'de', 'fr', 'es', 'pt', 'ar', 'ja']) {

@@ -22,8 +22,8 @@ const paid = async (amount = 25) => {
 }
 const succeededEvent = (id: string) => bench.eventsOf('payment_intent.succeeded', id)[0]!
 
-describe('one credit', () => {
-  test('by confirm, repeated: every answer is the first one', async () => {
+describe('credits', () => {
+  test('confirm, repeated, credits once and always gives the first answer', async () => {
     const id = await paid()
     const first = await payer.confirm(id)
     expect(first).toMatchObject({ status: 200, body: { status: 'succeeded', balance: 25 } })
@@ -38,7 +38,7 @@ describe('one credit', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25', 'ORDER -5'])
   })
 
-  test('by a webhook that comes three times, and again with the same event id later', async () => {
+  test('a webhook that comes three times, and again with the same event id later, credits once', async () => {
     const id = await paid()
     for (let time = 0; time < 3; time++) expect((await bench.sendEvent(succeededEvent(id))).status).toBe(200)
     bench.clock.lateMs = 0
@@ -46,7 +46,7 @@ describe('one credit', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25'])
   })
 
-  test('by a webhook before confirm', async () => {
+  test('a webhook before confirm credits once', async () => {
     const id = await paid()
     await bench.sendEvent(succeededEvent(id))
     expect(await payer.balance()).toBe(25)
@@ -54,7 +54,7 @@ describe('one credit', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25'])
   })
 
-  test('by twenty confirms and ten webhooks at once', async () => {
+  test('twenty confirms and ten webhooks at once credit once', async () => {
     const id = await paid()
     const answers = await Promise.all([
       ...Array.from({ length: 20 }, () => payer.confirm(id)),
@@ -66,13 +66,13 @@ describe('one credit', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25'])
   })
 
-  test('by the sweeper alone, when the browser was closed and no webhook ever came', async () => {
+  test('the sweeper alone credits once when the browser was closed and no webhook ever came', async () => {
     await paid()
     await bench.sweepLater()
     expect(await payer.entries()).toEqual(['TOPUP 25'])
   })
 
-  test('by webhook, when the session expired between paying and confirming', async () => {
+  test('a webhook credits once when the session expired between paying and confirming', async () => {
     const id = await paid()
     await bench.pass(6 * 60_000)
     expect(await payer.confirm(id)).toMatchObject({ status: 401, body: { code: 'SESSION_EXPIRED' } })
@@ -82,7 +82,7 @@ describe('one credit', () => {
     expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
   })
 
-  test('by events in the reverse of their order', async () => {
+  test('events in the reverse of their order credit once', async () => {
     const id = await payer.begin()
     bench.standIn.state.decline(id, 'insufficient_funds')
     bench.standIn.state.requireAction(id)
@@ -94,7 +94,7 @@ describe('one credit', () => {
     expect(await bench.topup(id)).toMatchObject({ state: 'succeeded', declineCode: null })
   })
 
-  test('after a decline and another card on the same payment', async () => {
+  test('a decline and then another card on the same payment credit once', async () => {
     const id = await payer.begin()
     bench.standIn.state.decline(id, 'insufficient_funds')
     expect(await payer.confirm(id)).toMatchObject({
@@ -105,14 +105,14 @@ describe('one credit', () => {
     expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
   })
 
-  test('for a wallet that was frozen after it paid', async () => {
+  test('a wallet that was frozen after it paid is credited once', async () => {
     const id = await paid()
     await bench.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [payer.userId])
     expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
     expect(await payer.create(25)).toMatchObject({ status: 403, body: { code: 'WALLET_INACTIVE' } })
   })
 
-  test('for a payment whose making we never heard of, because its answer came after our time-out', async () => {
+  test('a payment whose making was answered after our time-out is credited once', async () => {
     bench.standIn.failNext('afterAnswer', 2)
     expect(await payer.create(25)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
     const [intent] = [...bench.standIn.state.intents.values()].slice(-1)
@@ -123,13 +123,13 @@ describe('one credit', () => {
   }, 30_000)
 })
 
-describe('while the processor fails', () => {
+describe('a failing processor', () => {
   test.each([
     ['errors', 500],
     ['does not answer', 'timeout'],
     ['answers after our time-out', 'afterAnswer'],
   ] as const)(
-    'confirm and webhook are 503 when it %s, the wallet still works, and later the money lands',
+    'confirm and webhook are 503 when the processor %s, the wallet still works, and later the money lands',
     async (_, failure) => {
       const id = await paid()
       bench.standIn.failNext(failure, 2)
@@ -146,7 +146,7 @@ describe('while the processor fails', () => {
     60_000,
   )
 
-  test('an error that the SDK gets over is not noticed at all', async () => {
+  test('an error of the processor that its SDK gets over is not noticed at all', async () => {
     bench.standIn.failNext(500, 1)
     const id = await paid()
     bench.standIn.failNext(500, 1)
@@ -165,8 +165,8 @@ describe('while the processor fails', () => {
   }, 30_000)
 })
 
-describe('no credit', () => {
-  test('for what was not paid, however it is asked about, and in the end it is cancelled', async () => {
+describe('refusals', () => {
+  test('what was not paid is not credited, however it is asked about, and in the end it is cancelled', async () => {
     const id = await payer.begin()
     expect(await payer.confirm(id)).toMatchObject({
       status: 200,
@@ -179,7 +179,7 @@ describe('no credit', () => {
     expect(await payer.entries()).toEqual([])
   })
 
-  test('for a declined card', async () => {
+  test('a declined card credits nothing', async () => {
     const id = await payer.begin()
     bench.standIn.state.decline(id, 'expired_card')
     await bench.sendEvent(bench.eventsOf('payment_intent.payment_failed', id)[0]!)
@@ -187,7 +187,7 @@ describe('no credit', () => {
     expect(await payer.entries()).toEqual([])
   })
 
-  test('while the bank asks or takes its time', async () => {
+  test('nothing is credited while the bank asks or takes its time', async () => {
     const id = await payer.begin()
     bench.standIn.state.requireAction(id)
     expect(await payer.confirm(id)).toMatchObject({
@@ -200,14 +200,14 @@ describe('no credit', () => {
     expect(await payer.confirm(id)).toMatchObject({ status: 200, body: { status: 'succeeded', balance: 25 } })
   })
 
-  test('of an amount that the browser makes up', async () => {
+  test('an amount that the browser makes up is not credited', async () => {
     const id = await paid(1)
     const { body } = await payer.confirm(id, { amount: 1_000_000, status: 'succeeded', currency: 'BTC' })
     expect(body).toMatchObject({ status: 'succeeded', balance: 1 })
     expect(await payer.entries()).toEqual(['TOPUP 1'])
   })
 
-  test('for another user’s payment, nor a word about it', async () => {
+  test('another user’s payment is not credited, nor is a word said about it', async () => {
     const id = await paid()
     const other = await bench.newPayer()
     expect(await other.confirm(id)).toMatchObject({ status: 404, body: { code: 'PAYMENT_INTENT_NOT_FOUND' } })
@@ -217,21 +217,24 @@ describe('no credit', () => {
   })
 })
 
-describe('a payment that is not what was ordered', () => {
+describe('mismatches', () => {
   test.each([
     ['amount', { amount: 9_900 }],
     ['currency', { currency: 'eur' }],
     ['user', { metadata: { user_id: 'somebody', topup_id: 'something' } }],
-  ])('in its %s is not credited, is shown to the operator, and can be refunded', async (_, changes) => {
-    const id = await payer.begin()
-    Object.assign(bench.standIn.state.intent(id), changes)
-    bench.standIn.state.pay(id)
-    expect(await payer.confirm(id)).toMatchObject({ status: 202, body: { status: 'processing', balance: 0 } })
-    await bench.sendEvent(succeededEvent(id))
-    expect(await bench.topup(id)).toMatchObject({ problem: 'mismatch', creditedMinor: 0n })
-    expect(await payer.entries()).toEqual([])
-    bench.standIn.state.refund(id, bench.standIn.state.intent(id).amount)
-    await bench.sendEvent(bench.eventsOf('charge.refunded', id)[0]!)
-    expect(await payer.entries()).toEqual([])
-  })
+  ])(
+    'a payment of another %s than was ordered is not credited, is shown to the operator, and can be refunded',
+    async (_, changes) => {
+      const id = await payer.begin()
+      Object.assign(bench.standIn.state.intent(id), changes)
+      bench.standIn.state.pay(id)
+      expect(await payer.confirm(id)).toMatchObject({ status: 202, body: { status: 'processing', balance: 0 } })
+      await bench.sendEvent(succeededEvent(id))
+      expect(await bench.topup(id)).toMatchObject({ problem: 'mismatch', creditedMinor: 0n })
+      expect(await payer.entries()).toEqual([])
+      bench.standIn.state.refund(id, bench.standIn.state.intent(id).amount)
+      await bench.sendEvent(bench.eventsOf('charge.refunded', id)[0]!)
+      expect(await payer.entries()).toEqual([])
+    },
+  )
 })

@@ -31,8 +31,8 @@ const sendAll = async (pattern: RegExp) => {
 const refund = async (amountMinor: bigint, key = crypto.randomUUID() as string) =>
   await refundTopup(bench.service, operator, { topupId: (await bench.topup(id)).id, amountMinor, key, reason: 'test' })
 
-describe('a dispute', () => {
-  test('of money that is still there takes it, and the wallet stays active', async () => {
+describe('disputes', () => {
+  test('a dispute of money that is still there takes it, and the wallet stays active', async () => {
     state().dispute(id)
     await sendAll(/dispute/)
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_DISPUTE -25'])
@@ -40,7 +40,7 @@ describe('a dispute', () => {
     expect(await bench.topup(id)).toMatchObject({ state: 'succeeded', dispute: 'open', disputedMinor: 2500n })
   })
 
-  test('of money that is spent freezes the wallet below zero; won, it thaws', async () => {
+  test('a dispute of money that is spent freezes the wallet below zero; won, it thaws', async () => {
     await payer.client.debit(payer.serviceUserId, 20)
     state().dispute(id)
     await sendAll(/dispute/)
@@ -54,7 +54,7 @@ describe('a dispute', () => {
     expect(await bench.topup(id)).toMatchObject({ dispute: 'won', disputedMinor: 0n })
   })
 
-  test('that is lost stays taken, and the wallet thaws when the debt is repaid', async () => {
+  test('a dispute that is lost stays taken, and the wallet thaws when the debt is repaid', async () => {
     await payer.client.debit(payer.serviceUserId, 25)
     state().dispute(id)
     await sendAll(/dispute/)
@@ -68,7 +68,7 @@ describe('a dispute', () => {
     expect(await bench.topup(id)).toMatchObject({ dispute: 'lost' })
   })
 
-  test('whose events come in any order, several times and at once, counts once', async () => {
+  test('a dispute whose events come in any order, several times and at once, counts once', async () => {
     state().dispute(id)
     state().winDispute(id)
     const events = bench.standIn.events.filter((event) => JSON.stringify(event).includes(id)).toReversed()
@@ -77,7 +77,7 @@ describe('a dispute', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25'])
   })
 
-  test('that no webhook ever told of is found by the sweeper', async () => {
+  test('a dispute that no webhook ever told of is found by the sweeper', async () => {
     state().dispute(id)
     await bench.sweepLater(61 * 60_000)
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_DISPUTE -25'])
@@ -86,15 +86,15 @@ describe('a dispute', () => {
     expect(await payer.balance()).toBe(25)
   })
 
-  test('that is only an inquiry takes nothing', async () => {
+  test('a dispute that is only an inquiry takes nothing', async () => {
     state().dispute(id, { status: 'warning_needs_response' })
     await sendAll(/dispute/)
     expect(await payer.entries()).toEqual(['TOPUP 25'])
   })
 })
 
-describe('a refund', () => {
-  test('by an operator goes back to the card and out of the wallet, with an entry in the audit log', async () => {
+describe('refunds', () => {
+  test('a refund by an operator goes back to the card and out of the wallet, with an entry in the audit log', async () => {
     expect(await refund(1000n)).toMatchObject({ kind: 'refunded' })
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
     expect(await bench.topup(id)).toMatchObject({ refundedMinor: 1000n })
@@ -104,7 +104,7 @@ describe('a refund', () => {
     expect(rows).toMatchObject([{ action: 'topup.refund-ordered', detail: { amountMinor: '1000', reason: 'test' } }])
   })
 
-  test('in two parts at once takes both, and never more than was paid', async () => {
+  test('a refund in two parts at once takes both, and never more than was paid', async () => {
     const both = await Promise.all([refund(1000n), refund(1000n)])
     expect(both.map((result) => result.kind)).toEqual(['refunded', 'refunded'])
     await settleTopup(bench.service, (await bench.topup(id)).id)
@@ -116,14 +116,14 @@ describe('a refund', () => {
     expect(await refund(201n)).toMatchObject({ kind: 'refused', code: 'exceeds-refundable' })
   })
 
-  test('of one form sent five times at once is made once', async () => {
+  test('a refund of one form sent five times at once is made once', async () => {
     const results = await Promise.all(Array.from({ length: 5 }, () => refund(1000n, 'one-form')))
     expect(new Set(results.map((result) => result.kind))).toEqual(new Set(['refunded']))
     await settleTopup(bench.service, (await bench.topup(id)).id)
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
   })
 
-  test('made at the processor itself is booked once, however many webhooks tell of it at once', async () => {
+  test('a refund made at the processor itself is booked once, however many webhooks tell of it at once', async () => {
     state().refund(id, 700)
     state().refund(id, 800)
     const events = bench.standIn.events.filter(
@@ -133,7 +133,7 @@ describe('a refund', () => {
     expect(await payer.balance()).toBe(10)
   })
 
-  test('that the bank sends back is given back, and may be made again', async () => {
+  test('a refund that the bank sends back is given back, and may be made again', async () => {
     await refund(1000n)
     const charge = state().charges.get(state().intent(id).latest_charge!)!
     charge.amount_refunded = 0
@@ -147,13 +147,13 @@ describe('a refund', () => {
     ])
   })
 
-  test('of spent money puts the wallet into debt', async () => {
+  test('a refund of spent money puts the wallet into debt', async () => {
     await payer.client.debit(payer.serviceUserId, 25)
     await refund(2500n)
     expect([await payer.balance(), await payer.isActive()]).toEqual([-25, false])
   })
 
-  test('whose answer never came is found by the sweeper, and the same form again makes no second one', async () => {
+  test('a refund whose answer never came is found by the sweeper, and the same form again makes no second one', async () => {
     // The first request of a refund reads the payment; the answers to the refund itself are lost.
     const results = await Promise.all([failSecond(), refund(1000n, 'lost')])
     expect(results[1]).toEqual({ kind: 'unavailable' })
@@ -163,7 +163,7 @@ describe('a refund', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
   }, 20_000)
 
-  test('of an unknown top-up, an unpaid one, and of nothing is refused', async () => {
+  test('a refund of an unknown top-up, an unpaid one, and of nothing is refused', async () => {
     const order = { amountMinor: 100n, key: 'k', reason: 'r' }
     const unknown = { ...order, topupId: crypto.randomUUID() }
     expect(await refundTopup(bench.service, operator, unknown)).toEqual({ kind: 'unknown-topup' })
@@ -181,8 +181,8 @@ async function failSecond(): Promise<void> {
   bench.standIn.failNext('afterAnswer', 2)
 }
 
-describe('a stale answer of the processor', () => {
-  test('that arrives after a newer one was written down changes nothing', async () => {
+describe('stale answers', () => {
+  test('a stale answer of the processor that arrives after a newer one was written down changes nothing', async () => {
     const { service, standIn } = bench
     const { id: topupId } = await bench.topup(id)
     const cards = service.cards!

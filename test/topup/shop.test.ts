@@ -75,7 +75,7 @@ test.each(ways.map(([what, pay]) => [what, pay] as const))(
   },
 )
 
-test('on a phone the same works, and nothing is wider than the screen', async () => {
+test('on a phone a wallet is topped up by card, and nothing is wider than the screen', async () => {
   await visit.close()
   visit = await openVisit(rig, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
   await visit.enterAs(newName())

@@ -88,7 +88,7 @@ test('the card goes to Stripe’s own form, from Stripe’s own script, and the 
   expect(violations).toEqual([])
 }, 30_000)
 
-test('a payment that takes its time ends by itself', async () => {
+test('a Stripe payment that takes its time ends by itself', async () => {
   await open()
   await page.getByRole('button', { name: 'Continue' }).click()
   await pay('slow')
@@ -121,7 +121,7 @@ test('without Stripe’s script the page says that cards cannot be reached', asy
   await page.getByText('Card payments cannot be reached').waitFor()
 }, 30_000)
 
-test('only this page allows Stripe’s sources', async () => {
+test('only the top-up page allows Stripe’s sources', async () => {
   const topup = await policyOf('/widget/topup')
   expect(topup).toContain('https://js.stripe.com')
   expect(topup).toContain("connect-src 'self' https://api.stripe.com")

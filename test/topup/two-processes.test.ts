@@ -123,8 +123,8 @@ async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id:
   expect(await confirmed).toBe('cut off')
 }
 
-describe('a process that is killed', () => {
-  test('between the processor’s success and writing it down costs no money: the other process’s sweeper credits it', async () => {
+describe('killed processes', () => {
+  test('a process that is killed between the processor’s success and writing it down costs no money: the other process’s sweeper credits it', async () => {
     const payer = await payerAt(processes[0])
     const id = await payer.begin(25)
     bench.standIn.state.pay(id)
@@ -136,7 +136,7 @@ describe('a process that is killed', () => {
     processes[0] = await startProcess(environment)
   }, 60_000)
 
-  test('between writing it down and the ledger’s commit costs no money either', async () => {
+  test('a process that is killed between writing it down and the ledger’s commit costs no money either', async () => {
     const payer = await payerAt(processes[0])
     const id = await payer.begin(25)
     bench.standIn.state.pay(id)
@@ -149,7 +149,7 @@ describe('a process that is killed', () => {
     processes[0] = await startProcess(environment)
   }, 60_000)
 
-  test('under a stream of top-ups loses and doubles none', async () => {
+  test('a process that is killed under a stream of top-ups loses and doubles none', async () => {
     const payers = await Promise.all(Array.from({ length: 6 }, () => payerAt(processes[0])))
     const end = new AbortController()
     const streams = payers.map(async (payer) => {
