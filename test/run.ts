@@ -42,25 +42,45 @@ async function check(): Promise<boolean> {
   return isGood
 }
 
-/** Longest first, as they were last seen, so that neither process is left alone at the end. */
-const slow = ['test/faults', 'test/two-processes', 'test/topup', 'test/browser', 'test/example', 'test/admin', 'sdk/']
-const weight = (path: string) => (slow.findIndex((prefix) => path.startsWith(prefix)) + 1 || 99) * 1000
+const needsBrowser = (path: string) => /^(test\/(browser|admin|example|topup)|sdk)\//.test(path)
+
+/** Longest first, as they were last seen, so that no process is left alone at the end. */
+const slow = [
+  'test/browser/states',
+  'test/admin/looks',
+  'test/topup/browser',
+  'test/topup/shop',
+  'test/example/shop',
+  'test/browser',
+  'test/two-processes',
+  'src/store/embedded',
+  'test/faults',
+  'test/widget-processes',
+  'src/cli.test',
+  'test/other-postgres',
+  'src/store/copy',
+  'src/api/widget-auth-safety',
+]
+const weight = (path: string) => slow.findIndex((prefix) => path.startsWith(prefix)) + 1 || 99
 
 async function test(only: string[]): Promise<boolean> {
-  const chromium = await shareChromium()
   // Held to the end, so that the shared server and its template are made once and gone afterwards.
   await (await testDatabase()).drop()
   const found = await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.test.{ts,tsx}').scan(root))
   const files = found
     .filter((path) => !path.includes('node_modules') && (only.length === 0 || only.some((name) => path.includes(name))))
     .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))
+  const browserFiles = files.filter(needsBrowser)
+  const otherFiles = files.filter((path) => !needsBrowser(path))
+  const chromium = browserFiles.length > 0 ? await shareChromium() : undefined
   const totals = { passed: 0, failed: 0, files: 0 }
-  const worker = async () => {
-    for (let file = files.shift(); file !== undefined; file = files.shift()) {
+  const worker = async (...queues: string[][]) => {
+    const next = () => queues.find((queue) => queue.length > 0)?.shift()
+    for (let file = next(); file !== undefined; file = next()) {
       const startedAt = performance.now()
       const { isGood, output } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], {
         NODE_ENV: 'test',
-        ...chromium.variables,
+        ...chromium?.variables,
       })
       const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
       const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
@@ -73,8 +93,9 @@ async function test(only: string[]): Promise<boolean> {
       if (!isGood) console.log(output)
     }
   }
-  await Promise.all([worker(), worker(), worker()])
-  await chromium.close()
+  // A browser keeps a core busy, the others wait for disks and clocks: never more than two at once need the browser.
+  await Promise.all([worker(browserFiles, otherFiles), worker(otherFiles, browserFiles), worker(otherFiles)])
+  await chromium?.close()
   await releaseTestServer()
   console.log(`${totals.files} files`)
   console.log(`${totals.passed} passed, ${totals.failed} failed`)
