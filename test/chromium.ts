@@ -16,8 +16,7 @@ function findChromium(): string | undefined {
   return names.map((name) => Bun.which(name)).find((path) => path !== null) ?? places.find((path) => existsSync(path))
 }
 
-/** For the start of a whole run: there is a browser when this returns. */
-export async function ensureChromium(): Promise<string> {
+async function ensureChromium(): Promise<string> {
   const found = findChromium()
   if (found) return found
   for (const command of installers()) {

@@ -19,14 +19,11 @@ export function newWindows(browser: Browser, plain: BrowserContextOptions, prepa
     return page
   }
 
-  return {
-    open,
-    /** Not for one that a test has changed for good, by a clock of its own or a script in every document. */
-    async giveBack(page: Page): Promise<void> {
-      if (!reusable.has(page) || page.isClosed()) return await page.context().close()
-      await wipe(page)
-      free.push(page)
-    },
+  /** Not for one that a test has changed for good, by a clock of its own or a script in every document. */
+  async function giveBack(page: Page): Promise<void> {
+    if (!reusable.has(page) || page.isClosed()) return await page.context().close()
+    await wipe(page)
+    free.push(page)
   }
 
   async function wipe(page: Page): Promise<void> {
@@ -48,4 +45,5 @@ export function newWindows(browser: Browser, plain: BrowserContextOptions, prepa
       viewport && page.setViewportSize(viewport),
     ])
   }
+  return { open, giveBack }
 }
