@@ -97,6 +97,17 @@ test('the ledger imports nothing from outside itself', () => {
   ).toEqual([])
 })
 
+test('a page of the admin area imports the kit, and never another page', () => {
+  const strays = inFolder('src/admin/').flatMap(({ path, imports }) =>
+    path === 'src/admin/pages.tsx'
+      ? []
+      : imports
+          .filter((target) => target.startsWith('src/admin/') && !target.startsWith('src/admin/kit/'))
+          .map((target) => `${path} → ${target}`),
+  )
+  expect(strays).toEqual([])
+})
+
 test('SQL and the driver are in the store alone', () => {
   const sql = /\b(select\b[^;'"`]{1,200}\bfrom|insert into|delete from|update \w+ set)\b/
   const strays = inFolder('src/').filter(
@@ -125,11 +136,12 @@ test('no file has grown past 400 lines', () => {
   expect(long.map(({ path, text }) => `${path}: ${text.split('\n').length}`)).toEqual([])
 })
 
+async function readJson(name: string): Promise<unknown> {
+  return JSON.parse(await readFile(join(root, name), 'utf8'))
+}
+
 test('there are six npm scripts, and every dependency is pinned exactly', async () => {
-  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Record<
-    string,
-    Record<string, string>
-  >
+  const manifest = (await readJson('package.json')) as Record<string, Record<string, string>>
   expect(Object.keys(manifest['scripts']!).sort()).toEqual(['bench', 'check', 'dev', 'example', 'start', 'test'])
   const versions = ['dependencies', 'optionalDependencies', 'devDependencies'].flatMap((kind) =>
     Object.entries(manifest[kind]!),
@@ -146,4 +158,13 @@ test('the lockfile has every native package for macOS and Linux, and names no re
     expect(text).toContain(`"node_modules/@oven/bun-${platform}"`)
   }
   expect(text).not.toMatch(/"resolved": "https?:/)
+})
+
+test('the manifest says of every package with an install script whether it may run', async () => {
+  const lock = (await readJson('package-lock.json')) as { packages: Record<string, { hasInstallScript?: boolean }> }
+  const manifest = (await readJson('package.json')) as { allowScripts: Record<string, boolean> }
+  const withScripts = Object.entries(lock.packages).flatMap(([path, { hasInstallScript }]) =>
+    hasInstallScript ? [path.replace(/^.*node_modules\//, '')] : [],
+  )
+  expect(Object.keys(manifest.allowScripts).sort()).toEqual([...new Set(withScripts)].sort())
 })

@@ -10,10 +10,9 @@ import { endSessions, listOwnSessions } from '../actions/operators/keep-session.
 import { isUuid } from '../actions/tokens.ts'
 import { countRecoveryCodes } from '../store/operators.ts'
 import { Badge, Facts, Field, Form, Heading, Table, When } from './kit/parts.tsx'
-import { redirect, showNotFound, showPage, withCookie } from './kit/respond.tsx'
+import { redirect, showNotFound, showPage, tooMany, withCookie } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
-import { showRecoveryCodes } from './second-factor.tsx'
-import { tooMany } from './sign-in.tsx'
+import { showRecoveryCodes } from './kit/recovery-codes.tsx'
 
 export const accountRoutes: AdminRoute[] = [
   get('/admin/account', (request) => show(request)),

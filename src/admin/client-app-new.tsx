@@ -1,11 +1,10 @@
 /** Registering a client app. */
 import { createApp, parseAppSettings } from '../actions/apps/manage-apps.ts'
-import { isUuid } from '../actions/tokens.ts'
-import { insertForm } from '../store/operator-invites.ts'
+import { takeForm } from '../actions/operators/keep-session.ts'
 import { AppFields, inputOf, newApp, typedOf, type Typed } from './kit/client-app-form.tsx'
-import { showSecret } from './client-app-secrets.tsx'
 import { Form, Heading, Notice } from './kit/parts.tsx'
 import { showPage, showProblem } from './kit/respond.tsx'
+import { showSecret } from './kit/secrets.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const newClientAppRoutes: AdminRoute[] = [
@@ -46,7 +45,7 @@ async function create(request: AdminRequest): Promise<Response> {
   if (checked.problems) return await show(request, typedOf(form), checked.problems)
   // The answer shows the secret, so it cannot be a redirect; loading it again must not register a second app.
   const formId = form.text('form')
-  if (!isUuid(formId) || !(await insertForm(service.db.pool, formId, 'app')))
+  if (!(await takeForm(service, formId, 'app')))
     return await showProblem(request, 409, 'This form was sent before: the app is in the list of client apps.')
   const { clientId, clientSecret } = await createApp(service, actor, checked.settings)
   return await showSecret(request, {

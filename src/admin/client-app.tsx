@@ -4,10 +4,10 @@ import { parseAppSettings, setAppActive, updateApp } from '../actions/apps/manag
 import { findApp, type App } from '../store/apps.ts'
 import { countLiveSessions } from '../store/widget-sessions.ts'
 import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './kit/client-app-form.tsx'
-import { Secrets } from './client-app-secrets.tsx'
-import { AppState } from './client-apps.tsx'
 import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage } from './kit/respond.tsx'
+import { Secrets } from './kit/secrets.tsx'
+import { AppState } from './kit/states.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const clientAppRoutes: AdminRoute[] = [

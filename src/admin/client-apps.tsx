@@ -2,6 +2,7 @@
 import { listApps, type App } from '../store/apps.ts'
 import { Badge, Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
+import { AppState } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const clientAppsRoutes: AdminRoute[] = [get('/admin/client-apps', show)]
@@ -113,10 +114,6 @@ function AppTable({ apps }: { apps: readonly App[] }) {
       })}
     </Table>
   )
-}
-
-export function AppState({ app }: { app: App }) {
-  return app.isActive ? <Badge kind="good">active</Badge> : <Badge kind="bad">inactive</Badge>
 }
 
 function lastUseOf(app: App): Date | null {

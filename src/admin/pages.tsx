@@ -23,7 +23,6 @@ import { signInRoutes } from './sign-in.tsx'
 import { statementRoutes } from './statement.ts'
 import { topupRoutes } from './topup.tsx'
 import { topupsRoutes } from './topups.tsx'
-import { bonusRoutes } from './wallet-bonus.tsx'
 import { walletRoutes } from './wallet.tsx'
 import { walletsRoutes } from './wallets.tsx'
 import { welcomeRoutes } from './welcome.tsx'
@@ -39,7 +38,6 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...secretRoutes,
   ...walletsRoutes,
   ...walletRoutes,
-  ...bonusRoutes,
   ...statementRoutes,
   ...topupsRoutes,
   ...topupRoutes,

@@ -4,8 +4,9 @@ import { getPendingSecret, totpUri } from '../actions/operators/second-factor.ts
 import { confirmSecondFactor, skipSecondFactor } from '../actions/operators/sign-in-operator.ts'
 import { Copy, Field, Form, Notice } from './kit/parts.tsx'
 import { QrPicture } from './kit/qr-picture.tsx'
+import { showRecoveryCodes } from './kit/recovery-codes.tsx'
 import { redirect, showPage, showProblem, withCookie } from './kit/respond.tsx'
-import { get, post, type AdminRoute, type AdminRequest, type PublicRequest } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const secondFactorRoutes: AdminRoute[] = [
   get('/admin/second-factor', (request) => showSetUp(request), 'enrol'),
@@ -82,26 +83,6 @@ async function confirm(request: AdminRequest): Promise<Response> {
     )
   const response = await showRecoveryCodes(request, done.recoveryCodes)
   return withCookie(request, response, 'session', done.token)
-}
-
-/** The only time they are shown: what stays in the database are hashes. */
-export async function showRecoveryCodes(request: PublicRequest, codes: readonly string[]): Promise<Response> {
-  const body = (
-    <section class="card stack narrow">
-      <div>
-        <h1>Keep your recovery codes</h1>
-        <p class="muted">
-          Each signs you in once when the phone is gone. They are not shown again: print them, or put them into a
-          password manager.
-        </p>
-      </div>
-      <Copy label="recovery codes" text={codes.join('\n')} isBlock />
-      <a class="button" href="/admin">
-        I have kept them
-      </a>
-    </section>
-  )
-  return await showPage(request, { title: 'Keep your recovery codes', body })
 }
 
 async function skip(request: AdminRequest): Promise<Response> {

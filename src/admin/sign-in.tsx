@@ -3,7 +3,7 @@ import { signOut } from '../actions/operators/keep-session.ts'
 import { signInWithCode, signInWithPassword, type SignInResult } from '../actions/operators/sign-in-operator.ts'
 import { safeNext } from './kit/guard.ts'
 import { Field, Form, Notice } from './kit/parts.tsx'
-import { redirect, showPage, withCookie } from './kit/respond.tsx'
+import { redirect, showPage, tooMany, withCookie } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest, type PublicRequest } from './kit/route.ts'
 
 export const signInRoutes: AdminRoute[] = [
@@ -22,7 +22,7 @@ async function showSignIn(request: PublicRequest): Promise<Response> {
 
 type Shown = { problem?: string; email?: string; status?: number; headers?: Record<string, string> }
 
-async function signInPage(request: PublicRequest, { problem, email, status, headers }: Shown): Promise<Response> {
+async function signInPage(request: PublicRequest, { problem, email = '', status, headers }: Shown): Promise<Response> {
   const next = safeNext(request.query('next') || request.form.text('next'))
   const body = (
     <section class="card stack narrow">
@@ -38,7 +38,7 @@ async function signInPage(request: PublicRequest, { problem, email, status, head
           name="email"
           type="email"
           value={email}
-          attributes={{ autocomplete: 'username', required: true, autofocus: !email }}
+          attributes={{ autocomplete: 'username', required: true, autofocus: email === '' }}
         />
         <Field
           label="Password"
@@ -75,12 +75,6 @@ async function signIn(request: PublicRequest): Promise<Response> {
 function refusal(result: Exclude<SignInResult, { kind: 'session' }>, wrong: string): Shown {
   if (result.kind === 'wrong') return { problem: wrong, status: 401 }
   return { ...tooMany(result.seconds), status: 429 }
-}
-
-export function tooMany(seconds: number): { problem: string; headers: Record<string, string> } {
-  const minutes = Math.ceil(seconds / 60)
-  const problem = `Too many tries. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
-  return { problem, headers: { 'retry-after': String(seconds) } }
 }
 
 async function showCode(request: AdminRequest, { problem, status, headers }: Shown = {}): Promise<Response> {

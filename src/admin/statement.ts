@@ -7,7 +7,7 @@ import { transactionIdOf } from '../store/outcomes.ts'
 import { csvLine, plain } from './kit/csv.ts'
 import { download, showNotFound, showProblem } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
-import { findPersonOf } from './wallet.tsx'
+import { findPersonOf } from './kit/wallet-view.tsx'
 
 export const statementRoutes: AdminRoute[] = [get('/admin/wallets/:id/statement', show)]
 

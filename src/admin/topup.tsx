@@ -6,11 +6,11 @@ import { findPerson } from '../store/user-search.ts'
 import { listMovements, type Movement } from '../store/topup-movements.ts'
 import { findTopup, type Topup } from '../store/topups.ts'
 import { findWallet } from '../store/wallets.ts'
-import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
+import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
+import { Badge, Copy, Facts, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
-import { currencyOf, problemTexts, TopupBadges } from './topups.tsx'
-import { reasonProblem } from './wallet.tsx'
+import { currencyOf, problemTexts, TopupBadges } from './kit/states.tsx'
 
 export const topupRoutes: AdminRoute[] = [
   get('/admin/topups/:id', async (request) => await withTopup(request, (topup) => showTopup(request, topup))),
@@ -29,8 +29,6 @@ async function withTopup(request: AdminRequest, show: (topup: Topup) => Promise<
   const topup = isUuid(id) ? await findTopup(request.service.db.pool, id) : undefined
   return topup ? await show(topup) : await showNotFound(request, 'top-up')
 }
-
-type Problems = Readonly<Record<string, string>>
 
 /** What the processor can still give back, as far as we know; it has the last word. */
 function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disputedMinor }: Topup): bigint {
@@ -92,33 +90,20 @@ function TopupFacts({ topup }: { topup: Topup }) {
 }
 
 function RefundForm({ request, topup, problems }: { request: AdminRequest; topup: Topup; problems: Problems }) {
-  const { form } = request
   const left = formatMinor(refundableOf(topup), currencyOf(topup))
   return (
     <section class="card stack">
       <h2>Refund</h2>
       <Form request={request} action={`/admin/topups/${topup.id}/refund`} class="stack">
-        <Field
-          label={`Amount in ${topup.currency}`}
-          name="amount"
-          value={form.text('amount') || left}
-          hint={`At most ${left}. It goes back to the card it came from.`}
-          problem={problems['amount']}
-          attributes={{ required: true, inputmode: 'decimal', autocomplete: 'off' }}
+        <AmountAndReason
+          request={request}
+          problems={problems}
+          currency={topup.currency}
+          value={left}
+          amountHint={`At most ${left}. It goes back to the card it came from.`}
+          reasonName="reason"
+          reasonHint="For the audit log."
         />
-        <Field
-          label="Reason"
-          name="reason"
-          value={form.text('reason')}
-          hint="For the audit log."
-          problem={problems['reason']}
-          attributes={{ required: true, maxlength: 500 }}
-        />
-        <div>
-          <button class="button small" type="submit">
-            Continue
-          </button>
-        </div>
       </Form>
     </section>
   )

@@ -1,10 +1,9 @@
 /** Card top-ups: all of them, those of one user, or those that somebody has to look at. */
 import { isUuid } from '../actions/tokens.ts'
-import type { Currency } from '../ledger/money.ts'
-import { parseCurrency } from '../ledger/money.ts'
 import { listTopups, type Topup } from '../store/topups.ts'
-import { Badge, Empty, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { Empty, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
+import { currencyOf, TopupBadges } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const topupsRoutes: AdminRoute[] = [get('/admin/topups', show)]
@@ -89,34 +88,3 @@ function Topups({ topups }: { topups: readonly Topup[] }) {
     </Table>
   )
 }
-
-export function currencyOf({ currency }: Topup): Currency {
-  return parseCurrency(currency)!
-}
-
-const stateKinds = { created: '', processing: 'warn', succeeded: 'good', failed: '', cancelled: '' } as const
-
-export function TopupBadges({ topup }: { topup: Topup }) {
-  const { state, problem, dispute, declineCode, creditedMinor, refundedMinor } = topup
-  return (
-    <>
-      <Badge kind={stateKinds[state]}>{state}</Badge> {problem && <Badge kind="bad">{problemTexts[problem][0]}</Badge>}{' '}
-      {refundedMinor > 0n && (
-        <Badge kind="warn">{refundedMinor === creditedMinor ? 'refunded' : 'partly refunded'}</Badge>
-      )}{' '}
-      {dispute !== 'none' && <Badge kind={dispute === 'won' ? 'good' : 'bad'}>dispute {dispute}</Badge>}{' '}
-      {declineCode !== null && <Badge>declined</Badge>}
-    </>
-  )
-}
-
-export const problemTexts = {
-  mismatch: [
-    'not what was ordered',
-    'The processor took money for this payment, but its amount, currency, user or top-up is not the ordered one. Nothing was credited. Look at it in the processor’s own dashboard; refund it if it should not have been taken.',
-  ],
-  'credit-refused': [
-    'no room in the wallet',
-    'The payment was taken, but the wallet’s balance would have passed the highest one the service keeps. Nothing was credited. Refund it.',
-  ],
-} as const

@@ -1,28 +1,27 @@
 /** One wallet: whose it is, what it holds, every entry, and what an operator may do to it. */
-import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
-import { monthOf } from '../actions/money/write-statement.ts'
+import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 import { isUuid } from '../actions/tokens.ts'
-import { isDescription } from '../ledger/reference.ts'
-import type { App } from '../store/apps.ts'
-import { listLiveSessionsOfUser, type LiveSession } from '../store/widget-sessions.ts'
-import { findPerson, listAllLinks, type KeptLink, type Person } from '../store/user-search.ts'
+import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
+import { listAllLinks, type Person } from '../store/user-search.ts'
 import { findWallet, type WalletRow } from '../store/wallets.ts'
-import { Badge, Copy, Facts, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
-import { redirect, showNotFound, showPage } from './kit/respond.tsx'
+import { listLiveSessionsOfUser } from '../store/widget-sessions.ts'
+import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
+import { Facts, Field, Form, Heading, Money, withQuery } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { Ledger, readLedger } from './kit/wallet-ledger.tsx'
-import { WalletState } from './wallets.tsx'
+import { Balance, findPersonOf, Links, Sessions } from './kit/wallet-view.tsx'
 
 export const walletRoutes: AdminRoute[] = [
   get('/admin/wallets/:id', (request) => show(request)),
   post('/admin/wallets/:id/freeze', freeze),
   post('/admin/wallets/:id/unfreeze', unfreeze),
+  post('/admin/wallets/:id/bonus', confirmBonus),
+  post('/admin/wallets/:id/bonus/grant', grant),
 ]
 
-export type Problems = Readonly<Record<string, string>>
-
 /** Also shown again, with what is wrong, after a form that was not right. */
-export async function showWallet(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
+async function showWallet(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
   const { service } = request
   const db = service.db.pool
   const [wallet, links, sessions, apps, ledger] = await Promise.all([
@@ -59,55 +58,9 @@ export async function showWallet(request: AdminRequest, person: Person, problems
   return await showPage(request, { title: name, here: 'wallets', body, ...status })
 }
 
-export async function findPersonOf(request: AdminRequest): Promise<Person | undefined> {
-  const id = request.param('id')
-  return isUuid(id) ? await findPerson(request.service.db.pool, { id }) : undefined
-}
-
 async function show(request: AdminRequest): Promise<Response> {
   const person = await findPersonOf(request)
   return person ? await showWallet(request, person) : await showNotFound(request, 'wallet')
-}
-
-function Balance({ request, person, wallet }: { request: AdminRequest; person: Person; wallet: WalletRow }) {
-  const { currency } = request.service.config
-  return (
-    <section class="card stack hero">
-      <div>
-        <p class="label muted">Balance</p>
-        <p class="value">
-          <Money minor={wallet.balanceMinor} currency={currency} />
-        </p>
-      </div>
-      {wallet.frozenFor !== null && (
-        <Notice kind={wallet.frozenFor === 'debt' ? 'warn' : 'bad'}>
-          {wallet.frozenFor === 'debt'
-            ? 'Frozen by itself, because it is below zero. It thaws when the debt is repaid.'
-            : `Frozen by an operator: ${wallet.frozenReason ?? 'no reason is on record'}`}
-        </Notice>
-      )}
-      <Facts
-        rows={[
-          ['State', <WalletState frozenFor={wallet.frozenFor} />],
-          ['Entries', wallet.sequence.toLocaleString('en')],
-          ['User id', <Copy label="user id" text={person.id} />],
-          ['Signed up', <When at={person.createdAt} />],
-        ]}
-      />
-      <form class="row bottom" method="get" action={`/admin/wallets/${person.id}/statement`}>
-        <Field
-          label="Statement for a month"
-          name="month"
-          type="month"
-          value={monthOf(request.service.now()).text}
-          attributes={{ required: true, pattern: '20[0-9][0-9]-[01][0-9]', placeholder: '2025-03' }}
-        />
-        <button class="button quiet" type="submit">
-          Download CSV
-        </button>
-      </form>
-    </section>
-  )
 }
 
 function Actions({ request, wallet, problems }: { request: AdminRequest; wallet: WalletRow; problems: Problems }) {
@@ -118,26 +71,13 @@ function Actions({ request, wallet, problems }: { request: AdminRequest; wallet:
     <section class="card stack">
       <h2>Grant a bonus</h2>
       <Form request={request} action={`${base}/bonus`} class="stack">
-        <Field
-          label={`Amount in ${request.service.config.currency.code}`}
-          name="amount"
-          value={form.text('amount')}
-          problem={problems['amount']}
-          attributes={{ required: true, inputmode: 'decimal', autocomplete: 'off' }}
+        <AmountAndReason
+          request={request}
+          problems={problems}
+          currency={request.service.config.currency.code}
+          reasonName="bonusReason"
+          reasonHint="The user sees it in the wallet."
         />
-        <Field
-          label="Reason"
-          name="bonusReason"
-          value={form.text('bonusReason')}
-          hint="The user sees it in the wallet."
-          problem={problems['bonusReason']}
-          attributes={{ required: true, maxlength: 500 }}
-        />
-        <div>
-          <button class="button small" type="submit">
-            Continue
-          </button>
-        </div>
       </Form>
       <hr />
       {wallet.frozenFor === 'debt' ? (
@@ -168,70 +108,6 @@ function Actions({ request, wallet, problems }: { request: AdminRequest; wallet:
   )
 }
 
-function appName(apps: readonly App[], clientId: string): string {
-  return apps.find((app) => app.clientId === clientId)?.name ?? clientId
-}
-
-function Links({ links, apps }: { links: readonly KeptLink[]; apps: readonly App[] }) {
-  return (
-    <section class="card flush">
-      <div class="heading">
-        <h2>Linked apps</h2>
-      </div>
-      {links.length === 0 ? (
-        <p class="empty muted">The user is linked to no app.</p>
-      ) : (
-        <Table label="Linked apps" head={['App', 'serviceUserId', 'Linked']}>
-          {links.map((link) => (
-            <tr key={link.id}>
-              <td>
-                <a href={`/admin/client-apps/${link.clientId}`}>{appName(apps, link.clientId)}</a>{' '}
-                {link.disconnectedAt && <Badge>disconnected</Badge>}
-              </td>
-              <td>
-                <code>{link.id}</code>
-              </td>
-              <td>
-                <When at={link.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-    </section>
-  )
-}
-
-function Sessions({ sessions, apps }: { sessions: readonly LiveSession[]; apps: readonly App[] }) {
-  return (
-    <section class="card flush">
-      <div class="heading">
-        <h2>Live widget sessions</h2>
-      </div>
-      {sessions.length === 0 ? (
-        <p class="empty muted">No widget is open now. A session lives for five minutes.</p>
-      ) : (
-        <Table label="Live widget sessions" head={['App', 'Page', 'Ends']}>
-          {sessions.map((session, i) => (
-            <tr key={i}>
-              <td>{appName(apps, session.clientId)}</td>
-              <td>{session.parentOrigin ?? 'any allowed page'}</td>
-              <td>
-                <When at={session.expiresAt} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-    </section>
-  )
-}
-
-export function reasonProblem(reason: string): string | undefined {
-  if (reason.trim() === '') return 'write a reason'
-  return isDescription(reason) && !/\p{Cc}/u.test(reason) ? undefined : 'write at most 500 characters on one line'
-}
-
 async function freeze(request: AdminRequest): Promise<Response> {
   return await changeFreeze(request, freezeWallet, 'wallet-frozen')
 }
@@ -249,4 +125,90 @@ async function changeFreeze(request: AdminRequest, change: typeof freezeWallet, 
   const result = await change(request.service, request.actor, person.id, reason)
   request.service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=${result === 'in-debt' ? 'wallet-in-debt' : done}`)
+}
+
+/* Granting a bonus: asked, shown once more with what it comes to, then done, once. */
+
+type Bonus = { readonly amountMinor: bigint; readonly reason: string }
+
+function readBonus(request: AdminRequest): Bonus | { problems: Record<string, string> } {
+  const { currency } = request.service.config
+  const amountMinor = parseDecimal(request.form.text('amount').trim(), currency)
+  const reason = request.form.text('bonusReason').trim()
+  const problems: Record<string, string> = {}
+  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
+    problems['amount'] = `write an amount above zero with at most ${currency.decimals} decimals`
+  const problem = reasonProblem(reason)
+  if (problem) problems['bonusReason'] = problem
+  return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
+}
+
+async function confirmBonus(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  const wallet = person && (await findWallet(request.service.db.pool, person.id))
+  if (!person || !wallet) return await showNotFound(request, 'wallet')
+  const bonus = readBonus(request)
+  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  const { currency } = request.service.config
+  const after = wallet.balanceMinor + bonus.amountMinor
+  if (after > maxBalanceMinor) return await showWallet(request, person, { amount: 'the balance would be too high' })
+  const name = `${person.firstName} ${person.lastName}`
+  const body = (
+    <>
+      <Heading title="Grant this bonus?" sub={`${name} · ${person.email}`} />
+      <Form request={request} action={`/admin/wallets/${person.id}/bonus/grant`} class="card stack">
+        <input type="hidden" name="amount" value={request.form.text('amount').trim()} />
+        <input type="hidden" name="bonusReason" value={bonus.reason} />
+        <input type="hidden" name="referenceId" value={crypto.randomUUID()} />
+        <Facts
+          rows={[
+            ['Bonus', <Money minor={bonus.amountMinor} currency={currency} isSigned />],
+            ['Reason', bonus.reason],
+          ]}
+        />
+        <div class="before-after">
+          <div>
+            <p class="label muted small">Balance now</p>
+            <p class="value">
+              <Money minor={wallet.balanceMinor} currency={currency} />
+            </p>
+          </div>
+          <span aria-hidden="true">→</span>
+          <div>
+            <p class="label muted small">Balance after</p>
+            <p class="value">
+              <Money minor={after} currency={currency} />
+            </p>
+          </div>
+        </div>
+        <p class="muted small">It cannot be taken back. What the service gave is in the books under “Bonuses”.</p>
+        <div class="row">
+          <button class="button" type="submit">
+            Grant the bonus
+          </button>
+          <a class="button quiet" href={`/admin/wallets/${person.id}`}>
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </>
+  )
+  return await showPage(request, { title: 'Grant a bonus', here: 'wallets', body })
+}
+
+/** The reference comes with the form: sent twice, it grants once. */
+async function grant(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  const referenceId = request.form.text('referenceId')
+  if (!person) return await showNotFound(request, 'wallet')
+  const bonus = readBonus(request)
+  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  if (!isUuid(referenceId))
+    return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  const { service, actor } = request
+  const result = await grantBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
+  if (result.kind !== 'outcome' || result.outcome.refusal)
+    return await showProblem(request, 409, 'The bonus was not granted: the balance would be too high.')
+  service.live.poke(person.id)
+  return redirect(`/admin/wallets/${person.id}?done=bonus-granted`)
 }

@@ -1,8 +1,9 @@
 /** Finding a wallet. */
 import { isUuid } from '../actions/tokens.ts'
 import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/user-search.ts'
-import { Badge, Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
+import { WalletState } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
@@ -108,11 +109,6 @@ function People({ request, people }: { request: AdminRequest; people: readonly P
       ))}
     </Table>
   )
-}
-
-export function WalletState({ frozenFor }: { frozenFor: Person['frozenFor'] }) {
-  if (frozenFor === null) return <Badge kind="good">active</Badge>
-  return frozenFor === 'debt' ? <Badge kind="warn">frozen for debt</Badge> : <Badge kind="bad">frozen</Badge>
 }
 
 function Nobody({ q, isFrozen }: { q: string; isFrozen: boolean }) {

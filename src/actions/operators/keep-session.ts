@@ -1,12 +1,13 @@
 /** Sessions of operators: a random token in a cookie, its hash in the database, an idle and an absolute limit. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { transact, type Queryable } from '../../store/database.ts'
+import { insertForm } from '../../store/operator-invites.ts'
 import * as store from '../../store/operator-sessions.ts'
 import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'
 import type { Operator } from '../../store/operators.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
-import { hashSecret, newId } from '../tokens.ts'
+import { hashSecret, isUuid, newId } from '../tokens.ts'
 
 export type SignedIn = { readonly session: OperatorSession; readonly operator: Operator }
 
@@ -86,4 +87,9 @@ export function formTokenOf(token: string): string {
 export function isFormToken(token: string, presented: string): boolean {
   const [expected, given] = [hashSecret(formTokenOf(token)), hashSecret(presented)]
   return timingSafeEqual(expected, given)
+}
+
+/** A form whose answer shows a secret cannot end in a redirect: its id is taken once, so that sending it again does nothing. */
+export async function takeForm(service: Service, formId: string, subject: string): Promise<boolean> {
+  return isUuid(formId) && (await insertForm(service.db.pool, formId, subject))
 }

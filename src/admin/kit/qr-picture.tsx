@@ -1,4 +1,12 @@
-import { encodeQr } from './qr.ts'
+import { encode } from 'uqr'
+
+/**
+ * Dark modules are true; the quiet zone is not part of it. Level M, and at most version 10, which is 213 bytes and what every
+ * camera reads; an address for an authenticator app has about 120.
+ */
+export function encodeQr(text: string): boolean[][] {
+  return encode(text, { ecc: 'M', boostEcc: false, maxVersion: 10, border: 0 }).data
+}
 
 /** Always dark on light, whatever the theme: many cameras read nothing else. */
 export function QrPicture({ text, label }: { text: string; label: string }) {

@@ -95,3 +95,9 @@ export function download(fileName: string, chunks: AsyncIterable<string>): Respo
     },
   })
 }
+
+export function tooMany(seconds: number): { problem: string; headers: Record<string, string> } {
+  const minutes = Math.ceil(seconds / 60)
+  const problem = `Too many tries. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
+  return { problem, headers: { 'retry-after': String(seconds) } }
+}

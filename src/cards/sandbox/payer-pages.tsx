@@ -6,7 +6,7 @@ type FormProps = {
   deps: SandboxPageDeps
   payment: SandboxPayment
   returnTo: string
-  mistake?: { field: keyof TypedCard | undefined; message: string }
+  mistake?: { field: keyof TypedCard | undefined; message: string } | undefined
 }
 
 /** Sent with every form of the payer: who may act on this payment, and where to go afterwards. */

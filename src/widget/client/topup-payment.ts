@@ -6,7 +6,7 @@ import { call, type Failure } from './call.ts'
 export type TopupState =
   | { readonly kind: 'preparing' }
   /** The card form is shown; `declined` is what became of the last card. */
-  | { readonly kind: 'paying'; readonly intent: CreateIntentResponse; readonly declined?: string }
+  | { readonly kind: 'paying'; readonly intent: CreateIntentResponse; readonly declined?: string | undefined }
   /** The payer has acted, and the answer is awaited; the form stays, for it may be needed again. */
   | { readonly kind: 'checking'; readonly intent?: CreateIntentResponse | undefined }
   | { readonly kind: 'processing' }

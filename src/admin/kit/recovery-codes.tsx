@@ -1,0 +1,23 @@
+import { Copy } from './parts.tsx'
+import { showPage } from './respond.tsx'
+import type { PublicRequest } from './route.ts'
+
+/** The only time they are shown: what stays in the database are hashes. */
+export async function showRecoveryCodes(request: PublicRequest, codes: readonly string[]): Promise<Response> {
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>Keep your recovery codes</h1>
+        <p class="muted">
+          Each signs you in once when the phone is gone. They are not shown again: print them, or put them into a
+          password manager.
+        </p>
+      </div>
+      <Copy label="recovery codes" text={codes.join('\n')} isBlock />
+      <a class="button" href="/admin">
+        I have kept them
+      </a>
+    </section>
+  )
+  return await showPage(request, { title: 'Keep your recovery codes', body })
+}

@@ -1,0 +1,46 @@
+/** How the state of an app, a wallet or a top-up is shown, on every page that shows it. */
+import { parseCurrency, type Currency } from '../../ledger/money.ts'
+import type { App } from '../../store/apps.ts'
+import type { Topup } from '../../store/topups.ts'
+import type { Person } from '../../store/user-search.ts'
+import { Badge } from './parts.tsx'
+
+export function AppState({ app }: { app: App }) {
+  return app.isActive ? <Badge kind="good">active</Badge> : <Badge kind="bad">inactive</Badge>
+}
+
+export function WalletState({ frozenFor }: { frozenFor: Person['frozenFor'] }) {
+  if (frozenFor === null) return <Badge kind="good">active</Badge>
+  return frozenFor === 'debt' ? <Badge kind="warn">frozen for debt</Badge> : <Badge kind="bad">frozen</Badge>
+}
+
+export function currencyOf({ currency }: Topup): Currency {
+  return parseCurrency(currency)!
+}
+
+const stateKinds = { created: '', processing: 'warn', succeeded: 'good', failed: '', cancelled: '' } as const
+
+export function TopupBadges({ topup }: { topup: Topup }) {
+  const { state, problem, dispute, declineCode, creditedMinor, refundedMinor } = topup
+  return (
+    <>
+      <Badge kind={stateKinds[state]}>{state}</Badge> {problem && <Badge kind="bad">{problemTexts[problem][0]}</Badge>}{' '}
+      {refundedMinor > 0n && (
+        <Badge kind="warn">{refundedMinor === creditedMinor ? 'refunded' : 'partly refunded'}</Badge>
+      )}{' '}
+      {dispute !== 'none' && <Badge kind={dispute === 'won' ? 'good' : 'bad'}>dispute {dispute}</Badge>}{' '}
+      {declineCode !== null && <Badge>declined</Badge>}
+    </>
+  )
+}
+
+export const problemTexts = {
+  mismatch: [
+    'not what was ordered',
+    'The processor took money for this payment, but its amount, currency, user or top-up is not the ordered one. Nothing was credited. Look at it in the processor’s own dashboard; refund it if it should not have been taken.',
+  ],
+  'credit-refused': [
+    'no room in the wallet',
+    'The payment was taken, but the wallet’s balance would have passed the highest one the service keeps. Nothing was credited. Refund it.',
+  ],
+} as const
