@@ -5,6 +5,8 @@ import { linkUser, newApp, newUser, openTestService, operator, type TestService 
 import { letPass } from '../../test/time.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
+import { hashSecret } from '../actions/tokens.ts'
+import { findSession } from '../store/widget-sessions.ts'
 
 setDefaultTimeout(30_000)
 
@@ -76,6 +78,24 @@ describe('it works', () => {
     let events = 0
     for (let last = await next(); last?.data['balance'] !== 0; last = await next()) events++
     expect(events).toBeLessThan(200)
+  })
+
+  test('the stream of a wallet never goes back to what was read before its newest event', async () => {
+    const { service } = opened
+    const { live } = service
+    let look: Parameters<typeof live.watch>[0]['look'] | undefined
+    const watching: typeof live = { ...live, watch: (watcher) => ((look = watcher.look), live.watch(watcher)) }
+    Object.assign(service, { live: watching })
+    const session = await newSession()
+    const { next } = await watch(session)
+    Object.assign(service, { live })
+    expect(await next()).toEqual(wallet(0, 0))
+    const early = await findSession(service.db.pool, hashSecret(session))
+    await client.credit(user.serviceUserId, 5)
+    expect(await next()).toEqual(wallet(5, 1))
+    look!(early)
+    await client.credit(user.serviceUserId, 1)
+    expect(await next()).toEqual(wallet(6, 2))
   })
 
   test('the end of the session is announced 45 seconds before, and then comes', async () => {

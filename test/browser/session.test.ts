@@ -1,5 +1,6 @@
 /** A session's end and renewal, and a network that comes and goes. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { newUser } from '../service.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import { openShop, renew, waitForBalance, walletUrl } from './shop.ts'
 
@@ -34,6 +35,35 @@ describe('sessions', () => {
     await waitForBalance(frame, '$7.00')
     expect(await frame.evaluate(() => document.body.dataset['mark'])).toBe('same document')
     expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_SESSION_EXPIRED')
+    await rig.closePage(page)
+  })
+
+  test('an answer to the session before does not replace what the renewed one shows', async () => {
+    const tenant = await rig.newTenant()
+    const page = await rig.openPage()
+    await page.goto(rig.shop)
+    const first = await tenant.newSession(rig.shop)
+    const frame = await embed(page, walletUrl(rig, { session: first }))
+    await waitForBalance(frame, '$0.00')
+    const held = Promise.withResolvers<void>()
+    let isHeld = false
+    rig.trouble.answer = async ({ pathname, searchParams }) => {
+      if (pathname !== '/api/widget/wallet' || searchParams.get('session') !== first) return undefined
+      isHeld = true
+      await held.promise
+      return undefined
+    }
+    await tenant.client.credit(tenant.user.serviceUserId, 10)
+    await waitUntil(() => isHeld)
+    const other = await newUser(rig.service, tenant)
+    await tenant.client.credit(other.serviceUserId, 20)
+    await renew(rig, page, await tenant.newSession(rig.shop, other))
+    await waitForBalance(frame, '$20.00')
+    const answered = page.waitForResponse((response) => response.url().includes(first))
+    held.resolve()
+    await (await answered).finished()
+    await tenant.client.credit(other.serviceUserId, 1)
+    await waitForBalance(frame, '$21.00')
     await rig.closePage(page)
   })
 

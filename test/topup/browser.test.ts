@@ -266,6 +266,25 @@ describe('obstacles', () => {
     expect(await balance()).toBe(25)
   }, 30_000)
 
+  test('whoever opened the top-up window cannot turn it to another wallet: a session is taken from our own page alone', async () => {
+    const mallory = await rig.newTenant()
+    await page.goto(rig.shop)
+    const url = `${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=en`
+    const popup = page.waitForEvent('popup')
+    const opened = await page.evaluateHandle((url) => window.open(url)!, url)
+    const topup = await popup
+    await topup.getByRole('radio', { name: '$25', exact: true }).waitFor()
+    await opened.evaluate(
+      (window, [sessionToken, origin]) =>
+        window.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken }, origin!),
+      [await mallory.newSession(), rig.base],
+    )
+    await chooseAmount(topup)
+    await payWith(cards.good, topup)
+    await topup.getByRole('heading', { name: 'Money added' }).waitFor()
+    expect([await balance(), await mallory.client.balance(mallory.user.serviceUserId)]).toEqual([25, 0])
+  }, 30_000)
+
   test('a frozen wallet takes no card', async () => {
     await freezeWallet(rig.service, operator, tenant.user.userId, 'test')
     await openTopup()

@@ -98,13 +98,25 @@ describe('a secret', () => {
     for (const [name, value] of [
       ['origin', 'https://shop.example'],
       ['sec-fetch-site', 'cross-site'],
+      ['sec-fetch-site', 'same-origin'],
+      ['sec-fetch-site', 'none'],
       ['origin', 'null'],
     ] as const) {
       const response = await from({ [name]: value })
       expect(response.status).toBe(403)
       expect(await response.json()).toMatchObject({ code: 'BROWSER_CALL_REFUSED' })
     }
-    expect((await from({ origin: 'https://shop.example' }, 'wrong')).status).toBe(403)
+    for (const [name, value] of [
+      ['origin', 'https://shop.example'],
+      ['sec-fetch-site', 'cross-site'],
+    ] as const)
+      expect((await from({ [name]: value }, 'wrong')).status).toBe(403)
+    const inQuery = `http://billfold.test/api/server/wallet?${new URLSearchParams({ ...app, serviceUserId: 'su_x' })}`
+    const got = await opened.app.fetch(
+      new Request(inQuery, { headers: { 'sec-fetch-site': 'cross-site' } }),
+      '10.2.2.2',
+    )
+    expect(got.status).toBe(403)
     const { rows } = await opened.service.db.pool.query(
       'select address, detail from audit where subject = $1 and action = $2',
       [`app:${app.clientId}`, 'browser-call.refused'],
