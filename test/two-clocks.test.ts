@@ -8,16 +8,20 @@ import { createOperator, findInvite, inviteOperator } from '../src/actions/opera
 import { getPendingSecret } from '../src/actions/operators/second-factor.ts'
 import { confirmSecondFactor } from '../src/actions/operators/sign-in-operator.ts'
 import { connect } from '../src/actions/people/manage-links.ts'
+import { checkSession, createSession } from '../src/actions/people/open-session.ts'
+import { createTopup } from '../src/actions/topups/create-topup.ts'
+import { sweepTopups } from '../src/actions/topups/sweep-topups.ts'
 import { closeService, openService, type Service } from '../src/actions/service.ts'
 import { buildApp } from '../src/app.ts'
 import { openLog } from '../src/log.ts'
 import { openMetrics } from '../src/metrics.ts'
 import { deleteExpired } from '../src/store/cleanup.ts'
 import { openDatabase } from '../src/store/database.ts'
+import { findTopupByPayment } from '../src/store/topups.ts'
 import { newClient } from './client.ts'
 import { mailedCode, newEmail, newPage } from './page.ts'
 import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from './service.ts'
-import { letPass } from './time.ts'
+import { letPass, topupTables } from './time.ts'
 
 const password = 'correct horse battery staple'
 const device = { address: '127.0.0.1', browser: 'Test' }
@@ -29,7 +33,7 @@ let opened: TestService
 let services: { readonly name: string; readonly service: Service; readonly app: TestService['app'] }[]
 
 beforeAll(async () => {
-  opened = await openTestService()
+  opened = await openTestService({ CARD_PROCESSOR: 'sandbox' })
   services = [-6, 6].map((minutes) => {
     const db = openDatabase(opened.service.db.connection)
     const now = () => new Date(Date.now() + minutes * minuteMs)
@@ -169,6 +173,24 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
     expect([await take(0), await take(1)].map((seconds) => Math.ceil(seconds! / 60))).toEqual([1, 1])
     await pass(minuteMs)
     expect([await take(0), await take(1)]).toEqual([undefined, undefined])
+  })
+
+  test('an unpaid top-up is cancelled by neither before its hour is over, and then by either', async () => {
+    const credentials = await newApp(made())
+    const { serviceUserId } = await newUser(made(), credentials)
+    const app = (await made().apps.find(credentials.clientId))!
+    const created = await createSession(made(), app, { serviceUserId, parentOrigin: null })
+    const { session } = await checkSession(made(), created.kind === 'created' && created.sessionToken)
+    for (const { service } of services) {
+      const topup = await createTopup(made(), session!, 1_000n)
+      if (topup.kind !== 'created') throw new Error(topup.kind)
+      const sweep = async (minutes: number) => {
+        await letPass(service.db.pool, minutes * minuteMs, topupTables)
+        await sweepTopups(service)
+        return (await findTopupByPayment(service.db.pool, topup.payment.id))!.state
+      }
+      expect([await sweep(59), await sweep(1)]).toEqual(['created', 'cancelled'])
+    }
   })
 
   test('the clean-up of either removes nothing that still counts', async () => {

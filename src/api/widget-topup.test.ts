@@ -3,6 +3,7 @@ import { maxDeclinesAnHour } from '../actions/topups/topup-limits.ts'
 import { refundTopup } from '../actions/topups/refund-topup.ts'
 import { maxBalanceMinor } from '../ledger/money.ts'
 import { operator } from '../../test/service.ts'
+import { letPass, topupTables } from '../../test/time.ts'
 import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'
 
 let bench: Bench
@@ -12,7 +13,6 @@ beforeAll(async () => {
   bench = await openBench({ TOPUP_MIN: '2', TOPUP_MAX: '500' })
 })
 beforeEach(async () => {
-  bench.clock.lateMs = 0
   payer = await bench.newPayer()
 })
 afterAll(() => bench.close())
@@ -116,7 +116,8 @@ describe('limits', () => {
     const refused = await payer.create(5)
     expect(refused).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000)
-    bench.clock.lateMs = 61 * 60_000
+    await bench.pass(61 * 60_000)
+    await letPass(bench.service.db.pool, 61 * 60_000, topupTables)
     await payer.renew()
     expect((await payer.create(5)).status).toBe(200)
   })

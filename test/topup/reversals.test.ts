@@ -13,7 +13,6 @@ beforeAll(async () => {
   bench = await openBench()
 })
 beforeEach(async () => {
-  bench.clock.lateMs = 0
   payer = await bench.newPayer()
   id = await payer.begin(25)
   bench.standIn.state.pay(id)

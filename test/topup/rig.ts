@@ -11,7 +11,7 @@ import { expectBalancedBooks } from '../books.ts'
 import { newClient, type Reply, type Send } from '../client.ts'
 import { newPage } from '../page.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
-import { letPass } from '../time.ts'
+import { letPass, topupTables } from '../time.ts'
 import { startStripeStandIn, type StripeStandIn } from '../cards/stripe-stand-in.ts'
 
 export type Bench = Awaited<ReturnType<typeof openBench>>
@@ -36,9 +36,7 @@ function stripeSettings({ secretKey, webhookSecret, api }: StripeStandIn) {
 
 export async function openBench(environment: Record<string, string> = {}) {
   const standIn = startStripeStandIn()
-  const clock = { lateMs: 0 }
-  const now = () => new Date(Date.now() + clock.lateMs)
-  const opened = await openTestService({ ...stripeEnvironment(standIn), ...environment }, now)
+  const opened = await openTestService({ ...stripeEnvironment(standIn), ...environment })
   const { service, app } = opened
   // As the configuration makes it, but for the patience: a test that waits for a time-out should not wait for eight seconds.
   Object.assign(service, { cards: createStripeProcessor({ ...stripeSettings(standIn), timeoutMs: 1_600 }) })
@@ -70,7 +68,6 @@ export async function openBench(environment: Record<string, string> = {}) {
     service,
     app,
     standIn,
-    clock,
     pass: (ms: number) => letPass(service.db.pool, ms),
     credentials,
     newPayer,
@@ -86,7 +83,7 @@ export async function openBench(environment: Record<string, string> = {}) {
     },
     /** Lets so much time pass that everything is due, and sweeps. */
     sweepLater: async (ms = 2 * 60_000) => {
-      clock.lateMs += ms
+      await letPass(service.db.pool, ms, topupTables)
       await sweepTopups(service)
     },
     expectSettled: () => expectSettled(service, standIn),

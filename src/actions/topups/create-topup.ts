@@ -2,6 +2,7 @@
 import { isRefusal, ProcessorUnavailable, type Payment } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
 import { maxBalanceMinor } from '../../ledger/money.ts'
+import { getDatabaseTime } from '../../store/clock.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { insertTopup, updateTopupFailed, updateTopupPayment, type NewTopup } from '../../store/topups.ts'
 import type { Limited } from '../limits.ts'
@@ -31,7 +32,7 @@ export async function createTopup(service: Service, session: Session, amountMino
   if (!cards) return { kind: 'unavailable' }
   const limited = await takeTopup(service, session)
   if (limited) return limited
-  const createdAt = service.now()
+  const createdAt = await getDatabaseTime(service.db.pool)
   const after = (ms: number) => new Date(createdAt.getTime() + ms)
   const topup: NewTopup = {
     id: newId(createdAt),
@@ -48,7 +49,7 @@ export async function createTopup(service: Service, session: Session, amountMino
   const payment = await order(service, topup)
   if (payment === undefined) return { kind: 'unavailable' }
   if (isRefusal(payment)) {
-    await updateTopupFailed(service.db.pool, topup.id, service.now())
+    await updateTopupFailed(service.db.pool, topup.id, await getDatabaseTime(service.db.pool))
     return { kind: 'amount-unsupported' }
   }
   await updateTopupPayment(service.db.pool, topup.id, payment.id, after(firstLookMs))

@@ -1,5 +1,6 @@
 /** A webhook of the card processor. It only says where to look: what is believed is what the processor answers when asked. */
 import type { ProcessorEvent } from '../../cards/processor.ts'
+import { getDatabaseTime } from '../../store/clock.ts'
 import { findTopup, findTopupByPayment, updateTopupPayment, type Topup } from '../../store/topups.ts'
 import type { Service } from '../service.ts'
 import { isUuid } from '../tokens.ts'
@@ -22,6 +23,6 @@ async function adopt(service: Service, paymentIntentId: string): Promise<Topup |
   const topup = await findTopup(service.db.pool, payment.topupId)
   if (!topup || topup.userId !== payment.userId) return undefined
   // Two at once: one of them writes it, and both go on.
-  await updateTopupPayment(service.db.pool, topup.id, paymentIntentId, service.now())
+  await updateTopupPayment(service.db.pool, topup.id, paymentIntentId, await getDatabaseTime(service.db.pool))
   return await findTopupByPayment(service.db.pool, paymentIntentId)
 }

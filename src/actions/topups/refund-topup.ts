@@ -1,6 +1,7 @@
 /** An operator gives a top-up back, in part or whole. What is left to give back is the processor's word, not ours. */
 import { isRefusal, ProcessorUnavailable, type Refund, type RefusalCode } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
+import { getDatabaseTime } from '../../store/clock.ts'
 import { findTopup, hastenTopupLook } from '../../store/topups.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -43,13 +44,13 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
       })
       return { kind: 'refused', code: refund.refused, message: refund.message }
     }
-    await hastenTopupLook(service.db.pool, topupId, service.now())
+    await hastenTopupLook(service.db.pool, topupId, await getDatabaseTime(service.db.pool))
     await settleSoon(service, topupId)
     return { kind: 'refunded', refund }
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
     service.log.warn('the card processor did not answer', { topupId, ...faultFields(error) })
-    await hastenTopupLook(service.db.pool, topupId, service.now())
+    await hastenTopupLook(service.db.pool, topupId, await getDatabaseTime(service.db.pool))
     return { kind: 'unavailable' }
   }
 }

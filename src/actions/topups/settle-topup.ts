@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payment, ProcessorEvent } from '../../cards/processor.ts'
+import { getDatabaseTime } from '../../store/clock.ts'
 import { transact } from '../../store/database.ts'
 import { Unavailable } from '../../store/writer/posting.ts'
 import {
@@ -61,9 +62,9 @@ async function writeDown(
   payment: Payment,
   event: ProcessorEvent | undefined,
 ): Promise<Topup | undefined> {
-  const at = service.now()
   const after = await transact(service.db, async (tx) => {
     if (!(await isTopupVersion(tx, before))) return undefined
+    const at = await getDatabaseTime(tx)
     const told = event && {
       isNew: await insertProcessorEvent(tx, { id: event.id, topupId: before.id, type: event.type, at }),
       isDecline: /declin|fail/.test(event.type),
@@ -93,12 +94,15 @@ async function postMovements(service: Service, topup: Topup): Promise<Topup> {
     const refusal = await post(service, topup, movement)
     if (refusal !== null) {
       service.log.error('the ledger refused a paid top-up', { topupId: topup.id, refusal })
-      await transact(service.db, (tx) => updateCreditRefused(tx, topup.id, service.now(), refusal))
+      await transact(service.db, async (tx) => updateCreditRefused(tx, topup.id, await getDatabaseTime(tx), refusal))
       return { ...topup, problem: 'credit-refused' }
     }
-    await updateMovementPosted(service.db.pool, movement, service.now(), null)
+    await updateMovementPosted(service.db.pool, movement, await getDatabaseTime(service.db.pool), null)
   }
-  if (movements.length > 0) await updateTopupLook(service.db.pool, topup, nextLook(topup, service.now()))
+  if (movements.length > 0) {
+    const lookAt = nextLook(topup, await getDatabaseTime(service.db.pool))
+    await updateTopupLook(service.db.pool, topup, lookAt)
+  }
   return topup
 }
 

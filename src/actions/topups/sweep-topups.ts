@@ -1,6 +1,7 @@
 /** Asks about top-ups that have no end yet, so that a lost webhook or a crash costs minutes and not money. */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
+import { getDatabaseTime } from '../../store/clock.ts'
 import { claimDueTopups, updateTopupFailed, updateTopupLook, type Topup } from '../../store/topups.ts'
 import type { Service } from '../service.ts'
 import { settleTopup } from './settle-topup.ts'
@@ -14,7 +15,7 @@ const leaseMs = 90_000
 /** Until nothing is due, or the processor does not answer. */
 export async function sweepTopups(service: Service): Promise<void> {
   for (;;) {
-    const now = service.now()
+    const now = await getDatabaseTime(service.db.pool)
     const due = await claimDueTopups(service.db.pool, now, new Date(now.getTime() + leaseMs), atOnce)
     const isAnswered = await Promise.all(due.map((topup) => sweepOne(service, topup)))
     if (due.length < atOnce || !isAnswered.every(Boolean)) return
@@ -24,7 +25,8 @@ export async function sweepTopups(service: Service): Promise<void> {
 /** False when the processor did not answer. */
 async function sweepOne(service: Service, topup: Topup): Promise<boolean> {
   try {
-    if (topup.paymentIntentId === null) await updateTopupFailed(service.db.pool, topup.id, service.now())
+    if (topup.paymentIntentId === null)
+      await updateTopupFailed(service.db.pool, topup.id, await getDatabaseTime(service.db.pool))
     else await look(service, topup)
     return true
   } catch (error) {
@@ -37,6 +39,7 @@ async function sweepOne(service: Service, topup: Topup): Promise<boolean> {
 async function look(service: Service, topup: Topup): Promise<void> {
   const settled = await settleTopup(service, topup.id)
   // The processor does not know the payment, or is not the one that was asked then.
-  if (!settled.payment) return await updateTopupLook(service.db.pool, settled.topup, nextLook(topup, service.now()))
-  if (topup.expiresAt <= service.now()) await cancelUnpaid(service, settled)
+  const now = await getDatabaseTime(service.db.pool)
+  if (!settled.payment) return await updateTopupLook(service.db.pool, settled.topup, nextLook(topup, now))
+  if (topup.expiresAt <= now) await cancelUnpaid(service, settled)
 }

@@ -1,5 +1,6 @@
 /** How many top-ups may be begun, and how many cards may be declined: what keeps stolen cards from being tried out here. */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
+import { getDatabaseTime } from '../../store/clock.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { countDeclines } from '../../store/topups.ts'
 import { takeLimit, type Limited } from '../limits.ts'
@@ -29,7 +30,7 @@ export async function takeConfirm(service: Service, userId: string): Promise<Lim
 }
 
 export async function findDeclineLimit(service: Service, userId: string): Promise<Limited | undefined> {
-  const now = service.now().getTime()
+  const now = (await getDatabaseTime(service.db.pool)).getTime()
   const { count, firstAt } = await countDeclines(service.db.pool, userId, new Date(now - hourMs))
   if (count < maxDeclinesAnHour || !firstAt) return undefined
   return { kind: 'limited', retryAfterSeconds: Math.max(1, Math.ceil((firstAt.getTime() + hourMs - now) / 1000)) }
