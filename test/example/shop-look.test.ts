@@ -23,11 +23,12 @@ async function takePicture(page: Page, path: string): Promise<void> {
   await page.setViewportSize(size)
 }
 
+/** Each width and each scheme has its picture once. */
 const views = [
-  [1280, 'light'],
-  [1280, 'dark'],
-  [360, 'light'],
-  [360, 'dark'],
+  [1280, 'light', true],
+  [1280, 'dark', false],
+  [360, 'light', false],
+  [360, 'dark', true],
 ] as const
 
 /** What a visitor goes through, from one state to the next. */
@@ -63,19 +64,20 @@ describe('a visit', () => {
   afterAll(() => visit.close())
 
   for (const [state, reach] of Object.entries(states)) {
-    test(`the shop comes into the state ${state} and complains of nothing`, async () => {
-      await visit.page.setViewportSize({ width: 1280, height: 1000 })
+    test(`the shop comes into the state ${state} at 360 px, and the browser complains of nothing`, async () => {
+      // On a phone's width, where it is hardest; the other files do the same in a wide window.
+      await visit.page.setViewportSize({ width: 360, height: 900 })
       await reach(visit)
       expect(visit.complaints).toEqual([])
     })
 
     test.each(views)(
       `the shop in the state ${state} fits and is free of findings at %d px, %s`,
-      async (width, colorScheme) => {
+      async (width, colorScheme, hasPicture) => {
         const { page } = visit
         await page.setViewportSize({ width, height: 900 })
         await page.emulateMedia({ colorScheme })
-        await takePicture(page, `${pictures}shop-${state}-${width}-${colorScheme}.png`)
+        if (hasPicture) await takePicture(page, `${pictures}shop-${state}-${width}-${colorScheme}.png`)
         expect(await findingsIn(page)).toEqual([])
         const overflow = await page.evaluate(
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
