@@ -154,6 +154,12 @@ describe('repeated attempts', () => {
     expect(new Set(service.seen().map((request) => request.body)).size).toBe(1)
   })
 
+  test('a repeated attempt follows a body that arrived too late, for which nothing was done', async () => {
+    service.play(refusal(408, { code: 'REQUEST_TIMEOUT' }), answer(posted))
+    expect((await service.client().debit(order)).balance).toBe(80.01)
+    expect(service.seen()).toHaveLength(2)
+  })
+
   test('a repeated attempt comes no earlier than Retry-After says', async () => {
     service.play(refusal(429, { code: 'RATE_LIMITED' }, { 'retry-after': '1' }), answer(posted))
     const start = performance.now()

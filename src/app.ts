@@ -27,7 +27,7 @@ export type App = {
 }
 
 export function buildApp(service: Service): App {
-  const readiness: Readiness = { isDraining: false, inFlight: 0 }
+  const readiness: Readiness = { isDraining: false }
   const web: WebApp = new Hono()
   const routes = [
     ...serverRoutes(service),
@@ -55,7 +55,7 @@ export function buildApp(service: Service): App {
     const allow = here.map((route) => route.method).join(', ')
     return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow }), c.env.requestId)
   })
-  web.onError((error, c) => toResponse(faultAnswer(service, error, c.env), c.env.requestId))
+  web.onError((error, c) => toResponse(faultAnswer(service, error, c.req.raw, c.env), c.env.requestId))
   return {
     readiness,
     fetch: (request, address = '127.0.0.1') => {
@@ -85,11 +85,11 @@ async function answerRequest(
   }
   const { method } = request
   const route = exact.get(`${method} ${pathOf(request.url)}`)
-  readiness.inFlight++
   await shareTick()
   let response: Response
   try {
-    if (isTurnedAway(readiness, request)) response = toResponse(refuseFor(1, 'UNAVAILABLE'), env.requestId)
+    // Gone before anything was done; so is a connection on which a second request came before the first had its answer.
+    if (request.signal.aborted) response = toResponse(hungUp, env.requestId)
     else if (!route) response = marked(await answerTo(web, request, env), env.requestId)
     else {
       env.route = route.path
@@ -97,9 +97,10 @@ async function answerRequest(
       response = result instanceof Response ? marked(result, env.requestId) : toResponse(result, env.requestId)
     }
   } catch (error) {
-    response = toResponse(faultAnswer(service, error, env), env.requestId)
+    response = toResponse(faultAnswer(service, error, request, env), env.requestId)
   }
-  readiness.inFlight--
+  // The next request of this client is for a process that stays.
+  if (readiness.isDraining) response.headers.set('connection', 'close')
   const ms = performance.now() - startedAt
   const { status } = response
   const known = knownMethods.has(method) ? method : 'OTHER'
@@ -116,11 +117,6 @@ async function answerRequest(
 
 /** A label for each method that anyone invents would be a label too many. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
-
-/** A process that is ending finishes what it has and takes nothing new; only those who ask after it still get an answer. */
-function isTurnedAway({ isDraining }: Readiness, request: Request): boolean {
-  return isDraining && !/^\/(healthz|readyz|metrics)$/.test(new URL(request.url).pathname)
-}
 
 /** Hono would answer a HEAD like a GET; the API has no HEAD, and says so like any other method it has not. */
 async function answerTo(web: WebApp, request: Request, env: RequestContext): Promise<Response> {
@@ -141,8 +137,13 @@ function pathOf(url: string): string {
   return query === -1 ? url.slice(start) : url.slice(start, query)
 }
 
-/** A refusal is a value and never gets here. What does is either a database that is away, or a mistake of ours. */
-function faultAnswer(service: Service, error: unknown, { requestId, route }: RequestContext): Answer {
+/** For the log and the count: nobody is there to read it. */
+const hungUp: Answer = { status: 499, body: {} }
+
+/** A refusal is a value and never gets here. What does is a caller or a database that is away, or a mistake of ours. */
+function faultAnswer(service: Service, error: unknown, request: Request, { requestId, route }: RequestContext): Answer {
+  // Reading the body of a caller who hangs up in the middle of it fails with this.
+  if (request.signal.aborted && error instanceof DOMException && error.name === 'AbortError') return hungUp
   const isAway = error instanceof Unavailable || isUnavailable(error)
   service.log[isAway ? 'warn' : 'error']('a request failed', { requestId, route, ...faultFields(error) })
   return isAway ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')

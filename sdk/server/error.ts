@@ -50,7 +50,7 @@ export class BillfoldError extends Error {
 
   /** Whether the same call may succeed later. Repeating it is safe: its reference keeps money from moving twice. */
   get isRetryable(): boolean {
-    return this.code === 'NETWORK_ERROR' || this.code === 'TIMED_OUT' || this.status === 429 || this.status === 503
+    return this.code === 'NETWORK_ERROR' || this.code === 'TIMED_OUT' || [408, 429, 503].includes(this.status)
   }
 }
 

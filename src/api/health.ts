@@ -5,11 +5,7 @@ import { migrationStatus } from '../store/migrations/migrate.ts'
 import { answer, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 
-export type Readiness = {
-  isDraining: boolean
-  /** Requests that have no answer yet. */
-  inFlight: number
-}
+export type Readiness = { isDraining: boolean }
 
 export function healthRoutes(service: Service, readiness: Readiness): Route[] {
   const output = z.object({ status: z.enum(['ok', 'unavailable']) })

@@ -33,6 +33,7 @@ const refusals: Record<ErrorCode, Row> = {
   WEAK_PASSWORD: [400, 'The password is too short, too long or too common.'],
   RATE_LIMITED: [429, 'Too many requests; wait as long as Retry-After says.'],
   PAYLOAD_TOO_LARGE: [413, 'The body is larger than 64 KiB.'],
+  REQUEST_TIMEOUT: [408, 'The body did not arrive in time; nothing was done, and sending the request again is safe.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json in UTF-8.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not have this method; Allow names those it has.'],
   NOT_FOUND: [404, 'There is nothing at this path.'],

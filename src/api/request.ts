@@ -1,4 +1,5 @@
 /** What a caller sent, read with bounds: a query without repeats, or one JSON object of at most 64 KiB. */
+import { readBody } from '../web/body.ts'
 import { refuse, type Answer } from './reply.ts'
 import { parseStrictJson, type Spoiled } from './strict-json.ts'
 
@@ -22,32 +23,20 @@ export function readQuery(request: Request): Input {
 
 export async function readJson(request: Request): Promise<Input | Answer> {
   if (!isJson(request.headers.get('content-type'))) return refuse('UNSUPPORTED_MEDIA_TYPE')
-  const bytes = await readBounded(request, maxBodyBytes)
-  if (bytes === undefined) return refuse('PAYLOAD_TOO_LARGE')
-  const parsed = parseStrictJson(bytes)
+  const body = await readBody(request, maxBodyBytes)
+  if (body === 'too-long') return refuse('PAYLOAD_TOO_LARGE')
+  if (body === 'too-late') return refuseLate()
+  const parsed = parseStrictJson(body)
   if (parsed.value === undefined) return refuse('INVALID_REQUEST', { fields: { body: parsed.problem } })
   return { values: parsed.value, spoiled: parsed.spoiled }
+}
+
+/** The rest of the body may still come, and must not be taken for the next request. */
+export function refuseLate(): Answer {
+  return refuse('REQUEST_TIMEOUT', {}, { connection: 'close' })
 }
 
 function isJson(contentType: string | null): boolean {
   if (contentType === 'application/json') return true
   return /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(contentType ?? '')
-}
-
-/** The body, or undefined when it is longer; no more than the limit is ever held. */
-export function readBounded(request: Request, limit: number): Promise<ArrayBuffer | Uint8Array | undefined> {
-  const declared = request.headers.get('content-length')
-  if (declared === null) return readChunks(request, limit)
-  return Number(declared) > limit ? Promise.resolve(undefined) : request.arrayBuffer()
-}
-
-async function readChunks(request: Request, limit: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length
-    if (length > limit) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

@@ -149,6 +149,7 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
         : (['BALANCE_LIMIT'] as const)),
       'REFERENCE_CONFLICT',
       'PAYLOAD_TOO_LARGE',
+      'REQUEST_TIMEOUT',
       'UNSUPPORTED_MEDIA_TYPE',
       ...alwaysErrors,
     ],

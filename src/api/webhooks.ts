@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { hearEvent } from '../actions/topups/hear-event.ts'
 import type { Service } from '../actions/service.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'
+import { readBody } from '../web/body.ts'
 import { answer, refuse, type Answer } from './reply.ts'
-import { readBounded } from './request.ts'
+import { refuseLate } from './request.ts'
 import type { Call, Route } from './route.ts'
 
 const maxWebhookBytes = 1024 * 1024
@@ -22,7 +23,15 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
     description:
       'Signed by the card processor. An event only says which payment to look at; events about anything else are answered 200 and ignored.',
     output: z.object({ received: z.literal(true), isOurs: z.boolean() }),
-    errors: ['INVALID_REQUEST', 'NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL'],
+    errors: [
+      'INVALID_REQUEST',
+      'NOT_FOUND',
+      'PAYLOAD_TOO_LARGE',
+      'REQUEST_TIMEOUT',
+      'PROCESSOR_UNAVAILABLE',
+      'UNAVAILABLE',
+      'INTERNAL',
+    ],
     example: { output: { received: true, isOurs: true } },
     handle: (call) => hear(service, kind, call),
   }
@@ -31,8 +40,9 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
 async function hear(service: Service, kind: 'stripe' | 'sandbox', { request }: Call): Promise<Answer> {
   const { cards } = service
   if (cards?.page.kind !== kind) return refuse('NOT_FOUND')
-  const body = await readBounded(request, maxWebhookBytes)
-  if (body === undefined) return refuse('PAYLOAD_TOO_LARGE', { error: 'The body is larger than 1 MiB.' })
+  const body = await readBody(request, maxWebhookBytes)
+  if (body === 'too-late') return refuseLate()
+  if (body === 'too-long') return refuse('PAYLOAD_TOO_LARGE', { error: 'The body is larger than 1 MiB.' })
   const event = await cards.parseWebhook(new Uint8Array(body), request.headers, service.now())
   if (event === 'invalid-signature') return refuse('INVALID_REQUEST', { error: 'The signature is not valid.' })
   if (event === 'malformed') return refuse('INVALID_REQUEST', { error: 'The body is no event.' })

@@ -46,7 +46,7 @@ export const connected = z.object({
 })
 
 export const callErrors = ['CROSS_SITE_REFUSED', 'INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL'] as const
-export const bodyErrors = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const
+export const bodyErrors = ['PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'UNSUPPORTED_MEDIA_TYPE'] as const
 export const sessionErrors = ['SESSION_EXPIRED', 'INVALID_SESSION', ...callErrors] as const
 
 export const exampleIds = {

@@ -1,4 +1,5 @@
 /** What a form sent. A handler reads the fields it knows by name; anything else in the body is nothing. */
+import { readBody } from '../../web/body.ts'
 
 export type Form = {
   /** The first value, or empty. */
@@ -10,18 +11,13 @@ export type Form = {
 const maxFormBytes = 64 * 1024
 
 /** Undefined when it is no form, or too long for one. */
-export async function readForm(request: Request): Promise<Form | undefined> {
+export async function readForm(request: Request): Promise<Form | 'too-late' | undefined> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
-  const decoder = new TextDecoder()
-  let length = 0
-  let text = ''
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length
-    if (length > maxFormBytes) return undefined
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return toForm(new URLSearchParams(text + decoder.decode()))
+  const body = await readBody(request, maxFormBytes)
+  if (body === 'too-late') return body
+  if (body === 'too-long') return undefined
+  return toForm(new URLSearchParams(new TextDecoder().decode(body)))
 }
 
 export function toForm(fields: URLSearchParams): Form {

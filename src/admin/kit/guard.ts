@@ -46,6 +46,7 @@ async function decide(route: AdminRoute, request: PublicRequest, bound: string):
     if (!isOwnOrigin(request.service.config, raw))
       return showProblem(request, 403, 'This form was sent from another site.')
     const form = await readForm(raw)
+    if (form === 'too-late') return showProblem(request, 408, 'The form did not arrive in time. Send it again.')
     if (!form) return showProblem(request, 415, 'This was not a form of ours.')
     if (bound === '' || !isFormToken(bound, form.text('_token')))
       return showProblem(
