@@ -13,6 +13,8 @@ export type Config = {
   readonly currency: Currency
   readonly workers: number
   readonly writerLanes: number
+  /** How long a process that is asked to end still takes requests, while /readyz says that it is ending. */
+  readonly announceMs: number
   readonly hasDemo: boolean
   readonly logLevel: LogLevel
   /** How many proxies stand in front, each adding an address to X-Forwarded-For. */
@@ -73,6 +75,7 @@ const settings = z.object({
     .default('USD'),
   WORKERS: whole(1, 64).default(1),
   WRITER_LANES: whole(1, 16).default(1),
+  DRAIN_ANNOUNCE_MS: whole(0, 60_000).default(250),
   DEMO: z.enum(['0', '1'], 'write 1 for demo data or 0 for none').optional(),
   LOG_LEVEL: z.enum(logLevels, `write one of ${logLevels.join(', ')}`).default('info'),
   TRUSTED_PROXIES: whole(0, 10).default(0),
@@ -172,6 +175,7 @@ function toConfig(s: Settings): Config {
     currency,
     workers: s.WORKERS,
     writerLanes: s.WRITER_LANES,
+    announceMs: s.DRAIN_ANNOUNCE_MS,
     hasDemo: !isProduction && s.DEMO !== '0',
     logLevel: s.LOG_LEVEL,
     trustedProxies: s.TRUSTED_PROXIES,

@@ -1,28 +1,39 @@
 /** One process: config → database → app → listen → drain. The only file that knows the process and the runtime. */
+import { closeSync, openSync } from 'node:fs'
 import { createDemo, findUnsafeForProduction, type Demo } from './actions/demo.ts'
 import { startJobs } from './actions/jobs.ts'
 import { firstOperatorLink } from './actions/operators/manage-operators.ts'
 import { closeService, openService, type Service } from './actions/service.ts'
 import { buildApp, type App } from './app.ts'
 import { ConfigError, parseConfig, type Config } from './config.ts'
+import { drain } from './drain.ts'
 import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
 import { openDatabase, type Connection } from './store/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
-import { joinParent, startWorkers } from './workers.ts'
+import { joinParent, startWorkers, type Workers } from './workers.ts'
 
 /** One of several on a port: its parent says when to end, and tells people what there is to tell. */
 const isWorker = process.argv.includes('--worker')
 const config = await readConfig()
 const log = openLog(config.logLevel, openOutput())
-const stopping = Promise.withResolvers<void>()
+const hadTerminal = hasTerminal()
+const stopping = Promise.withResolvers<{ announceMs: number }>()
+/** For the log, should the end take too long. */
+let waitingFor = 'start'
 
 listenForTheEnd()
-await withDatabase(config.workers > 1 && !isWorker ? supervise : serve).catch((error: unknown) => {
+await start().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
 })
 process.exit()
+
+async function start(): Promise<void> {
+  // A worker shares its port on purpose; for everybody else somebody who is there already is a mistake.
+  if (!isWorker) await refuseUsedPort()
+  await withDatabase(config.workers > 1 && !isWorker ? supervise : serve)
+}
 
 /** With a migrated database, which is let go again however the work ends. */
 async function withDatabase(work: (connection: Connection) => Promise<void>): Promise<void> {
@@ -43,21 +54,15 @@ async function serve(connection: Connection): Promise<void> {
   const server = listen(app)
   service.sandbox?.setOrigin(server.url.origin)
   const stopJobs = startJobs(service)
-  if (isWorker) metrics.render = joinParent(metrics.registry)
+  // One that is replaced has time: new connections go to the others, and its own have long sent a request by then.
+  const leave = () => stop(Math.max(config.announceMs, 2_000))
+  const parent = isWorker ? joinParent(metrics.registry, config.port, leave) : undefined
+  if (parent) metrics.render = parent.render
   else await welcome(service)
 
-  await stopping.promise
-  log.info('draining')
-  app.readiness.isDraining = true
-  // Streams have no end of their own.
-  service.live.close()
-  // Long enough for whoever watches /readyz to see it, and as long as anything is under way.
-  for (let waited = 0; waited < 250 || (app.readiness.inFlight > 0 && waited < 10_000); waited += 25)
-    await Bun.sleep(25)
-  await server.stop(true)
-  await stopJobs()
-  await closeService(service)
-  await db.pool.end()
+  const { announceMs } = await stopping.promise
+  await drain({ service, app, server, stopJobs, announceMs, waitFor: (what) => (waitingFor = what) })
+  await parent?.leaveCounts()
 }
 
 function listen(app: App) {
@@ -81,29 +86,91 @@ function listen(app: App) {
 
 async function supervise(connection: Connection): Promise<void> {
   const command = [process.execPath, import.meta.path, '--worker']
-  const workers = await startWorkers(config.workers, command, { PORT: String(config.port) }, (code) =>
-    log.error('a worker ended and is started again', { code }),
-  )
+  const workers = await startWorkers({
+    count: config.workers,
+    command,
+    environment: { PORT: String(config.port) },
+    leaveMs: Math.max(config.announceMs, 2_000) + 20_000,
+    onRestart: (code) => log.error('a worker ended and is started again', { code }),
+  })
+  process.on('SIGHUP', () => {
+    if (!hasHungUp()) void replaceWorkers(workers)
+  })
   const db = openDatabase(connection, 2)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   await welcome(service)
   await closeService(service)
   await db.pool.end()
   await stopping.promise
+  waitingFor = 'workers'
   await workers.stop()
+  waitingFor = 'embedded database'
+}
+
+async function replaceWorkers(workers: Workers): Promise<void> {
+  log.info('replacing the workers')
+  if (await workers.replace()) log.info('the workers are replaced')
+  else log.error('a new worker could not start; the old ones stay')
+}
+
+/**
+ * Whatever hangs, the process is gone in the end: what was in flight is safe to send again, and an embedded database is
+ * found by the next start. A parent waits for its workers, whose limit begins a little later than its own.
+ */
+function stop(announceMs = config.announceMs): void {
+  stopping.resolve({ announceMs })
+  setTimeout(
+    () => {
+      log.error('the end took too long and is cut off', { waitingFor })
+      process.exit(1)
+    },
+    announceMs + (config.workers > 1 && !isWorker ? 20_000 : 15_000),
+  )
 }
 
 function listenForTheEnd(): void {
-  let signals = 0
-  const stop = () => {
+  // Any number of times: a supervisor sends it to every process, npm passes it on, and so does our parent.
+  process.on('SIGTERM', () => stop())
+  // A terminal sends Ctrl-C to npm and to us, and npm passes its own on: one press comes twice.
+  const patience = process.env['npm_lifecycle_event'] === undefined ? 1 : 2
+  let presses = 0
+  const interrupt = () => {
     // The second Ctrl-C is from someone who does not want to wait; what was in flight is safe to send again.
-    if (++signals > 1) process.exit(130)
-    stopping.resolve()
+    if (++presses > patience) process.exit(130)
+    stop()
   }
-  process.on('SIGTERM', stop)
-  // A terminal sends Ctrl-C to the workers too; theirs is to wait for the parent, and to go when it is gone.
-  process.on('SIGINT', isWorker ? () => {} : stop)
-  if (isWorker) process.on('disconnect', stop)
+  // What a terminal sends reaches the workers too; theirs is to wait for the parent, and to go when it is gone.
+  process.on('SIGINT', isWorker ? () => {} : interrupt)
+  process.on('SIGHUP', () => {
+    if (!isWorker && (config.workers === 1 || hasHungUp())) stop()
+  })
+  if (isWorker) process.on('disconnect', () => stop())
+}
+
+/** A window that was closed sends the same signal as an operator who wants the workers replaced. */
+function hasHungUp(): boolean {
+  return hadTerminal && !hasTerminal()
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Workers share a port, so the kernel would let a second service join them; and the database is not touched for nothing. */
+async function refuseUsedPort(): Promise<void> {
+  const { host: hostname, port } = config
+  try {
+    await Bun.serve({ hostname, port, fetch: () => new Response() }).stop(true)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    const sentence = `Port ${port} of ${hostname} is in use: stop what listens there, or set PORT to another.`
+    throw new Error(sentence, { cause: error })
+  }
 }
 
 async function refuseUnsafe(service: Service): Promise<void> {

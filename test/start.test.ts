@@ -4,6 +4,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newClient } from './client.ts'
+import { getText, openConnection } from './keep-alive.ts'
 import { startProcess } from './process.ts'
 import { newApp, newUser, openTestService, type TestService } from './service.ts'
 import { freePort } from './free-port.ts'
@@ -60,10 +61,10 @@ describe('the end', () => {
   afterAll(() => opened.close())
 
   /** A service with a debit under way that cannot finish before the lock is let go. */
-  async function withDebitUnderWay() {
+  async function withDebitUnderWay(environment: Record<string, string> = {}) {
     const app = await newApp(opened.service)
     const user = await newUser(opened.service, app)
-    const service = await startProcess({ DATABASE_URL: opened.databaseUrl })
+    const service = await startProcess({ DATABASE_URL: opened.databaseUrl, ...environment })
     const client = newClient(service.send, app, service.url)
     await client.credit(user.serviceUserId, 10)
     const blocker = await opened.service.db.pool.connect()
@@ -79,15 +80,32 @@ describe('the end', () => {
     return { service, client, debit, release, su: user.serviceUserId }
   }
 
-  test('a service that is asked to end says so at /readyz, takes nothing new, answers what is under way, and ends well', async () => {
-    const { service, client, debit, release, su } = await withDebitUnderWay()
+  test('a service that is asked to end says so at /readyz, answers what is under way and what still comes, and ends well', async () => {
+    const { service, client, debit, release, su } = await withDebitUnderWay({ DRAIN_ANNOUNCE_MS: '2000' })
+    const kept = await openConnection(service.url)
+    expect(await kept.exchange(getText('/healthz'))).toMatchObject({ status: 200, isLast: false })
     const ended = service.stop('SIGTERM')
     await Bun.sleep(100)
     const ready = await fetch(`${service.url}/readyz`)
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'unavailable', database: 'ok', draining: true }])
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
-    const refused = await client.debit(su, 1)
-    expect([refused.status, refused.body['code']]).toEqual([503, 'UNAVAILABLE'])
+    // On a connection that was open before, the answer comes as ever, and is the last one there.
+    expect(await kept.exchange(getText('/healthz'))).toMatchObject({ status: 200, isLast: true })
+    expect((await client.checkBalance(su, '1')).status).toBe(200)
+    await release()
+    expect((await debit).body).toMatchObject({ balance: 9 })
+    expect(await ended).toBe(0)
+  }, 30_000)
+
+  test('SIGTERM to every process of two workers, twice, does not cut off what is under way', async () => {
+    const { service, debit, release } = await withDebitUnderWay({ WORKERS: '2' })
+    const ended = service.stop('SIGTERM')
+    const { stdout } = Bun.spawnSync(['pgrep', '-P', String(service.pid), '-f', 'main.ts --worker'])
+    const all = [service.pid, ...stdout.toString().split('\n').filter(Boolean).map(Number)]
+    expect(all).toHaveLength(3)
+    // As systemd does with everything it has started.
+    for (const pid of all) process.kill(pid, 'SIGTERM')
+    await Bun.sleep(700)
     await release()
     expect((await debit).body).toMatchObject({ balance: 9 })
     expect(await ended).toBe(0)
@@ -100,6 +118,37 @@ describe('the end', () => {
     expect(await service.stop('SIGINT')).toBe(130)
     await release()
   }, 30_000)
+})
+
+describe('ports', () => {
+  let opened: TestService
+  beforeAll(async () => {
+    opened = await openTestService()
+  })
+  afterAll(() => opened.close())
+
+  test.each([
+    ['1', '1'],
+    ['1', '2'],
+    ['2', '1'],
+    ['2', '2'],
+  ])(
+    'a port that a service with %s processes has is refused to one with %s, and the first goes on',
+    async (first, second) => {
+      const service = await startProcess({ DATABASE_URL: opened.databaseUrl, WORKERS: first })
+      const port = new URL(service.url).port
+      const other = { DATABASE_URL: opened.databaseUrl, PORT: port, WORKERS: second, DEMO: '0' }
+      const { code, out, err } = await runMain(other)
+      expect([code, out, err]).toEqual([
+        1,
+        '',
+        `Port ${port} of 127.0.0.1 is in use: stop what listens there, or set PORT to another.\n`,
+      ])
+      expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
+      expect(await service.stop()).toBe(0)
+    },
+    30_000,
+  )
 })
 
 describe('configuration', () => {

@@ -1,0 +1,114 @@
+/**
+ * What Linux can do for a listening socket and the runtime has no call for. Closing a listener resets the connections
+ * that wait in its queue, so before it is closed nothing new may get in there. Elsewhere than on Linux, and where the C
+ * library is not found, nothing happens: then a close may cost the few connections that were just being made.
+ */
+import { readdirSync, readlinkSync } from 'node:fs'
+
+/** One instruction of the kernel's classic packet filter: operation, jump if true, jump if false, operand. */
+type Instruction = readonly [operation: number, ifTrue: number, ifFalse: number, operand: number]
+
+const levelSocket = 1
+const attachFilter = 26
+const acceptsConnections = 30
+const attachReuseportProgram = 51
+
+const answerWith = (value: number): Instruction => [0x06, 0, 0, value]
+
+/** Byte 13 of the TCP header holds the flags. One with SYN and without ACK asks for a new connection: it is dropped. */
+const dropFirstPackets: readonly Instruction[] = [
+  [0x30, 0, 0, 13],
+  [0x54, 0, 0, 0x12],
+  [0x15, 0, 1, 0x02],
+  answerWith(0),
+  answerWith(0xffff_ffff),
+]
+
+/**
+ * Of the `listeners` that share the port, the newest gets every new connection from now on: sockets are numbered in the
+ * order in which they began to listen. When that number is no more, the kernel spreads as it always does.
+ */
+export async function steerToNewest(port: number, listeners: number): Promise<boolean> {
+  return await tryAttach(port, attachReuseportProgram, [answerWith(listeners - 1)])
+}
+
+/** New connections are spread over all listeners again: a number that no socket has leaves the choice to the kernel. */
+export async function spreadAgain(port: number): Promise<boolean> {
+  return await tryAttach(port, attachReuseportProgram, [answerWith(0xffff_ffff)])
+}
+
+/**
+ * No further connection gets into the queue; whoever asks for one asks again after a second, and meets the next process
+ * or a closed port. What is in the queue, and every open connection, goes on.
+ */
+export async function holdNewConnections(port: number): Promise<boolean> {
+  return await tryAttach(port, attachFilter, dropFirstPackets)
+}
+
+/** Whether it was done. Where any of these calls is forbidden, the process goes on without it. */
+async function tryAttach(port: number, option: number, program: readonly Instruction[]): Promise<boolean> {
+  return await attach(port, option, program).catch(() => false)
+}
+
+async function attach(port: number, option: number, program: readonly Instruction[]): Promise<boolean> {
+  const library = await openLibrary()
+  if (!library) return false
+  const { symbols, ptr } = library
+  const instructions = new DataView(new ArrayBuffer(program.length * 8))
+  for (const [index, [operation, ifTrue, ifFalse, operand]] of program.entries()) {
+    instructions.setUint16(index * 8, operation, true)
+    instructions.setUint8(index * 8 + 2, ifTrue)
+    instructions.setUint8(index * 8 + 3, ifFalse)
+    instructions.setUint32(index * 8 + 4, operand, true)
+  }
+  const header = new BigUint64Array([BigInt(program.length), BigInt(ptr(instructions))])
+  const results = findListeners(library, port).map((fd) => symbols.setsockopt(fd, levelSocket, option, ptr(header), 16))
+  return results.length > 0 && results.every((result) => result === 0)
+}
+
+type Library = NonNullable<Awaited<ReturnType<typeof openLibrary>>>
+
+async function openLibrary() {
+  if (process.platform !== 'linux') return undefined
+  const { dlopen, ptr } = await import('bun:ffi')
+  for (const name of ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]) {
+    try {
+      const { symbols } = dlopen(name, {
+        getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+        getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
+        setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
+      })
+      return { symbols, ptr }
+    } catch {
+      // The other C library, then.
+    }
+  }
+  return undefined
+}
+
+/** The runtime does not tell a server's file descriptor, so it is looked for among all that are open. */
+function findListeners({ symbols, ptr }: Library, port: number): number[] {
+  const isListener = (fd: number) => {
+    const [value, length] = [new Int32Array(1), new Uint32Array([4])]
+    const [address, addressLength] = [new DataView(new ArrayBuffer(128)), new Uint32Array([128])]
+    return (
+      symbols.getsockopt(fd, levelSocket, acceptsConnections, ptr(value), ptr(length)) === 0 &&
+      value[0] === 1 &&
+      symbols.getsockname(fd, ptr(address), ptr(addressLength)) === 0 &&
+      address.getUint16(2) === port
+    )
+  }
+  return readdirSync('/proc/self/fd')
+    .filter((name) => isSocket(`/proc/self/fd/${name}`))
+    .map(Number)
+    .filter(isListener)
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return readlinkSync(path).startsWith('socket:')
+  } catch {
+    // The one that was open for reading the folder is closed by now.
+    return false
+  }
+}

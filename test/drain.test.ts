@@ -1,0 +1,54 @@
+/** What hangs does not hold the end of the process. */
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { isStopped, makeFolder, postmasterPid, removeFolder } from './embedded-process.ts'
+import { openForwarder } from './forwarder.ts'
+import { newClient } from './client.ts'
+import { startProcess } from './process.ts'
+import { newApp, newUser, openTestService } from './service.ts'
+
+/** The announcement, the limit of the drain, and room for a busy machine. */
+const limitMs = 25_000
+
+test('a database that has gone silent, with a request and an event stream open, does not keep SIGTERM waiting', async () => {
+  const opened = await openTestService()
+  const forwarder = await openForwarder(opened.service.db.connection)
+  const app = await newApp(opened.service)
+  const { serviceUserId } = await newUser(opened.service, app)
+  const { user = '', password, database } = forwarder.connection
+  const url = new URL(`postgres://127.0.0.1:${forwarder.connection.port}/${database}`)
+  url.username = user
+  if (typeof password === 'string') url.password = password
+  const service = await startProcess({ DATABASE_URL: url.href })
+  const client = newClient(service.send, app, service.url)
+  expect((await client.credit(serviceUserId, 10)).status).toBe(200)
+  const { body } = await client.post('/api/widget/session', { ...app, serviceUserId })
+  const stream = await fetch(`${service.url}/api/widget/events?session=${String(body['sessionToken'])}`)
+  expect(stream.status).toBe(200)
+  forwarder.silence()
+  const debit = client.debit(serviceUserId, 1).catch(() => undefined)
+  await Bun.sleep(200)
+  const code = await Promise.race([service.stop(), Bun.sleep(limitMs)])
+  if (code === undefined) await service.kill()
+  await debit
+  forwarder.close()
+  await opened.close()
+  expect([0, 1]).toContain(code!)
+}, 60_000)
+
+test('an embedded database that does not stop is left behind after the limit, and the log says what was waited for', async () => {
+  const folder = await makeFolder()
+  const dataDir = join(folder, 'data')
+  const service = await startProcess({ DATA_DIR: dataDir })
+  // The last that the start asks the database for.
+  while (!service.output().includes('Make the first admin')) await Bun.sleep(20)
+  const postmaster = (await postmasterPid(dataDir))!
+  process.kill(postmaster, 'SIGSTOP')
+  const code = await Promise.race([service.stop(), Bun.sleep(limitMs)])
+  if (code === undefined) await service.kill()
+  process.kill(postmaster, 'SIGCONT')
+  for (let waited = 0; waited < 10_000 && !isStopped(dataDir); waited += 50) await Bun.sleep(50)
+  await removeFolder(folder)
+  expect(code).toBe(1)
+  expect(service.output()).toMatch(/"level":"error","message":"the end took too long.*"waitingFor":"embedded database"/)
+}, 60_000)

@@ -1,0 +1,115 @@
+/** Processes that end, are replaced or die, under clients who do not stop asking. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { answersOf, failuresOf, startClients, type KeepAliveClient, type Load } from './keep-alive.ts'
+import { startProcess, type ServiceProcess } from './process.ts'
+import { newApp, newUser, openTestService, type Credentials, type TestService } from './service.ts'
+
+let opened: TestService
+let app: Credentials
+let serviceUserIds: string[]
+
+beforeAll(async () => {
+  opened = await openTestService()
+  app = await newApp(opened.service)
+  const users = await Promise.all(Array.from({ length: 64 }, () => newUser(opened.service, app)))
+  serviceUserIds = users.map((user) => user.serviceUserId)
+})
+afterAll(() => opened.close())
+
+let references = 0
+
+/** A credit of 1 for a wallet of each client's own. */
+const creditOf = (client: number) => ({
+  path: '/api/server/wallet/credit',
+  body: {
+    ...app,
+    serviceUserId: serviceUserIds[client],
+    amount: 1,
+    referenceType: 'ORDER',
+    referenceId: `restart-${++references}`,
+  },
+})
+
+const isRefused = ({ failures }: KeepAliveClient) => failures.some((failure) => failure.startsWith('not connected'))
+
+async function countBooked(): Promise<number> {
+  const { rows } = await opened.service.db.pool.query<{ count: bigint }>('select count(*) from transfers')
+  return Number(rows[0]!.count)
+}
+
+/** Every client has had so many more answers. */
+async function waitForAnswers(load: Load, more: number): Promise<void> {
+  const goals = load.clients.map(({ answered }) => answered + more)
+  while (load.clients.some(({ answered }, index) => answered < goals[index]!)) {
+    if (failuresOf(load).length > 1_000) throw new Error(`only failures: ${failuresOf(load).slice(-3).join(', ')}`)
+    await Bun.sleep(20)
+  }
+}
+
+function workersOf({ pid }: ServiceProcess): number[] {
+  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', 'main.ts --worker'])
+  return stdout.toString().split('\n').filter(Boolean).map(Number)
+}
+
+async function waitForWorkers(service: ServiceProcess, without: readonly number[]): Promise<void> {
+  const isSo = (pids: number[]) => pids.length === 2 && !pids.some((pid) => without.includes(pid))
+  for (let waited = 0; !isSo(workersOf(service)); waited += 50) {
+    if (waited > 45_000) throw new Error(`workers are ${workersOf(service).join(', ')}`)
+    await Bun.sleep(50)
+  }
+}
+
+test('a process that is asked to end answers everything that was sent to it, and books nothing it did not answer', async () => {
+  const before = await countBooked()
+  const service = await startProcess({ DATABASE_URL: opened.databaseUrl })
+  // Nobody listens once it has ended: a client that is refused has seen the whole restart.
+  const load = startClients(service.url, 16, creditOf, (client) => !isRefused(client))
+  await waitForAnswers(load, 5)
+  expect(await service.stop()).toBe(0)
+  await load.stop()
+  expect(failuresOf(load).filter((failure) => !failure.startsWith('not connected'))).toEqual([])
+  expect(await countBooked()).toBe(before + answersOf(load))
+}, 60_000)
+
+describe('with two workers', () => {
+  let service: ServiceProcess
+  beforeAll(async () => {
+    service = await startProcess({ DATABASE_URL: opened.databaseUrl, WORKERS: '2' })
+  })
+  afterAll(() => service.stop())
+
+  test('SIGHUP puts a new process into the place of each worker, and none of 64 clients sees a failure', async () => {
+    const before = await countBooked()
+    const load = startClients(service.url, 64, creditOf)
+    for (let round = 0; round < 2; round++) {
+      await waitForAnswers(load, 2)
+      const old = workersOf(service)
+      expect(old).toHaveLength(2)
+      process.kill(service.pid, 'SIGHUP')
+      await waitForWorkers(service, old)
+    }
+    await waitForAnswers(load, 2)
+    await load.stop()
+    expect(failuresOf(load)).toEqual([])
+    expect(await countBooked()).toBe(before + answersOf(load))
+    // What those that are gone have counted is still counted.
+    const metrics = await (await fetch(`${service.url}/metrics`)).text()
+    const counted = /request_seconds_count\{route="\/api\/server\/wallet\/credit",method="POST",status="200"\} (\d+)/
+    expect(Number(counted.exec(metrics)?.[1])).toBe(answersOf(load))
+  }, 120_000)
+
+  test('kill -9 of one of two workers costs the clients of the other nothing, its own one request, and it is started again', async () => {
+    const load = startClients(service.url, 32, creditOf)
+    await waitForAnswers(load, 2)
+    const [victim, other] = workersOf(service)
+    process.kill(victim!, 'SIGKILL')
+    await waitForWorkers(service, [victim!])
+    await waitForAnswers(load, 2)
+    await load.stop()
+    expect(workersOf(service)).toContain(other!)
+    const failed = load.clients.filter(({ failures }) => failures.length > 0)
+    expect(failed.filter(({ failures }) => failures.length > 1)).toEqual([])
+    expect(failed.length).toBeGreaterThan(0)
+    expect(failed.length).toBeLessThan(32)
+  }, 60_000)
+})
