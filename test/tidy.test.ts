@@ -108,6 +108,52 @@ test('a page of the admin area imports the kit, and never another page', () => {
   expect(strays).toEqual([])
 })
 
+test('pages, routes and commands read the store, and change it only through actions', () => {
+  const changing =
+    /^(insert|update|upsert|delete|replace|claim|hasten|lock|tryLock|getOrInsert)|^(transact|openWriter)$/
+  const strays = ['api', 'widget', 'admin', 'cli'].flatMap((room) =>
+    inFolder(`src/${room}/`).flatMap(({ path, text }) =>
+      [...text.matchAll(/^import (?!type)([^'"]*) from '[^']*\/store\/[^']*'/gm)].flatMap(([line, names]) => {
+        // A whole module under one name would hide what is used of it.
+        if (names!.includes('*')) return [`${path}: ${line}`]
+        const imported = names!.replace(/[{}\s]/g, '').split(',')
+        return imported.filter((name) => changing.test(name)).map((name) => `${path}: ${name}`)
+      }),
+    ),
+  )
+  expect(strays).toEqual([])
+})
+
+test('only the writer makes transfers and outcomes, but for seeds and the import of a copy', () => {
+  const allowed = /^src\/store\/(writer\/|seed\.ts$)/
+  const writing = inFolder('src/').filter(({ text }) =>
+    /\b(insert into|update|delete from|merge into|copy) (transfers|outcomes)\b/.test(text),
+  )
+  expect(writing.map(({ path }) => path).filter((path) => !allowed.test(path))).toEqual([])
+  // The import writes the rows of every table, so the name of the table is put into its statement: nothing else may do that.
+  const anyTable = inFolder('src/').filter(({ text }) => /insert into \$\{/.test(text))
+  expect(anyTable.map(({ path }) => path)).toEqual(['src/store/copy/import.ts'])
+})
+
+test('only the embedded server’s room starts other programs', () => {
+  const strays = inFolder('src/').filter(
+    ({ path, imports }) => !path.startsWith('src/store/embedded/') && imports.includes('node:child_process'),
+  )
+  expect(strays.map(({ path }) => path)).toEqual([])
+})
+
+/** The same thing for two audiences, or in two rooms: as rows and as an action, as an action and as a page or a command. */
+const sharedNames =
+  'apps audit books books-check limits migrate operators sandbox second-factor seed topups wallet wallets'.split(' ')
+/** For operators and for users; on the server and in the page's script. */
+const sharedByAudience = 'icons live pages parts route sign-in'.split(' ')
+
+test('no two files of the program share a base name unless they are the same thing for two audiences', () => {
+  const byName = Map.groupBy(inFolder('src/'), ({ path }) => path.replace(/^.*\/|\.tsx?$/g, ''))
+  const shared = [...byName].filter(([, files]) => files.length > 1).map(([name]) => name)
+  expect(shared.sort()).toEqual([...sharedNames, ...sharedByAudience].sort())
+})
+
 test('SQL and the driver are in the store alone', () => {
   const sql = /\b(select\b[^;'"`]{1,200}\bfrom|insert into|delete from|update \w+ set)\b/
   const strays = inFolder('src/').filter(
