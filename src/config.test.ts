@@ -71,7 +71,7 @@ test('a mistake never shows what could be a secret', () => {
   expect(mistakes.join()).not.toContain('hunter2')
 })
 
-describe('production', () => {
+describe('in production', () => {
   const good = {
     NODE_ENV: 'production',
     PUBLIC_URL: 'https://wallet.example',
@@ -83,7 +83,7 @@ describe('production', () => {
     expect(parseConfig(good)).toMatchObject({ isProduction: true, hasDemo: false })
   })
 
-  test('refuses every unsafe default, and says why', () => {
+  test('production refuses every unsafe default, and says why', () => {
     const mistakes = mistakesOf({ NODE_ENV: 'production' })
     expect(mistakes.map((mistake) => mistake.split(/[=:]/)[0])).toEqual(['PUBLIC_URL', 'CARD_PROCESSOR', 'SMTP_URL'])
   })
@@ -93,7 +93,7 @@ describe('production', () => {
     ['DEMO', '1'],
     ['CARD_PROCESSOR', 'sandbox'],
     ['STRIPE_API_URL', 'http://localhost:1'],
-  ])('refuses %s=%s', (name, value) => {
+  ])('production refuses %s=%s', (name, value) => {
     expect(mistakesOf({ ...good, [name]: value })).toHaveLength(1)
   })
 })

@@ -89,6 +89,6 @@ test.each([
   ['64:ff9b::7f00:1', false],
   ['localhost', false],
   ['not an address', false],
-])('%s is public: %p', (address, isPublic) => {
+])('the address %s is public: %p', (address, isPublic) => {
   expect(isPublicAddress(address)).toBe(isPublic)
 })

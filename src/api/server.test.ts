@@ -147,7 +147,7 @@ describe('it works', () => {
   })
 })
 
-describe('a repeated reference', () => {
+describe('repeats', () => {
   test('answers the first outcome, marked as a replay, and moves nothing', async () => {
     await client.credit(su, 100)
     const first = await client.debit(su, 30, `order-${su}`)
@@ -159,7 +159,7 @@ describe('a repeated reference', () => {
     expect(await client.balance(su)).toBe(20)
   })
 
-  test('says what it asked differently', async () => {
+  test('a repeated reference says what it asked differently', async () => {
     const other = await newUser(opened.service, credentials)
     await client.credit(su, 100, `m-${su}`)
     const replayOf = async (...args: Parameters<Client['debit']>) => (await client.debit(...args)).body
@@ -175,7 +175,7 @@ describe('a repeated reference', () => {
     expect([await client.balance(su), await client.balance(other.serviceUserId)]).toEqual([100, 0])
   })
 
-  test('that differs is a conflict for an app with strictReferences, an equal one is not', async () => {
+  test('a repeated reference that differs is a conflict for an app with strictReferences, an equal one is not', async () => {
     const strict = await otherClient({ strictReferences: true })
     const id = await linkUser(opened.service, strict, user.userId)
     await strict.client.credit(id, 10, 'strict')
@@ -186,7 +186,7 @@ describe('a repeated reference', () => {
     expect(await strict.client.balance(id)).toBe(10)
   })
 
-  test('of another app is another reference', async () => {
+  test('a repeated reference of another app is another reference', async () => {
     const other = await otherClient()
     const otherSu = await linkUser(opened.service, other, user.userId)
     await client.credit(su, 1, `same-${su}`)
@@ -220,7 +220,7 @@ describe('a repeated reference', () => {
     expect(used.body).not.toHaveProperty('replayed')
   })
 
-  test('is replayed while the wallet is frozen, and after the user disconnected the app', async () => {
+  test('a repeated reference is replayed while the wallet is frozen, and after the user disconnected the app', async () => {
     const reference = `late-${su}`
     await client.credit(su, 10, reference)
     await freezeWallet(opened.service, operator, user.userId, 'test')
@@ -232,7 +232,7 @@ describe('a repeated reference', () => {
     expect(body).not.toHaveProperty('mismatch')
   })
 
-  test('twice in the same moment is one movement, and both get its outcome', async () => {
+  test('a reference used twice in the same moment is one movement, and both get its outcome', async () => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => client.credit(su, 7, `burst-${su}`)))
     expect(new Set(replies.map((reply) => reply.body['balance']))).toEqual(new Set([7]))
     expect(replies.filter((reply) => !reply.body['replayed'])).toHaveLength(1)

@@ -104,7 +104,7 @@ describe('a number in a field of the object', () => {
     '1234567890123450',
     '123456789012345000000',
     '123456789012345e9',
-  ])('%s has 15 digits that count, and is taken', (text) => {
+  ])('the number %s has 15 digits that count, and is taken', (text) => {
     expect(read(`{"amount":${text}}`)).toEqual({ value: { amount: Number(text) }, spoiled: undefined })
   })
 
@@ -116,7 +116,7 @@ describe('a number in a field of the object', () => {
     '123456789012.34567',
     '0.1234567890123456',
     '1.234567890123456e3',
-  ])('%s has more than 15 digits that count, and is not believed', (text) => {
+  ])('the number %s has more than 15 digits that count, and is not believed', (text) => {
     const problem = 'has more digits than a number can hold'
     expect(read(`{"a":1,"amount":${text}}`)).toMatchObject({ spoiled: { field: 'amount', problem } })
     expect(read(`{"amount":${text},"a":1}`)).toMatchObject({ spoiled: { field: 'amount', problem } })

@@ -41,7 +41,7 @@ describe('it refuses, and nothing moves', () => {
     ['a signed body that is no event', () => bench.sendRaw('null', signed('null'))],
     ['a signed body that is no JSON', () => bench.sendRaw('hello', signed('hello'))],
   ]
-  test.each(refused)('%s', async (_, ask) => {
+  test.each(refused)('a webhook is refused, and nothing moves: %s', async (_, ask) => {
     expect(await ask()).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
     expect(await payer.balance()).toBe(0)
   })
@@ -57,8 +57,8 @@ describe('it refuses, and nothing moves', () => {
   })
 })
 
-describe('it answers 200', () => {
-  test('to an event of a kind it does not know, to one about somebody else’s payment, and to one four minutes old', async () => {
+describe('it works', () => {
+  test('a webhook of a kind we do not know, about somebody else’s payment, or four minutes old is answered 200', async () => {
     expect(await bench.sendEvent({ ...event, type: 'invoice.paid' })).toEqual({
       status: 200,
       body: { received: true, isOurs: false },

@@ -125,7 +125,7 @@ describe('it works', () => {
 describe('it ends at once', () => {
   const ended = { event: 'ended', data: { code: 'INVALID_SESSION' } }
 
-  test('when the user logs out', async () => {
+  test('a live stream ends at once when the user logs out', async () => {
     const session = await newSession()
     const { next } = await watch(session)
     await next()
@@ -133,7 +133,7 @@ describe('it ends at once', () => {
     expect([await next(), await next()]).toEqual([ended, undefined])
   })
 
-  test('when the app is disconnected', async () => {
+  test('a live stream ends at once when the app is disconnected', async () => {
     const session = await newSession()
     const { next } = await watch(session)
     await next()
@@ -141,7 +141,7 @@ describe('it ends at once', () => {
     expect([await next(), await next()]).toEqual([ended, undefined])
   })
 
-  test('when the app is deactivated, and only for that app', async () => {
+  test('a live stream ends at once when the app is deactivated, and only for that app', async () => {
     const other = await newApp(opened.service)
     const theirs = await watch(await newSession(other, await linkUser(opened.service, other, user.userId)))
     const ours = await watch(await newSession())
@@ -193,7 +193,7 @@ describe('it is safe', () => {
     await response.body!.cancel()
   })
 
-  test('when the process is about to end, streams end and no new one begins', async () => {
+  test('when the process is about to end, live streams end and no new one begins', async () => {
     const other = await openTestService()
     const app = await newApp(other.service)
     const { serviceUserId } = await newUser(other.service, app)

@@ -20,8 +20,8 @@ afterAll(() => bench.close())
 const setBalance = (minor: bigint) =>
   bench.service.db.pool.query('update wallets set balance = $2 where id = $1', [payer.userId, minor])
 
-describe('a new top-up', () => {
-  test('is a payment of exactly that amount that names user and top-up, and is answered as the contract says', async () => {
+describe('new top-ups', () => {
+  test('a new top-up is a payment of exactly that amount that names user and top-up, and is answered as the contract says', async () => {
     const { status, body } = await payer.create(19.99)
     expect(status).toBe(200)
     const id = String(body['paymentIntentId'])
@@ -44,13 +44,16 @@ describe('a new top-up', () => {
     expect(bench.standIn.requests.at(-1)).toMatchObject({ idempotencyKey: `topup-${topup.id}` })
   })
 
-  test.each([1.99, 500.01, 0, -5, 0.001, '5', null, true, Infinity, [[5]]])('of %p is refused', async (amount) => {
-    const { status, body } = await payer.create(amount)
-    expect([status, body['code']]).toEqual([400, 'INVALID_AMOUNT'])
-    expect(body['fields']).toHaveProperty('amount')
-  })
+  test.each([1.99, 500.01, 0, -5, 0.001, '5', null, true, Infinity, [[5]]])(
+    'a new top-up of %p is refused',
+    async (amount) => {
+      const { status, body } = await payer.create(amount)
+      expect([status, body['code']]).toEqual([400, 'INVALID_AMOUNT'])
+      expect(body['fields']).toHaveProperty('amount')
+    },
+  )
 
-  test('at either bound is taken', async () => {
+  test('a new top-up at either bound is taken', async () => {
     expect((await payer.create(2)).status).toBe(200)
     expect((await payer.create(500)).status).toBe(200)
   })
@@ -62,7 +65,7 @@ describe('a new top-up', () => {
     expect((await payer.create(5)).status).toBe(200)
   })
 
-  test('that finds no room in the wallet once it is paid is left for the operator, who gives it back', async () => {
+  test('a new top-up that finds no room in the wallet once it is paid is left for the operator, who gives it back', async () => {
     const id = await payer.begin(5)
     await setBalance(maxBalanceMinor - 100n)
     bench.standIn.state.pay(id)
@@ -74,7 +77,7 @@ describe('a new top-up', () => {
     expect(await payer.entries()).toEqual([])
   })
 
-  test('from another site is refused, and without a session too', async () => {
+  test('a new top-up from another site is refused, and without a session too', async () => {
     const path = '/api/widget/topup/create-intent?session=ws_none'
     const cross = await payer.page.call('POST', path, '{"amount":5}', { 'sec-fetch-site': 'cross-site' })
     expect(cross).toMatchObject({ status: 403, body: { code: 'CROSS_SITE_REFUSED' } })
@@ -99,7 +102,7 @@ describe('limits', () => {
     expect((await payer.create(5)).status).toBe(200)
   })
 
-  test('of twenty at once no more pass than one after the other', async () => {
+  test('of twenty new top-ups at once no more pass than one after the other', async () => {
     const statuses = (await Promise.all(Array.from({ length: 20 }, () => payer.create(5)))).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(10)
     expect(statuses.filter((status) => status === 429)).toHaveLength(10)

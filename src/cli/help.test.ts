@@ -4,8 +4,8 @@ import { commands } from './commands.ts'
 
 setDefaultTimeout(60_000)
 
-describe('the help', () => {
-  test('lists every command', async () => {
+describe('help', () => {
+  test('the help lists every command', async () => {
     const { exitCode, stdout } = await runCommand(['--help'], {})
     expect(exitCode).toBe(0)
     for (const { name, summary } of commands) {
@@ -15,7 +15,7 @@ describe('the help', () => {
     expect((await runCommand([], {})).stdout).toBe(stdout)
   })
 
-  test('lists the commands of one noun', async () => {
+  test('the help lists the commands of one noun', async () => {
     const { stdout } = await callCommand(['wallet'], {})
     expect(stdout).toContain('wallet freeze <wallet>')
     expect(stdout).not.toContain('app create')

@@ -23,8 +23,8 @@ async function exitCodeWith(password: string, email: string): Promise<number> {
   return (await runCommand(newUser(email), { ...environment, BILLFOLD_PASSWORD: password })).exitCode
 }
 
-describe('a password', () => {
-  test('comes from stdin, without its line end', async () => {
+describe('passwords', () => {
+  test('a password comes from stdin, without its line end', async () => {
     const here = { DATABASE_URL: database.url }
     expect((await runCommand(newUser('stdin@example.com'), here, 'eight888\r\nsomething else')).exitCode).toBe(0)
     const refused = await runCommand(newUser('short@example.com'), here, 'seven77\n')
@@ -33,12 +33,12 @@ describe('a password', () => {
     expect(missing.stderr).toContain('No password: set BILLFOLD_PASSWORD')
   })
 
-  test('has 8 to 256 characters', async () => {
+  test('a password has 8 to 256 characters', async () => {
     expect(await exitCodeWith('🔑'.repeat(256), 'longest@example.com')).toBe(0)
     expect(await exitCodeWith('x'.repeat(257), 'longer@example.com')).toBe(1)
   })
 
-  test('is asked for on a terminal, twice, and never shown', async () => {
+  test('a password is asked for on a terminal, twice, and never shown', async () => {
     const typed = 'typed unseen 1x\u007f'
     let screen = ''
     let answers = 0
@@ -62,7 +62,7 @@ describe('a password', () => {
     expect(screen).not.toContain('unseen')
   })
 
-  test('is no argument: there is no flag for it', () => {
+  test('a password is no argument: there is no flag for it', () => {
     const flags = commands.flatMap((command) => Object.keys(command.flags ?? {}))
     expect(flags.filter((flag) => /password|secret|token/i.test(flag))).toEqual([])
   })

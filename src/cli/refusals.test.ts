@@ -86,7 +86,7 @@ describe('it refuses', () => {
     expect([exitCode, stderr]).toEqual([1, 'There is a user with the email twice@example.com already.\n'])
   })
 
-  test('to seed in production', async () => {
+  test('the command line refuses to seed in production', async () => {
     const production = {
       NODE_ENV: 'production',
       PUBLIC_URL: 'https://wallet.example',

@@ -24,7 +24,7 @@ describe('an amount', () => {
     [5, jpy, 5n],
     [999_999_999, jpy, 999_999_999n],
     [1.234, bhd, 1234n],
-  ] as const)('%p is exact in its currency', (value, currency, minor) => {
+  ] as const)('the amount %p is exact in its currency', (value, currency, minor) => {
     expect(parseAmount(value, currency)).toBe(minor)
   })
 
@@ -43,18 +43,18 @@ describe('an amount', () => {
     5n,
   ]
   const otherTypes = ['5', true, [5], null, undefined, { valueOf: () => 5 }]
-  test.each([...none, ...otherTypes].map((value) => [value]))('%p is none', (value) => {
+  test.each([...none, ...otherTypes].map((value) => [value]))('%p is no amount', (value) => {
     expect(parseAmount(value, usd)).toBeUndefined()
   })
 
-  test('of yen has no decimals, and of dinar has three', () => {
+  test('an amount of yen has no decimals, and one of dinar has three', () => {
     expect(parseAmount(0.5, jpy)).toBeUndefined()
     expect(parseAmount(1.2345, bhd)).toBeUndefined()
     expect(parseAmount(999_999_999.999, bhd)).toBeUndefined()
     expect(parseAmount(999_999_999.99, bhd)).toBe(999_999_999_990n)
   })
 
-  test('is what the shortest text of the number says, for every number', () => {
+  test('an amount is what the shortest text of the number says, for every number', () => {
     const near = fc.tuple(fc.integer({ min: 0, max: 99_999_999_999 }), fc.integer({ min: -2, max: 2 }))
     const numbers = fc.oneof(
       fc.double(),

@@ -56,7 +56,7 @@ test.each([
   ['e%_', ['e%_x@example.com']],
   ['%', []],
   ['nobody', []],
-])('%j finds %j', async (prefix, emails) => {
+])('a search for %j finds %j', async (prefix, emails) => {
   expect((await searchAll(prefix, 50)).toSorted()).toEqual(emails)
 })
 

@@ -38,7 +38,7 @@ test('contrast is what WCAG says it is', () => {
 const extremes =
   '#000000 #ffffff #ffff00 #00ff00 #0000ff #ff0000 #00ffff #ff00ff #808080 #767676 #777777 #f6f6f2 #181c1a'.split(' ')
 
-test.each(extremes)('%s is legible as an accent in both themes', (color) => {
+test.each(extremes)('the colour %s is legible as an accent in both themes', (color) => {
   expectLegible(color, 'light')
   expectLegible(color, 'dark')
 })

@@ -50,16 +50,16 @@ const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
 const fetchHere = (path: string) =>
   fetchLogo(`https://logo.test:${server.port}${path}`, { resolve, isAllowed: () => true, ca: tls.cert })
 
-describe('a logo', () => {
-  test('is fetched, and its bytes say what it is', async () => {
+describe('logos', () => {
+  test('a logo is fetched, and its bytes say what it is', async () => {
     expect(await fetchHere('/logo.png')).toEqual({ type: 'image/png', bytes: png })
   })
 
-  test.each(['/huge.png', '/logo.svg', '/moved.png', '/none.png'])('%s is refused', async (path) => {
+  test.each(['/huge.png', '/logo.svg', '/moved.png', '/none.png'])('the logo %s is refused', async (path) => {
     expect(await fetchHere(path)).toBeUndefined()
   })
 
-  test('is never fetched from an address that is not public', async () => {
+  test('a logo is never fetched from an address that is not public', async () => {
     const before = asked
     const url = `https://logo.test:${server.port}/logo.png`
     const refused = { resolve, ca: tls.cert, isAllowed: isPublicAddress }
@@ -69,7 +69,7 @@ describe('a logo', () => {
     expect(asked).toBe(before)
   })
 
-  test('is fetched once for all visitors of an hour, and a failure is not tried again at once', async () => {
+  test('a logo is fetched once for all visitors of an hour, and a failure is not tried again at once', async () => {
     let fetches = 0
     const keep = keepLogos(async (url) => {
       fetches++
@@ -86,7 +86,7 @@ describe('a logo', () => {
     expect(fetches).toBe(4)
   })
 
-  test('has an address of our own that changes with the picture’s', () => {
+  test('a logo has an address of our own that changes with the picture’s', () => {
     expect(path('https://cdn.example/a.png')).toMatch(/^\/widget\/logo\/app_1\?v=[0-9a-f]{8}$/)
     expect(path('https://cdn.example/a.png')).not.toBe(path('https://cdn.example/b.png'))
     expect(path(null)).toBeNull()

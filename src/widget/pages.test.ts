@@ -67,7 +67,7 @@ describe('who may frame a page', () => {
   })
 })
 
-describe('every page', () => {
+describe('the pages', () => {
   test('runs only what carries its nonce, and talks to us alone', async () => {
     const page = await get(`/widget/wallet?clientId=${app.clientId}`)
     const policy = policyOf(page)
@@ -87,7 +87,7 @@ describe('every page', () => {
     expect(again.html).not.toContain(nonce)
   })
 
-  test('has the other headers too, errors included, and only a page that nobody frames has X-Frame-Options', async () => {
+  test('every page has the other headers too, errors included, and only a page that nobody frames has X-Frame-Options', async () => {
     const paths = [`/widget/wallet?session=${await session()}`, '/widget/wallet', '/widget/nothing', '/widget/logo/x']
     for (const path of paths) {
       const { headers } = await get(path)
@@ -106,7 +106,7 @@ describe('every page', () => {
     expect((await get(paths[2]!)).headers.get('x-frame-options')).toBe('DENY')
   })
 
-  test('does not repeat the token, and logs neither it nor the query', async () => {
+  test('every page does not repeat the token, and logs neither it nor the query', async () => {
     const token = await session()
     const before = opened.logged.length
     const page = await get(`/widget/wallet?session=${token}&secret=marmalade`)
@@ -117,7 +117,7 @@ describe('every page', () => {
     expect(logged).not.toContain('marmalade')
   })
 
-  test('shows an app’s name as text, whatever it holds', async () => {
+  test('every page shows an app’s name as text, whatever it holds', async () => {
     const name = '</script><script>alert(1)</script><img src=x onerror=alert(1)>"\'&'
     const mean = await newApp(opened.service, { name })
     const { html } = await get(`/widget/wallet?clientId=${mean.clientId}`)
@@ -127,7 +127,7 @@ describe('every page', () => {
     expect(data.appName).toBe(name)
   })
 
-  test('comes in the language asked for, else in the browser’s', async () => {
+  test('every page comes in the language asked for, else in the browser’s', async () => {
     const path = `/widget/wallet?clientId=${app.clientId}`
     expect((await get(`${path}&lang=ar`)).html).toContain('<html lang="ar" dir="rtl"')
     expect((await get(path, { 'accept-language': 'ja,en;q=0.5' })).html).toContain('<html lang="ja" dir="ltr"')

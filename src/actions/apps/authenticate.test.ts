@@ -14,8 +14,8 @@ afterAll(() => opened.close())
 const client = (credentials: { clientId: string; clientSecret: string }, address = '127.0.0.1') =>
   newClient((request) => opened.app.fetch(request, address), credentials)
 
-describe('a secret', () => {
-  test('that was rotated lives on for the overlap, and then no longer', async () => {
+describe('secrets', () => {
+  test('a secret that was rotated lives on for the overlap, and then no longer', async () => {
     const app = await newApp(opened.service)
     const { serviceUserId } = await newUser(opened.service, app)
     const rotated = await rotateSecret(opened.service, operator, app.clientId, '1h')
@@ -28,7 +28,7 @@ describe('a secret', () => {
     expect((await client(renewed).wallet(serviceUserId)).status).toBe(200)
   })
 
-  test('that was rotated without overlap, or revoked, is dead at once', async () => {
+  test('a secret that was rotated without overlap, or revoked, is dead at once', async () => {
     const app = await newApp(opened.service)
     const { serviceUserId } = await newUser(opened.service, app)
     const rotated = await rotateSecret(opened.service, operator, app.clientId, 'none')
@@ -39,7 +39,7 @@ describe('a secret', () => {
     expect((await client(renewed).wallet(serviceUserId)).status).toBe(401)
   })
 
-  test('of an inactive app, of an unknown app and a wrong one get the same answer', async () => {
+  test('a secret of an inactive app, of an unknown app and a wrong one get the same answer', async () => {
     const app = await newApp(opened.service)
     await setAppActive(opened.service, operator, app.clientId, false)
     const unknown = { clientId: 'app_unknown', clientSecret: app.clientSecret }
@@ -52,7 +52,7 @@ describe('a secret', () => {
     }
   })
 
-  test('that is wrong is slowed for that app and address alone, and the right one never', async () => {
+  test('a secret that is wrong is slowed for that app and address alone, and the right one never', async () => {
     const app = await newApp(opened.service)
     const { serviceUserId } = await newUser(opened.service, app)
     const wrong = client({ ...app, clientSecret: 'bfs_wrong' }, '10.1.1.1')
@@ -65,7 +65,7 @@ describe('a secret', () => {
     expect((await client({ ...app, clientSecret: 'bfs_wrong' }, '10.1.1.2').wallet(serviceUserId)).status).toBe(401)
   })
 
-  test('is noted when it is used', async () => {
+  test('a secret is noted when it is used', async () => {
     const app = await newApp(opened.service)
     await client(app).wallet('su_x')
     await Bun.sleep(100)
@@ -76,7 +76,7 @@ describe('a secret', () => {
     expect(rows).toHaveLength(1)
   })
 
-  test('is in no table, only its hash', async () => {
+  test('a secret is in no table, only its hash', async () => {
     const app = await newApp(opened.service)
     const { rows } = await opened.service.db.pool.query(
       `select s::text, a::text from app_secrets s join apps a using (client_id) union all select audit::text, '' from audit`,
@@ -84,7 +84,7 @@ describe('a secret', () => {
     expect(JSON.stringify(rows)).not.toContain(app.clientSecret)
   })
 
-  test('that comes from a browser is refused, right or wrong, and that goes on record once', async () => {
+  test('a secret that comes from a browser is refused, right or wrong, and that goes on record once', async () => {
     const app = await newApp(opened.service)
     const from = (headers: Record<string, string>, clientSecret = app.clientSecret) =>
       opened.app.fetch(

@@ -180,7 +180,7 @@ test.each([
     'warn',
     'redirects',
   ],
-] as const)('%s: %s', (_, page, changes, changedFacts, name, state, text) => {
+] as const)('the doctor looks at a page with %s: %s', (_, page, changes, changedFacts, name, state, text) => {
   const check = examine(page, changes, changedFacts)[name]!
   expect(check.state).toBe(state)
   expect(check.text).toContain(text)

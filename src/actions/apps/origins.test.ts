@@ -11,7 +11,7 @@ test.each([
   ['http://localhost:3001', 'http://localhost:3001'],
   ['http://[::1]:3001', 'http://[::1]:3001'],
   ['https://münchen.example', 'https://xn--mnchen-3ya.example'],
-])('%s is stored as %s', (text, origin) => {
+])('the origin %s is stored as %s', (text, origin) => {
   expect(parseOrigin(text, development)).toEqual({ origin })
 })
 

@@ -44,8 +44,8 @@ async function recorded(): Promise<string[]> {
   return rows.map((row) => row.action)
 }
 
-describe('a bonus', () => {
-  test('is on record as ordered and as granted; sent again it is ordered again, and granted once', async () => {
+describe('bonuses', () => {
+  test('a bonus is on record as ordered and as granted; sent again it is ordered again, and granted once', async () => {
     await grant()
     await grant()
     expect([await balance(), await recorded()]).toEqual([
@@ -54,7 +54,7 @@ describe('a bonus', () => {
     ])
   })
 
-  test('that cannot be put on record moves no money', async () => {
+  test('a bonus that cannot be put on record moves no money', async () => {
     await refuseRecords()
     expect(await faultOf(grant())).toBe('the audit log takes nothing')
     expect([await balance(), await recorded()]).toEqual([0n, []])

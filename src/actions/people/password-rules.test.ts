@@ -14,11 +14,11 @@ test.each([
   'a\u0000bcdxyz!q',
   `Zq${'x9'.repeat(20)}#kLm`,
   'y'.repeat(200) + 'abc7!Q',
-])('%j will do', (password) => {
+])('the password %j will do', (password) => {
   expect(problem(password)).toBeUndefined()
 })
 
-test.each(['', 'short', '1234567', '🦙🦄🐢🐙🦊🐝🐳'])('%j is too short', (password) => {
+test.each(['', 'short', '1234567', '🦙🦄🐢🐙🦊🐝🐳'])('the password %j is too short', (password) => {
   expect(problem(password)).toContain('at least 8')
 })
 
@@ -44,7 +44,7 @@ test.each([
   'abc12345',
   '1qaz2wsx',
   '🦙🦙🦙🦙🦙🦙🦙🦙🦙',
-])('%j is a pattern', (password) => {
+])('the password %j is a pattern', (password) => {
   expect(problem(password)).toContain('pattern')
 })
 
@@ -62,7 +62,7 @@ test.each([
   'Football99',
   'contraseña',
   'qwerty2024',
-])('%j is common', (password) => {
+])('the password %j is common', (password) => {
   expect(problem(password)).toBeDefined()
 })
 

@@ -106,7 +106,7 @@ describe('the ledger is told', () => {
     ['nothing of another top-up', {}, { topupId: undefined }, []],
     ['nothing once there is a problem', { problem: 'credit-refused' }, { refundedMinor: 100n }, []],
   ]
-  test.each(table)('%s', (_, before, seen, movements) => {
+  test.each(table)('the ledger is told: %s', (_, before, seen, movements) => {
     expect(planned(before, seen)).toEqual(movements)
   })
 })
@@ -122,16 +122,16 @@ test('a top-up has one reference, and every later movement its own', () => {
   expect(referenceIdOf('TOPUP_REFUND', 'pi', 2)).toBe('pi:2')
 })
 
-describe('the next look', () => {
-  test('at an open payment comes after 30 s, then ever later, and never misses its end', () => {
+describe('looks', () => {
+  test('the next look at an open payment comes after 30 s, then ever later, and never misses its end', () => {
     expect([0, 1, 2, 3].map((looks) => inSeconds({ looks }))).toEqual([30, 60, 120, 240])
     expect(inSeconds({ looks: 20 })).toBe(3600)
     expect(inSeconds({ looks: 9, expiresAt: new Date(at.getTime() + 10_000) })).toBe(10)
   })
-  test('at a processing one never ends, and is never more than six hours away', () => {
+  test('the next look at a processing one never ends, and is never more than six hours away', () => {
     expect(inSeconds({ state: 'processing', looks: 1_000 })).toBe(6 * 3600)
   })
-  test('at an ended one is rare, and for an open dispute daily', () => {
+  test('the next look at an ended one is rare, and for an open dispute daily', () => {
     expect(inSeconds({ state: 'failed' })).toBeNull()
     expect(inSeconds({ state: 'cancelled' })).toBeNull()
     expect(inSeconds({ state: 'succeeded', looks: 0 })).toBe(3600)

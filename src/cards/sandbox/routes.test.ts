@@ -65,8 +65,8 @@ async function statusOf({ id }: Payment): Promise<string | undefined> {
   return (await processor.retrievePayment(id))?.status
 }
 
-describe('the card form', () => {
-  test('shows the amount and the test cards, and needs no script', async () => {
+describe('the form', () => {
+  test('the card form shows the amount and the test cards, and needs no script', async () => {
     const { id, clientSecret } = await create()
     const html = await (await get(`/sandbox/card/${id}?secret=${clientSecret}`)).text()
     expect(html).toContain('$1,234.56')
@@ -83,7 +83,7 @@ describe('the card form', () => {
     expect(await statusOf(payment)).toBe('succeeded')
   })
 
-  test('shows a decline and what was wrong with a card, and never what was typed', async () => {
+  test('the card form shows a decline and what was wrong with a card, and never what was typed', async () => {
     const payment = await create()
     const declined = await post(`/sandbox/card/${payment.id}`, {
       ...card,
@@ -126,7 +126,7 @@ describe('the card form', () => {
     }
   })
 
-  test('is unknown without the right secret', async () => {
+  test('the card form is unknown without the right secret', async () => {
     const payment = await create()
     for (const secret of ['', 'wrong', `${payment.clientSecret}x`]) {
       expect((await get(`/sandbox/card/${payment.id}?secret=${secret}`)).status).toBe(404)
@@ -136,7 +136,7 @@ describe('the card form', () => {
     expect(await statusOf(payment)).toBe('requires_payment_method')
   })
 
-  test('never sends anyone to another origin', async () => {
+  test('the card form never sends anyone to another origin', async () => {
     for (const to of [
       'https://evil.example',
       '//evil.example',
@@ -151,7 +151,7 @@ describe('the card form', () => {
     }
   })
 
-  test('escapes what comes from outside', async () => {
+  test('the card form escapes what comes from outside', async () => {
     const { id, clientSecret } = await create('<img src=x onerror=alert(1)>')
     const html = await (await get(`/sandbox/card/${id}?secret=${clientSecret}&return=/%22%3E%3Cscript%3E`)).text()
     expect(html).not.toContain('<img')
@@ -159,7 +159,7 @@ describe('the card form', () => {
   })
 })
 
-describe('the card form for a script', () => {
+describe('the form for a script', () => {
   test.each([
     ['4242424242424242', { status: 'succeeded' }],
     ['4000000000000002', { status: 'requires_payment_method', declineCode: 'generic_decline' }],
@@ -170,21 +170,21 @@ describe('the card form for a script', () => {
     ['4000000000006066', { status: 'processing' }],
     ['4000000000007007', { status: 'processing' }],
     ['4000000000000259', { status: 'succeeded' }],
-  ])('card %s', async (number, expected) => {
+  ])('the card form answers a script with what the card %s is for', async (number, expected) => {
     const { id, clientSecret } = await create()
     const answer = await confirm({ ...card, number, paymentIntentId: id, clientSecret })
     expect(answer.status).toBe(200)
     expect(await answer.json()).toMatchObject(expected)
   })
 
-  test('names the field at fault', async () => {
+  test('the card form for a script names the field at fault', async () => {
     const { id, clientSecret } = await create()
     const answer = await confirm({ ...card, cvc: '1', paymentIntentId: id, clientSecret })
     expect(answer.status).toBe(422)
     expect(await answer.json()).toMatchObject({ field: 'cvc' })
   })
 
-  test('refuses nonsense without a fault', async () => {
+  test('the card form for a script refuses nonsense without a fault', async () => {
     const { id, clientSecret } = await create()
     for (const body of [
       null,
@@ -203,7 +203,7 @@ describe('the card form for a script', () => {
     expect((await confirm({ x: 'y'.repeat(10_000) })).status).toBe(413)
   })
 
-  test('is 503 during an outage, and so is the page', async () => {
+  test('the card form for a script is 503 during an outage, and so is the page', async () => {
     const { id, clientSecret } = await create()
     await writeSettings(deps.store, { mode: 'once', outage: true })
     expect((await confirm({ ...card, paymentIntentId: id, clientSecret })).status).toBe(503)
@@ -211,7 +211,7 @@ describe('the card form for a script', () => {
     expect((await get('/sandbox/panel')).status).toBe(200)
   })
 
-  test('keeps nothing of a card', async () => {
+  test('the card form for a script keeps nothing of a card', async () => {
     const { id, clientSecret } = await create()
     for (const number of ['5105105105105100', '4000000000009995', card.number]) {
       await confirm({ ...card, number, paymentIntentId: id, clientSecret })
@@ -225,12 +225,12 @@ describe('the card form for a script', () => {
   })
 })
 
-describe('the panel', () => {
-  test('says what to do while there is nothing', async () => {
+describe('panel', () => {
+  test('the panel says what to do while there is nothing', async () => {
     expect(await (await get('/sandbox/panel')).text()).toContain('No payments yet')
   })
 
-  test('lists payments with their webhooks, and no client secret', async () => {
+  test('the panel lists payments with their webhooks, and no client secret', async () => {
     const payment = await paid()
     const html = await (await get('/sandbox/panel')).text()
     expect(html).toContain(payment.id)
@@ -251,7 +251,7 @@ describe('the panel', () => {
   test.each([
     ['win', { disputed: 'won', disputedMinor: 0n }],
     ['lose', { disputed: 'lost', disputedMinor: 123_456n }],
-  ])('disputes, and can %s', async (end, expected) => {
+  ])('the panel disputes, and can %s', async (end, expected) => {
     const { id } = await paid()
     await post(`/sandbox/panel/payments/${id}/dispute`, {})
     expect(await processor.retrievePayment(id)).toMatchObject({ disputed: 'open' })
@@ -259,7 +259,7 @@ describe('the panel', () => {
     expect(await processor.retrievePayment(id)).toMatchObject(expected)
   })
 
-  test('sends one webhook again, late or never', async () => {
+  test('the panel sends one webhook again, late or never', async () => {
     const { id } = await paid()
     const event = JSON.parse((await deps.store.find(id))!.document).events[0].id as string
     for (const when of ['now', 'late', 'never']) {
@@ -291,7 +291,7 @@ describe('the panel', () => {
     }
   })
 
-  test('is not pressed from another site', async () => {
+  test('the panel is not pressed from another site', async () => {
     const { id } = await paid()
     const foreign: Record<string, string>[] = [
       { origin: 'https://evil.example' },

@@ -140,7 +140,7 @@ describe('what a card does', () => {
   })
 })
 
-describe('webhooks reach our endpoint', () => {
+describe('webhooks', () => {
   test('once and signed, with the payment to look at', async () => {
     const payment = await create()
     await play(payment, { kind: 'succeeds' })
@@ -148,7 +148,7 @@ describe('webhooks reach our endpoint', () => {
     expect(heard).toEqual([{ id: expect.any(String), type: 'payment.succeeded', paymentIntentId: payment.id }])
   })
 
-  test('twice with the same event id', async () => {
+  test('webhooks reach our endpoint twice with the same event id', async () => {
     await setMode('twice')
     await play(await create(), { kind: 'succeeds' })
     await pass(3)
@@ -166,7 +166,7 @@ describe('webhooks reach our endpoint', () => {
     expect(heard).toMatchObject([{ paymentIntentId: payment.id }])
   })
 
-  test('never', async () => {
+  test('webhooks reach our endpoint never', async () => {
     await setMode('never')
     await play(await create(), { kind: 'succeeds' })
     await pass(600)
@@ -183,7 +183,7 @@ describe('webhooks reach our endpoint', () => {
     expect(types()).toEqual(['payment.succeeded', 'payment.declined'])
   })
 
-  test('all again, the newest first', async () => {
+  test('webhooks reach our endpoint all again, the newest first', async () => {
     const payment = await create()
     await play(payment, { kind: 'declined', code: 'generic_decline', message: 'no' })
     await play(payment, { kind: 'succeeds' })
@@ -202,7 +202,7 @@ describe('webhooks reach our endpoint', () => {
     expect(heard).toHaveLength(3)
   })
 
-  test('six times at most', async () => {
+  test('webhooks reach our endpoint six times at most', async () => {
     answers = Array.from({ length: 50 }, () => 500)
     const payment = await create()
     await play(payment, { kind: 'succeeds' })
@@ -218,7 +218,7 @@ describe('webhooks reach our endpoint', () => {
     expect(heard).toHaveLength(20)
   })
 
-  test('although the process that claimed one died', async () => {
+  test('webhooks reach our endpoint although the process that claimed one died', async () => {
     const payment = await create()
     await play(payment, { kind: 'succeeds' })
     await changePayment(deps, 'once', payment.id, claimAndDie)

@@ -28,7 +28,7 @@ describe('a card is refused with the field at fault', () => {
     ['the CVC is too long', { cvc: '12345' }, 'cvc'],
     ['the CVC has letters', { cvc: '12a' }, 'cvc'],
   ]
-  test.each(cases)('%s', (_, change, field) => {
+  test.each(cases)('a card is refused with the field at fault: %s', (_, change, field) => {
     const answer = parseCard({ ...good, ...change }, now)
     expect(isCardMistake(answer) && answer.field).toBe(field as 'number')
   })

@@ -15,7 +15,7 @@ describe('an amount becomes what Stripe calls that amount, and back', () => {
     ['HUF', 1045n, 1045],
     ['USD', 99_999_999_999n, 99_999_999_999],
   ]
-  test.each(cases)('%s %p is %p', (currency, amountMinor, amount) => {
+  test.each(cases)('our %s %p is Stripe’s %p, and back', (currency, amountMinor, amount) => {
     expect(toStripeAmount(amountMinor, currency, decimalsOf)).toBe(amount)
     expect(fromStripeAmount(amount, currency, decimalsOf)).toBe(amountMinor)
   })
@@ -30,10 +30,13 @@ describe('an amount that Stripe could only round is refused', () => {
     ['USD', -100n, 'more than zero'],
     ['USD', 2n ** 60n, 'more than the card processor takes'],
   ]
-  test.each(cases)('%s %p: %s', (currency, amountMinor, says) => {
-    const answer = toStripeAmount(amountMinor, currency, decimalsOf)
-    expect(answer).toMatchObject({ refused: 'amount-unsupported', message: expect.stringContaining(says) })
-  })
+  test.each(cases)(
+    'an amount of %s %p, which Stripe could only round, is refused: %s',
+    (currency, amountMinor, says) => {
+      const answer = toStripeAmount(amountMinor, currency, decimalsOf)
+      expect(answer).toMatchObject({ refused: 'amount-unsupported', message: expect.stringContaining(says) })
+    },
+  )
 })
 
 test('an amount from Stripe that is no whole minor unit of ours is a fault, not rounded', () => {

@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => removeFolder(folder))
 
-describe('a new server', () => {
+describe('the server', () => {
   let shared: string
   let embedded: Embedded
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe('a new server', () => {
     await removeFolder(shared)
   })
 
-  test('is durable, speaks UTF-8 and UTC, and listens on no network', async () => {
+  test('a new server is durable, speaks UTF-8 and UTC, and listens on no network', async () => {
     const rows = await query<{ name: string; setting: string }>(
       embedded.connection,
       `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes',
@@ -51,18 +51,18 @@ describe('a new server', () => {
     expect(await query<object>(embedded.connection, locale)).toEqual([{ datlocprovider: 'b', datlocale: 'C.UTF-8' }])
   })
 
-  test('does not make the service its superuser', async () => {
+  test('a new server does not make the service its superuser', async () => {
     const role = 'select rolname, rolsuper from pg_roles where rolname = current_user'
     expect(await query<object>(embedded.connection, role)).toEqual([{ rolname: 'billfold', rolsuper: false }])
   })
 
-  test('has a session of its own, which Ctrl-C does not reach', async () => {
+  test('a new server has a session of its own, which Ctrl-C does not reach', async () => {
     const pid = await postmasterPid(join(shared, 'data'))
     const { stdout } = spawnSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' })
     expect(Number(stdout)).toBe(pid!)
   })
 
-  test('keeps its socket in a folder closed to everyone else', async () => {
+  test('a new server keeps its socket in a folder closed to everyone else', async () => {
     expect((await stat(embedded.connection.host)).mode & 0o777).toBe(0o700)
   })
 
@@ -144,7 +144,7 @@ describe('the data folder may lie', () => {
     ['deeper than a socket path may be long', 'deep/'.repeat(30)],
     ['deeper than PostgreSQL itself can name', 'a-rather-long-folder-name-for-a-wallet/'.repeat(30)],
   ]
-  test.each(places)('%s', async (_, path) => {
+  test.each(places)('the data folder may lie %s', async (_, path) => {
     const { connection, release } = await startEmbedded({ dataDir: join(folder, path, 'data'), log })
     expect(Buffer.byteLength(connection.host)).toBeLessThan(90)
     expect(await query<object>(connection, 'select 1 as one')).toEqual([{ one: 1 }])

@@ -8,7 +8,7 @@ test.each([
   [1500, 'JPY', 'ja', '￥1,500'],
   [1.5, 'BHD', 'en', 'BHD\u00a01.500'],
   [9007199254740.99, 'USD', 'en', '$9,007,199,254,740.99'],
-])('%p %s in %s is %p', (amount, currency, lang, text) => {
+])('the amount %p %s in %s is %p', (amount, currency, lang, text) => {
   expect(formatMoney(amount, currency, lang)).toBe(text)
 })
 
@@ -42,7 +42,7 @@ test.each([
   [2 * day, '2 days ago'],
   [8 * day, 'Jun 7'],
   [400 * day, 'May 11, 2025'],
-])('%p ms ago reads %p', (ms, text) => {
+])('a time %p ms ago reads %p', (ms, text) => {
   expect(ago(ms)).toBe(text)
 })
 

@@ -27,7 +27,7 @@ test.each([
   ['-5', undefined],
   ['1,000.50', undefined],
   ['', undefined],
-])('%p typed is %p', (text, amount) => {
+])('%p typed as an amount is %p', (text, amount) => {
   expect(parseTypedAmount(text, dollars)).toBe(amount)
 })
 
