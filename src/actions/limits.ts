@@ -30,7 +30,7 @@ export async function takeLimit(service: Service, rule: Rule, ...parts: string[]
   return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft) }
 }
 
-/** It was no failure after all. */
+/** Takes back one attempt that was counted before it was known to be right. */
 export async function giveBackLimit(service: Service, rule: Rule, ...parts: string[]): Promise<void> {
   await updateLimitBack(service.db.pool, keyOf(rule, parts))
 }

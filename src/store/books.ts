@@ -70,7 +70,7 @@ export async function getPositionBefore(db: Queryable, account: string | undefin
 
 export type Sides = { readonly walletsMinor: bigint; readonly positionsMinor: bigint }
 
-/** One statement, so both sides are of one moment. They add up to zero, or money was made or lost. */
+/** One statement, so that wallets and positions are of one moment. The two sums add up to zero, or money was made or lost. */
 export async function getSides(db: Queryable): Promise<Sides> {
   const { rows } = await db.query<{ wallets: bigint; positions: bigint }>(
     `select (select coalesce(sum(balance), 0) from wallets) as wallets,

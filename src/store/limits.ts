@@ -20,7 +20,7 @@ export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number):
   return { count: rows[0]!.count, secondsLeft: rows[0]!.seconds_left }
 }
 
-/** Takes one back: what was counted as a failure beforehand turned out to be none. */
+/** One attempt less in the key's row: it was counted before it was known to be right. */
 export async function updateLimitBack(db: Queryable, key: Buffer): Promise<void> {
   await db.query('update limits set count = count - 1 where key = $1 and count > 0', [key])
 }

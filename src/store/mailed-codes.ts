@@ -45,7 +45,7 @@ export async function hasMailedCode(
   return rows.length > 0
 }
 
-/** False when it was used, or replaced by a newer one, in the meantime. */
+/** False when the row of this id is gone: the code was used, or replaced by a newer one. */
 export async function deleteMailedCode(db: Queryable, id: string, email: string): Promise<boolean> {
   const { rowCount } = await db.query('delete from mailed_codes where email = $1 and id = $2', [email, id])
   return rowCount === 1

@@ -19,7 +19,7 @@ export type Movement = {
 const columns = `topup_id as "topupId", number, reference_type as "referenceType", reference_id as "referenceId",
   amount as "amountMinor", posted_at as "postedAt", refusal`
 
-/** How many there are already; the caller holds the lock of the top-up, so the next number is free. */
+/** How many movements the top-up has. The caller holds the lock of its row in topups, so the next number is free. */
 export async function countMovements(tx: Transaction, topupId: string): Promise<number> {
   const text = 'select count(*)::int as count from topup_movements where topup_id = $1'
   return (await tx.query<{ count: number }>(text, [topupId])).rows[0]!.count
@@ -61,7 +61,7 @@ export async function updateMovementPosted(
   )
 }
 
-/** The ledger refused the credit: nothing of this top-up moves any more, and an operator has to look. */
+/** The ledger refused the credit: the movements that are not posted never will be, and an operator has to look at the top-up. */
 export async function updateCreditRefused(tx: Transaction, topupId: string, at: Date, refusal: string): Promise<void> {
   await tx.query(
     `update topups set problem = 'credit-refused', credited = 0, refunded = 0, disputed = 0, version = version + 1

@@ -50,7 +50,10 @@ export async function insertTopup(db: Queryable, topup: NewTopup): Promise<void>
   )
 }
 
-/** Only the first one counts. A sweeper may have given the top-up up in the meantime; with a payment it is worth asking again. */
+/**
+ * Only the first payment of a top-up is written. A sweeper may have set the state to failed in the meantime, as the row had no
+ * payment; with one it is worth asking about again.
+ */
 export async function updateTopupPayment(
   db: Queryable,
   id: string,
@@ -127,7 +130,7 @@ export async function updateTopup(tx: Transaction, { id }: Topup, news: TopupNew
   return rows[0]!
 }
 
-/** Another look is due at this time, unless news came in between and set another. */
+/** Sets the time of the next look, unless the row has a newer version: whoever wrote that set its own. */
 export async function updateTopupLook(db: Queryable, { id, version }: Topup, lookAt: Date | null): Promise<void> {
   await db.query('update topups set look_at = $3 where id = $1 and version = $2', [id, version, lookAt])
 }
@@ -137,7 +140,7 @@ export async function hastenTopupLook(db: Queryable, id: string, lookAt: Date): 
   await db.query('update topups set look_at = least(look_at, $2), looks = 0 where id = $1', [id, lookAt])
 }
 
-/** It has no payment, and nobody was told of one: there is nothing to wait for. */
+/** A row without payment_intent_id has no payment that anybody was told of: there is nothing to wait for. */
 export async function updateTopupFailed(db: Queryable, id: string, at: Date): Promise<void> {
   await db.query(
     `update topups set state = 'failed', look_at = null, updated_at = $2 where id = $1 and payment_intent_id is null`,

@@ -35,7 +35,7 @@ export async function checkBooks(service: Service): Promise<void> {
     await updateBooksState(tx, next)
     return { before: state, after: next }
   }).catch((error: unknown) => {
-    // Another process was quicker between our look and our lock; it has done the slice.
+    // Another process took the lock between our look and ours, and has done the slice.
     if (isContention(error)) return undefined
     throw error
   })

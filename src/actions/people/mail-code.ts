@@ -90,7 +90,7 @@ export async function checkCode(
   return undefined
 }
 
-/** In the transaction that does what the code allows, so that it allows it once. */
+/** Deletes the code's row, in the transaction that does what the code allows: of two at once only one finds the row. */
 export async function useCode(tx: Queryable, email: string, id: string): Promise<boolean> {
   return await deleteMailedCode(tx, id, email)
 }

@@ -27,7 +27,7 @@ export async function resetPassword(
     if (!(await useCode(tx, email, checked.id))) return undefined
     const user = await updatePassword(tx, email, passwordHash)
     if (!user) return undefined
-    // Whoever signed in with the old password a moment ago does not get to use it after all.
+    // A link code that was given for the old password a moment ago must not be worth anything any more.
     await deleteLinkCodesOfUser(tx, user.id)
     await upsertUserAddress(tx, user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }

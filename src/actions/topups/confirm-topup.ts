@@ -43,7 +43,7 @@ export async function confirmTopup(
     const { declineCode, declineMessage } = payment
     return (await findDeclineLimit(service, userId)) ?? { kind: 'declined', declineCode, declineMessage }
   }
-  // Paid, and yet not credited: it is not what was ordered, and an operator looks at it.
+  // A payment that succeeded without a credit is not what was ordered: the payer waits, and an operator looks at the top-up.
   const status = payment.status === 'succeeded' ? 'processing' : payment.status
   const { balanceMinor } = (await findWallet(pool, userId))!
   return { kind: 'open', status, balanceMinor, nextAction: payment.nextAction }

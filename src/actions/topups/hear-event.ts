@@ -22,7 +22,7 @@ async function adopt(service: Service, paymentIntentId: string): Promise<Topup |
   if (!payment?.topupId || !isUuid(payment.topupId)) return undefined
   const topup = await findTopup(service.db.pool, payment.topupId)
   if (!topup || topup.userId !== payment.userId) return undefined
-  // Two at once: one of them writes it, and both go on.
+  // Of two webhooks at once one writes payment_intent_id; both then find the top-up by it.
   await updateTopupPayment(service.db.pool, topup.id, paymentIntentId, await getDatabaseTime(service.db.pool))
   return await findTopupByPayment(service.db.pool, paymentIntentId)
 }

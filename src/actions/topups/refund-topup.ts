@@ -33,7 +33,7 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
   }
   const { paymentIntentId } = topup
   const detail = { amountMinor: String(amountMinor), key, reason }
-  // Before it is done, so that no refund is ever ordered without an audit record.
+  // Recorded before the processor is asked, so that no refund is ever ordered without an audit record.
   await record(service.db.pool, actor, 'topup.refund-ordered', `topup:${topupId}`, detail)
   try {
     const refund = await cards.refundPayment({ paymentIntentId, amountMinor, idempotencyKey: `${topupId}-${key}` })

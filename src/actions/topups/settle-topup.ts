@@ -29,7 +29,7 @@ export type Settled = {
 }
 
 const maxTries = 8
-/** Longer than posting takes: should this process die before it has posted, another one does. */
+/** Longer than posting takes: should this process die before it has posted the movements, the sweeper of another one does. */
 const postWithinMs = 60_000
 
 /** Throws ProcessorUnavailable when the processor cannot be asked; what was written down before stays true. */
@@ -55,7 +55,7 @@ async function askProcessor(service: Service, topup: Topup): Promise<Payment | u
   return payment
 }
 
-/** Undefined when another answer was written down since `before` was read: ours may be the older one, and is thrown away. */
+/** Undefined when the row's version has moved on since `before` was read: the answer in hand may be older than the one written down, and is thrown away. */
 async function writeDown(
   service: Service,
   before: Topup,
@@ -87,7 +87,7 @@ async function writeDown(
   return after
 }
 
-/** Tells the ledger what it has not been told yet, by references that count once. */
+/** Posts the movements that have no posted_at yet. Each has a reference of its own, so posting one twice moves money once. */
 async function postMovements(service: Service, topup: Topup): Promise<Topup> {
   const movements = await listUnpostedMovements(service.db.pool, topup.id)
   for (const movement of movements) {

@@ -122,7 +122,7 @@ export function nextLook(topup: Pick<Topup, 'state' | 'dispute' | 'looks' | 'exp
   if (state === 'processing') return after(doubling(30 * secondMs, looks, 6 * hourMs))
   if (state === 'created') {
     const next = after(doubling(30 * secondMs, looks, hourMs))
-    // Not before the end of the payer's time and then at once, so that it is cancelled when it says.
+    // The last look before expiresAt is at expiresAt itself, so that an unpaid payment is cancelled when its time is up.
     return next > expiresAt && expiresAt > now ? expiresAt : next
   }
   if (dispute === 'open') return after(doubling(hourMs, looks, dayMs))

@@ -32,7 +32,7 @@ export async function importBooks(connection: Connection, input: Readable, optio
     await client.query('commit')
     return imported
   } finally {
-    // Whatever was not committed is gone with the connection.
+    // Without a commit the server drops every row of the import when the connection ends.
     await client.end()
     input.destroy()
   }
