@@ -44,7 +44,8 @@ export function buildApp(service: Service): App {
   docsPages(web)
   assetRoute(web)
   widgetPages(service, web)
-  adminPages(service, web)
+  // Operators look through everything, and may wait for it.
+  adminPages({ ...service, db: service.db.patient }, web)
   sandboxPages(service, web)
   const methodsOf = Map.groupBy(routes, (route) => route.path)
   // Here and not as a second handler of each path: a path with one handler takes Hono's shortest way.

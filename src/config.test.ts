@@ -19,7 +19,8 @@ test('nothing at all is a working configuration for development', () => {
     port: 3000,
     publicUrl: 'http://127.0.0.1:3000',
     dataDir: './data',
-    databaseUrl: undefined,
+    databaseUrls: [],
+    databaseConnections: 12,
     currency: { code: 'USD', decimals: 2 },
     workers: 1,
     hasDemo: true,
@@ -38,6 +39,9 @@ test.each([
   ['WORKERS', '0'],
   ['CURRENCY', 'dollar'],
   ['DATABASE_URL', 'mysql://x'],
+  ['DATABASE_URL', 'postgres://me@one:5432,two:port/x'],
+  ['DATABASE_URL', 'postgres://me@one,two/x?target_session_attrs=standby'],
+  ['DATABASE_CONNECTIONS', '3'],
   ['PUBLIC_URL', 'shop.example'],
   ['PUBLIC_URL', 'https://shop.example/wallet'],
   ['DEMO', 'yes'],
@@ -51,6 +55,28 @@ test.each([
   const mistakes = mistakesOf({ [name]: value })
   expect(mistakes).toHaveLength(1)
   expect(mistakes[0]).toContain(name)
+})
+
+test.each([
+  ['postgres://me:secret@db:5432/x', ['postgres://me:secret@db:5432/x']],
+  [
+    'postgres://me:a%40b@one:5432,two:5433,[::1]/x?target_session_attrs=read-write',
+    [
+      'postgres://me:a%40b@one:5432/x?target_session_attrs=read-write',
+      'postgres://me:a%40b@two:5433/x?target_session_attrs=read-write',
+      'postgres://me:a%40b@[::1]/x?target_session_attrs=read-write',
+    ],
+  ],
+  ['postgres://me@%2Fvar%2Frun/x', ['postgres://me@%2Fvar%2Frun/x']],
+  ['postgres:///x?host=/var/run', ['postgres:///x?host=/var/run']],
+])('DATABASE_URL=%s has one address for each host', (given, servers) => {
+  expect(parseConfig({ DATABASE_URL: given }).databaseUrls).toEqual(servers)
+})
+
+test('every lane of the writer has its connection, and the rest of the process has some too', () => {
+  expect(parseConfig({ WRITER_LANES: '8' }).databaseConnections).toBe(19)
+  expect(mistakesOf({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '10' })).toHaveLength(1)
+  expect(parseConfig({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '11' }).databaseConnections).toBe(11)
 })
 
 test('all mistakes are told together', () => {

@@ -9,7 +9,10 @@ export type Config = {
   /** Where browsers and client apps reach the service; no slash at the end. */
   readonly publicUrl: string
   readonly dataDir: string
-  readonly databaseUrl: string | undefined
+  /** One for each server of the database that was named; none for the embedded one. */
+  readonly databaseUrls: readonly string[]
+  /** That each process may have open at once, the writer's included. */
+  readonly databaseConnections: number
   readonly currency: Currency
   readonly workers: number
   readonly writerLanes: number
@@ -60,6 +63,16 @@ const url = (protocols: string[]) =>
     message: `write an address that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   })
 
+/** An address that names several hosts, as one address for each. What stands before and after the hosts is the same. */
+function serversOf(text: string): string[] {
+  const [, before = '', hosts, after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? []
+  return hosts === undefined ? [text] : hosts.split(',').map((host) => `${before}${host}${after}`)
+}
+
+function isServer(text: string): boolean {
+  return URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol)
+}
+
 const decimal = z.string().regex(/^\d+(\.\d+)?$/, 'write a plain amount such as 10 or 2.50')
 
 const settings = z.object({
@@ -68,7 +81,13 @@ const settings = z.object({
   PORT: whole(0, 65_535).default(3000),
   PUBLIC_URL: url(['http:', 'https:']).optional(),
   DATA_DIR: z.string().min(1).default('./data'),
-  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
+  DATABASE_URL: z
+    .string()
+    .refine((text) => serversOf(text).every(isServer), {
+      message: 'write postgres://user:password@host:port/database; several hosts are separated by commas',
+    })
+    .optional(),
+  DATABASE_CONNECTIONS: whole(4, 1_000).optional(),
   CURRENCY: z
     .string()
     .refine((code) => parseCurrency(code) !== undefined, 'write a code of ISO 4217 such as USD, EUR or JPY')
@@ -128,6 +147,12 @@ function combinedMistakes(s: Settings): string[] {
   if (isProduction) mistakes.push(...unsafeInProduction(s))
   if (s.PUBLIC_URL && new URL(s.PUBLIC_URL).pathname !== '/')
     mistakes.push('PUBLIC_URL: write scheme, host and port only, without a path')
+  if (s.DATABASE_URL && unsuitable.test(s.DATABASE_URL))
+    mistakes.push(
+      'DATABASE_URL: the server that takes writes is used; leave target_session_attrs out, or write read-write',
+    )
+  if (connectionsOf(s) < s.WRITER_LANES + 3)
+    mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 3}: one for each of WRITER_LANES, and three`)
   if (s.CARD_PROCESSOR === 'stripe') {
     for (const [name, prefix] of stripeKeys)
       if (!s[name]?.startsWith(prefix))
@@ -139,6 +164,8 @@ function combinedMistakes(s: Settings): string[] {
     mistakes.push(`TOPUP_MIN and TOPUP_MAX: write amounts of ${s.CURRENCY}, above zero, the smaller one first`)
   return mistakes
 }
+
+const unsuitable = /[?&]target_session_attrs=(?!(read-write|primary|any)(&|$))/
 
 const stripeKeys = [
   ['STRIPE_SECRET_KEY', 'sk_'],
@@ -171,7 +198,8 @@ function toConfig(s: Settings): Config {
     port: s.PORT,
     publicUrl: new URL(s.PUBLIC_URL ?? `http://${urlHost(s.HOST)}:${s.PORT}`).origin,
     dataDir: s.DATA_DIR,
-    databaseUrl: s.DATABASE_URL,
+    databaseUrls: s.DATABASE_URL === undefined ? [] : serversOf(s.DATABASE_URL),
+    databaseConnections: connectionsOf(s),
     currency,
     workers: s.WORKERS,
     writerLanes: s.WRITER_LANES,
@@ -183,6 +211,11 @@ function toConfig(s: Settings): Config {
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },
   })
+}
+
+/** One for each lane of the writer, one for its careful lane, and ten for everything else. */
+function connectionsOf(s: Settings): number {
+  return s.DATABASE_CONNECTIONS ?? s.WRITER_LANES + 11
 }
 
 /** A browser cannot be sent to the address that means "all addresses". */

@@ -9,7 +9,7 @@ import { ConfigError, parseConfig, type Config } from './config.ts'
 import { drain } from './drain.ts'
 import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
-import { openDatabase, type Connection } from './store/database.ts'
+import { openDatabase, poolConnections, type Connection } from './store/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 import { joinParent, startWorkers, type Workers } from './workers.ts'
 
@@ -37,7 +37,9 @@ async function start(): Promise<void> {
 
 /** With a migrated database, which is let go again however the work ends. */
 async function withDatabase(work: (connection: Connection) => Promise<void>): Promise<void> {
-  const prepared = await prepareDatabase(config, (message) => log.info(message))
+  // Workers are counted by their parent, which has one more of its own.
+  const connections = isWorker ? undefined : config.workers * config.databaseConnections + 1
+  const prepared = await prepareDatabase(config, (message) => log.info(message), connections)
   try {
     await work(prepared.connection)
   } finally {
@@ -46,7 +48,7 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
 }
 
 async function serve(connection: Connection): Promise<void> {
-  const db = openDatabase(connection)
+  const db = openDatabase(connection, poolConnections(config))
   const metrics = openMetrics()
   const service = openService({ config, db, log, metrics, now: () => new Date() })
   await refuseUnsafe(service)

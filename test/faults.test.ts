@@ -164,7 +164,7 @@ describe('the embedded database', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'billfold faults '))
     const environment = { DATA_DIR: dataDir }
     let process = await startProcess(environment)
-    const prepared = await prepareDatabase({ databaseUrl: undefined, dataDir }, () => {})
+    const prepared = await prepareDatabase({ databaseUrls: [], dataDir }, () => {})
     const db = openDatabase(prepared.connection)
     const opened = await openTestService()
     const service = { ...opened.service, db, apps: opened.service.apps }

@@ -1,6 +1,6 @@
-/** A wire to PostgreSQL that can be cut and mended, or go silent. */
+/** A wire to PostgreSQL that can be cut, refused, made slow or silent, or cut at the moment of a commit. */
 import { createConnection, createServer, type Socket } from 'node:net'
-import type { Connection } from '../src/store/database.ts'
+import type { Connection } from '../src/store/open-client.ts'
 
 /** A connection that was given as an URL, in its parts: in an URL the driver would look for its host, not in `host`. */
 function partsOf({ connectionString, ...rest }: Connection): Connection {
@@ -16,49 +16,87 @@ function partsOf({ connectionString, ...rest }: Connection): Connection {
   }
 }
 
+type Wire = { readonly near: Socket; readonly far: Socket; isDead: boolean }
+
 export async function openForwarder(given: Connection) {
   const target = partsOf(given)
-  const sockets = new Set<Socket>()
-  let isCut = false
-  const server = createServer((near) => {
-    if (isCut) {
-      near.destroy()
-      return
-    }
-    const { host = '127.0.0.1', port = 5432 } = target
-    const far = host.startsWith('/') ? createConnection(`${host}/.s.PGSQL.${port}`) : createConnection(port, host)
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from)
-      from.pipe(to)
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
-    }
-  }).listen(0, '127.0.0.1')
+  const { host = '127.0.0.1', port: farPort = 5432 } = target
+  const wires = new Set<Wire>()
+  const state = { isCut: false, isSilent: false, delayMs: 0, cutsCommits: false }
+
+  const open = (near: Socket) => {
+    if (state.isCut) return void near.resetAndDestroy()
+    const far = host.startsWith('/') ? createConnection(`${host}/.s.PGSQL.${farPort}`) : createConnection(farPort, host)
+    const wire: Wire = { near, far, isDead: state.isSilent }
+    wires.add(wire)
+    forward(wire, near, far, () => false)
+    forward(wire, far, near, (chunk) => state.cutsCommits && chunk.includes('COMMIT\0'))
+  }
+
+  /** What arrives on a dead wire is taken and forgotten, and the end of one side is not told to the other. */
+  const forward = (wire: Wire, from: Socket, to: Socket, isTheEnd: (chunk: Buffer) => boolean) => {
+    let sent = Promise.resolve()
+    from.on('data', (chunk: Buffer) => {
+      if (wire.isDead) return
+      if (isTheEnd(chunk)) return cut(wire)
+      if (state.delayMs === 0) return void to.write(chunk)
+      const { delayMs } = state
+      sent = sent.then(() => Bun.sleep(delayMs)).then(() => void (wire.isDead || to.write(chunk)))
+    })
+    from.on('error', () => {})
+    from.on('close', () => {
+      if (wire.isDead) return
+      to.destroy()
+      wires.delete(wire)
+    })
+  }
+
+  const cut = (wire: Wire) => {
+    wires.delete(wire)
+    wire.near.resetAndDestroy()
+    wire.far.destroy()
+  }
+
+  const server = createServer(open).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
-  const connection: Connection = { ...target, host: '127.0.0.1', port }
+  const connection: Connection = { ...target, host: '127.0.0.1', port, ssl: false }
   return {
     connection,
+    url: `postgres://${target.user}:${String(target.password ?? '')}@127.0.0.1:${port}/${target.database}`,
+    /** How many connections are open through it, dead ones left out. */
+    count: () => [...wires].filter((wire) => !wire.isDead).length,
+    /** Connections are reset, and new ones refused. */
     cut: () => {
-      isCut = true
-      for (const socket of sockets) socket.destroy()
+      state.isCut = true
+      for (const wire of wires) cut(wire)
     },
     mend: () => {
-      isCut = false
+      Object.assign(state, { isCut: false, isSilent: false, delayMs: 0, cutsCommits: false })
     },
-    /** Nothing more passes, and nobody is told; new connections are as good as ever. */
+    /** The connections of this moment are forgotten: nothing more passes, and nobody is told. New ones are good. */
     silence: () => {
-      for (const socket of sockets) socket.unpipe().pause()
+      for (const wire of wires) wire.isDead = true
+    },
+    /** The same, also for new ones, until it is mended; those that were forgotten stay so. */
+    goSilent: () => {
+      state.isSilent = true
+      for (const wire of wires) wire.isDead = true
+    },
+    /** Connections are reset when the answer to a commit is on its way: it is done, and nobody knows. */
+    cutCommits: () => {
+      state.cutsCommits = true
+    },
+    /** Everything takes so much longer, in both directions. */
+    slowDown: (ms: number) => {
+      state.delayMs = ms
     },
     close: () => {
-      for (const socket of sockets) socket.destroy()
+      for (const wire of wires) {
+        wire.near.destroy()
+        wire.far.destroy()
+      }
       server.close()
     },
   }

@@ -7,7 +7,11 @@ import { countMinutes } from './count-minutes.ts'
 import type { Service } from './service.ts'
 import { sweepTopups } from './topups/sweep-topups.ts'
 
-type Job = { readonly name: string; readonly everyMs: number; readonly run: (service: Service) => Promise<unknown> }
+export type Job = {
+  readonly name: string
+  readonly everyMs: number
+  readonly run: (service: Service) => Promise<unknown>
+}
 
 const jobs: readonly Job[] = [
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
@@ -17,21 +21,26 @@ const jobs: readonly Job[] = [
   { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },
 ]
 
-/** Returns a function that stops them and waits for the one that is running. */
-export function startJobs(service: Service): () => Promise<void> {
-  const stops = jobs.map((job) => startJob(service, job))
+/** A job whose time is up is not waited for any longer; what it still does is safe beside its next run. */
+const jobWithinMs = 60_000
+const stopWithinMs = 3_000
+
+/** Returns a function that stops them, and waits a moment for those that are running. */
+export function startJobs(service: Service, list: readonly Job[] = jobs, withinMs = jobWithinMs): () => Promise<void> {
+  const patient = { ...service, db: service.db.patient }
+  const stops = list.map((job) => startJob(patient, job, withinMs))
   return async () => {
     await Promise.all(stops.map((stop) => stop()))
   }
 }
 
-function startJob(service: Service, { name, everyMs, run }: Job): () => Promise<void> {
+function startJob(service: Service, { name, everyMs, run }: Job, withinMs: number): () => Promise<void> {
   let isStopped = false
   let running = Promise.resolve()
   let timer = setTimeout(step, firstAfterMs(everyMs))
 
   function step(): void {
-    running = run(service).then(
+    running = inTime(run(service), withinMs).then(
       () => {},
       (error: unknown) => service.log.warn('a job failed', { job: name, ...faultFields(error) }),
     )
@@ -43,7 +52,17 @@ function startJob(service: Service, { name, everyMs, run }: Job): () => Promise<
   return async () => {
     isStopped = true
     clearTimeout(timer)
-    await running
+    await inTime(running, stopWithinMs).catch(() => {})
+  }
+}
+
+async function inTime<T>(work: Promise<T>, limitMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`not done within ${limitMs} ms`)), limitMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

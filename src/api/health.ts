@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Service } from '../actions/service.ts'
 import { migrationStatus } from '../store/migrations/migrate.ts'
+import { probeWriting } from '../store/write-probe.ts'
 import { answer, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 
@@ -9,6 +10,7 @@ export type Readiness = { isDraining: boolean }
 
 export function healthRoutes(service: Service, readiness: Readiness): Route[] {
   const output = z.object({ status: z.enum(['ok', 'unavailable']) })
+  const askDatabase = openDatabaseState(service)
   return [
     {
       method: 'GET',
@@ -28,26 +30,45 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       method: 'GET',
       path: '/readyz',
       tag: 'Operations',
-      summary: 'Whether requests should come here: the database answers, is migrated, and the process is not ending',
+      summary:
+        'Whether requests should come here: the database takes writes, is migrated, and the process is not ending',
       output: z.object({ status: z.enum(['ok', 'unavailable']), database: z.string(), draining: z.boolean() }),
       errors: [],
       example: { output: { status: 'ok', database: 'ok', draining: false } },
-      handle: () => readyAnswer(service, readiness),
+      handle: () => readyAnswer(askDatabase, readiness),
     },
   ]
 }
 
-async function readyAnswer(service: Service, { isDraining }: Readiness): Promise<Answer> {
-  const database = await databaseState(service)
+async function readyAnswer(askDatabase: () => Promise<string>, { isDraining }: Readiness): Promise<Answer> {
+  const database = await askDatabase()
   const isReady = database === 'ok' && !isDraining
   const body = { status: isReady ? 'ok' : 'unavailable', database, draining: isDraining }
   return { status: isReady ? 200 : 503, body }
 }
 
-async function databaseState(service: Service): Promise<string> {
+const goodForMs = 1_000
+/** Who asks whether to send requests here has other places to send them. */
+const askWithinMs = 1_000
+
+/** However many ask, the database is written to once a second at most; what was bad is looked at again at once. */
+function openDatabaseState(service: Service): () => Promise<string> {
+  let goodUntil = 0
+  let asking: Promise<string> | undefined
+  const ask = async () => {
+    const askedAt = performance.now()
+    const state = await databaseState(service)
+    if (state === 'ok') goodUntil = askedAt + goodForMs
+    asking = undefined
+    return state
+  }
+  return async () => (performance.now() < goodUntil ? 'ok' : await (asking ??= ask()))
+}
+
+async function databaseState({ db }: Service): Promise<string> {
   try {
-    const { pending } = await migrationStatus(service.db.pool)
-    return pending.length === 0 ? 'ok' : 'migrations pending'
+    const { pending } = await migrationStatus(db.pool.within(askWithinMs))
+    return pending.length === 0 ? await probeWriting(db) : 'migrations pending'
   } catch {
     return 'not reachable'
   }

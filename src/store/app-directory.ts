@@ -4,6 +4,7 @@
  */
 import { getAppsVersion, listApps, type App } from './apps.ts'
 import type { Database } from './database.ts'
+import { DatabaseAway } from './database-away.ts'
 
 export type AppDirectory = {
   /** Answers at once while the copy is fresh, or after one short read. */
@@ -19,35 +20,53 @@ export type AppDirectory = {
 }
 
 const freshForMs = 500
+/** Of each of the two tries that a refresh has; a connection may take as long to open. */
+const answerWithinMs = 800
 
 export function openAppDirectory(db: Database): AppDirectory {
+  const reader = db.pool.within(answerWithinMs)
   let apps = new Map<string, App>()
   let version = -1n
-  let freshUntil = 0
+  /** When the question was asked that the copy answers. */
+  let copyAskedAt = -Infinity
   let clockAheadMs = Date.now() - performance.now()
-  let refreshing: Promise<void> | undefined
+  let refreshing: { readonly startedAt: number; readonly done: Promise<void> } | undefined
 
-  async function refresh(): Promise<void> {
+  async function read(): Promise<void> {
     const askedAt = performance.now()
     // The number is read before the apps: a change in between makes the next look-up read them again.
-    const { version: current, now } = await getAppsVersion(db.pool)
+    const { version: current, now } = await getAppsVersion(reader)
     clockAheadMs = now.getTime() - askedAt
-    if (current !== version) {
-      apps = new Map((await listApps(db.pool)).map((app) => [app.clientId, app]))
+    const found = current === version ? undefined : await listApps(reader)
+    // A question that was asked later may have been answered earlier.
+    if (askedAt < copyAskedAt) return
+    if (found) {
+      apps = new Map(found.map((app) => [app.clientId, app]))
       version = current
     }
-    freshUntil = askedAt + freshForMs
+    copyAskedAt = askedAt
   }
 
-  /** One read at a time; whoever comes while one is under way shares the next, which is sure to see what they saw. */
-  async function refreshAfterThis(): Promise<void> {
-    await refreshing?.catch(() => {})
-    await (refreshing ??= refresh().finally(() => (refreshing = undefined)))
+  function refresh(): Promise<void> {
+    // One connection that went silent is no reason to turn anybody away: a second try is made on another.
+    const done = read().catch((error: unknown) => {
+      if (error instanceof DatabaseAway) return read()
+      throw error
+    })
+    const mine = { startedAt: performance.now(), done }
+    refreshing = mine
+    const forget = () => {
+      if (refreshing === mine) refreshing = undefined
+    }
+    done.then(forget, forget)
+    return done
   }
 
   function ensureFresh(): Promise<void> | undefined {
-    if (performance.now() < freshUntil) return undefined
-    return (refreshing ??= refresh().finally(() => (refreshing = undefined)))
+    const trustedFrom = performance.now() - freshForMs
+    if (copyAskedAt > trustedFrom) return undefined
+    // One that hangs is waited for only by those who came at its beginning: to later ones its answer would be too old.
+    return refreshing && refreshing.startedAt > trustedFrom ? refreshing.done : refresh()
   }
 
   return {
@@ -56,7 +75,11 @@ export function openAppDirectory(db: Database): AppDirectory {
       await ensureFresh()
       return [...apps.values()]
     },
-    refresh: refreshAfterThis,
+    // Whoever comes while one is under way shares the next, which is sure to see what they saw.
+    refresh: async () => {
+      await refreshing?.done.catch(() => {})
+      await (refreshing?.done ?? refresh())
+    },
     now: () => new Date(performance.now() + clockAheadMs),
   }
 }

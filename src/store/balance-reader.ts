@@ -1,5 +1,6 @@
 /** Balances by serviceUserId. Look-ups of the same moment share one query, as debits share one batch. */
 import type { Database } from './database.ts'
+import { DatabaseAway } from './database-away.ts'
 import { findLinkedWallets, type LinkedWallet } from './wallets.ts'
 
 export type Reader = { readonly find: (clientId: string, serviceUserId: string) => Promise<LinkedWallet | undefined> }
@@ -13,8 +14,11 @@ type Lookup = {
 
 const maxBatch = 512
 const maxConcurrent = 2
+/** Of each of the two tries that a batch has; a connection may take half as long again to open. */
+const answerWithinMs = 1_500
 
 export function openReader(db: Database): Reader {
+  const reader = db.pool.within(answerWithinMs)
   let queue: Lookup[] = []
   let running = 0
 
@@ -31,17 +35,24 @@ export function openReader(db: Database): Reader {
 
   async function answer(batch: Lookup[]): Promise<void> {
     try {
-      const wallets = await findLinkedWallets(
-        db.pool,
-        batch.map((lookup) => lookup.serviceUserId),
-      )
+      const wallets = await findAll(batch.map((lookup) => lookup.serviceUserId))
       for (const { clientId, serviceUserId, resolve } of batch) {
         const wallet = wallets.get(serviceUserId)
         resolve(wallet?.clientId === clientId ? wallet : undefined)
       }
     } catch (error) {
-      for (const lookup of batch) lookup.reject(error)
+      // Those who still wait came in the same time, and would find the database as these did.
+      const waiting = error instanceof DatabaseAway ? queue.splice(0) : []
+      for (const lookup of [...batch, ...waiting]) lookup.reject(error)
     }
+  }
+
+  /** One connection that went silent is no reason to turn anybody away: a second try is made on another. */
+  async function findAll(serviceUserIds: string[]): Promise<Map<string, LinkedWallet>> {
+    return await findLinkedWallets(reader, serviceUserIds).catch((error: unknown) => {
+      if (error instanceof DatabaseAway) return findLinkedWallets(reader, serviceUserIds)
+      throw error
+    })
   }
 
   return {

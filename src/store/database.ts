@@ -1,12 +1,11 @@
-/** Connections to PostgreSQL, and what is true of all of them. */
-import { Pool, types, type ClientBase, type ClientConfig } from 'pg'
+/** The database as the service uses it: two pools, transactions, and what its errors mean. */
+import type { Config } from '../config.ts'
+import { openClient, within, type Connection, type Queryable } from './open-client.ts'
+import { DatabaseAway, sqlState } from './database-away.ts'
+import { openPool, type Pool } from './pool.ts'
 
-types.setTypeParser(types.builtins.INT8, BigInt)
-types.setTypeParser(types.builtins.NUMERIC, BigInt)
-types.setTypeParser(types.builtins.DATE, (text) => text)
-
-export type Connection = ClientConfig
-export type Queryable = Pick<ClientBase, 'query'>
+export type { Connection, Queryable } from './open-client.ts'
+export { sqlState } from './database-away.ts'
 
 /** A function that takes this holds its locks until the transaction ends; it cannot be called outside of one. */
 export type Transaction = Queryable & { readonly [inTransaction]: true }
@@ -14,59 +13,78 @@ declare const inTransaction: unique symbol
 
 export type Database = {
   readonly connection: Connection
+  /** For requests, which are answered within eight seconds whatever happens. */
   readonly pool: Pool
+  /** The same database for work that may take half a minute: jobs, commands, pages of operators. */
+  readonly patient: Database
 }
 
+/**
+ * A request waits at most 2.4 s for the apps' directory and one and a half times this for what it asks next, which is
+ * less than the eight seconds it has. The server gives up earlier, so that no statement outlives its connection.
+ */
+const requestLimitMs = 3_500
+const requestStatementMs = 3_000
+const patientLimitMs = 35_000
+const patientStatementMs = 30_000
+
+/** What the writer's lanes, of which one is the careful one, leave of a process's connections. */
+export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
+  return config.databaseConnections - config.writerLanes - 1
+}
+
+/** Connections are opened when they are needed; closing the pool closes the patient one too. */
 export function openDatabase(connection: Connection, maxConnections = 10): Database {
-  const pool = new Pool({
-    ...connection,
-    max: maxConnections,
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 60_000,
-    statement_timeout: 30_000,
-    application_name: 'billfold',
-  })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', () => {})
-  return { connection, pool }
+  const open = (statementMs: number) => () =>
+    openClient(connection, { name: 'billfold', settings: { statement_timeout: String(statementMs) } })
+  const patientConnections = Math.min(3, Math.ceil(maxConnections / 4))
+  const slow = openPool(open(patientStatementMs), patientConnections, patientLimitMs)
+  const quick = openPool(
+    open(requestStatementMs),
+    Math.max(1, maxConnections - patientConnections),
+    requestLimitMs,
+    slow,
+  )
+  const patient: Database = {
+    connection,
+    pool: slow,
+    get patient() {
+      return patient
+    },
+  }
+  return { connection, pool: quick, patient }
 }
 
 export async function transact<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await db.pool.connect()
-  let isBroken = false
-  try {
+  let fault: unknown
+  const all = async () => {
     await client.query('begin')
     const result = await work(client as unknown as Transaction)
-    await client.query('commit')
+    // The commit of a failed transaction is answered, with the command ROLLBACK.
+    const { command } = await client.query('commit')
+    if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
     return result
+  }
+  try {
+    return await within(client, db.pool.limitMs, all())
   } catch (error) {
-    await client.query('rollback').catch(() => (isBroken = true))
+    fault = error
+    if (!(error instanceof DatabaseAway)) await client.query('rollback').catch(() => {})
     throw error
   } finally {
-    client.release(isBroken)
+    client.release(fault)
   }
-}
-
-/** PostgreSQL's five-letter code of an error, if it is one of PostgreSQL's. */
-export function sqlState(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  // Every one of them has a digit, which tells them from the system's own EPIPE.
-  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 export const uniqueViolation = '23505'
 
 /** Faults of the connection or the server, not of what was asked: asking again may well work. */
 export function isUnavailable(error: unknown): boolean {
-  const state = sqlState(error)
-  // 08: connection; 53: resources; 57: operator intervention (shutdown, cancelled, timeout); 58: system; 25006: read-only.
-  if (state !== undefined) return /^(08|53|57|58|25006)/.test(state)
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return (
-    /^E(CONN|PIPE|TIMEDOUT|NOENT|HOST|NET|AI_AGAIN)/.test(code) ||
-    /connection|timeout|terminated|closed|not queryable|socket/i.test(error.message)
-  )
+  if (error instanceof DatabaseAway) return true
+  // 08: connection; 53: resources; 57: operator intervention (shutdown, cancelled, timeout); 58: system; 25006: read-only;
+  // 25P03: one of ours was idle in its transaction for too long.
+  return /^(08|53|57|58|25006|25P03)/.test(sqlState(error) ?? '')
 }
 
 /** Two transactions met: 40001 serialization failure, 40P01 deadlock, 55P03 lock not available. */

@@ -1,9 +1,10 @@
 /** A migrated database to work on: the one that was named, or the embedded one. */
-import { Client } from 'pg'
 import type { Config } from '../config.ts'
-import type { Connection } from './database.ts'
+import { checkConnections } from './connection-limit.ts'
+import { openClient, type Connection } from './open-client.ts'
 import { startEmbedded } from './embedded/embedded.ts'
 import { migrate } from './migrations/migrate.ts'
+import { refuseSharingPooler } from './pooler.ts'
 
 export type Prepared = {
   readonly connection: Connection
@@ -12,24 +13,44 @@ export type Prepared = {
   readonly release: () => Promise<void>
 }
 
+/** `connections`: how many will be opened, if the server is to be asked whether it has room for them. */
 export async function prepareDatabase(
-  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  config: Pick<Config, 'databaseUrls' | 'dataDir'>,
   log: (message: string) => void,
+  connections?: number,
 ): Promise<Prepared> {
-  const prepared = config.databaseUrl
-    ? { connection: { connectionString: config.databaseUrl }, release: async () => {} }
-    : await startEmbedded({ dataDir: config.dataDir, log })
-  const client = new Client(prepared.connection)
-  let applied: readonly string[]
+  const [first, ...others] = config.databaseUrls
+  const prepared =
+    first === undefined
+      ? await startEmbedded({ dataDir: config.dataDir, log })
+      : { connection: connectionTo(first, others), release: async () => {} }
   try {
-    await client.connect()
-    applied = (await migrate(client)).applied
-    for (const name of applied) log(`migration ${name} applied`)
+    const applied = await prepareServer(prepared.connection, log, connections)
+    return { ...prepared, applied }
   } catch (error) {
-    await client.end().catch(() => {})
     await prepared.release()
     throw error
   }
-  await client.end()
-  return { ...prepared, applied }
+}
+
+function connectionTo(first: string, others: readonly string[]): Connection {
+  return { connectionString: first, others: others.map((connectionString) => ({ connectionString })) }
+}
+
+async function prepareServer(
+  connection: Connection,
+  log: (message: string) => void,
+  connections: number | undefined,
+): Promise<readonly string[]> {
+  const client = await openClient(connection, { name: 'billfold start', connectWithinMs: 5_000 })
+  try {
+    await refuseSharingPooler(connection, client)
+    const warning = connections && (await checkConnections(client, connections))
+    if (warning) log(warning)
+    const { applied } = await migrate(client)
+    for (const name of applied) log(`migration ${name} applied`)
+    return applied
+  } finally {
+    await client.end()
+  }
 }

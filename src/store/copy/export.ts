@@ -3,10 +3,9 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { Client } from 'pg'
 import { copyFormat, openChecksum, textSettings, type CopyEnd } from './copy-file.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
-import type { Connection, Queryable } from '../database.ts'
+import { openClient, type Connection, type Queryable } from '../open-client.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
 
 export type ExportOptions = {
@@ -19,9 +18,9 @@ const rowsPerFetch = 2_000
 
 /** Ends the output. What it returns is also the last line of the copy. */
 export async function exportBooks(connection: Connection, output: Writable, options: ExportOptions): Promise<CopyEnd> {
-  const client = new Client({ ...connection, application_name: 'billfold export' })
-  client.on('error', () => {})
-  await client.connect()
+  // Whoever reads the copy may be slow, and the transaction idle for that long; it locks no row.
+  const settings = { idle_in_transaction_session_timeout: '0' }
+  const client = await openClient(connection, { name: 'billfold export', settings })
   const gzip = createGzip({ level: 6 })
   gzip.pipe(output)
   const done = finished(output)

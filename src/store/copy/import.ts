@@ -1,12 +1,11 @@
 /** Restores a copy into an empty database of the same schema: all of it, verified, or nothing. */
 import type { Readable } from 'node:stream'
-import { Client } from 'pg'
 import { copiedColumns } from './export.ts'
 import { copyFormat, CopyRefused, isRow, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
 import type { TableEnd, TableHead } from './copy-file.ts'
 import { openLines, type Lines } from './lines.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
-import type { Connection, Queryable } from '../database.ts'
+import { openClient, type Connection, type Queryable } from '../open-client.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
 import type { Fault } from '../verify/fault.ts'
 import { verifySnapshot, type VerifyResult } from '../verify/verify.ts'
@@ -22,9 +21,9 @@ export type ImportOptions = {
 export type Imported = { readonly head: CopyHead; readonly end: CopyEnd; readonly verified: VerifyResult }
 
 export async function importBooks(connection: Connection, input: Readable, options: ImportOptions): Promise<Imported> {
-  const client = new Client({ ...connection, application_name: 'billfold import' })
-  client.on('error', () => {})
-  await client.connect()
+  // The copy may come slowly, and nobody else uses a database that is being restored.
+  const settings = { idle_in_transaction_session_timeout: '0' }
+  const client = await openClient(connection, { name: 'billfold import', settings })
   try {
     await client.query('begin')
     await client.query(textSettings)

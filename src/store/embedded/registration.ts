@@ -57,7 +57,8 @@ export async function register(
   } catch (error) {
     await client.end().catch(() => undefined)
     if (['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')) return 'absent'
-    if (isUnavailable(error)) return 'busy'
+    // What has no code of PostgreSQL's is the driver's word for a connection that broke or came to nothing.
+    if (sqlState(error) === undefined || isUnavailable(error)) return 'busy'
     throw error
   }
   // A share alone must not keep a finished program running.

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import type pg from 'pg'
 import type { Queryable } from '../database.ts'
 import { locks } from '../locks.ts'
 import { listTables, quoted } from './tables.ts'
@@ -59,7 +58,7 @@ function checkNumbering(migrations: Migration[]): void {
  * step takes the lock, looks again at what is applied, and applies at most one, so the losers find nothing left to do.
  */
 export async function migrate(
-  client: pg.ClientBase,
+  client: Queryable,
   options: { migrations?: Migration[] } = {},
 ): Promise<{ applied: string[] }> {
   const migrations = options.migrations ?? (await readMigrations())
@@ -75,7 +74,7 @@ export async function migrate(
 }
 
 /** A new index or column has no statistics, and a database that was restored has none at all: nobody waits for autovacuum. */
-async function analyze(client: pg.ClientBase): Promise<void> {
+async function analyze(client: Queryable): Promise<void> {
   const tables = (await listTables(client)).map((table) => quoted(table.name))
   await client.query('begin')
   await client.query('set local statement_timeout = 0; set local lock_timeout = 0')
@@ -98,7 +97,7 @@ export async function migrationStatus(
   }
 }
 
-async function applyNext(client: pg.ClientBase, migrations: Migration[]): Promise<string | null> {
+async function applyNext(client: Queryable, migrations: Migration[]): Promise<string | null> {
   await client.query('begin')
   try {
     // A pool's time limits are meant for requests; waiting for another process to build an index is not a fault.
@@ -118,7 +117,7 @@ async function applyNext(client: pg.ClientBase, migrations: Migration[]): Promis
   }
 }
 
-async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
+async function apply(client: Queryable, migration: Migration): Promise<void> {
   await client.query(`create table if not exists billfold_migrations (
     number int primary key,
     name text not null,
@@ -144,7 +143,7 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<void>
   ])
 }
 
-async function currentTransaction(client: pg.ClientBase): Promise<string | undefined> {
+async function currentTransaction(client: Queryable): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id')
   return rows[0]?.id
 }

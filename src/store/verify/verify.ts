@@ -1,8 +1,7 @@
 /** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
 import { verifyLinks, verifyWallets } from './against-entries.ts'
 import { verifyEntries, verifyStrangers } from './entries.ts'
-import { Client } from 'pg'
-import type { Connection, Queryable } from '../database.ts'
+import { openClient, type Connection, type Queryable } from '../open-client.ts'
 import type { Fault } from './fault.ts'
 import { nextSlice, type WalletRange } from './slice.ts'
 import { verifyTotals } from './totals.ts'
@@ -29,10 +28,7 @@ export type VerifyResult = {
  * is wrong. The one snapshot for all slices keeps old row versions alive until the end, as any long report does.
  */
 export async function verifyBooks(connection: Connection, options: VerifyOptions = {}): Promise<VerifyResult> {
-  const client = new Client({ ...connection, application_name: 'billfold verify' })
-  // Without a listener a broken connection would end the process; the query in flight tells of it.
-  client.on('error', () => {})
-  await client.connect()
+  const client = await openClient(connection, { name: 'billfold verify' })
   try {
     await client.query('begin transaction isolation level repeatable read, read only')
     return await verifySnapshot(client, options)

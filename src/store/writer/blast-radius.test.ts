@@ -1,6 +1,6 @@
 /** One held row, one damaged wallet, one lost race: what it costs its neighbours is counted here, and it is nothing. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { PoolClient } from 'pg'
+import type { PooledClient } from '../pool.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
@@ -45,13 +45,13 @@ const usersWithMoney = async (length: number) => {
 const hasPosted = (result: PostingResult) => result.kind === 'outcome' && result.outcome.refusal === null
 
 /** A stranger's transaction that holds the row of a wallet, as an open psql does. */
-async function hold({ userId }: TestUser): Promise<PoolClient> {
+async function hold({ userId }: TestUser): Promise<PooledClient> {
   const stranger = await opened.service.db.pool.connect()
   await stranger.query('begin')
   await stranger.query('select 1 from wallets where id = $1 for update', [userId])
   return stranger
 }
-const letGo = async (stranger: PoolClient) => {
+const letGo = async (stranger: PooledClient) => {
   await stranger.query('rollback')
   stranger.release()
 }

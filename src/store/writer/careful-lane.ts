@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../database.ts'
 import { postLocked } from './careful-statement.ts'
-import { destroyClient, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
+import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import type { LaneQueue, PendingPosting } from './posting.ts'
 
 export type LaneEvents = {
@@ -180,6 +180,6 @@ async function connect(lane: CarefulLane): Promise<WriterClient> {
 }
 
 function disconnect(lane: CarefulLane): void {
-  if (lane.writer) destroyClient(lane.writer.client)
+  lane.writer?.client.destroy()
   lane.writer = undefined
 }

@@ -1,10 +1,9 @@
 /** A connection that writes batches, and its number among all that do. */
-import { Client } from 'pg'
-import type { Connection, Queryable } from '../database.ts'
 import { locks } from '../locks.ts'
+import { openClient, within, type Connection, type OpenClient, type Queryable } from '../open-client.ts'
 
 export type WriterClient = {
-  readonly client: Client
+  readonly client: OpenClient
   /** Positions are kept by writer, so no two ever share a row. */
   readonly number: number
   /** How many warnings the server has sent: one that came during a batch makes its commit doubtful. */
@@ -23,37 +22,35 @@ const settingsSql = `select set_config('enable_seqscan', 'off', false), set_conf
   set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
     else current_setting('synchronous_commit') end, false)`
 
-/** For all of the way: the connection, its settings and its number. */
+/** For the connection, and for its settings and number. */
 const openWithinMs = 2_500
 
 export async function openWriterClient(
   connection: Connection,
   lockTimeoutMs: number,
-  onLost: (lost: Client) => void,
+  onLost: (lost: OpenClient | undefined) => void,
 ): Promise<WriterClient> {
-  const client = new Client({ ...connection, pipeline: true, keepAlive: true, application_name: 'billfold writer' })
-  client.on('error', () => onLost(client))
   let doubts = 0
-  // A commit that stopped waiting for its standby says so in a warning alone. Plain notices have the code 00000.
-  client.on('notice', ({ code }) => {
-    if (code !== '00000') doubts++
+  let opened: OpenClient | undefined
+  const client = await openClient(connection, {
+    name: 'billfold writer',
+    pipeline: true,
+    connectWithinMs: openWithinMs,
+    onLost: () => onLost(opened),
+    // A commit that stopped waiting for its standby says so in a warning alone.
+    onWarning: () => void doubts++,
   })
-  const limit = setTimeout(() => destroyClient(client), openWithinMs)
-  try {
-    await client.connect()
+  opened = client
+  const setUp = async () => {
     await client.query(settingsSql, [String(lockTimeoutMs)])
     return { client, number: await takeNumber(client), doubts: () => doubts }
-  } catch (error) {
-    destroyClient(client)
-    throw error
-  } finally {
-    clearTimeout(limit)
   }
-}
-
-/** At once: a connection that hangs would not answer a polite goodbye. */
-export function destroyClient(client: Client): void {
-  ;(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+  try {
+    return await within(client, openWithinMs, setUp())
+  } catch (error) {
+    client.destroy()
+    throw error
+  }
 }
 
 /** COMMIT of a transaction in which a statement failed is no error: it fulfils, with the command ROLLBACK. */
@@ -73,7 +70,7 @@ export const confirmSql = `select pg_logical_emit_message(true, 'billfold', '')
 export class InDoubt extends Error {}
 
 /** The lowest number that no living connection holds. */
-async function takeNumber(client: Client): Promise<number> {
+async function takeNumber(client: OpenClient): Promise<number> {
   for (let number = 1; ; number++) {
     const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, $2) as taken', [
       locks.writerNumber,

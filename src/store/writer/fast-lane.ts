@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane.ts'
 import { isUnavailable, type Connection } from '../database.ts'
-import { confirmSql, destroyClient, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
+import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast } from './fast-statement.ts'
 import type { LaneQueue, PendingPosting } from './posting.ts'
 
@@ -118,6 +118,6 @@ function connect(lane: FastLane): Promise<WriterClient> {
 }
 
 function disconnect(lane: FastLane): void {
-  lane.writer?.then(({ client }) => destroyClient(client)).catch(() => {})
+  lane.writer?.then(({ client }) => client.destroy()).catch(() => {})
   lane.writer = undefined
 }

@@ -1,0 +1,184 @@
+/** One connection to PostgreSQL: opened in time, on a server that takes writes, and never waited for without an end. */
+import { Client, types, type ClientBase, type ClientConfig } from 'pg'
+import { DatabaseAway, sqlState } from './database-away.ts'
+
+types.setTypeParser(types.builtins.INT8, BigInt)
+types.setTypeParser(types.builtins.NUMERIC, BigInt)
+types.setTypeParser(types.builtins.DATE, (text) => text)
+
+/** Where the database is. `others` are further servers of the same database; the one that takes writes is used. */
+export type Connection = ClientConfig & { readonly others?: readonly ClientConfig[] }
+
+export type Queryable = Pick<ClientBase, 'query'>
+
+export type OpenClient = Queryable & {
+  /** The number of the process that serves this connection, as the server told when it was opened. */
+  readonly processId: number | null
+  readonly isLost: () => boolean
+  readonly isInTransaction: () => boolean
+  /** Says goodbye, and waits a moment for it to be heard. */
+  readonly end: () => Promise<void>
+  /** At once: a connection that hangs would not hear a goodbye. Whatever it was asked fails with DatabaseAway. */
+  readonly destroy: () => void
+}
+
+export type ClientOptions = {
+  /** What pg_stat_activity shows. */
+  readonly name: string
+  /** Set by a statement, because PgBouncer refuses most settings that come with the connection itself. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** For each server that is tried. */
+  readonly connectWithinMs?: number
+  /** Sends a query without waiting for the answer of the one before. */
+  readonly pipeline?: boolean
+  readonly onLost?: () => void
+  /** The server warned of something. Without it, a warning that makes a commit doubtful ends the connection. */
+  readonly onWarning?: () => void
+}
+
+const ownSettings = {
+  // None of ours may hold a row while nobody works on it.
+  idle_in_transaction_session_timeout: '10s',
+  // The server lets go of a connection that the network has forgotten after a minute, not after two hours.
+  tcp_keepalives_idle: '30',
+  tcp_keepalives_interval: '10',
+  tcp_keepalives_count: '3',
+}
+
+/** The server that was good the last time is asked first. */
+const lastGood = new WeakMap<Connection, number>()
+
+export async function openClient(connection: Connection, options: ClientOptions): Promise<OpenClient> {
+  const { others = [], ...first } = connection
+  const servers = [first, ...others]
+  const start = lastGood.get(connection) ?? 0
+  const failures: string[] = []
+  let failure: unknown
+  for (let i = 0; i < servers.length; i++) {
+    const index = (start + i) % servers.length
+    try {
+      const client = await openOn(servers[index]!, options, servers.length > 1)
+      lastGood.set(connection, index)
+      return client
+    } catch (error) {
+      failure = error
+      failures.push(`server ${index + 1}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  if (servers.length === 1) throw failure
+  throw new DatabaseAway(`None of the ${servers.length} servers can be used: ${failures.join('; ')}`, {
+    cause: failure,
+  })
+}
+
+const settingsSql = `select count(set_config(name, value, false)),
+    pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only
+  from unnest($1::text[], $2::text[]) as s (name, value)`
+
+async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrites: boolean): Promise<OpenClient> {
+  const { name, settings, connectWithinMs = 2_000, pipeline = false } = options
+  const driver = new Client({
+    ...server,
+    pipeline,
+    application_name: name,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  })
+  const client = watched(driver, options)
+  const given = Object.entries({ ...ownSettings, ...settings })
+  const work = async () => {
+    await driver.connect().catch((error: unknown) => {
+      throw sqlState(error) === undefined ? awayFor(error) : error
+    })
+    const { rows } = await client.query<{ is_read_only: boolean }>(settingsSql, [
+      given.map(([setting]) => setting),
+      given.map(([, value]) => value),
+    ])
+    if (mustTakeWrites && rows[0]!.is_read_only) throw new DatabaseAway('it takes no writes')
+    return client
+  }
+  try {
+    return await within(client, connectWithinMs, work())
+  } catch (error) {
+    client.destroy()
+    throw error
+  }
+}
+
+/** The driver's client, which tells a lost connection from a refused statement. */
+function watched(driver: Client, { onLost, onWarning }: ClientOptions): OpenClient {
+  let isLost = false
+  let isInDoubt = false
+  const lose = () => {
+    if (isLost) return
+    isLost = true
+    onLost?.()
+  }
+  const destroy = () => {
+    lose()
+    ;(driver as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+  }
+  // Without a listener a broken connection would end the process.
+  driver.on('error', lose)
+  driver.on('end', lose)
+  driver.on('notice', ({ code, routine }) => {
+    // Plain notices have the code 00000.
+    if (code !== '00000') onWarning?.()
+    // A commit stopped waiting for its synchronous standby, and counts as done here alone. The routine is not translated.
+    if (routine !== 'SyncRepWaitForLSN' || onWarning) return
+    isInDoubt = true
+    destroy()
+  })
+  const query = async (...call: Parameters<Client['query']>): Promise<unknown> => {
+    let result: unknown
+    try {
+      result = await driver.query(...call)
+    } catch (error) {
+      throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? awayFor(error) : error
+    }
+    if (isInDoubt) throw new DatabaseAway('the commit may not have reached the standby')
+    return result
+  }
+  return {
+    query: query as ClientBase['query'],
+    get processId() {
+      return (driver as unknown as { processID: number | null }).processID
+    },
+    isLost: () => isLost,
+    isInTransaction: () => driver.getTransactionStatus() !== 'I',
+    end: async () => {
+      const timer = setTimeout(destroy, 500)
+      await driver.end().catch(() => {})
+      clearTimeout(timer)
+    },
+    destroy,
+  }
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error
+}
+
+function awayFor(cause: unknown): DatabaseAway {
+  return new DatabaseAway(cause instanceof Error ? cause.message : String(cause), { cause })
+}
+
+/** When the time is up the connection is destroyed, and with it ends whatever waits for it. */
+export async function within<T>(
+  client: Pick<OpenClient, 'destroy'>,
+  limitMs: number,
+  work: PromiseLike<T>,
+): Promise<T> {
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    client.destroy()
+  }, limitMs)
+  try {
+    return await work
+  } catch (error) {
+    throw isLate ? new DatabaseAway(`no answer within ${limitMs} ms`, { cause: error }) : error
+  } finally {
+    clearTimeout(timer)
+  }
+}

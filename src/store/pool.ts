@@ -1,0 +1,216 @@
+/**
+ * Connections that are shared. Every wait has an end: for a free connection, for a new one, for an answer. A connection
+ * past its time is destroyed, and the idle ones with it, because what made one of them silent rarely made only one.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { within, type OpenClient, type Queryable } from './open-client.ts'
+import { DatabaseAway, sqlState } from './database-away.ts'
+
+export type PooledClient = Queryable & {
+  /** Gives it back. What went wrong, if anything, decides whether it is used again; `true` is reason enough. */
+  readonly release: (fault?: unknown) => void
+  readonly destroy: () => void
+}
+
+export type Pool = Queryable & {
+  /** How long an answer may take, and so may the wait for a connection before it. */
+  readonly limitMs: number
+  /** The same connections, with less patience. */
+  readonly within: (limitMs: number) => Queryable
+  readonly connect: () => Promise<PooledClient>
+  /** Destroys the idle ones, when there is reason to believe that nobody answers on them any more. */
+  readonly dropIdle: () => void
+  readonly end: () => Promise<void>
+  readonly totalCount: number
+  readonly idleCount: number
+  readonly waitingCount: number
+}
+
+type Waiter = { readonly resolve: (client: OpenClient) => void; readonly reject: (error: unknown) => void }
+
+type State = {
+  readonly open: () => Promise<OpenClient>
+  readonly max: number
+  readonly beside: Pool | undefined
+  /** When each was opened. */
+  readonly openedAt: WeakMap<OpenClient, number>
+  idle: { readonly client: OpenClient; readonly since: number }[]
+  readonly busy: Set<OpenClient>
+  opening: number
+  readonly waiting: Set<Waiter>
+  isEnding: boolean
+}
+
+const idleForMs = 60_000
+/** A server process keeps the memory it once took, and the temporary table of the write probe grows old. */
+const openForMs = 30 * 60_000
+const maxWaitMs = 5_000
+
+/** `beside` is another pool on the same servers: it shares what this one finds out about them, and its end. */
+export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: number, beside?: Pool): Pool {
+  const state: State = {
+    open,
+    max,
+    beside,
+    openedAt: new WeakMap(),
+    idle: [],
+    busy: new Set(),
+    opening: 0,
+    waiting: new Set(),
+    isEnding: false,
+  }
+  const reaping = setInterval(() => reap(state), idleForMs / 4)
+  reaping.unref()
+  return {
+    limitMs,
+    query: queryWithin(state, limitMs),
+    within: (ms) => ({ query: queryWithin(state, ms) }),
+    connect: async () => {
+      const client = await take(state, limitMs)
+      const query = (...call: Parameters<Queryable['query']>) => within(client, limitMs, promised(client, call))
+      return {
+        query: query as unknown as Queryable['query'],
+        release: (fault) => giveBack(state, client, fault),
+        destroy: client.destroy,
+      }
+    },
+    dropIdle: () => dropIdle(state),
+    end: async () => {
+      clearInterval(reaping)
+      await Promise.all([end(state, limitMs), beside?.end()])
+    },
+    get totalCount() {
+      return countOf(state)
+    },
+    get idleCount() {
+      return state.idle.length
+    },
+    get waitingCount() {
+      return state.waiting.size
+    },
+  }
+}
+
+/** A late connection leaves at least half of the time for the answer, or a good one would be destroyed for it. */
+function queryWithin(state: State, limitMs: number): Queryable['query'] {
+  const query = async (...call: Parameters<Queryable['query']>) => {
+    const startedAt = performance.now()
+    const client = await take(state, limitMs)
+    const leftMs = Math.max(limitMs / 2, limitMs - (performance.now() - startedAt))
+    let fault: unknown
+    try {
+      return await within(client, leftMs, promised(client, call))
+    } catch (error) {
+      fault = error
+      throw error
+    } finally {
+      giveBack(state, client, fault)
+    }
+  }
+  return query as unknown as Queryable['query']
+}
+
+/** Of the driver's many ways to ask, the one that returns a promise. */
+function promised(client: OpenClient, call: Parameters<Queryable['query']>): Promise<unknown> {
+  return client.query(...call) as unknown as Promise<unknown>
+}
+
+async function take(state: State, limitMs: number): Promise<OpenClient> {
+  const waitMs = Math.min(limitMs, maxWaitMs)
+  if (state.isEnding) throw new DatabaseAway('the service is ending')
+  for (let free = state.idle.pop(); free; free = state.idle.pop()) {
+    if (free.client.isLost()) continue
+    state.busy.add(free.client)
+    return free.client
+  }
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => waiter.reject(new DatabaseAway(`no free connection within ${waitMs} ms`)), waitMs)
+    const settle = () => {
+      clearTimeout(timer)
+      state.waiting.delete(waiter)
+    }
+    const waiter: Waiter = {
+      resolve: (client) => {
+        settle()
+        resolve(client)
+      },
+      reject: (error) => {
+        settle()
+        reject(error)
+      },
+    }
+    state.waiting.add(waiter)
+    openMore(state)
+  })
+}
+
+function openMore(state: State): void {
+  while (state.opening < state.waiting.size && countOf(state) < state.max) void openOne(state)
+}
+
+/** A connection that cannot be opened is the bad news of one who waits for it; the others may get one that comes free. */
+async function openOne(state: State): Promise<void> {
+  state.opening++
+  try {
+    const client = await state.open()
+    state.openedAt.set(client, performance.now())
+    state.opening--
+    handOut(state, client)
+  } catch (error) {
+    state.opening--
+    nextWaiter(state)?.reject(error)
+    openMore(state)
+  }
+}
+
+function handOut(state: State, client: OpenClient): void {
+  const waiter = nextWaiter(state)
+  if (waiter) {
+    state.busy.add(client)
+    waiter.resolve(client)
+  } else if (state.isEnding) void client.end()
+  else state.idle.push({ client, since: performance.now() })
+}
+
+function giveBack(state: State, client: OpenClient, fault: unknown): void {
+  state.busy.delete(client)
+  // A server that has become read-only is left, for the one that takes writes may be another by now.
+  const isReadOnly = sqlState(fault) === '25006'
+  if (fault instanceof DatabaseAway || isReadOnly) dropIdle(state)
+  const isGood = !client.isLost() && !client.isInTransaction() && !isReadOnly && fault !== true
+  const isOld = performance.now() - state.openedAt.get(client)! > openForMs
+  if (isGood && !isOld) return handOut(state, client)
+  if (isGood) void client.end()
+  else client.destroy()
+  openMore(state)
+}
+
+function dropIdle(state: State): void {
+  for (const { client } of state.idle.splice(0)) client.destroy()
+  state.beside?.dropIdle()
+}
+
+function reap(state: State): void {
+  const before = performance.now() - idleForMs
+  const isOld = ({ client, since }: State['idle'][number]) => since < before || client.isLost()
+  for (const { client } of state.idle.filter(isOld)) void client.end()
+  state.idle = state.idle.filter((one) => !isOld(one))
+}
+
+async function end(state: State, limitMs: number): Promise<void> {
+  state.isEnding = true
+  for (const waiter of state.waiting) waiter.reject(new DatabaseAway('the service is ending'))
+  const until = performance.now() + limitMs
+  while (state.busy.size + state.opening > 0 && performance.now() < until) await sleep(5)
+  for (const client of state.busy) client.destroy()
+  await Promise.all(state.idle.splice(0).map(({ client }) => client.end()))
+}
+
+function countOf(state: State): number {
+  return state.idle.length + state.busy.size + state.opening
+}
+
+function nextWaiter(state: State): Waiter | undefined {
+  const [waiter] = state.waiting
+  return waiter
+}

@@ -1,0 +1,32 @@
+/** Whether the database takes writes at this moment, found out by a small one. */
+import { sqlState, transact, type Database } from './database.ts'
+
+export type Writability = 'ok' | 'read-only' | 'full'
+
+const stateSql = `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only,
+  has_database_privilege(current_database(), 'temporary') as has_temporary`
+/**
+ * A table that only this connection sees gets its first page, which takes room on the data's disk and is given back with
+ * the commit. A row that is changed again and again would not find out: its page is there, and has room.
+ */
+const pageSql = `create temporary table if not exists billfold_probe (page int) on commit delete rows;
+  insert into billfold_probe values (1)`
+/** A few bytes that go through the log to the disk, and to a synchronous standby if there is one. */
+const logSql = `select pg_logical_emit_message(true, 'billfold', '')`
+
+const diskFull = '53100'
+
+export async function probeWriting(db: Database): Promise<Writability> {
+  try {
+    return await transact(db, async (tx) => {
+      const { rows } = await tx.query<{ is_read_only: boolean; has_temporary: boolean }>(stateSql)
+      if (rows[0]!.is_read_only) return 'read-only'
+      if (rows[0]!.has_temporary) await tx.query(pageSql)
+      await tx.query(logSql)
+      return 'ok'
+    })
+  } catch (error) {
+    if (sqlState(error) === diskFull) return 'full'
+    throw error
+  }
+}

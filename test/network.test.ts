@@ -1,0 +1,261 @@
+/** The wire between the service and its database, in every way it can fail, and everybody who is on it. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { startJobs } from '../src/actions/jobs.ts'
+import { isUnavailable, sqlState, transact } from '../src/store/database.ts'
+import { DatabaseAway } from '../src/store/database-away.ts'
+import { expectBalancedBooks } from './books.ts'
+import { newClient, type Client, type Reply } from './client.ts'
+import { openForwarder } from './forwarder.ts'
+import { newApp, newUser, openTestService, type TestService } from './service.ts'
+
+let opened: TestService
+let wire: Awaited<ReturnType<typeof openForwarder>>
+let client: Client
+let users: string[]
+
+beforeEach(async () => {
+  opened = await openTestService({}, undefined, async (connection) => {
+    wire = await openForwarder(connection)
+    return wire.connection
+  })
+  const app = await newApp(opened.service)
+  client = newClient(opened.app.fetch, app)
+  users = []
+  for (let i = 0; i < 4; i++) users.push((await newUser(opened.service, app)).serviceUserId)
+  for (const user of users) expect((await client.credit(user, 1_000)).status).toBe(200)
+})
+afterEach(async () => {
+  wire.mend()
+  await opened.close()
+  wire.close()
+}, 30_000)
+
+const readyz = () => opened.app.fetch(new Request('http://billfold.test/readyz'))
+
+type Timed = { readonly what: string; readonly status: number; readonly ms: number; readonly headers: Headers }
+
+/** 401 is what a stranger is told. */
+const isNotFine = ({ status }: Timed) => status !== 200 && status !== 401
+
+/** What a service hears in one moment: reads, writes, a new session, and the question whether it can work. */
+function askEverything(): Promise<Timed>[] {
+  const [one, two, three, four] = users as [string, string, string, string]
+  const timed = async (what: string, asked: Promise<Reply | Response>): Promise<Timed> => {
+    const startedAt = performance.now()
+    const { status, headers } = await asked
+    return { what, status, headers, ms: performance.now() - startedAt }
+  }
+  return [
+    timed('wallet', client.wallet(one)),
+    timed('check-balance', client.checkBalance(two, '1')),
+    timed('debit', client.debit(three, 1)),
+    timed('credit', client.credit(four, 1)),
+    timed('unknown user', client.wallet('su_00000000000000000000000000000000')),
+    timed('readyz', readyz()),
+  ]
+}
+
+describe('a network that forgets connections and tells nobody', () => {
+  test('for three seconds costs nobody more than eight, and is over within five', async () => {
+    const stopJobs = startJobs(opened.service)
+    // Every connection of the pool is open and idle, so that all of them are forgotten.
+    await Promise.all(Array.from({ length: 10 }, () => opened.service.db.pool.query('select pg_sleep(0.1)')))
+    wire.goSilent()
+    const asked: Promise<Timed>[] = []
+    for (const until = performance.now() + 3_000; performance.now() < until; await Bun.sleep(250))
+      asked.push(...askEverything())
+    wire.mend()
+    await Bun.sleep(5_000)
+    const after = await Promise.all(Array.from({ length: 10 }, askEverything).flat())
+    expect(after.filter(isNotFine)).toEqual([])
+    const during = await Promise.all(asked)
+    // The writer counts the time of debits and credits itself.
+    const late = during.filter(({ what, ms }) => !['debit', 'credit'].includes(what) && ms > 8_000)
+    expect(late).toEqual([])
+    const away = during.filter(({ status, what }) => status === 503 && what !== 'readyz')
+    expect(away.length).toBeGreaterThan(0)
+    expect(away.filter(({ headers }) => !(Number(headers.get('retry-after')) > 0))).toEqual([])
+    expect(during.filter(({ status }) => ![200, 401, 503].includes(status))).toEqual([])
+    // Whoever asks while nothing passes is told so; the first may be told what was true a second ago.
+    expect(during.filter(({ what, status }) => what === 'readyz' && status === 503).length).toBeGreaterThan(0)
+    await stopJobs()
+    await expectBalancedBooks(opened.service)
+  }, 60_000)
+
+  test('says at /readyz within three seconds that it cannot work', async () => {
+    expect((await readyz()).status).toBe(200)
+    await Bun.sleep(1_100)
+    wire.goSilent()
+    const startedAt = performance.now()
+    const answers = await Promise.all(Array.from({ length: 20 }, readyz))
+    expect(performance.now() - startedAt).toBeLessThan(3_000)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503))
+  }, 30_000)
+
+  test('for one moment turns no reader away: what was asked is asked again on another connection', async () => {
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(Array.from({ length: 10 }, () => opened.service.db.pool.query('select pg_sleep(0.1)')))
+      // The apps' directory is read again as well.
+      await Bun.sleep(600)
+      wire.silence()
+      const replies = await Promise.all(Array.from({ length: 40 }, (_, i) => client.checkBalance(users[i % 4]!, '1')))
+      expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    }
+  }, 60_000)
+
+  test('does not keep a transaction waiting, and its connection is not used again', async () => {
+    const { db } = opened.service
+    const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const failed = await transact(db, async (tx) => {
+      wire.silence()
+      await tx.query('select 1')
+    }).catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(DatabaseAway)
+    expect(db.pool.idleCount).toBe(0)
+    const again = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
+    expect(again.rows[0]!.pid).not.toBe(rows[0]!.pid)
+  }, 30_000)
+})
+
+describe('a pool', () => {
+  test('whose connections are all in use turns the next one away in time, and serves the one after', async () => {
+    const { pool } = opened.service.db
+    const held = await Promise.all(Array.from({ length: 7 }, () => pool.connect()))
+    const startedAt = performance.now()
+    const failed = await pool.query('select 1').catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(DatabaseAway)
+    expect(performance.now() - startedAt).toBeLessThan(8_000)
+    for (const one of held) one.release()
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    expect(pool.totalCount).toBe(7)
+  }, 30_000)
+
+  test('gives a statement to the server with a limit that ends before its own, so that none is left behind', async () => {
+    const { db } = opened.service
+    const slow = await db.pool.query('select pg_sleep(20)').catch((error: unknown) => error)
+    expect(sqlState(slow)).toBe('57014')
+    const { rows } = await db.pool.query(`select 1 from pg_stat_activity where query like '%pg_sleep(20)%'
+      and state = 'active' and pid <> pg_backend_pid() and datname = current_database()`)
+    expect(rows).toEqual([])
+    // Work that may take long has longer.
+    expect((await db.patient.pool.query('select pg_sleep(4) is null as done')).rows).toEqual([{ done: false }])
+  }, 30_000)
+
+  test('forgets a statement that was refused, and keeps its connection', async () => {
+    const { pool } = opened.service.db
+    await pool.query('select 1')
+    const before = pool.totalCount
+    const failed = await pool.query('select 1/0').catch((error: unknown) => error)
+    expect([sqlState(failed), isUnavailable(failed)]).toEqual(['22012', false])
+    expect(pool.totalCount).toBe(before)
+  })
+
+  test('never hands out a connection that was given back in the middle of a transaction', async () => {
+    const { pool } = opened.service.db
+    const one = await pool.connect()
+    await one.query('begin')
+    one.release()
+    const { rows } = await pool.query<{ now: Date; same: boolean }>('select now() = statement_timestamp() as same')
+    expect(rows[0]!.same).toBeTrue()
+    expect(
+      (
+        await pool.query(`select 1 from pg_stat_activity where state = 'idle in transaction'
+      and datname = current_database()`)
+      ).rows,
+    ).toEqual([])
+  })
+})
+
+describe('a transaction of ours', () => {
+  test('that nobody works on is ended by the server, and the row it held is free', async () => {
+    const { db } = opened.service
+    const holder = await db.pool.connect()
+    const { rows } = await holder.query<{ idle: string }>(
+      `select current_setting('idle_in_transaction_session_timeout') as idle`,
+    )
+    expect(rows[0]!.idle).toBe('10s')
+    await holder.query(`set idle_in_transaction_session_timeout = '300ms'`)
+    await holder.query('begin')
+    await holder.query('update apps_version set version = version')
+    await Bun.sleep(1_000)
+    expect((await db.pool.query('update apps_version set version = version')).rowCount).toBe(1)
+    const late = await holder.query('select 1').catch((error: unknown) => error)
+    expect(isUnavailable(late)).toBeTrue()
+    holder.release(late)
+  })
+})
+
+describe('connections that are reset', () => {
+  test('and refused are 503 for all, and all is well as soon as they are accepted again', async () => {
+    wire.cut()
+    const during = await Promise.all(askEverything())
+    expect(during.map(({ status }) => status)).toEqual(during.map(() => 503))
+    wire.mend()
+    const after = await Promise.all(askEverything())
+    expect(after.filter(isNotFine)).toEqual([])
+  }, 60_000)
+
+  test('after the commit, before its answer, leave a transaction that is known to be unknown', async () => {
+    const { db } = opened.service
+    wire.cutCommits()
+    const failed = await transact(db, (tx) => tx.query('update apps_version set version = version + 1')).catch(
+      (error: unknown) => error,
+    )
+    expect(failed).toBeInstanceOf(DatabaseAway)
+    wire.mend()
+  }, 30_000)
+})
+
+test('a slow wire is slow, and nothing else', async () => {
+  wire.slowDown(100)
+  const replies = await Promise.all(askEverything())
+  expect(replies.filter(isNotFine)).toEqual([])
+}, 30_000)
+
+describe('what counts as the database being away', () => {
+  test.each([
+    ['a request whose sender hung up', new Error('The connection was closed')],
+    ['a socket of somebody else', Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })],
+    ['a processor that took too long', new Error('timeout')],
+    ['a sentence about a connection', new Error('connection terminated')],
+  ])('%s does not', (_, error) => {
+    expect(isUnavailable(error)).toBeFalse()
+  })
+
+  test('a refused, a reset and a silent connection do', async () => {
+    const { pool } = opened.service.db
+    const faultOf = () => pool.query('select 1').catch((error: unknown) => error)
+    wire.cut()
+    expect(isUnavailable(await faultOf())).toBeTrue()
+    wire.mend()
+    await pool.query('select 1')
+    const cut = pool.query('select pg_sleep(5)').catch((error: unknown) => error)
+    await Bun.sleep(200)
+    wire.cut()
+    expect(isUnavailable(await cut)).toBeTrue()
+    wire.mend()
+    await pool.query('select 1')
+    wire.goSilent()
+    expect(isUnavailable(await faultOf())).toBeTrue()
+  }, 30_000)
+})
+
+describe('a job', () => {
+  test('that hangs is given up and runs again, stops no other, and is not waited for at the end', async () => {
+    const ran = { hanging: 0, other: 0 }
+    const stop = startJobs(
+      opened.service,
+      [
+        { name: 'hanging', everyMs: 20, run: () => (ran.hanging++, new Promise(() => {})) },
+        { name: 'other', everyMs: 20, run: async () => void ran.other++ },
+      ],
+      200,
+    )
+    await Bun.sleep(1_500)
+    expect(ran.hanging).toBeGreaterThan(1)
+    expect(ran.other).toBeGreaterThan(5)
+    const late = opened.logged.filter((line) => line.includes('a job failed') && line.includes('"job":"hanging"'))
+    expect(late.length).toBeGreaterThan(0)
+    await stop()
+  }, 30_000)
+})
