@@ -25,7 +25,10 @@ export async function openForwarder(given: Connection) {
   const state = { isCut: false, isSilent: false, delayMs: 0, cutsCommits: false }
 
   const open = (near: Socket) => {
-    if (state.isCut) return void near.resetAndDestroy()
+    if (state.isCut) {
+      near.resetAndDestroy()
+      return
+    }
     const far = host.startsWith('/') ? createConnection(`${host}/.s.PGSQL.${farPort}`) : createConnection(farPort, host)
     const wire: Wire = { near, far, isDead: state.isSilent }
     wires.add(wire)

@@ -37,14 +37,15 @@ type Timed = { readonly what: string; readonly status: number; readonly ms: numb
 /** 401 is what a stranger is told. */
 const isNotFine = ({ status }: Timed) => status !== 200 && status !== 401
 
+async function timed(what: string, asked: Promise<Reply | Response>): Promise<Timed> {
+  const startedAt = performance.now()
+  const { status, headers } = await asked
+  return { what, status, headers, ms: performance.now() - startedAt }
+}
+
 /** What a service hears in one moment: reads, writes, a new session, and the question whether it can work. */
 function askEverything(): Promise<Timed>[] {
   const [one, two, three, four] = users as [string, string, string, string]
-  const timed = async (what: string, asked: Promise<Reply | Response>): Promise<Timed> => {
-    const startedAt = performance.now()
-    const { status, headers } = await asked
-    return { what, status, headers, ms: performance.now() - startedAt }
-  }
   return [
     timed('wallet', client.wallet(one)),
     timed('check-balance', client.checkBalance(two, '1')),

@@ -1,7 +1,7 @@
 /** Whether the server has room for all connections that a service may open. */
 import type { Queryable } from './open-client.ts'
 
-export class ConnectionsRefused extends Error {
+class ConnectionsRefused extends Error {
   override name = 'ConnectionsRefused'
 }
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { openClient, within, type Connection, type OpenClient } from './open-client.ts'
 import { DatabaseAway, sqlState } from './database-away.ts'
 
-export class PoolerRefused extends Error {
+class PoolerRefused extends Error {
   override name = 'PoolerRefused'
 }
 
