@@ -33,7 +33,7 @@ export const asServer = (command: string[]) =>
   isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', ...command] : command
 
 /** A folder that the servers' user owns. */
-export async function makeServerFolder(): Promise<string> {
+async function makeServerFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'billfold-postgres-'))
   await giveToServer(folder)
   return folder

@@ -15,6 +15,8 @@ import type { Credentials } from './service.ts'
 const program = Bun.which('pgbouncer', { PATH: `${process.env['PATH']}:/usr/sbin` })
 const [major] = majors
 
+const prepare = (url: string) => prepareDatabase({ databaseUrls: [url], dataDir: '' }, () => {}).then(() => 'started')
+
 describe.skipIf(!program || !major)('behind PgBouncer', () => {
   let server: OtherServer
   const children: Bun.Subprocess[] = []
@@ -51,8 +53,6 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
       await Bun.sleep(50)
     }
   }
-
-  const prepare = (url: string) => prepareDatabase({ databaseUrls: [url], dataDir: '' }, () => {}).then(() => 'started')
 
   test('in session mode, as it comes, everything works', async () => {
     const url = await startPgBouncer({ pool_mode: 'session' })

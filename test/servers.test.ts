@@ -1,0 +1,236 @@
+/** Several servers of one database, servers that take no writes, and how many connections they have room for. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { openClient } from '../src/store/open-client.ts'
+import { openDatabase, transact, type Transaction } from '../src/store/database.ts'
+import { DatabaseAway } from '../src/store/database-away.ts'
+import { prepareDatabase } from '../src/store/prepare.ts'
+import { probeWriting } from '../src/store/write-probe.ts'
+import { newClient } from './client.ts'
+import { runCommand } from './command.ts'
+import { complaintOf } from './embedded-process.ts'
+import { freePort } from './free-port.ts'
+import { giveToServer, isRoot, majors, run, startOtherServer, type OtherServer } from './other-server.ts'
+import { startProcess } from './process.ts'
+import type { Credentials } from './service.ts'
+
+const [major] = majors
+const made: OtherServer[] = []
+const start: typeof startOtherServer = async (...args) => {
+  const server = await startOtherServer(...args)
+  made.push(server)
+  return server
+}
+const removeAll = async () => {
+  for (const server of made.splice(0).reverse()) await server.remove()
+}
+
+async function ask(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
+}
+
+const makeTable = (tx: Transaction) => tx.query('create table if not exists t (i int)')
+
+const disk = (folder: string) => join(folder, 'disk')
+
+const readyz = async (url: string) => {
+  const response = await fetch(`${url}/readyz`)
+  return [response.status, ((await response.json()) as { database: string }).database]
+}
+
+describe.skipIf(!major)('a primary and its standby', () => {
+  afterEach(removeAll, 30_000)
+
+  test('the one that takes writes is used, whichever comes first, and the other one after a failover', async () => {
+    const primary = await start(major!)
+    const standby = await start(major!, { standbyOf: primary })
+    const nobody = await freePort()
+    const hosts = [nobody, standby.port, primary.port].map((port) => `127.0.0.1:${port}`).join(',')
+    const environment = {
+      DATABASE_URL: `postgres://billfold@${hosts}/postgres?target_session_attrs=read-write`,
+    }
+    const service = await startProcess(environment)
+    try {
+      const created = await runCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
+      const credentials = JSON.parse(created.stdout) as Credentials
+      const seeding = ['seed', '--users', '5', '--link', credentials.clientId, '--credit', '100', '--json']
+      const seeded = await runCommand(seeding, environment)
+      const { serviceUserIds } = JSON.parse(seeded.stdout) as { serviceUserIds: string[] }
+      const client = newClient(service.send, credentials, service.url)
+      const debits = async () =>
+        (await Promise.all(serviceUserIds.map((user) => client.debit(user, 1)))).map(({ status }) => status)
+      expect(await debits()).toEqual([200, 200, 200, 200, 200])
+      expect(await readyz(service.url)).toEqual([200, 'ok'])
+      await primary.stop('fast')
+      await standby.promote()
+      for (const until = performance.now() + 10_000; performance.now() < until; await Bun.sleep(100))
+        if ((await readyz(service.url))[0] === 200) break
+      expect(await debits()).toEqual([200, 200, 200, 200, 200])
+      expect(await Promise.all(serviceUserIds.map((user) => client.balance(user)))).toEqual([98, 98, 98, 98, 98])
+      expect(await readyz(service.url)).toEqual([200, 'ok'])
+    } finally {
+      await service.stop()
+    }
+  }, 60_000)
+
+  test('a standby alone is read from and never written to, and the service is not ready', async () => {
+    const primary = await start(major!)
+    await prepareDatabase({ databaseUrls: [primary.url], dataDir: '' }, () => {})
+    const standby = await start(major!, { standbyOf: primary })
+    const db = openDatabase({ connectionString: standby.url })
+    expect(await probeWriting(db)).toBe('read-only')
+    expect((await db.pool.query('select version from apps_version')).rowCount).toBe(1)
+    const connection = { connectionString: standby.url, others: [{ connectionString: standby.url }] }
+    const refused = await openClient(connection, { name: 'test' }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(DatabaseAway)
+    expect(String(refused)).toContain('None of the 2 servers can be used: server 1: it takes no writes')
+    await db.pool.end()
+  }, 60_000)
+
+  test('a server that becomes read-only under the service is left for the one that is not', async () => {
+    const [one, two] = [await start(major!), await start(major!)]
+    const db = openDatabase({ connectionString: one.url, others: [{ connectionString: two.url }] })
+    await transact(db, makeTable)
+    await ask(one.url, `alter system set default_transaction_read_only = on`)
+    await ask(one.url, 'select pg_reload_conf()')
+    await Bun.sleep(300)
+    // The first to notice is told; whoever comes next is on the other server.
+    const first = await transact(db, makeTable).catch((error: unknown) => error)
+    expect(first).toBeInstanceOf(Error)
+    await transact(db, makeTable)
+    const { rows } = await db.pool.query<{ port: string }>(`select current_setting('port') as port`)
+    expect(rows).toEqual([{ port: String(two.port) }])
+    await db.pool.end()
+  }, 60_000)
+})
+
+describe.skipIf(!major)('/readyz', () => {
+  afterEach(removeAll, 30_000)
+
+  test('is 503 on a database that has become read-only, and 200 when it takes writes again', async () => {
+    const server = await start(major!)
+    const service = await startProcess({ DATABASE_URL: server.url })
+    try {
+      expect(await readyz(service.url)).toEqual([200, 'ok'])
+      const set = async (value: 'on' | 'off') => {
+        await ask(server.url, `alter system set default_transaction_read_only = ${value}`)
+        await ask(server.url, 'select pg_reload_conf()')
+        await Bun.sleep(1_200)
+      }
+      await set('on')
+      expect(await readyz(service.url)).toEqual([503, 'read-only'])
+      await set('off')
+      expect(await readyz(service.url)).toEqual([200, 'ok'])
+    } finally {
+      await service.stop()
+    }
+  }, 60_000)
+
+  // Only root may give a database a disk of its own, which is small enough to be filled.
+  test.skipIf(!isRoot)(
+    'is 503 on a disk that is full, and 200 when there is room again',
+    async () => {
+      const server = await start(major!, {
+        settings: ['autovacuum=off'],
+        prepare: async (folder) => {
+          await mkdir(disk(folder))
+          const mounted = await run(['mount', '-t', 'tmpfs', '-o', 'size=40m', 'tmpfs', disk(folder)])
+          expect(mounted.output).toBe('')
+          await giveToServer(disk(folder))
+        },
+        cleanUp: async (folder) => void (await run(['umount', disk(folder)])),
+      })
+      await ask(server.url, `create tablespace small location '${disk(server.folder)}'`)
+      await ask(server.url, `create database billfold tablespace small`)
+      const url = server.url.replace(/postgres$/, 'billfold')
+      const service = await startProcess({ DATABASE_URL: url })
+      try {
+        expect(await readyz(service.url)).toEqual([200, 'ok'])
+        const filler = join(disk(server.folder), 'filler')
+        await run(['dd', 'if=/dev/zero', `of=${filler}`, 'bs=4k'])
+        await Bun.sleep(1_100)
+        expect(await readyz(service.url)).toEqual([503, 'full'])
+        await writeFile(filler, '')
+        expect(await readyz(service.url)).toEqual([200, 'ok'])
+      } finally {
+        await service.stop()
+      }
+    },
+    60_000,
+  )
+})
+
+describe.skipIf(!major)('connections', () => {
+  let server: OtherServer
+  beforeAll(async () => {
+    server = await start(major!, { settings: ['max_connections=30', 'superuser_reserved_connections=3'] })
+  }, 60_000)
+  afterAll(removeAll, 30_000)
+
+  test('that the server can never give are refused at the start, with the numbers', async () => {
+    const logged: string[] = []
+    const prepare = (connections: number) =>
+      prepareDatabase({ databaseUrls: [server.url], dataDir: '' }, (line) => logged.push(line), connections)
+    expect(await complaintOf(prepare(28))).toContain('may open 28 connections')
+    expect(await complaintOf(prepare(28))).toContain('the server takes 27')
+    await prepare(27)
+    expect(logged.filter((line) => line.includes('connections'))).toEqual([])
+  }, 30_000)
+
+  test('that others have taken are told of, and the service starts', async () => {
+    const held = await Promise.all(
+      Array.from({ length: 10 }, () => openClient({ connectionString: server.url }, { name: 'test' })),
+    )
+    // The server counts a connection a moment after it is open.
+    await Bun.sleep(1_200)
+    const logged: string[] = []
+    const config = { databaseUrls: [server.url], dataDir: '' }
+    await prepareDatabase(config, (line) => logged.push(line), 20)
+    expect(logged.join('\n')).toContain('may open 20 connections, and the server has 16 of 27 left')
+    for (const one of held) await one.end()
+  }, 30_000)
+
+  test('of a process are never more than DATABASE_CONNECTIONS, whatever it has to do', async () => {
+    const environment = { DATABASE_URL: server.url, DATABASE_CONNECTIONS: '5' }
+    const service = await startProcess(environment)
+    try {
+      const created = await runCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
+      const credentials = JSON.parse(created.stdout) as Credentials
+      const seeding = ['seed', '--users', '50', '--link', credentials.clientId, '--credit', '100', '--json']
+      const seeded = await runCommand(seeding, environment)
+      const { serviceUserIds } = JSON.parse(seeded.stdout) as { serviceUserIds: string[] }
+      const client = newClient(service.send, credentials, service.url)
+      const watch = await openClient({ connectionString: server.url }, { name: 'test' })
+      const state = { isOn: true, most: 0 }
+      const watching = (async () => {
+        while (state.isOn) {
+          const { rows } = await watch.query<{ n: number }>(
+            `select count(*)::int as n from pg_stat_activity where application_name like 'billfold%'`,
+          )
+          state.most = Math.max(state.most, rows[0]!.n)
+        }
+      })()
+      const replies = await Promise.all(
+        serviceUserIds.flatMap((user) => [
+          client.debit(user, 1),
+          client.wallet(user),
+          client.checkBalance(user, '1'),
+          service.send(new Request(`${service.url}/admin/sign-in`)).then(({ status }) => ({ status })),
+        ]),
+      )
+      state.isOn = false
+      await watching
+      await watch.end()
+      expect(replies.filter(({ status }) => status !== 200)).toEqual([])
+      expect(state.most).toBeGreaterThan(2)
+      expect(state.most).toBeLessThanOrEqual(5)
+    } finally {
+      await service.stop()
+    }
+  }, 60_000)
+})
