@@ -133,12 +133,13 @@ function stop(announceMs = config.announceMs): void {
 function listenForTheEnd(): void {
   // Any number of times: a supervisor sends it to every process, npm passes it on, and so does our parent.
   process.on('SIGTERM', () => stop())
-  // A terminal sends Ctrl-C to npm and to us, and npm passes its own on: one press comes twice.
-  const patience = process.env['npm_lifecycle_event'] === undefined ? 1 : 2
-  let presses = 0
+  // A terminal sends Ctrl-C to npm and to us, and npm passes its own on: one press comes twice, or once if both meet.
+  const samePressMs = process.env['npm_lifecycle_event'] === undefined ? 0 : 1_000
+  let pressedAt: number | undefined
   const interrupt = () => {
     // The second Ctrl-C is from someone who does not want to wait; what was in flight is safe to send again.
-    if (++presses > patience) process.exit(130)
+    if (pressedAt !== undefined && performance.now() - pressedAt >= samePressMs) process.exit(130)
+    pressedAt ??= performance.now()
     stop()
   }
   // What a terminal sends reaches the workers too; theirs is to wait for the parent, and to go when it is gone.

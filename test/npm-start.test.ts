@@ -96,7 +96,8 @@ test('a second Ctrl-C at npm start ends it at once, though the first one came tw
   const { child, output } = await startInTerminal(['npm', 'start'], { DEMO: '0', DRAIN_ANNOUNCE_MS: '60000' })
   child.terminal!.write('\x03')
   while (!output().includes('"message":"draining"')) await Bun.sleep(20)
-  await Bun.sleep(500)
+  // Longer than npm may take to pass the first one on.
+  await Bun.sleep(1_200)
   expect(child.exitCode).toBeNull()
   child.terminal!.write('\x03')
   await child.exited
