@@ -16,7 +16,11 @@ export const usage = `npm run bench [-- flags]
   --large          also a database of 1 million wallets and 10 million transfers (some minutes to make, 6 GB of disk)
   --long           five minutes of load for the memory figure, instead of 30 seconds
   --connections N  connections of the load; 128 unless told
-  --help           this`
+  --help           this
+
+npm run bench -- faults [--minutes 2] [--seed N] [--clients 48]
+
+  random faults of all kinds on two services and their database, under load; then the exact count`
 
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({

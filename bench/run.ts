@@ -2,14 +2,19 @@
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { drawComparison } from './comparison.ts'
+import { runFaults } from './faults/run.ts'
 import { measure } from './measure.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { isBusy, reportText } from './report.ts'
 import { openStage } from './stage.ts'
 
-const options = parseOptions(process.argv.slice(2))
-if (!options) console.log(usage)
-else await run(options)
+const [first, ...rest] = process.argv.slice(2)
+if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
+else {
+  const options = parseOptions(process.argv.slice(2))
+  if (!options) console.log(usage)
+  else await run(options)
+}
 process.exit()
 
 async function run(options: Options): Promise<void> {

@@ -1,0 +1,71 @@
+/** After a fault run: what was acknowledged against what is in the ledger, reference by reference. */
+import type { BenchDatabase } from '../cluster.ts'
+import { checkExactness } from '../exactness.ts'
+import type { LoadReport } from './load.ts'
+
+export type Count = {
+  readonly operations: number
+  readonly posted: number
+  readonly refused: number
+  /** Requests that ended without an answer or in 503, and were asked for again. */
+  readonly unknown: number
+  /** Acknowledged as posted, and not in the ledger. */
+  readonly lost: number
+  /** In the ledger more than once, or though they were refused. */
+  readonly doubled: number
+  /** Answers to a repeat that differ from the first answer. */
+  readonly contradictions: number
+  /** Entries whose amount is not what was asked for, or whose balance is not what was answered. */
+  readonly different: number
+  readonly surprises: Readonly<Record<string, number>>
+  readonly longestGapMs: number
+  readonly books: readonly string[]
+  readonly isExact: boolean
+}
+
+const entriesSql = `select reference_id, amount, balance_after from transfers where reference_type = 'ORDER'`
+
+export async function countExactly(database: BenchDatabase, report: LoadReport): Promise<Count> {
+  const entries = new Map<string, { times: number; amount: string; balance: string }>()
+  for (const row of await database.query(entriesSql)) {
+    const reference = row['reference_id'] ?? ''
+    const seen = entries.get(reference)
+    if (seen) seen.times++
+    else entries.set(reference, { times: 1, amount: row['amount'] ?? '', balance: row['balance_after'] ?? '' })
+  }
+  const tally = { posted: 0, refused: 0, lost: 0, doubled: 0, different: 0 }
+  for (const { reference, direction, amount, answer } of report.asked) {
+    const entry = entries.get(reference)
+    if (answer?.status === 200) {
+      tally.posted++
+      if (!entry) tally.lost++
+      else if (entry.times > 1) tally.doubled++
+      else {
+        const minor = Math.round(amount * 100) * (direction === 'debit' ? -1 : 1)
+        if (entry.amount !== String(minor) || entry.balance !== String(Math.round(answer.balance * 100)))
+          tally.different++
+      }
+    } else {
+      tally.refused++
+      if (entry) tally.doubled++
+    }
+  }
+  const seeded = Number(
+    (await database.query(`select count(*) as n from transfers where reference_type <> 'ORDER'`))[0]?.['n'],
+  )
+  const acknowledged = { posted: tally.posted, refused: tally.refused, replayed: 0 }
+  const { faults: books } = await checkExactness(database, acknowledged, seeded)
+  const { lost, doubled, different } = tally
+  const { contradictions, surprises, unknown, longestGapMs } = report
+  const isExact = lost + doubled + different + contradictions.length + books.length + surprises.size === 0
+  return {
+    operations: report.asked.length,
+    ...tally,
+    unknown,
+    contradictions: contradictions.length,
+    surprises: Object.fromEntries(surprises),
+    longestGapMs: Math.round(longestGapMs),
+    books,
+    isExact,
+  }
+}

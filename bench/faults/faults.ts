@@ -1,0 +1,129 @@
+/** What can go wrong in a fault run: each breaks something, says what, and mends it again after a while. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, type ClientConfig } from 'pg'
+import type { Random } from './random.ts'
+import type { Node } from './node.ts'
+
+export type Scene = {
+  readonly nodes: readonly Node[]
+  readonly admin: ClientConfig
+  readonly random: Random
+  readonly postmasterPid: () => Promise<number>
+  /** Wallets that the load uses. */
+  readonly walletIds: readonly string[]
+}
+
+type Fault = (scene: Scene) => Promise<void>
+
+export const faults: Readonly<Record<string, Fault>> = {
+  'kill -9 of a service': async ({ nodes, random }) => await random.pick(nodes).killAndRestart(),
+
+  'SIGTERM and restart of a service': async ({ nodes, random }) => await random.pick(nodes).stopAndRestart(),
+
+  'kill -9 of the database server': async ({ postmasterPid }) => {
+    process.kill(await postmasterPid(), 'SIGKILL')
+    await sleep(1_000)
+  },
+
+  'kill -9 of a backend, and recovery': async (scene) => {
+    const [pid] = await backends(scene, "application_name = 'billfold writer'")
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+  },
+
+  'backends terminated': async (scene) =>
+    await repeat(10, 100, async () => await onAll(scene, 'pg_terminate_backend', "application_name like 'billfold%'")),
+
+  'statements cancelled': async (scene) =>
+    await repeat(20, 50, async () => await onAll(scene, 'pg_cancel_backend', "state = 'active'")),
+
+  'a wire that forgets its connections': async ({ nodes, random }) => {
+    const { wire } = random.pick(nodes)
+    wire.goSilent()
+    await sleep(random.between(1_000, 4_000))
+    wire.mend()
+  },
+
+  'a wire that is cut': async ({ nodes, random }) => {
+    const { wire } = random.pick(nodes)
+    wire.cut()
+    await sleep(random.between(200, 4_000))
+    wire.mend()
+  },
+
+  'connections reset in the middle of everything': async ({ nodes, random }) => {
+    const { wire } = random.pick(nodes)
+    await repeat(30, 40, async () => {
+      wire.cut()
+      wire.mend()
+    })
+  },
+
+  'answers to commits cut off': async ({ nodes, random }) => {
+    const { wire } = random.pick(nodes)
+    wire.cutCommits()
+    await sleep(random.between(500, 2_000))
+    wire.mend()
+  },
+
+  'a slow wire': async ({ nodes, random }) => {
+    const { wire } = random.pick(nodes)
+    wire.slowDown(random.between(20, 300))
+    await sleep(random.between(500, 2_000))
+    wire.mend()
+  },
+
+  'wallets held by a stranger': async ({ admin, random, walletIds }) =>
+    await withClient(admin, async (client) => {
+      const held = Array.from({ length: 5 }, () => random.pick(walletIds))
+      await client.query('begin')
+      await client.query('select 1 from wallets where id = any($1::uuid[]) order by id for update', [held])
+      await sleep(random.between(500, 5_000))
+      await client.query('rollback')
+    }),
+
+  'a table locked': async ({ admin, random }) =>
+    await withClient(admin, async (client) => {
+      await client.query('begin')
+      await client.query(`set local lock_timeout = '2s'`)
+      await client.query(`lock table ${random.pick(['wallets', 'outcomes', 'links', 'apps'])} in access exclusive mode`)
+      await sleep(random.between(200, 2_000))
+      await client.query('rollback')
+    }),
+}
+
+async function repeat(times: number, everyMs: number, act: () => Promise<void>): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    await act()
+    await sleep(everyMs)
+  }
+}
+
+async function backends({ admin }: Scene, condition: string): Promise<number[]> {
+  return await withClient(admin, async (client) => {
+    const { rows } = await client.query<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and ${condition}
+       order by random()`,
+    )
+    return rows.map((row) => row.pid)
+  })
+}
+
+async function onAll({ admin }: Scene, act: string, condition: string): Promise<void> {
+  await withClient(admin, async (client) => {
+    await client.query(
+      `select ${act}(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and ${condition}`,
+    )
+  })
+}
+
+/** The database may be away: then there is nothing to do to it. */
+async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ ...config, connectionTimeoutMillis: 5_000, application_name: 'fault run' })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

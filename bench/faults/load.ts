@@ -1,0 +1,138 @@
+/**
+ * Clients that debit and credit, remember every reference and its first answer, and send some of them again. What got no
+ * answer is open until it was asked for again with success.
+ */
+import type { Node } from './node.ts'
+import type { Random } from './random.ts'
+
+export type Asked = {
+  readonly reference: string
+  readonly direction: 'debit' | 'credit'
+  readonly serviceUserId: string
+  readonly amount: number
+  /** Status and balance of the first answer that was one; undefined while its fate is open. */
+  answer?: { readonly status: number; readonly balance: number }
+}
+
+export type LoadReport = {
+  readonly asked: readonly Asked[]
+  /** Requests that ended in no answer, or in 503. */
+  readonly unknown: number
+  /** Answers to a repeat that were not the first answer again: there must be none. */
+  readonly contradictions: readonly string[]
+  /** Answers of 500 and other statuses that nothing explains. */
+  readonly surprises: ReadonlyMap<string, number>
+  /** The longest time in which no request of any client was answered. */
+  readonly longestGapMs: number
+}
+
+export type FaultLoad = {
+  readonly stop: () => Promise<LoadReport>
+  /** When the last answer came, by performance.now(). */
+  readonly lastAnswerAt: () => number
+  readonly count: () => number
+}
+
+type Target = { readonly clientId: string; readonly clientSecret: string; readonly serviceUserIds: readonly string[] }
+
+/** As the contract's own sketch of a client waits. */
+const clientTimeoutMs = 10_000
+
+export function startFaultLoad(nodes: readonly Node[], target: Target, random: Random, clients: number): FaultLoad {
+  const asked: Asked[] = []
+  const contradictions: string[] = []
+  const surprises = new Map<string, number>()
+  let unknown = 0
+  let lastAnswerAt = performance.now()
+  let longestGapMs = 0
+  let isOn = true
+
+  const send = async (item: Asked, node: Node): Promise<void> => {
+    const reply = await call(node, target, item)
+    if (reply === undefined || reply.status === 503) {
+      unknown++
+      return
+    }
+    const now = performance.now()
+    longestGapMs = Math.max(longestGapMs, now - lastAnswerAt)
+    lastAnswerAt = now
+    if (reply.status !== 200 && reply.code !== 'INSUFFICIENT_BALANCE') {
+      const key = `${reply.status} ${reply.code}`
+      surprises.set(key, (surprises.get(key) ?? 0) + 1)
+      return
+    }
+    const { status, balance } = reply
+    if (item.answer === undefined) item.answer = { status, balance }
+    else if (item.answer.status !== status || item.answer.balance !== balance)
+      contradictions.push(
+        `${item.reference}: ${JSON.stringify(item.answer)}, then ${JSON.stringify({ status, balance })}`,
+      )
+  }
+
+  const client = async (): Promise<void> => {
+    while (isOn) {
+      const isRepeat = asked.length > 0 && random.next() < 0.2
+      const item = isRepeat ? random.pick(asked.slice(-2_000)) : newItem()
+      await send(item, random.pick(nodes))
+    }
+  }
+  const newItem = (): Asked => {
+    const item: Asked = {
+      reference: `fault-${asked.length}`,
+      direction: random.next() < 0.7 ? 'debit' : 'credit',
+      // A few wallets are asked for much more often than the others.
+      serviceUserId: random.pick(random.next() < 0.3 ? target.serviceUserIds.slice(0, 3) : target.serviceUserIds),
+      amount: random.between(1, 5_000) / 100,
+    }
+    asked.push(item)
+    return item
+  }
+  const running = Array.from({ length: clients }, client)
+
+  return {
+    lastAnswerAt: () => lastAnswerAt,
+    count: () => asked.length,
+    stop: async () => {
+      isOn = false
+      await Promise.all(running)
+      // Whose fate is open is asked for again, until it is known.
+      for (let open = asked.filter(isOpen); open.length > 0; open = asked.filter(isOpen))
+        for (let i = 0; i < open.length; i += 64)
+          await Promise.all(open.slice(i, i + 64).map((item) => send(item, random.pick(nodes))))
+      // And everything once more: a repeat is the first answer again, and moves nothing.
+      const sample = asked.filter((_, i) => i % 10 === 0)
+      for (let i = 0; i < sample.length; i += 64)
+        await Promise.all(sample.slice(i, i + 64).map((item) => send(item, random.pick(nodes))))
+      return { asked, unknown, contradictions, surprises, longestGapMs }
+    },
+  }
+}
+
+function isOpen(item: Asked): boolean {
+  return item.answer === undefined
+}
+
+type Reply = { readonly status: number; readonly balance: number; readonly code: string | undefined }
+
+async function call(node: Node, { clientId, clientSecret }: Target, item: Asked): Promise<Reply | undefined> {
+  const running = node.process()
+  if (!running) {
+    await Bun.sleep(20)
+    return undefined
+  }
+  const { direction, serviceUserId, amount, reference } = item
+  const body = { clientId, clientSecret, serviceUserId, amount, referenceType: 'ORDER', referenceId: reference }
+  try {
+    const response = await fetch(`${running.url}/api/server/wallet/${direction}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(clientTimeoutMs),
+    })
+    const answer = (await response.json()) as { balance?: number; code?: string }
+    return { status: response.status, balance: answer.balance ?? 0, code: answer.code }
+  } catch {
+    await Bun.sleep(20)
+    return undefined
+  }
+}

@@ -1,0 +1,49 @@
+/** One of the services of a fault run: a real process, with a wire of its own to the database. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClientConfig } from 'pg'
+import { openForwarder } from '../../test/forwarder.ts'
+import { startProcess, type ServiceProcess } from '../../test/process.ts'
+
+export type Node = {
+  readonly wire: Awaited<ReturnType<typeof openForwarder>>
+  /** Undefined while it is down. */
+  readonly process: () => ServiceProcess | undefined
+  readonly killAndRestart: () => Promise<void>
+  readonly stopAndRestart: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export async function startNode(database: ClientConfig): Promise<Node> {
+  const wire = await openForwarder(database)
+  const { host, port, user, database: name } = wire.connection
+  const environment = { DATABASE_URL: `postgres://${user}@${host}:${port}/${name}`, LOG_LEVEL: 'error' }
+  let current: ServiceProcess | undefined = await startProcess(environment)
+  const restart = async () => {
+    // The database may be away at this very moment, or its wire cut: a supervisor would try again, too.
+    while (current === undefined) {
+      current = await startProcess(environment).catch(() => undefined)
+      if (current === undefined) await sleep(500)
+    }
+  }
+  const end = async (how: (running: ServiceProcess) => Promise<unknown>) => {
+    const running = current
+    current = undefined
+    if (running) await how(running)
+  }
+  return {
+    wire,
+    process: () => current,
+    killAndRestart: async () => {
+      await end((running) => running.kill())
+      await restart()
+    },
+    stopAndRestart: async () => {
+      await end((running) => running.stop())
+      await restart()
+    },
+    close: async () => {
+      await end((running) => running.stop())
+      wire.close()
+    },
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48]`: random faults of all kinds on two services and their
+ * database, under load, and then the exact count: every acknowledged operation once, every refused one not at all.
+ */
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { startCluster } from '../cluster.ts'
+import { seed } from '../seed.ts'
+import { countExactly, type Count } from './count.ts'
+import { faults, type Scene } from './faults.ts'
+import { startFaultLoad, type FaultLoad } from './load.ts'
+import { startNode } from './node.ts'
+import { openRandom } from './random.ts'
+
+export async function runFaults(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      minutes: { type: 'string', default: '2' },
+      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 32)) },
+      clients: { type: 'string', default: '48' },
+    },
+  })
+  const resultsDir = join(import.meta.dir, '..', 'results')
+  await mkdir(resultsDir, { recursive: true })
+  const folder = await mkdtemp(join(resultsDir, 'faults-'))
+  const dataDir = join(folder, 'data')
+  console.log(`seed ${values.seed}, ${values.minutes} minutes, ${values.clients} clients, two services`)
+  const cluster = await startCluster(dataDir)
+  const database = await cluster.createDatabase('faults')
+  const target = await seed(database, { users: 200, transfersPerUser: 1 }, { usersFile: join(folder, 'users') })
+  const serviceUserIds = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
+  const wallets = await database.query('select id from wallets order by id')
+  const nodes = [await startNode(database.connection), await startNode(database.connection)]
+  const random = openRandom(Number(values.seed))
+  const scene: Scene = {
+    nodes,
+    admin: database.connection,
+    random: openRandom(Number(values.seed) + 1),
+    postmasterPid: async () => Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10),
+    walletIds: wallets.map((row) => row['id']!),
+  }
+  const load = startFaultLoad(nodes, { ...target, serviceUserIds }, random, Number(values.clients))
+  const times = await breakThings(scene, load, Number(values.minutes) * 60_000)
+  const report = await load.stop()
+  const count = await countExactly(database, report)
+  await writeFile(join(resultsDir, 'faults.json'), `${JSON.stringify({ seed: values.seed, times, count }, null, 2)}\n`)
+  console.log(countText(count, times))
+  for (const node of nodes) await node.close()
+  await cluster.stop()
+  return count.isExact
+}
+
+type Times = Record<string, { times: number; longestUntilBackMs: number }>
+
+/** One fault after the other, with a rest between them in which everything must come back by itself. */
+async function breakThings(scene: Scene, load: FaultLoad, forMs: number): Promise<Times> {
+  const times: Times = {}
+  const names = Object.keys(faults)
+  await sleep(2_000)
+  for (const endsAt = performance.now() + forMs; performance.now() < endsAt;) {
+    const name = scene.random.pick(names)
+    await faults[name]!(scene).catch((error: unknown) => console.log(`  (${name}: ${String(error).slice(0, 80)})`))
+    const mendedAt = performance.now()
+    while (load.lastAnswerAt() < mendedAt) await sleep(5)
+    const untilBackMs = Math.round(load.lastAnswerAt() - mendedAt)
+    const seen = (times[name] ??= { times: 0, longestUntilBackMs: 0 })
+    seen.times++
+    seen.longestUntilBackMs = Math.max(seen.longestUntilBackMs, untilBackMs)
+    console.log(`${name}: answers again ${untilBackMs} ms after it, ${load.count()} operations so far`)
+    await sleep(scene.random.between(500, 3_000))
+  }
+  return times
+}
+
+function countText(count: Count, times: Times): string {
+  const faultLines = Object.entries(times).map(
+    ([name, seen]) =>
+      `  ${name.padEnd(40)} ${String(seen.times).padStart(4)} times, back after ${seen.longestUntilBackMs} ms at most`,
+  )
+  const { isExact, ...figures } = count
+  const figureLines = Object.entries(figures).map(([name, value]) => `  ${name.padEnd(40)} ${JSON.stringify(value)}`)
+  return ['', ...faultLines, '', ...figureLines, isExact ? 'exact' : 'NOT EXACT'].join('\n')
+}
