@@ -26,6 +26,10 @@ export async function measure(options: Options, stage: Stage, note: (text: strin
   // Twice the connections, so that each worker has batches as large as the one process has.
   const connections = options.connections * 2
   contenders.push({ name: 'workers', measure: () => debits(options, stage, 'workers', workers, { connections }) })
+  note('starting the service with 20,000 wallets that were never analysed')
+  const unanalysed = await stage.openSite('unanalysed', { users: 20_000, transfersPerUser: 1, isUnanalysed: true })
+  sites.push(unanalysed)
+  contenders.push({ name: 'unanalysed', measure: () => debits(options, stage, 'unanalysed', unanalysed) })
   if (options.isLarge) {
     note('making 1,000,000 wallets and 10,000,000 transfers; this takes minutes')
     const large = await stage.openSite('large', { users: 1_000_000, transfersPerUser: 10 })
@@ -91,6 +95,7 @@ function jobOn(options: Options, { target }: Site, change: Partial<Job>): Omit<J
 
 const figureOf = {
   pgbench: { name: 'debits ÷ TPC-B', isInverse: true },
+  unanalysed: { name: 'without planner statistics ÷ with', isInverse: false },
   hot: { name: 'one hot wallet ÷ 100,000 wallets', isInverse: false },
   echo: { name: 'debits ÷ bare JSON echo', isInverse: true },
   refused: { name: '10 % refused ÷ none', isInverse: false },

@@ -8,6 +8,8 @@ export type Seeding = {
   readonly users: number
   /** How many transfers each wallet already has: one credit, then debits. */
   readonly transfersPerUser: number
+  /** As right after a restore: nothing was ever analysed, and autovacuum does not come. */
+  readonly isUnanalysed?: boolean
 }
 
 /** What each wallet is given at first: enough for any round, too little for what is to be refused. */
@@ -15,7 +17,7 @@ const funded = { major: '50000', minor: 5_000_000 }
 
 export async function seed(
   database: BenchDatabase,
-  { users, transfersPerUser }: Seeding,
+  { users, transfersPerUser, isUnanalysed = false }: Seeding,
   { usersFile, dir = projectDir }: { usersFile: string; dir?: string | undefined },
 ): Promise<Omit<Target, 'port'>> {
   const scopes = ['--scope', 'wallet:read', '--scope', 'wallet:write']
@@ -25,9 +27,19 @@ export async function seed(
   const { serviceUserIds } = (await billfold(dir, database, ['seed', ...order])) as { serviceUserIds: string[] }
   await writeFile(usersFile, `${serviceUserIds.join('\n')}\n`)
   if (transfersPerUser > 1) await addHistory(database, clientId, transfersPerUser)
-  await database.query('vacuum analyze')
+  if (isUnanalysed) await forgetStatistics(database)
+  else await database.query('vacuum analyze')
   await database.query('checkpoint')
   return { clientId, clientSecret, usersFile }
+}
+
+async function forgetStatistics(database: BenchDatabase): Promise<void> {
+  for (const table of ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions', 'apps'])
+    await database.query(`alter table ${table} set (autovacuum_enabled = off)`)
+  await database.query(
+    `delete from pg_statistic s using pg_class c where c.oid = s.starelid and c.relnamespace = 'public'::regnamespace`,
+  )
+  await database.query(`update pg_class set reltuples = -1, relpages = 0 where relnamespace = 'public'::regnamespace`)
 }
 
 async function billfold(dir: string, database: BenchDatabase, args: string[]): Promise<unknown> {
