@@ -45,7 +45,7 @@ export function startFaultLoad(nodes: readonly Node[], target: Target, random: R
   let unknown = 0
   let lastAnswerAt = performance.now()
   let longestGapMs = 0
-  let isOn = true
+  const state = { isOn: true }
 
   const send = async (item: Asked, node: Node): Promise<void> => {
     const reply = await call(node, target, item)
@@ -70,7 +70,7 @@ export function startFaultLoad(nodes: readonly Node[], target: Target, random: R
   }
 
   const client = async (): Promise<void> => {
-    while (isOn) {
+    while (state.isOn) {
       const isRepeat = asked.length > 0 && random.next() < 0.2
       const item = isRepeat ? random.pick(asked.slice(-2_000)) : newItem()
       await send(item, random.pick(nodes))
@@ -93,7 +93,7 @@ export function startFaultLoad(nodes: readonly Node[], target: Target, random: R
     lastAnswerAt: () => lastAnswerAt,
     count: () => asked.length,
     stop: async () => {
-      isOn = false
+      state.isOn = false
       await Promise.all(running)
       // Whose fate is open is asked for again, until it is known.
       for (let open = asked.filter(isOpen); open.length > 0; open = asked.filter(isOpen))

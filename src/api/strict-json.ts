@@ -54,7 +54,8 @@ function findSpoiled(text: string, fieldCount: number, seen?: Set<string>): Spoi
       i = end - 1
     }
   }
-  return fields === fieldCount ? undefined : findSpoiled(text, fieldCount, new Set())
+  // Twice at most, whatever the text: should the two counts ever disagree for another reason, no field is to blame.
+  return fields === fieldCount || seen ? undefined : findSpoiled(text, fieldCount, new Set())
 }
 
 function unescaped(key: string): string {
