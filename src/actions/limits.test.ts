@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openTestService, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
-import { addressKey, clearLimit, giveBackLimit, takeLimit } from './limits.ts'
+import { addressKey, clearLimit, giveBackLimit, takeLimit, takeLimits } from './limits.ts'
 
 let opened: TestService
 const rule = { name: 'test', limit: 3, windowMs: 60_000 }
@@ -16,7 +16,7 @@ const take = (...parts: string[]) => takeLimit(opened.service, rule, ...parts)
 test('the limit is reached after as many attempts as it says, and ends with its window', async () => {
   for (let i = 0; i < 3; i++) expect(await take('a')).toBeUndefined()
   await letPass(opened.service.db.pool, 20_000)
-  expect(await take('a')).toEqual({ kind: 'limited', retryAfterSeconds: 40 })
+  expect(await take('a')).toEqual({ kind: 'limited', retryAfterSeconds: 40, isFirst: true })
   await letPass(opened.service.db.pool, 40_000)
   expect(await take('a')).toBeUndefined()
 })
@@ -30,6 +30,24 @@ test('one key does not count for another, however its parts are cut', async () =
   for (let i = 0; i < 4; i++) await take('x', 'y')
   expect(await take('x', 'z')).toBeUndefined()
   expect(await take('xy')).toBeUndefined()
+})
+
+test('a try that one limit refuses counts for no other, before it or behind it', async () => {
+  const other = { ...rule, name: 'other' }
+  const behind = { ...rule, name: 'behind' }
+  for (let i = 0; i < 3; i++) await takeLimit(opened.service, other, 'c')
+  for (let i = 0; i < 9; i++)
+    expect(
+      await takeLimits(opened.service, [
+        [rule, 'c'],
+        [other, 'c'],
+        [behind, 'c'],
+      ]),
+    ).toMatchObject({ isFirst: i === 0 })
+  for (const each of [rule, behind]) {
+    for (let i = 0; i < 3; i++) expect(await takeLimit(opened.service, each, 'c')).toBeUndefined()
+    expect(await takeLimit(opened.service, each, 'c')).toBeDefined()
+  }
 })
 
 test('what turned out to be no failure is given back', async () => {

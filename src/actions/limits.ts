@@ -1,6 +1,7 @@
 /**
- * How often something may be tried. What is counted for an email is counted whether or not it is anybody's, so that a
- * refusal tells nothing; and a stranger can never use up the tries of someone who has been here before.
+ * How often something may be tried, by end users and operators alike. What is counted for an email is counted whether
+ * or not it is anybody's, so that a refusal tells nothing; a try that one limit refuses counts for no other; and a
+ * stranger can never use up the tries of someone at an address from which they signed in before.
  */
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
@@ -9,25 +10,94 @@ import type { Service } from './service.ts'
 
 export type Limited = { readonly kind: 'limited'; readonly retryAfterSeconds: number }
 
+/** Of all tries beyond a limit only the first is put on record: a flood of them must not fill the audit log. */
+export type TooMany = Limited & { readonly isFirst: boolean }
+
 type Rule = { readonly name: string; readonly limit: number; readonly windowMs: number }
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** For an email and one address: the person, or someone who sits beside them. */
-export const wrongPasswordsHere: Rule = { name: 'password-here', limit: 10, windowMs: 15 * minuteMs }
-/** For an email and all addresses that never signed in with it, together: a guess spread over many machines. */
-export const wrongPasswordsAnywhere: Rule = { name: 'password-anywhere', limit: 100, windowMs: 15 * minuteMs }
+/** Something secret that strangers may guess at, and how often. */
+export type Door = {
+  /** For one address, whomever it tries. */
+  readonly address?: Rule
+  /** For a person and one address: the person, or someone who sits beside them. */
+  readonly here: Rule
+  /** For a person and all addresses from which they never signed in, together: a guess spread over many machines. */
+  readonly anywhere: Rule
+}
+
+const door = (name: string, limits: { address?: number; here: number; anywhere: number }): Door => {
+  const rule = (part: string, limit: number): Rule => ({ name: `${name}-${part}`, limit, windowMs: 15 * minuteMs })
+  return {
+    ...(limits.address !== undefined && { address: rule('address', limits.address) }),
+    here: rule('here', limits.here),
+    anywhere: rule('anywhere', limits.anywhere),
+  }
+}
+
+export const userPasswords = door('password', { address: 100, here: 10, anywhere: 100 })
+export const operatorPasswords = door('operator-password', { address: 50, here: 5, anywhere: 200 })
+/** Tried by whoever has the password already. */
+export const operatorCodes = door('operator-code', { here: 8, anywhere: 8 })
+/** Whoever took over an operator's session must not be able to find the password with it. */
+export const ownPasswords: Rule = { name: 'operator-own-password', limit: 10, windowMs: 15 * minuteMs }
 export const mailsHere: Rule = { name: 'mail-here', limit: 4, windowMs: 15 * minuteMs }
 export const mailsAnywhere: Rule = { name: 'mail-anywhere', limit: 10, windowMs: hourMs }
 /** With five tries a code this leaves 150 guesses a day at a million codes. */
 export const mailsADay: Rule = { name: 'mail-a-day', limit: 30, windowMs: 24 * hourMs }
 
 /** Counts an attempt before it is made, or many at once would all be the last one allowed. */
-export async function takeLimit(service: Service, rule: Rule, ...parts: string[]): Promise<Limited | undefined> {
+export async function takeLimit(service: Service, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
   const { count, secondsLeft } = await upsertLimit(service.db.pool, keyOf(rule, parts), rule.windowMs)
   if (count <= rule.limit) return undefined
-  return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft) }
+  return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft), isFirst: count === rule.limit + 1 }
+}
+
+type Limit = readonly [rule: Rule, ...parts: string[]]
+
+/**
+ * All of them or none. In the order given, so that those which only one address can use up come first: what they
+ * refuse never reaches the rows that everybody shares.
+ */
+export async function takeLimits(service: Service, limits: readonly Limit[]): Promise<TooMany | undefined> {
+  for (const [index, limit] of limits.entries()) {
+    const refused = await takeLimit(service, ...limit)
+    if (!refused) continue
+    for (const taken of limits.slice(0, index)) await giveBackLimit(service, ...taken)
+    return refused
+  }
+  return undefined
+}
+
+export type Guess = {
+  /** Whose secret it is: an email, or an operator's id. */
+  readonly whose: string
+  readonly address: string
+  /** They signed in from this address before. */
+  readonly isKnownAddress: boolean
+}
+
+export async function takeGuess(service: Service, door: Door, guess: Guess): Promise<TooMany | undefined> {
+  const { byAddress, here, anywhere } = limitsOf(door, guess)
+  return await takeLimits(service, [...byAddress, here, ...anywhere])
+}
+
+/** Someone who got in has no failures behind them here, and this try was none anywhere else. */
+export async function settleRightGuess(service: Service, door: Door, guess: Guess): Promise<void> {
+  const { byAddress, here, anywhere } = limitsOf(door, guess)
+  await clearLimit(service, ...here)
+  for (const limit of [...byAddress, ...anywhere]) await giveBackLimit(service, ...limit)
+}
+
+function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
+  const where = addressKey(address)
+  const byAddress: Limit[] = door.address ? [[door.address, where]] : []
+  const here: Limit = [door.here, whose, where]
+  // From where the person signed in before, the guesses of strangers elsewhere change nothing.
+  const anywhere: Limit[] = isKnownAddress ? [] : [[door.anywhere, whose]]
+  return { byAddress, here, anywhere }
 }
 
 /** Takes back one attempt that was counted before it was known to be right. */

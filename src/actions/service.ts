@@ -27,7 +27,6 @@ export type Service = {
   readonly wrongSecrets: Attempts
   readonly browserCalls: Attempts
   /** By address; what is counted by account is counted in the database. */
-  readonly wrongPasswords: Attempts
   readonly wrongCodes: Attempts
   readonly signUps: Attempts
   readonly live: Live
@@ -59,7 +58,6 @@ export function openService({ config, db, log, metrics, now }: Parts): Service {
     repeats: openRepeats(db),
     wrongSecrets: openWrongSecrets(),
     browserCalls: openAttempts({ limit: 1, windowMs: 60_000 }),
-    wrongPasswords: openAttempts({ limit: 100, windowMs: 15 * 60_000 }),
     wrongCodes: openAttempts({ limit: 50, windowMs: 15 * 60_000 }),
     signUps: openAttempts({ limit: 50, windowMs: 60 * 60_000 }),
     live: openLive(

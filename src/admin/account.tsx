@@ -143,7 +143,7 @@ async function show(request: AdminRequest, problems: Readonly<Record<string, str
 }
 
 function problemOf(checked: Exclude<OwnPassword, 'right'>): string {
-  return checked === 'wrong' ? 'that is not your password' : tooMany(checked.seconds).problem
+  return checked === 'wrong' ? 'that is not your password' : tooMany(checked.retryAfterSeconds).problem
 }
 
 async function setPassword(request: AdminRequest): Promise<Response> {

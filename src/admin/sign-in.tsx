@@ -74,7 +74,7 @@ async function signIn(request: PublicRequest): Promise<Response> {
 
 function refusal(result: Exclude<SignInResult, { kind: 'session' }>, wrong: string): Shown {
   if (result.kind === 'wrong') return { problem: wrong, status: 401 }
-  return { ...tooMany(result.seconds), status: 429 }
+  return { ...tooMany(result.retryAfterSeconds), status: 429 }
 }
 
 async function showCode(request: AdminRequest, { problem, status, headers }: Shown = {}): Promise<Response> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { minuteMs, openIdentityRig, password, type IdentityRig } from '../../test/identity-rig.ts'
 import { mailsTo, newEmail } from '../../test/page.ts'
-import { takeLimit, wrongPasswordsAnywhere } from '../actions/limits.ts'
+import { takeLimit, userPasswords } from '../actions/limits.ts'
 import { isPassword, passwordCounts } from '../actions/people/passwords.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
@@ -73,7 +73,7 @@ describe('it is safe', () => {
   test('a stranger who uses up the tries holds up neither the owner’s own address nor, for long, any other', async () => {
     await person.newAccount()
     const home = rig.move()
-    for (let i = 0; i < 99; i++) await takeLimit(rig.opened.service, wrongPasswordsAnywhere, person.email)
+    for (let i = 0; i < 99; i++) await takeLimit(rig.opened.service, userPasswords.anywhere, person.email)
     rig.move()
     expect((await person.logIn({ password: 'not this one' })).status).toBe(401)
     rig.move()
@@ -101,7 +101,7 @@ describe('it is safe', () => {
   test('one address that tries many emails is slowed down', async () => {
     const here = rig.move('10.2.0.1')
     rig.move(here)
-    for (let i = 0; i < 100; i++) rig.opened.service.wrongPasswords.count(here, new Date())
+    for (let i = 0; i < 100; i++) await takeLimit(rig.opened.service, userPasswords.address!, here)
     const { status, headers } = await person.logIn()
     expect([status, headers.has('retry-after')]).toEqual([429, true])
     rig.move()

@@ -87,6 +87,29 @@ export async function updateSignedIn(db: Queryable, id: string, at: Date): Promi
   await db.query('update operators set signed_in_at = $2 where id = $1', [id, at])
 }
 
+/** Whether the operator of this email has signed in from the address: one read, whether or not there is anybody. */
+export async function isOperatorAddress(db: Queryable, email: string, addressHash: Buffer): Promise<boolean> {
+  const { rows } = await db.query<{ is_known: boolean }>(
+    `select exists (select from operator_addresses a join operators o on o.id = a.operator_id
+       where o.email = $1 and a.address_hash = $2) as is_known`,
+    [email, addressHash],
+  )
+  return rows[0]!.is_known
+}
+
+/** Remembers where an operator signed in from: the twenty places used last. */
+export async function upsertOperatorAddress(tx: Transaction, operatorId: string, addressHash: Buffer): Promise<void> {
+  await tx.query(
+    `with known as (
+       insert into operator_addresses as a (operator_id, address_hash, last_at) values ($1, $2, now())
+       on conflict (operator_id, address_hash) do update set last_at = greatest(a.last_at, excluded.last_at))
+     delete from operator_addresses where operator_id = $1 and address_hash in (
+       select address_hash from operator_addresses where operator_id = $1 and address_hash <> $2
+       order by last_at desc offset 19)`,
+    [operatorId, addressHash],
+  )
+}
+
 /** What is being set up; it counts once a first code was shown. */
 export async function updatePendingTotp(db: Queryable, id: string, secret: string): Promise<void> {
   await db.query('update operators set totp_pending = $2 where id = $1', [id, secret])

@@ -6,7 +6,7 @@ import { deleteSessions } from '../../store/operator-sessions.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
 import { isEmail, isName, maxNameLength, normaliseEmail } from '../people/create-user.ts'
-import { countTry, keyOf, type TooMany } from './operator-attempts.ts'
+import { ownPasswords, takeLimit, type Limited } from '../limits.ts'
 import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
 import { findPasswordProblem } from '../people/password-rules.ts'
 import { hashPassword, isPassword } from '../people/passwords.ts'
@@ -172,12 +172,11 @@ export async function changeAccess(
   })
 }
 
-export type OwnPassword = 'right' | 'wrong' | TooMany
+export type OwnPassword = 'right' | 'wrong' | Limited
 
-/** Whoever took over a session must not be able to find the password with it. */
 async function checkOwnPassword(service: Service, operator: Operator, password: string): Promise<OwnPassword> {
-  const tooMany = await countTry(service, [[keyOf('own-password', operator.id), 10]])
-  if (tooMany) return tooMany
+  const limited = await takeLimit(service, ownPasswords, operator.id)
+  if (limited) return limited
   return (await isPassword(password, operator.passwordHash)) ? 'right' : 'wrong'
 }
 

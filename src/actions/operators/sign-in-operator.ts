@@ -1,11 +1,25 @@
 /** Signing in to /admin: password, then code. Every try is counted before it is judged, on all processes together. */
 import { getDatabaseTime } from '../../store/clock.ts'
 import { transact } from '../../store/database.ts'
-import { deleteLimit } from '../../store/limits.ts'
 import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
-import { findOperatorByEmail, updateSignedIn, updateTotpConfirmed, type Operator } from '../../store/operators.ts'
+import {
+  findOperatorByEmail,
+  isOperatorAddress,
+  updateSignedIn,
+  updateTotpConfirmed,
+  upsertOperatorAddress,
+  type Operator,
+} from '../../store/operators.ts'
 import { normaliseEmail } from '../people/create-user.ts'
-import { countTry, keyOf } from './operator-attempts.ts'
+import {
+  addressHash,
+  operatorCodes,
+  operatorPasswords,
+  settleRightGuess,
+  takeGuess,
+  type Guess,
+  type Limited,
+} from '../limits.ts'
 import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
 import { isPassword } from '../people/passwords.ts'
 import { record } from '../audit.ts'
@@ -13,12 +27,7 @@ import { renewRecoveryCodes, stepOfCode, takeCode } from './second-factor.ts'
 import type { Service } from '../service.ts'
 
 export type SignInResult =
-  | { readonly kind: 'session'; readonly token: string; readonly stage: Stage }
-  | { readonly kind: 'wrong' }
-  | { readonly kind: 'wait'; readonly seconds: number }
-
-/** The pair is what an attacker meets first. By email alone the limit is high, so that a stranger cannot lock one out. */
-const limits = { pair: 5, address: 50, email: 200, code: 8 }
+  { readonly kind: 'session'; readonly token: string; readonly stage: Stage } | { readonly kind: 'wrong' } | Limited
 
 export async function signInWithPassword(
   service: Service,
@@ -26,24 +35,19 @@ export async function signInWithPassword(
   device: Device,
 ): Promise<SignInResult> {
   const name = normaliseEmail(email)
-  const pair = keyOf('pair', name, device.address)
-  const wait = await countTry(service, [
-    [pair, limits.pair],
-    [keyOf('address', device.address), limits.address],
-    [keyOf('email', name), limits.email],
-  ])
+  const guess = await guessOf(service, name, name, device)
+  const limited = await takeGuess(service, operatorPasswords, guess)
   const operator = await findOperatorByEmail(service.db.pool, name)
-  if (wait) {
-    // The first try beyond the limit is on record; a flood of them must not fill the log.
-    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
-    return { kind: 'wait', seconds: wait.seconds }
+  if (limited) {
+    if (limited.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
+    return limited
   }
   const isRight = await isPassword(password, operator?.isActive ? operator.passwordHash : null)
   if (!operator || !isRight) {
     await recordFailure(service, operator, 'operator.sign-in-failed', device)
     return { kind: 'wrong' }
   }
-  await deleteLimit(service.db.pool, pair)
+  await settleRightGuess(service, operatorPasswords, guess)
   const stage = operator.totpSecret === null ? 'enrol' : 'code'
   const token = await startSession(service, service.db.pool, operator.id, stage, device)
   return { kind: 'session', token, stage }
@@ -56,24 +60,25 @@ export async function signInWithCode(
   code: string,
   device: Device,
 ): Promise<SignInResult> {
-  const key = keyOf('code', operator.id)
-  const wait = await countTry(service, [[key, limits.code]])
-  if (wait) {
-    if (wait.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
-    return { kind: 'wait', seconds: wait.seconds }
+  const guess = await guessOf(service, operator.id, operator.email, device)
+  const limited = await takeGuess(service, operatorCodes, guess)
+  if (limited) {
+    if (limited.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
+    return limited
   }
-  return await transact(service.db, async (tx) => {
+  const result = await transact(service.db, async (tx): Promise<SignInResult> => {
     const actor = actorOf(operator, device.address)
     const taken = await takeCode(tx, operator, code)
     if (!taken) {
       await record(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
       return { kind: 'wrong' }
     }
-    await deleteLimit(tx, key)
     await deleteSessions(tx, operator.id, { only: session.id })
     const token = await startWholeSession(service, tx, operator, device, taken === 'app' ? 'code' : 'recovery code')
     return { kind: 'session', token, stage: 'full' }
   })
+  if (result.kind === 'session') await settleRightGuess(service, operatorCodes, guess)
+  return result
 }
 
 export type Enrolled = { readonly token: string; readonly recoveryCodes: readonly string[] }
@@ -120,8 +125,14 @@ async function startWholeSession(
   by: string,
 ): Promise<string> {
   await updateSignedIn(tx, operator.id, service.now())
+  await upsertOperatorAddress(tx, operator.id, addressHash(device.address))
   await record(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, { with: by })
   return await startSession(service, tx, operator.id, 'full', device)
+}
+
+async function guessOf(service: Service, whose: string, email: string, { address }: Device): Promise<Guess> {
+  const isKnownAddress = await isOperatorAddress(service.db.pool, email, addressHash(address))
+  return { whose, address, isKnownAddress }
 }
 
 async function recordFailure(

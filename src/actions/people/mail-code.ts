@@ -10,7 +10,7 @@ import {
 } from '../../store/mailed-codes.ts'
 import { getIdentity, type Identity } from '../../store/users.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimit, type Limited } from '../limits.ts'
+import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
 import { confirmMail, resetMail } from '../mail-texts.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
@@ -62,9 +62,8 @@ export async function takeMailLimits(
   address: string,
   { isKnownAddress }: Identity,
 ): Promise<Limited | undefined> {
-  const limited = await takeLimit(service, mailsHere, email, addressKey(address))
-  if (limited || isKnownAddress) return limited
-  return (await takeLimit(service, mailsAnywhere, email)) ?? (await takeLimit(service, mailsADay, email))
+  const everywhere = [[mailsAnywhere, email] as const, [mailsADay, email] as const]
+  return await takeLimits(service, [[mailsHere, email, addressKey(address)], ...(isKnownAddress ? [] : everywhere)])
 }
 
 /** Replaces the one before. Six digits are so few that only a slow hash hides them for the minutes they live. */

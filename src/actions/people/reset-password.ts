@@ -5,7 +5,7 @@ import { deleteLinkCodesOfUser } from '../../store/links.ts'
 import { updatePassword, upsertUserAddress } from '../../store/users.ts'
 import { connect } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, addressKey, clearLimit, wrongPasswordsHere } from '../limits.ts'
+import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
 import { checkCode, useCode } from './mail-code.ts'
 import { passwordChangedMail } from '../mail-texts.ts'
 import { hashPassword } from './passwords.ts'
@@ -35,7 +35,7 @@ export async function resetPassword(
     return await connect(tx, app, user.id)
   })
   if (!connected) return { kind: 'wrong-code' }
-  await clearLimit(service, wrongPasswordsHere, email, addressKey(address))
+  await clearLimit(service, userPasswords.here, email, addressKey(address))
   service.mail.send(passwordChangedMail(app, email))
   return connected
 }

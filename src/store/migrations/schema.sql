@@ -166,6 +166,15 @@ create table operators (
   constraint operators_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text])))
 );
 
+create table operator_addresses (
+  operator_id uuid not null,
+  address_hash bytea not null,
+  last_at timestamp with time zone not null,
+  constraint operator_addresses_pkey PRIMARY KEY (operator_id, address_hash),
+  constraint operator_addresses_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
+  constraint operator_addresses_address_hash_check CHECK ((length(address_hash) = 32))
+);
+
 create table operator_invites (
   token_hash bytea not null,
   operator_id uuid,

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { generateSync } from 'otplib'
+import { operatorPasswords, takeLimit } from '../actions/limits.ts'
+import { newOperator, newVisitor, password, type Visitor } from '../../test/operator.ts'
+import { openTestService, type TestService } from '../../test/service.ts'
+import { letPass } from '../../test/time.ts'
+
+// Passwords are slow to check on purpose, and slower on a busy machine.
+setDefaultTimeout(60_000)
+
+let rig: TestService
+const minutes = 60_000
+
+beforeAll(async () => {
+  rig = await openTestService()
+})
+afterAll(() => rig.close())
+
+async function signIn(email: string, address: string, words = password): Promise<{ status: number; visitor: Visitor }> {
+  const visitor = newVisitor(rig.app, new Map(), address)
+  await visitor.get('/admin/sign-in')
+  const { status } = await visitor.post('/admin/sign-in', { email, password: words })
+  return { status, visitor }
+}
+
+/** An operator who has signed in from the address before, and has no second factor. */
+async function knownAt(address: string): Promise<string> {
+  const { email } = await newOperator(rig)
+  const { visitor } = await signIn(email, address)
+  expect((await visitor.post('/admin/second-factor/skip')).status).toBe(303)
+  return email
+}
+
+async function flood(email: string, address: string, posts: number): Promise<number[]> {
+  const visitor = newVisitor(rig.app, new Map(), address)
+  await visitor.get('/admin/sign-in')
+  const guess = { email, password: 'not this one at all' }
+  return await Promise.all(
+    Array.from({ length: posts }, async () => (await visitor.post('/admin/sign-in', guess)).status),
+  )
+}
+
+test('215 wrong passwords from one address lock an operator out nowhere else, at a new address or a known one', async () => {
+  const email = await knownAt('198.51.100.1')
+  const statuses = await flood(email, '203.0.113.66', 215)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(5)
+  expect((await signIn(email, '198.51.100.1')).status).toBe(303)
+  expect((await signIn(email, '198.51.100.2')).status).toBe(303)
+})
+
+test('guesses from forty addresses hold up an operator at a new address, and not at one they signed in from', async () => {
+  const email = await knownAt('198.51.100.3')
+  // As many as forty addresses with five tries each: counted here without the hashes they would cost.
+  for (let i = 0; i < 200; i++) await takeLimit(rig.service, operatorPasswords.anywhere, email)
+  expect((await signIn(email, '198.51.100.4')).status).toBe(429)
+  expect((await signIn(email, '198.51.100.3')).status).toBe(303)
+  await letPass(rig.service.db.pool, 16 * minutes)
+  expect((await signIn(email, '198.51.100.4')).status).toBe(303)
+})
+
+test('all addresses of one IPv6 network share an operator’s tries', async () => {
+  const { email } = await newOperator(rig)
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push((await signIn(email, `2001:db8:7:7::${i + 1}`, 'not this one')).status)
+  expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+  expect((await signIn(email, '2001:db8:7:8::1')).status).toBe(303)
+})
+
+test('whoever has the password and guesses codes elsewhere does not lock the operator out of a known address', async () => {
+  const { email, secret } = await withSecondFactor('198.51.100.5')
+  const thief = (await signIn(email, '203.0.113.77')).visitor
+  const statuses: number[] = []
+  for (let i = 0; i < 9; i++) statuses.push((await thief.post('/admin/sign-in/code', { code: `00000${i}` })).status)
+  expect(statuses).toEqual([...Array<number>(8).fill(401), 429])
+  await letPass(rig.service.db.pool, 1 * minutes)
+  const owner = (await signIn(email, '198.51.100.5')).visitor
+  const code = generateSync({ secret })
+  expect((await owner.post('/admin/sign-in/code', { code })).status).toBe(303)
+})
+
+async function withSecondFactor(address: string): Promise<{ email: string; secret: string }> {
+  const { email } = await newOperator(rig)
+  const { visitor } = await signIn(email, address)
+  const page = await (await visitor.get('/admin/second-factor')).text()
+  const secret = /<code>([A-Z2-7 ]{32,})<\/code>/.exec(page)![1]!.replaceAll(' ', '')
+  expect((await visitor.post('/admin/second-factor', { code: generateSync({ secret }) })).status).toBe(200)
+  return { email, secret }
+}
