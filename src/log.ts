@@ -34,7 +34,7 @@ export function faultFields(error: unknown): LogFields {
     code,
     table: nameIn(error, 'table'),
     constraint: nameIn(error, 'constraint'),
-    at: frame?.match(/src\/[\w./-]+:\d+/)?.[0],
+    at: frame?.match(/src\/[\w./-]{1,200}:\d{1,9}/)?.[0],
   }
 }
 

@@ -48,7 +48,8 @@ export type WalletHandle = {
 const maxRenewals = 5
 
 export function mountWallet(element: Element, options: MountOptions): WalletHandle {
-  const baseUrl = new URL(options.baseUrl).href.replace(/\/+$/, '')
+  let baseUrl = new URL(options.baseUrl).href
+  while (baseUrl.endsWith('/')) baseUrl = baseUrl.slice(0, -1)
   let frame: Frame | null = null
   let isMounted = true
   /** Grows with every load: what an older load still had under way is dropped when it comes back. */

@@ -39,7 +39,7 @@ function parseBase(baseUrl: string): string {
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('baseUrl must hold neither credentials nor a query.')
   }
-  return url.href.replace(/\/+$/, '')
+  return url.href.replace(/(?<!\/)\/+$/, '')
 }
 
 function urlOrNull(text: string): URL | null {

@@ -90,7 +90,7 @@ function isInNumber(char: number): boolean {
 
 function significantDigits(number: string): number {
   return number
-    .replace(/[eE].*$/, '')
+    .replace(/[eE].*$/s, '')
     .replace(/[-.]/g, '')
-    .replace(/^0+|0+$/g, '').length
+    .replace(/^0+|(?<!0)0+$/g, '').length
 }

@@ -32,9 +32,10 @@ const maxOperations = [999_999_999n, 9_999_999_999n, 99_999_999_999n, 999_999_99
 export function parseDecimal(text: string, currency: Currency): bigint | undefined {
   const match = /^(0|[1-9]\d{0,15})(?:\.(\d{1,20}))?$/.exec(text)
   if (!match) return undefined
-  const fraction = (match[2] ?? '').replace(/0+$/, '')
-  if (fraction.length > currency.decimals) return undefined
-  return BigInt(match[1]! + fraction.padEnd(currency.decimals, '0'))
+  const [, whole = '', fraction = ''] = match
+  const { decimals } = currency
+  if (!/^0*$/.test(fraction.slice(decimals))) return undefined
+  return BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'))
 }
 
 /**

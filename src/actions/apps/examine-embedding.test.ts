@@ -228,3 +228,17 @@ describe('reading the page', () => {
       })
   })
 })
+
+test('a page made of nothing but begun tags does not hold the process', async () => {
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => new Response('<meta '.repeat(85_000), { headers: { 'content-type': 'text/html' } }),
+  })
+  const before = process.cpuUsage()
+  const page = await readPage(server.url, 'http://pay.example', () => true)
+  const { user, system } = process.cpuUsage(before)
+  await server.stop(true)
+  expect(page).toMatchObject({ status: 200, frames: [] })
+  expect((user + system) / 1000).toBeLessThan(1_000)
+})

@@ -292,7 +292,7 @@ function checkPolicy({ publicUrl }: Embedding, { contentPolicy }: PageFacts): Ch
   const { origin, protocol, hostname } = new URL(publicUrl)
   const isAllowed = sources.some((source) => {
     if (source === '*' || source === protocol || source === origin) return true
-    const host = source.replace(/^https?:\/\//, '').replace(/\/.*$/, '')
+    const host = source.replace(/^https?:\/\//, '').replace(/\/.*$/s, '')
     return host === new URL(publicUrl).host || (host.startsWith('*.') && hostname.endsWith(host.slice(1)))
   })
   if (isAllowed) return { name, state: 'good', text: `The page’s policy allows frames of ${origin}.` }

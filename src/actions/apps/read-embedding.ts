@@ -3,6 +3,7 @@ import type { App } from '../../store/apps.ts'
 import { examineEmbedding, type Check, type PageFacts } from './examine-embedding.ts'
 import { fetchPublic, isPublicAddress, NotPublic, type PublicAnswer } from '../public-fetch.ts'
 import type { Service } from '../service.ts'
+import { findTags } from './html-tags.ts'
 
 const headers = { accept: 'text/html', 'user-agent': 'billfold doctor' }
 const bounds = { maxBytes: 512 * 1024, timeoutMs: 5_000 }
@@ -65,7 +66,7 @@ function factsOf(page: PublicAnswer, publicUrl: string): PageFacts {
     const value = page.headers[name]
     return value === undefined ? null : String(value).slice(0, 4_000)
   }
-  const metas = tagsOf(html, 'meta')
+  const metas = findTags(html, 'meta')
   const meta = metas.find((each) => each['name']?.toLowerCase() === 'referrer')?.['content'] ?? null
   const policy = metas.find((each) => each['http-equiv']?.toLowerCase() === 'content-security-policy')?.['content']
   const { host } = new URL(publicUrl)
@@ -75,24 +76,6 @@ function factsOf(page: PublicAnswer, publicUrl: string): PageFacts {
     referrerPolicy: meta ?? header('referrer-policy'),
     openerPolicy: header('cross-origin-opener-policy'),
     contentPolicy: header('content-security-policy') ?? policy ?? null,
-    frames: tagsOf(html, 'iframe').filter((frame) => (frame['src'] ?? '').includes(host)),
+    frames: findTags(html, 'iframe').filter((frame) => (frame['src'] ?? '').includes(host)),
   }
-}
-
-/** Attributes of every such tag. The page is a stranger's: nothing of it is run or shown, only looked at. */
-function tagsOf(html: string, name: string): Record<string, string>[] {
-  const tags = html.matchAll(new RegExp(`<${name}\\b((?:[^>"']|"[^"]*"|'[^']*')*)>`, 'gi'))
-  return [...tags].slice(0, 50).map(([, inside = '']) => {
-    const attributes = inside.matchAll(/([\w-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g)
-    return Object.fromEntries(
-      [...attributes].map(([, key = '', ...values]) => [
-        key.toLowerCase(),
-        unescape(values.find((v) => v !== undefined) ?? ''),
-      ]),
-    )
-  })
-}
-
-function unescape(text: string): string {
-  return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').slice(0, 2_000)
 }

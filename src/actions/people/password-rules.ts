@@ -73,7 +73,9 @@ const swaps: Record<string, string> = {
 /** Itself, or a common word with up to six digits and signs around it: Dragon2024!, P@ssw0rd1. */
 function isCommon(text: string): boolean {
   if (common.has(text)) return true
-  const [, before = '', word = '', after = ''] = /^([^\p{L}]*)(.*?)([^\p{L}]*)$/su.exec(text) ?? []
+  const [before = ''] = /^\P{L}*/u.exec(text) ?? []
+  const [after = ''] = /(?<!\P{L})\P{L}+$/u.exec(text.slice(before.length)) ?? []
+  const word = text.slice(before.length, text.length - after.length)
   if (before.length + after.length > 6) return false
   return common.has(word) || common.has(unswapped(word)) || common.has(unswapped(text))
 }

@@ -73,7 +73,7 @@ export function passesLuhn(digits: string): boolean {
 
 /** A card is good to the end of the month on it: the moment returned is the first that is too late. */
 function parseExpiry(text: string): Date | undefined {
-  const [, month, year] = /^\s*(0?[1-9]|1[0-2])\s*\/?\s*(\d{2}|20\d{2})\s*$/.exec(text) ?? []
+  const [, month, year] = /^(0?[1-9]|1[0-2])\s*(?:\/\s*)?(\d{2}|20\d{2})$/.exec(text.trim()) ?? []
   if (month === undefined || year === undefined) return undefined
   const fullYear = year.length === 2 ? 2000 + Number(year) : Number(year)
   return new Date(Date.UTC(fullYear, Number(month), 1))

@@ -35,16 +35,28 @@ export function openLines(input: Readable): Lines {
   }
 }
 
+/** No row comes near: a request has at most 64 KiB. */
+const maxLineLength = 16 * 1024 * 1024
+
 /** Only a line feed ends a line: other separators, such as U+2028, may stand within a text. */
 async function* splitLines(input: Readable): AsyncGenerator<string[]> {
   const gunzip = createGunzip()
   input.on('error', (error) => gunzip.destroy(error))
   input.pipe(gunzip)
   const decoder = new StringDecoder('utf8')
-  let rest = ''
+  let rest: string[] = []
+  let length = 0
   for await (const chunk of gunzip) {
-    const lines = (rest + decoder.write(chunk as Buffer)).split('\n')
-    rest = lines.pop()!
-    yield lines
+    const text = decoder.write(chunk as Buffer)
+    const [first = '', ...others] = text.split('\n')
+    rest.push(first)
+    length += first.length
+    // A few bytes of gzip can stand for any number of characters without a line feed.
+    if (length > maxLineLength) throw new RangeError(`a line is longer than ${maxLineLength} characters`)
+    const last = others.pop()
+    if (last === undefined) continue
+    yield [rest.join(''), ...others]
+    rest = [last]
+    length = last.length
   }
 }

@@ -17,7 +17,7 @@ export function explainFailure(output: string, databaseDir: string): string {
       `There is not enough memory to start PostgreSQL.`,
     ],
     [
-      /pre-existing shared memory block|lock file ".*" already exists/i,
+      /pre-existing shared memory block|lock file "[^"]*" already exists/i,
       `Another PostgreSQL server is still using ${databaseDir}: stop it first.`,
     ],
     [/permission denied/i, `PostgreSQL may not read or write ${databaseDir}: check who owns it and what is in it.`],

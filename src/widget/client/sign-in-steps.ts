@@ -42,7 +42,7 @@ export function findProblems(step: StepName, values: Values): Problems {
   for (const field of steps[step].fields) {
     const value = values[field] ?? ''
     if (value.trim() === '') problems[field] = 'needed'
-    else if (field === 'email' && !/^[^\s@]+@[^\s@]+\.?[^\s@]*$/.test(value.trim())) problems[field] = 'emailWrong'
+    else if (field === 'email' && !/^[^\s@]+@[^\s@]+$/.test(value.trim())) problems[field] = 'emailWrong'
     else if (field === 'password' && step !== 'login' && !isGoodLength(value)) problems[field] = 'passwordLength'
   }
   return problems

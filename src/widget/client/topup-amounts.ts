@@ -17,7 +17,7 @@ export function parseTypedAmount(text: string, { decimals, min, max }: TopupOffe
     .replace(/[٫,]/g, '.')
     .replace(/[\s\u066c'’]|\p{Sc}/gu, '')
   const match = /^(\d{1,9})(?:\.(\d+))?$/.exec(plain)
-  if (!match || (match[2] ?? '').replace(/0+$/, '').length > decimals) return undefined
+  if (!match || !/^0*$/.test((match[2] ?? '').slice(decimals))) return undefined
   const amount = Number(plain)
   return amount >= min && amount <= max ? amount : undefined
 }
