@@ -135,7 +135,7 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
   })
 
   test('an invitation is open for both for a day', async () => {
-    const path = await inviteOperator(made(), operator, 'viewer')
+    const path = await inviteOperator(made(), operator, { role: 'viewer', forWhom: null })
     const token = new URL(path, 'http://billfold.test').searchParams.get('token')!
     const isOpen = async () =>
       await Promise.all(services.map(async ({ service }) => (await findInvite(service, token)) !== undefined))

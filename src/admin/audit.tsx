@@ -136,6 +136,7 @@ function Records({ records, operators }: RecordsProps) {
 function nameOf(operators: readonly Operator[], text: string): string {
   const known = operators.find((operator) => `operator:${operator.id}` === text)
   if (known) return known.name
+  if (text.startsWith('cli:')) return `command line, ${text.slice('cli:'.length)}`
   return { cli: 'command line', system: 'the service', stranger: 'nobody signed in' }[text] ?? text
 }
 

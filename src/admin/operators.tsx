@@ -1,7 +1,9 @@
 /** Who may sign in here, and as what. */
-import { changeAccess, inviteOperator, resetOperator } from '../actions/operators/manage-operators.ts'
+import { changeAccess, inviteOperator, resetOperator, revokeInvite } from '../actions/operators/manage-operators.ts'
 import { endSessions } from '../actions/operators/keep-session.ts'
+import { isName } from '../actions/people/create-user.ts'
 import { isUuid } from '../actions/tokens.ts'
+import { listInvites, type ListedInvite } from '../store/operator-invites.ts'
 import { listOperators, roles, type Operator, type Role } from '../store/operators.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
@@ -10,6 +12,7 @@ import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 export const operatorRoutes: AdminRoute[] = [
   get('/admin/operators', (request) => show(request)),
   post('/admin/operators/invite', invite),
+  post('/admin/operators/invites/:id/revoke', revoke),
   post('/admin/operators/:id/access', setAccess),
   post('/admin/operators/:id/reset', reset),
   post('/admin/operators/:id/sign-out', signOutOperator),
@@ -21,7 +24,8 @@ const roleLabels = [
 ] as const
 
 async function show(request: AdminRequest): Promise<Response> {
-  const operators = await listOperators(request.service.db.pool)
+  const db = request.service.db.pool
+  const [operators, invites] = await Promise.all([listOperators(db), listInvites(db)])
   const isAdmin = request.me.operator.role === 'admin'
   const body = (
     <>
@@ -31,6 +35,11 @@ async function show(request: AdminRequest): Promise<Response> {
           <h2>Invite someone</h2>
           <Form request={request} action="/admin/operators/invite" class="row bottom">
             <Field label="Role" name="role" options={roleLabels} value="viewer" />
+            <Field
+              label="For"
+              name="for"
+              attributes={{ placeholder: 'a name or an email', maxlength: 100, autocomplete: 'off' }}
+            />
             <button class="button" type="submit">
               Make a one-time link
             </button>
@@ -65,9 +74,50 @@ async function show(request: AdminRequest): Promise<Response> {
           ))}
         </Table>
       </section>
+      {invites.length > 0 && <Invites request={request} invites={invites} operators={operators} />}
     </>
   )
   return await showPage(request, { title: 'Operators', here: 'operators', body })
+}
+
+type InvitesProps = { request: AdminRequest; invites: readonly ListedInvite[]; operators: readonly Operator[] }
+
+function Invites({ request, invites, operators }: InvitesProps) {
+  const isAdmin = request.me.operator.role === 'admin'
+  const nameOf = (id: string) => operators.find((operator) => operator.id === id)?.name
+  const makerOf = ({ createdBy }: ListedInvite) =>
+    nameOf(createdBy.replace(/^operator:/, '')) ?? createdBy.replace(/^cli:?/, 'command line ')
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Open links</h2>
+      </div>
+      <Table label="Open links" head={['For', 'What it gives', 'Made by', 'Until', ...(isAdmin ? ['Revoke'] : [])]}>
+        {invites.map((invite) => {
+          const forWhom = invite.operatorId ? nameOf(invite.operatorId) : invite.forWhom
+          return (
+            <tr key={invite.id}>
+              <td>{forWhom ?? <span class="muted">whoever opens it first</span>}</td>
+              <td>{invite.operatorId ? 'a new password and second factor' : `joins as ${invite.role}`}</td>
+              <td>{makerOf(invite)}</td>
+              <td>
+                <When at={invite.expiresAt} />
+              </td>
+              {isAdmin && (
+                <td>
+                  <Form request={request} action={`/admin/operators/invites/${invite.id}/revoke`}>
+                    <button class="link-button" type="submit">
+                      Revoke<span class="visually-hidden"> the link for {forWhom ?? `a new ${invite.role}`}</span>
+                    </button>
+                  </Form>
+                </td>
+              )}
+            </tr>
+          )
+        })}
+      </Table>
+    </section>
+  )
 }
 
 function Access({ request, operator }: { request: AdminRequest; operator: Operator }) {
@@ -108,7 +158,18 @@ function Access({ request, operator }: { request: AdminRequest; operator: Operat
 async function invite(request: AdminRequest): Promise<Response> {
   const role = roles.find((known) => known === request.form.text('role'))
   if (!role) return await showProblem(request, 422, 'Choose a role.')
-  return await showLink(request, await inviteOperator(request.service, request.actor, role), `A new ${role} can join`)
+  const forWhom = request.form.text('for').trim() || null
+  if (forWhom !== null && !isName(forWhom))
+    return await showProblem(request, 422, 'Write for whom in up to 100 characters, or leave it empty.')
+  const path = await inviteOperator(request.service, request.actor, { role, forWhom })
+  return await showLink(request, path, `A new ${role} can join`)
+}
+
+async function revoke(request: AdminRequest): Promise<Response> {
+  const id = request.param('id')
+  if (!isUuid(id) || !(await revokeInvite(request.service, request.actor, id)))
+    return await showNotFound(request, 'link')
+  return redirect('/admin/operators?done=link-revoked')
 }
 
 async function reset(request: AdminRequest): Promise<Response> {
@@ -126,7 +187,7 @@ async function showLink(request: AdminRequest, path: string, title: string): Pro
       <section class="card stack">
         <Notice kind="warn">
           Whoever opens this link first uses it up. Send it to one person, over a channel you trust. It is not shown
-          again, and ends in 24 hours.
+          again, and ends in 24 hours, or when you revoke it or are an admin no more.
         </Notice>
         <Copy label="link" text={`${request.service.config.publicUrl}${path}`} isBlock />
         <p>

@@ -1,6 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { hostname, userInfo } from 'node:os'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { runCommand } from '../../test/command.ts'
+import { openDatabase } from '../store/database.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
+
+// Each command is a process of its own.
+setDefaultTimeout(60_000)
 
 let database: TestDatabase
 const run = (args: string[], input = '') => runCommand([...args, '--json'], { DATABASE_URL: database.url }, input)
@@ -35,6 +40,49 @@ test('a one-time link brings back an operator who lost the way in, and nobody el
   expect(JSON.parse(stdout)).toMatchObject({ link: expect.stringMatching(/\/admin\/welcome\?token=[\w-]{43}$/) })
   expect((await run(['admin', 'reset', 'nobody@example.com'])).exitCode).toBe(1)
 })
+
+test('operators are listed, and one who is removed has no access and leaves no link behind', async () => {
+  await run(['admin', 'create', '--email', 'eve@example.com', '--name', 'Eve'], password)
+  const { operators } = JSON.parse((await run(['admin', 'list'])).stdout) as { operators: Record<string, unknown>[] }
+  expect(operators).toMatchObject([
+    { email: 'ada@example.com', role: 'admin', hasAccess: true },
+    { email: 'eve@example.com', role: 'admin', hasAccess: true },
+  ])
+  expect(JSON.stringify(operators)).not.toContain('argon2')
+  await run(['admin', 'reset', 'eve@example.com'])
+  expect(await openLinks()).toContainEqual(expect.objectContaining({ kind: 'reset', for: 'eve@example.com' }))
+  expect((await run(['admin', 'remove', 'eve@example.com'])).exitCode).toBe(0)
+  expect(await openLinks()).not.toContainEqual(expect.objectContaining({ for: 'eve@example.com' }))
+  expect((await run(['admin', 'list'])).stdout).toContain('"hasAccess": false')
+  expect((await run(['admin', 'remove', 'ada@example.com'])).exitCode).toBe(1)
+  expect((await run(['admin', 'remove', 'nobody@example.com'])).exitCode).toBe(1)
+})
+
+test('an open link is revoked by its id, once', async () => {
+  await run(['admin', 'reset', 'ada@example.com'])
+  const [{ inviteId }] = (await openLinks()) as [{ inviteId: string }]
+  expect((await run(['admin', 'revoke', inviteId])).exitCode).toBe(0)
+  expect(await openLinks()).toEqual([])
+  expect((await run(['admin', 'revoke', inviteId])).exitCode).toBe(1)
+})
+
+test('the audit log names the user and host of a command, or whom --as names, and never an operator', async () => {
+  await run(['admin', 'reset', 'ada@example.com'])
+  await run(['admin', 'reset', 'ada@example.com', '--as', 'Grace'])
+  await run(['admin', 'reset', 'ada@example.com', '--as', 'operator:1'])
+  expect((await run(['admin', 'reset', 'ada@example.com', '--as', ' '])).exitCode).toBe(2)
+  const db = openDatabase(database.connection)
+  const { rows } = await db.pool.query(
+    `select actor from audit where action = 'operator.reset' order by at desc, id desc limit 3`,
+  )
+  await db.pool.end()
+  const here = `cli:${userInfo().username}@${hostname()}`
+  expect(rows).toEqual([{ actor: 'cli:operator:1' }, { actor: 'cli:Grace' }, { actor: here }])
+})
+
+async function openLinks(): Promise<Record<string, unknown>[]> {
+  return (JSON.parse((await run(['admin', 'invites'])).stdout) as { invites: Record<string, unknown>[] }).invites
+}
 
 test('the doctor names the failing checks and the line to change, and ends with 1', async () => {
   const created = await run([

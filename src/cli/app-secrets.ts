@@ -2,7 +2,7 @@
 import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../actions/apps/manage-apps.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { unknownApp } from './apps.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, type Command } from './command.ts'
+import { CommandRefused, UsageMistake, actorOf, textOf, type Command } from './command.ts'
 import { withService } from './data.ts'
 import { facts, shownTime } from './table.ts'
 
@@ -21,7 +21,7 @@ export const appSecretCommands: readonly Command[] = [
         const clientId = invocation.positionals[0]!
         const overlap = textOf(invocation, 'overlap') ?? '24h'
         if (!isOverlap(overlap)) throw new UsageMistake(`--overlap: write one of ${choices}.`)
-        const rotated = await rotateSecret(service, cliActor, clientId, overlap)
+        const rotated = await rotateSecret(service, actorOf(invocation), clientId, overlap)
         if (!rotated) throw unknownApp(invocation)
         const { clientSecret, previousEndsAt } = rotated
         const text = facts([
@@ -41,7 +41,7 @@ export const appSecretCommands: readonly Command[] = [
     run: async (invocation) =>
       await withService(invocation, async (service) => {
         const [clientId, secretId] = [invocation.positionals[0]!, invocation.positionals[1]!.toLowerCase()]
-        if (!isUuid(secretId) || !(await revokeSecret(service, cliActor, clientId, secretId)))
+        if (!isUuid(secretId) || !(await revokeSecret(service, actorOf(invocation), clientId, secretId)))
           throw new CommandRefused(`The app ${clientId} has no secret ${secretId}: see "app show ${clientId}".`)
         return { json: { clientId, secretId, isRevoked: true }, text: `The secret ${secretId} has ended.` }
       }),

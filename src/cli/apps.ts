@@ -1,7 +1,7 @@
 /** Client apps on the command line: what they are. Their secrets are in app-secrets. */
 import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/apps/manage-apps.ts'
 import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
-import { CommandRefused, UsageMistake, cliActor, isSet, textOf, textsOf } from './command.ts'
+import { CommandRefused, UsageMistake, actorOf, isSet, textOf, textsOf } from './command.ts'
 import type { Invocation, Command, Flag } from './command.ts'
 import { withService } from './data.ts'
 import { facts, shownList, shownTime } from './table.ts'
@@ -41,7 +41,7 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
           accentColor: textOf(invocation, 'accent-color'),
           logoUrl: textOf(invocation, 'logo-url'),
         })
-        const { clientId, clientSecret } = await createApp(service, cliActor, settings)
+        const { clientId, clientSecret } = await createApp(service, actorOf(invocation), settings)
         const text = facts([
           ['clientId', clientId],
           ['clientSecret', clientSecret],
@@ -95,7 +95,7 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
         const clientId = invocation.positionals[0]!
         const before = await findApp(service.db.pool, clientId)
         if (!before) throw unknownApp(invocation)
-        await updateApp(service, cliActor, clientId, checked(service.config, editOf(invocation, before)))
+        await updateApp(service, actorOf(invocation), clientId, checked(service.config, editOf(invocation, before)))
         const app = (await findApp(service.db.pool, clientId))!
         return { json: toJson(app), text: describe(app) }
       }),
@@ -113,7 +113,7 @@ function activation(verb: string, isActive: boolean, summary: string): Command {
     run: async (invocation) =>
       await withService(invocation, async (service) => {
         const clientId = invocation.positionals[0]!
-        if (!(await setAppActive(service, cliActor, clientId, isActive))) throw unknownApp(invocation)
+        if (!(await setAppActive(service, actorOf(invocation), clientId, isActive))) throw unknownApp(invocation)
         return { json: { clientId, isActive }, text: `${clientId} is ${isActive ? 'active' : 'inactive'}.` }
       }),
   }

@@ -1,4 +1,7 @@
 /** What a command of the command line is: its words, its flags, how it is explained, and what it does. */
+import { hostname, userInfo } from 'node:os'
+import type { Actor } from '../actions/audit.ts'
+import { isName } from '../actions/people/create-user.ts'
 import type { Environment } from '../config.ts'
 
 export type Command = {
@@ -74,5 +77,21 @@ export function wholeNumber(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 
-/** The audit log's name for whoever sits at this machine. */
-export const cliActor = { name: 'cli', address: null }
+/**
+ * The audit log's name for whoever runs the command: `cli:<user>@<host>`, or what --as says. Always behind `cli:`, so
+ * that nobody at a terminal can pass for an operator.
+ */
+export function actorOf(invocation: Invocation): Actor {
+  const given = textOf(invocation, 'as')?.trim()
+  if (given !== undefined && !isName(given)) throw new UsageMistake('--as: write a name of 1 to 100 characters.')
+  return { name: `cli:${given ?? `${systemUser()}@${hostname()}`}`, address: null }
+}
+
+/** A container may run as a number that has no name. */
+function systemUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}

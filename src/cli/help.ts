@@ -12,7 +12,8 @@ the database in DATA_DIR. Settings come from the environment and from .env, as f
 
 ${list}
 
-Every command takes --json (one JSON object on stdout, for scripts) and --help (what it does, with examples).
+Every command takes --json (one JSON object on stdout, for scripts), --help (what it does, with examples) and --as NAME (who
+did it, in the audit log; the user and host of this machine when left out).
 Exit codes: 0 done, 1 refused or faults found, 2 not understood.
 
 A first debit in three commands:

@@ -5,6 +5,7 @@ import { suggest } from './suggest.ts'
 
 /** What every command takes. */
 export const commonFlags: Readonly<Record<string, Flag>> = {
+  as: { value: 'NAME', about: 'who the audit log names; the user and host of this machine when left out' },
   json: { about: 'print one JSON object on stdout, for scripts' },
   help: { about: 'explain this command' },
 }

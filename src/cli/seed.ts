@@ -1,7 +1,7 @@
 /** Many funded users, for load tests and demos. */
 import { seedUsers } from '../actions/seed.ts'
 import { formatMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, wholeNumber, type Command } from './command.ts'
+import { CommandRefused, UsageMistake, actorOf, textOf, wholeNumber, type Command } from './command.ts'
 import { withService } from './data.ts'
 
 const maxUsers = 10_000_000
@@ -27,7 +27,7 @@ export const seedCommands: readonly Command[] = [
         if (creditMinor === undefined || creditMinor > maxOperationMinor(currency))
           throw new UsageMistake(`--credit: write an amount of ${currency.code}, such as 100.`)
         const clientId = textOf(invocation, 'link')!
-        const result = await seedUsers(service, cliActor, { users, clientId, creditMinor })
+        const result = await seedUsers(service, actorOf(invocation), { users, clientId, creditMinor })
         if ('refusal' in result)
           throw new CommandRefused(
             result.refusal === 'in-production'

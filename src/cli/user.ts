@@ -2,7 +2,7 @@
 import { createUser, isEmail, isName, maxNameLength, normaliseEmail } from '../actions/people/create-user.ts'
 import { record } from '../actions/audit.ts'
 import { findApp } from '../store/apps.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, type Invocation, type Command } from './command.ts'
+import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command } from './command.ts'
 import { withService } from './data.ts'
 import { readPassword } from './password.ts'
 import { facts } from './table.ts'
@@ -25,6 +25,7 @@ an argument, for arguments stand in the process list and in the shell's history.
     ],
     run: async (invocation) => {
       const person = checked(invocation)
+      const actor = actorOf(invocation)
       const password = await readPassword(invocation.io)
       return await withService(invocation, async (service) => {
         const clientId = textOf(invocation, 'link')
@@ -33,7 +34,7 @@ an argument, for arguments stand in the process list and in the shell's history.
         const created = await createUser(service, { ...person, password, clientId })
         if (!created) throw new CommandRefused(`There is a user with the email ${person.email} already.`)
         const { userId, serviceUserId } = created
-        await record(service.db.pool, cliActor, 'user.created', `user:${userId}`, clientId ? { clientId } : {})
+        await record(service.db.pool, actor, 'user.created', `user:${userId}`, clientId ? { clientId } : {})
         const text = facts([['userId', userId], ...(serviceUserId ? [['serviceUserId', serviceUserId] as const] : [])])
         return { json: { userId, serviceUserId: serviceUserId ?? null, ...person }, text }
       })

@@ -4,7 +4,7 @@ import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currency } from '../ledger/money.ts'
 import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/reference.ts'
 import type { PostingResult } from '../store/writer/posting.ts'
-import { CommandRefused, UsageMistake, cliActor, textOf, type Invocation, type Command, type Reply } from './command.ts'
+import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command, type Reply } from './command.ts'
 import { withService } from './data.ts'
 import { showWallet } from './wallet-show.ts'
 import { findWalletId } from './wallet-find.ts'
@@ -33,7 +33,7 @@ export const walletCommands: readonly Command[] = [
       await withService(invocation, async (service) => {
         const text = reasonOf(invocation)
         const walletId = await findWalletId(service, invocation.positionals[0]!)
-        return frozenReply(walletId, await freezeWallet(service, cliActor, walletId, text), false)
+        return frozenReply(walletId, await freezeWallet(service, actorOf(invocation), walletId, text), false)
       }),
   },
   {
@@ -47,7 +47,7 @@ export const walletCommands: readonly Command[] = [
       await withService(invocation, async (service) => {
         const text = reasonOf(invocation)
         const walletId = await findWalletId(service, invocation.positionals[0]!)
-        return frozenReply(walletId, await unfreezeWallet(service, cliActor, walletId, text), true)
+        return frozenReply(walletId, await unfreezeWallet(service, actorOf(invocation), walletId, text), true)
       }),
   },
   {
@@ -73,7 +73,7 @@ export const walletCommands: readonly Command[] = [
           throw new UsageMistake(`--reference: write 1 to ${maxReferenceIdLength} characters.`)
         const grant = { amountMinor, referenceId, reason: reasonOf(invocation) }
         const walletId = await findWalletId(service, invocation.positionals[0]!)
-        const result = await grantBonus(service, cliActor, { walletId, ...grant })
+        const result = await grantBonus(service, actorOf(invocation), { walletId, ...grant })
         return creditReply(walletId, referenceId, result, currency)
       }),
   },

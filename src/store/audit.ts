@@ -5,7 +5,7 @@ import type { Queryable } from './database.ts'
 export type AuditRecord = {
   readonly id: string
   readonly at: Date
-  /** `cli`, `system`, `operator:<id>`, `app:<clientId>`, `user:<id>`. */
+  /** `cli:<user>@<host>`, `system`, `operator:<id>`, `app:<clientId>`, `user:<id>`. */
   readonly actor: string
   /** A verb in the past: `app.created`, `wallet.frozen`. */
   readonly action: string
@@ -29,6 +29,7 @@ export async function insertAudit(db: Queryable, record: Omit<AuditRecord, 'at'>
 /* The audit log for reading: newest first, by actor, action, subject and time. */
 
 export type AuditFilter = {
+  /** `cli` is everybody on the command line. */
   readonly actor?: string | undefined
   readonly action?: string | undefined
   readonly subject?: string | undefined
@@ -47,7 +48,8 @@ export async function listAudit(
   const add = (condition: string, value: unknown) => {
     if (value !== undefined) conditions.push(condition.replaceAll('?', `$${values.push(value)}`))
   }
-  add('actor = ?', filter.actor)
+  if (filter.actor === 'cli') conditions.push(`(actor = 'cli' or actor like 'cli:%')`)
+  else add('actor = ?', filter.actor)
   add('action = ?', filter.action)
   add('subject = ?', filter.subject)
   add('at >= ?', filter.from)

@@ -1,51 +1,106 @@
 /** One-time links for operators, and forms that count once. */
-import type { Queryable } from './database.ts'
+import type { Queryable, Transaction } from './database.ts'
 import type { Role } from './operators.ts'
 
 export type Invite = {
   /** The operator who gets a new password and second factor; null for a new operator. */
   readonly operatorId: string | null
   readonly role: Role
+  /** Whom a new operator's link is meant for, in the words of whoever made it. */
+  readonly forWhom: string | null
+  /** The name of an actor, as in the audit log. */
   readonly createdBy: string
 }
 
-type Row = { operator_id: string | null; role: Role; created_by: string }
+type Row = { operator_id: string | null; role: Role; for_whom: string | null; created_by: string }
 
 export async function insertInvite(
-  db: Queryable,
+  tx: Transaction,
   tokenHash: Buffer,
-  invite: Invite & { readonly lifetimeMs: number },
+  invite: Invite & { readonly id: string; readonly lifetimeMs: number },
 ): Promise<void> {
-  await db.query(
-    `insert into operator_invites (token_hash, operator_id, role, created_by, created_at, expires_at)
-     values ($1, $2, $3, $4, now(), now() + $5 * interval '1 ms')`,
-    [tokenHash, invite.operatorId, invite.role, invite.createdBy, invite.lifetimeMs],
+  await tx.query(
+    `insert into operator_invites (id, token_hash, operator_id, role, for_whom, created_by, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 ms')`,
+    [invite.id, tokenHash, invite.operatorId, invite.role, invite.forWhom, invite.createdBy, invite.lifetimeMs],
   )
 }
 
+/**
+ * A link is worth something as long as its maker may make one: an operator while they are an active admin, the service
+ * itself until there is a first operator, the command line always.
+ */
+const isGood = `i.expires_at > now() and case
+    when i.created_by like 'operator:%' then exists (
+      select from operators m where 'operator:' || m.id = i.created_by and m.role = 'admin' and m.is_active)
+    when i.created_by = 'system' then not exists (select from operators)
+    else true end`
+
 export async function findInvite(db: Queryable, tokenHash: Buffer): Promise<Invite | undefined> {
-  const { rows } = await db.query<Row>('select * from operator_invites where token_hash = $1 and expires_at > now()', [
+  const { rows } = await db.query<Row>(`select i.* from operator_invites i where i.token_hash = $1 and ${isGood}`, [
     tokenHash,
   ])
   return rows[0] && toInvite(rows[0])
 }
 
+export type ListedInvite = Invite & {
+  readonly id: string
+  /** The email of the operator it is for, and of the operator who made it; null when that is none. */
+  readonly operatorEmail: string | null
+  readonly makerEmail: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+/** Those that still work, the newest first. */
+export async function listInvites(db: Queryable): Promise<ListedInvite[]> {
+  const { rows } = await db.query<
+    Row & {
+      id: string
+      operator_email: string | null
+      maker_email: string | null
+      created_at: Date
+      expires_at: Date
+    }
+  >(`select i.*, o.email as operator_email, m.email as maker_email from operator_invites i
+     left join operators o on o.id = i.operator_id
+     left join operators m on 'operator:' || m.id = i.created_by
+     where ${isGood} order by i.created_at desc, i.id`)
+  return rows.map((row) => ({
+    ...toInvite(row),
+    id: row.id,
+    operatorEmail: row.operator_email,
+    makerEmail: row.maker_email,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }))
+}
+
 /** Takes the invite: whoever gets it here is the only one. */
-export async function deleteInvite(db: Queryable, tokenHash: Buffer): Promise<Invite | undefined> {
-  const { rows } = await db.query<Row>(
-    'delete from operator_invites where token_hash = $1 and expires_at > now() returning *',
+export async function deleteInvite(tx: Transaction, tokenHash: Buffer): Promise<Invite | undefined> {
+  const { rows } = await tx.query<Row>(
+    `delete from operator_invites i where i.token_hash = $1 and ${isGood} returning i.*`,
     [tokenHash],
   )
   return rows[0] && toInvite(rows[0])
 }
 
-/** Ends all open invites that someone made, and those that have run out. */
-export async function deleteInvitesBy(db: Queryable, createdBy: string): Promise<void> {
-  await db.query('delete from operator_invites where created_by = $1 or expires_at <= now()', [createdBy])
+/** Without using it. Undefined when there is none of this id. */
+export async function deleteInviteById(tx: Transaction, id: string): Promise<Invite | undefined> {
+  const { rows } = await tx.query<Row>('delete from operator_invites where id = $1 returning *', [id])
+  return rows[0] && toInvite(rows[0])
 }
 
-export async function deleteInvitesOf(db: Queryable, operatorId: string): Promise<void> {
-  await db.query('delete from operator_invites where operator_id = $1', [operatorId])
+/** Ends all open invites that someone made, and those that have run out; how many were open. */
+export async function deleteInvitesBy(tx: Transaction, createdBy: string): Promise<number> {
+  await tx.query('delete from operator_invites where expires_at <= now()')
+  const { rowCount } = await tx.query('delete from operator_invites where created_by = $1', [createdBy])
+  return rowCount ?? 0
+}
+
+export async function deleteInvitesOf(tx: Transaction, operatorId: string): Promise<number> {
+  const { rowCount } = await tx.query('delete from operator_invites where operator_id = $1', [operatorId])
+  return rowCount ?? 0
 }
 
 /** False when this form was sent before. */
@@ -61,6 +116,7 @@ function toInvite(row: Row): Invite {
   return {
     operatorId: row.operator_id,
     role: row.role,
+    forWhom: row.for_whom,
     createdBy: row.created_by,
   }
 }

@@ -60,10 +60,14 @@ async function insertOperator(
 const inviteMs = 24 * 3_600_000
 
 /** The path of a one-time link that makes a new operator. */
-export async function inviteOperator(service: Service, actor: Actor, role: Role): Promise<string> {
+export async function inviteOperator(
+  service: Service,
+  actor: Actor,
+  { role, forWhom }: { role: Role; forWhom: string | null },
+): Promise<string> {
   return await transact(service.db, async (tx) => {
-    await record(tx, actor, 'operator.invited', 'operators', { role })
-    return await insertInvite(tx, actor, { operatorId: null, role })
+    await record(tx, actor, 'operator.invited', 'operators', { role, ...(forWhom !== null && { for: forWhom }) })
+    return await insertInvite(tx, actor, { operatorId: null, role, forWhom })
   })
 }
 
@@ -74,19 +78,32 @@ export async function resetOperator(service: Service, actor: Actor, id: string):
     if (!operator) return undefined
     await invites.deleteInvitesOf(tx, id)
     await record(tx, actor, 'operator.reset', `operator:${id}`)
-    return await insertInvite(tx, actor, { operatorId: id, role: operator.role })
+    return await insertInvite(tx, actor, { operatorId: id, role: operator.role, forWhom: null })
   })
 }
 
 async function insertInvite(
   tx: Transaction,
   actor: Actor,
-  { operatorId, role }: { operatorId: string | null; role: Role },
+  about: { operatorId: string | null; role: Role; forWhom: string | null },
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
-  const invite = { operatorId, role, createdBy: actor.name, lifetimeMs: inviteMs }
+  const invite = { ...about, id: newId(), createdBy: actor.name, lifetimeMs: inviteMs }
   await invites.insertInvite(tx, hashSecret(token), invite)
   return `/admin/welcome?token=${token}`
+}
+
+/** False when there is no such link, or no more. */
+export async function revokeInvite(service: Service, actor: Actor, id: string): Promise<boolean> {
+  return await transact(service.db, async (tx) => {
+    const invite = await invites.deleteInviteById(tx, id)
+    if (!invite) return false
+    const { operatorId, role, forWhom, createdBy } = invite
+    const subject = operatorId ? `operator:${operatorId}` : 'operators'
+    const detail = { role, ...(forWhom !== null && { for: forWhom }), madeBy: createdBy }
+    await record(tx, actor, 'operator.invite-revoked', subject, detail)
+    return true
+  })
 }
 
 const firstActor: Actor = { name: 'system', address: null }
@@ -96,7 +113,7 @@ export async function firstOperatorLink(service: Service): Promise<string | unde
   if (service.config.isProduction || (await store.hasOperators(service.db.pool))) return undefined
   return await transact(service.db, async (tx) => {
     await invites.deleteInvitesBy(tx, firstActor.name)
-    const path = await insertInvite(tx, firstActor, { operatorId: null, role: 'admin' })
+    const path = await insertInvite(tx, firstActor, { operatorId: null, role: 'admin', forWhom: null })
     return `${service.config.publicUrl}${path}`
   })
 }
@@ -149,7 +166,10 @@ async function renewOperator(tx: Transaction, id: string, passwordHash: string, 
 
 export type AccessResult = 'done' | 'unknown' | 'last-admin'
 
-/** What an operator may do from now on; sessions of one who may do nothing any more end at once. */
+/**
+ * What an operator may do from now on. The sessions of one who may do nothing any more end at once, and so do the links
+ * made by one who is an active admin no more: they would be a way back in.
+ */
 export async function changeAccess(
   service: Service,
   actor: Actor,
@@ -165,11 +185,19 @@ export async function changeAccess(
     )
     if (!isAdminLeft) return 'last-admin'
     await store.updateOperatorAccess(tx, id, access)
-    if (!access.isActive) await deleteSessions(tx, id)
     const from = { role: before.role, isActive: before.isActive }
     await record(tx, actor, 'operator.access-changed', `operator:${id}`, { from, to: access })
+    if (!access.isActive) await deleteSessions(tx, id)
+    const links = await endLinks(tx, id, access)
+    if (links > 0) await record(tx, actor, 'operator.links-ended', `operator:${id}`, { links })
     return 'done'
   })
+}
+
+async function endLinks(tx: Transaction, id: string, access: { role: Role; isActive: boolean }): Promise<number> {
+  const mayInvite = access.role === 'admin' && access.isActive
+  const made = mayInvite ? 0 : await invites.deleteInvitesBy(tx, `operator:${id}`)
+  return made + (access.isActive ? 0 : await invites.deleteInvitesOf(tx, id))
 }
 
 export type OwnPassword = 'right' | 'wrong' | Limited

@@ -14,6 +14,7 @@ const notices: Readonly<Record<string, string>> = {
   'session-ended': 'That session is signed out.',
   'sessions-ended': 'The other sessions are signed out.',
   'access-changed': 'The operator’s access is changed.',
+  'link-revoked': 'The link is revoked: it opens nothing any more.',
   'operator-signed-out': 'All of the operator’s sessions are signed out.',
   'signed-out': 'You are signed out.',
 }

@@ -182,7 +182,10 @@ create table operator_invites (
   created_by text not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  id uuid not null default gen_random_uuid(),
+  for_whom text,
   constraint operator_invites_pkey PRIMARY KEY (token_hash),
+  constraint operator_invites_id_key UNIQUE (id),
   constraint operator_invites_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
   constraint operator_invites_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text]))),
   constraint operator_invites_token_hash_check CHECK ((length(token_hash) = 32))
