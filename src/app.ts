@@ -17,6 +17,7 @@ import { isUnavailable } from './store/database.ts'
 import { Unavailable } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
+import { hasGoodHost, pathOf } from './web/host.ts'
 import { shareTick } from './web/tick.ts'
 import type { RequestContext, WebApp } from './web/request-context.ts'
 import { widgetPages } from './widget/pages.tsx'
@@ -85,17 +86,22 @@ async function answerRequest(
     route: 'none',
   }
   const { method } = request
-  const route = exact.get(`${method} ${pathOf(request.url)}`)
+  const path = pathOf(request.url)
+  const isProbe = probePaths.has(path) && (method === 'GET' || method === 'HEAD')
+  const route = exact.get(`${isProbe ? 'GET' : method} ${path}`)
   await shareTick()
   let response: Response
   try {
     // Gone before anything was done; so is a connection on which a second request came before the first had its answer.
     if (request.signal.aborted) response = toResponse(hungUp, env.requestId)
+    else if (!hasGoodHost(request) && !(isProbe && !request.headers.get('host')))
+      response = toResponse(refuse('INVALID_REQUEST', { fields: { host: 'is not a host' } }), env.requestId)
     else if (!route) response = marked(await answerTo(web, request, env), env.requestId)
     else {
       env.route = route.path
       const result = await route.handle({ request, context: env })
       response = result instanceof Response ? marked(result, env.requestId) : toResponse(result, env.requestId)
+      if (isProbe && method === 'HEAD') response = new Response(null, response)
     }
   } catch (error) {
     response = toResponse(faultAnswer(service, error, request, env), env.requestId)
@@ -116,6 +122,9 @@ async function answerRequest(
   return response
 }
 
+/** Load balancers ask these as simply as HTTP allows: with HEAD, or in version 1.0 without a Host. */
+const probePaths = new Set(['/healthz', '/readyz'])
+
 /** A label for each method that anyone invents would be a label too many. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
 
@@ -129,13 +138,6 @@ async function answerTo(web: WebApp, request: Request, env: RequestContext): Pro
     env,
   )
   return new Response(null, { status: response.status, headers: response.headers })
-}
-
-/** Of an absolute URL. Nothing is decoded, because no path of ours has anything to decode. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3)
-  const query = url.indexOf('?', start)
-  return query === -1 ? url.slice(start) : url.slice(start, query)
 }
 
 /** For the log and the count: nobody is there to read it. */

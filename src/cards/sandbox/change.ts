@@ -20,8 +20,13 @@ export type SandboxDeps = {
 }
 
 export async function findPayment(store: SandboxStore, id: string): Promise<SandboxPayment | undefined> {
-  const row = id === settingsId ? undefined : await store.find(id)
+  const row = await findRow(store, id)
   return row && decodePayment(row.document)
+}
+
+/** An id comes from an address that anybody may write. PostgreSQL has no text with a NUL in it. */
+async function findRow(store: SandboxStore, id: string): Promise<SandboxRow | undefined> {
+  return /^\w{1,100}$/.test(id) && id !== settingsId ? await store.find(id) : undefined
 }
 
 export async function listPayments(store: SandboxStore, limit: number): Promise<SandboxPayment[]> {
@@ -45,7 +50,7 @@ export async function changePayment(
   change: Transition,
 ): Promise<SandboxPayment | Refusal | undefined> {
   for (let tries = 0; tries < 100; tries += 1) {
-    const row = id === settingsId ? undefined : await deps.store.find(id)
+    const row = await findRow(deps.store, id)
     if (!row) return undefined
     const stored = decodePayment(row.document)
     const moment = momentOf(deps, mode)

@@ -12,7 +12,7 @@ const look: Transition = (payment) => payment
 /** The card form, the bank's challenge, and the same for a script: what a payer meets. The client secret is the right to act. */
 export function payerRoutes(deps: SandboxPageDeps): Hono {
   const app = new Hono()
-  app.use(bodyLimit({ maxSize: 8 * 1024 }))
+  app.use(bodyLimit({ maxSize: 8 * 1024, onError: (c) => c.text('This is longer than any form here.', 413) }))
 
   app.get('/card/:id', async (c) => {
     const payment = await changeAsPayer(deps, c.req.param('id'), c.req.query('secret') ?? '', look)
