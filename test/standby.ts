@@ -19,6 +19,8 @@ export type Pair = {
   readonly standby: Connection
   /** Whatever the primary writes from now on does not reach the standby, and nobody is told. */
   readonly separate: () => void
+  /** The standby finds the primary again, and catches up. */
+  readonly reunite: () => void
   /** The primary is gone as in a power cut, and the standby takes over. */
   readonly failOver: () => Promise<void>
   readonly close: () => Promise<void>
@@ -72,6 +74,10 @@ export async function startPair(): Promise<Pair> {
     asAdmin,
     standby,
     separate: () => wire.silence(),
+    reunite: () => {
+      wire.cut()
+      wire.mend()
+    },
     failOver: async () => {
       await stop(primaryServer, 'SIGKILL')
       await onServer(connectionTo(standbyPort, 'postgres'), async (client) => await client.query('select pg_promote()'))

@@ -29,6 +29,8 @@ export type ClientOptions = {
   readonly settings?: Readonly<Record<string, string>>
   /** For each server that is tried. */
   readonly connectWithinMs?: number
+  /** How many abandoned commits there may be on the server: with more, it is not added to them. */
+  readonly maxAbandoned?: number
   /** Sends a query without waiting for the answer of the one before. */
   readonly pipeline?: boolean
   readonly onLost?: () => void
@@ -71,12 +73,20 @@ export async function openClient(connection: Connection, options: ClientOptions)
   })
 }
 
+/**
+ * Commits of this role that wait for a synchronous standby, longer than any request of ours does. Whoever sent them has
+ * been told 503 and is gone, but their server processes stay until a standby is back: neither a lost connection nor
+ * statement_timeout ends that wait. Each new writer would leave one more there, up to max_connections.
+ */
+export const abandonedSql = `(select count(*)::int from pg_stat_activity
+  where usename = current_user and wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '5 s')`
+
 const settingsSql = `select count(set_config(name, value, false)),
-    pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only
+    pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only, ${abandonedSql} as abandoned
   from unnest($1::text[], $2::text[]) as s (name, value)`
 
 async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrites: boolean): Promise<OpenClient> {
-  const { name, settings, connectWithinMs = 2_000, pipeline = false } = options
+  const { name, settings, connectWithinMs = 2_000, maxAbandoned = 30, pipeline = false } = options
   const driver = new Client({
     ...server,
     pipeline,
@@ -90,11 +100,12 @@ async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrit
     await driver.connect().catch((error: unknown) => {
       throw sqlState(error) === undefined ? awayFor(error) : error
     })
-    const { rows } = await client.query<{ is_read_only: boolean }>(settingsSql, [
+    const { rows } = await client.query<{ is_read_only: boolean; abandoned: number }>(settingsSql, [
       given.map(([setting]) => setting),
       given.map(([, value]) => value),
     ])
     if (mustTakeWrites && rows[0]!.is_read_only) throw new DatabaseAway('it takes no writes')
+    if (rows[0]!.abandoned > maxAbandoned) throw new DatabaseAway('its commits wait for a standby')
     return client
   }
   try {

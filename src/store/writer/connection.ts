@@ -25,6 +25,9 @@ const settingsSql = `select set_config('enable_seqscan', 'off', false), set_conf
 /** For the connection, and for its settings and number. */
 const openWithinMs = 2_500
 
+/** Far fewer than other connections put up with: reading goes on while no standby is there. */
+const maxAbandoned = 4
+
 export async function openWriterClient(
   connection: Connection,
   lockTimeoutMs: number,
@@ -36,6 +39,7 @@ export async function openWriterClient(
     name: 'billfold writer',
     pipeline: true,
     connectWithinMs: openWithinMs,
+    maxAbandoned,
     onLost: () => onLost(opened),
     // A commit that stopped waiting for its standby says so in a warning alone.
     onWarning: () => void doubts++,
