@@ -34,7 +34,8 @@ const people: TestUser[] = []
 
 beforeAll(async () => {
   opened = await openTestService()
-  const { pool } = opened.service.db
+  // Half a minute for a statement: rows by the thousand, on a machine that may be busy.
+  const { pool } = opened.service.db.patient
   credentials = await newApp(opened.service)
   for (const table of Object.keys(indexesOf)) await pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
   for (let slice = 0; slice < 4; slice++) {

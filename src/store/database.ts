@@ -61,9 +61,7 @@ export async function transact<T>(db: Database, work: (tx: Transaction) => Promi
   const all = async () => {
     await client.query('begin')
     const result = await work(client as unknown as Transaction)
-    // The commit of a failed transaction is answered, with the command ROLLBACK.
-    const { command } = await client.query('commit')
-    if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
+    await commit(client)
     return result
   }
   try {
@@ -75,6 +73,12 @@ export async function transact<T>(db: Database, work: (tx: Transaction) => Promi
   } finally {
     client.release(fault)
   }
+}
+
+/** COMMIT of a transaction in which a statement failed is no error: it fulfils, with the command ROLLBACK. */
+export async function commit(client: Queryable): Promise<void> {
+  const { command } = await client.query('commit')
+  if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
 }
 
 export const uniqueViolation = '23505'

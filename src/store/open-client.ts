@@ -141,11 +141,10 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): OpenClie
     destroy()
   })
   // Of the driver's many ways to ask, the one that returns a promise.
-  const ask = driver.query.bind(driver) as (...call: Parameters<Client['query']>) => Promise<unknown>
   const query = async (...call: Parameters<Client['query']>): Promise<unknown> => {
     let result: unknown
     try {
-      result = await ask(...call)
+      result = await (driver.query(...call) as unknown as Promise<unknown>)
     } catch (error) {
       throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? awayFor(error) : error
     }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { referenceText, type Reference } from '../ledger/reference.ts'
 import type { Queryable } from './database.ts'
 
-export type RecordedRefusal = 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
+export type OutcomeRefusal = 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
 
 export type Outcome = {
   readonly referenceKey: string
@@ -12,7 +12,7 @@ export type Outcome = {
   readonly amountMinor: bigint
   /** After the transfer, or at the moment of the refusal. */
   readonly balanceMinor: bigint
-  readonly refusal: RecordedRefusal | null
+  readonly refusal: OutcomeRefusal | null
 }
 
 /**
@@ -32,7 +32,7 @@ export function transactionIdOf(referenceKey: string): string {
   return `txn_${referenceKey}`
 }
 
-type Row = [string, string, bigint, bigint, RecordedRefusal | null]
+type Row = [string, string, bigint, bigint, OutcomeRefusal | null]
 
 const findSql = `select reference_key, wallet_id, amount, balance, refusal
   from outcomes where reference_key = any($1::uuid[])`
@@ -60,7 +60,7 @@ export type FirstUse = {
   readonly amountMinor: bigint
   readonly balanceMinor: bigint
   readonly at: Date
-  readonly refusal: RecordedRefusal | null
+  readonly refusal: OutcomeRefusal | null
   /** The entry it made; null when it was refused. */
   readonly sequence: number | null
   readonly description: string | null
@@ -72,7 +72,7 @@ type FirstUseRow = {
   amount: bigint
   balance: bigint
   created_at: Date
-  refusal: RecordedRefusal | null
+  refusal: OutcomeRefusal | null
   sequence: bigint | null
   description: string | null
 }

@@ -20,7 +20,8 @@ beforeAll(async () => {
   serviceUserId = user.serviceUserId
   await linkUser(opened.service, other, user.userId)
   for (const name of ['one', 'two', 'three']) await client.credit(serviceUserId, 1, name)
-  const { pool } = opened.service.db
+  // Half a minute for a statement: rows by the thousand, on a machine that may be busy.
+  const { pool } = opened.service.db.patient
   await pool.query(
     `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
      select $1, 3 + n, case n % 2 when 0 then -1 else 1 end, 300 + n % 2, gen_random_uuid(), now(), 'app:' || $2::text, 'ORDER', n::text

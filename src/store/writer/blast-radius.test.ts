@@ -5,7 +5,7 @@ import { expectBalancedBooks } from '../../../test/books.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import type { App } from '../apps.ts'
-import { commit } from './connection.ts'
+import { commit } from '../database.ts'
 import { Unavailable, type PostingResult } from './posting.ts'
 
 let opened: TestService

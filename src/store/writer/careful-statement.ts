@@ -2,9 +2,9 @@
 import type { Wallet } from '../../ledger/decide.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { plainArray, textArray } from '../arrays.ts'
-import type { Queryable } from '../database.ts'
+import { commit, type Queryable } from '../database.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
-import { commit, confirmSql } from './connection.ts'
+import { confirmSql } from './connection.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 

@@ -1,6 +1,6 @@
 /** A connection that writes batches, and its number among all that do. */
 import { locks } from '../locks.ts'
-import { openClient, within, type Connection, type OpenClient, type Queryable } from '../open-client.ts'
+import { openClient, within, type Connection, type OpenClient } from '../open-client.ts'
 
 export type WriterClient = {
   readonly client: OpenClient
@@ -55,12 +55,6 @@ export async function openWriterClient(
     client.destroy()
     throw error
   }
-}
-
-/** COMMIT of a transaction in which a statement failed is no error: it fulfils, with the command ROLLBACK. */
-export async function commit(client: Queryable): Promise<void> {
-  const { command } = await client.query('commit')
-  if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
 }
 
 /**

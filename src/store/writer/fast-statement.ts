@@ -6,7 +6,7 @@ import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
 import { plainArray, queryArrays, textArray, zip } from '../arrays.ts'
 import type { Queryable } from '../database.ts'
-import { referenceKeyOfUuid, type RecordedRefusal } from '../outcomes.ts'
+import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
@@ -86,7 +86,7 @@ type RepeatedRow = readonly [
   walletId: string,
   amount: string,
   balance: string,
-  refusal: RecordedRefusal | 'NULL',
+  refusal: OutcomeRefusal | 'NULL',
 ]
 
 export type FastAnswers = {
