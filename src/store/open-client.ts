@@ -141,10 +141,12 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): OpenClie
     destroy()
   })
   // Of the driver's many ways to ask, the one that returns a promise.
+  const ask = (...call: Parameters<Client['query']>): Promise<unknown> =>
+    driver.query(...call) as unknown as Promise<unknown>
   const query = async (...call: Parameters<Client['query']>): Promise<unknown> => {
     let result: unknown
     try {
-      result = await (driver.query(...call) as unknown as Promise<unknown>)
+      result = await ask(...call)
     } catch (error) {
       throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? awayFor(error) : error
     }
