@@ -18,7 +18,7 @@ export const usage = `npm run bench [-- flags]
   --connections N  connections of the load; 128 unless told
   --help           this
 
-npm run bench -- faults [--minutes 2] [--seed N] [--clients 48]
+npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]
 
   random faults of all kinds on two services and their database, under load; then the exact count`
 

@@ -39,12 +39,19 @@ export async function openForwarder(given: Connection) {
   /** What arrives on a dead wire is taken and forgotten, and the end of one side is not told to the other. */
   const forward = (wire: Wire, from: Socket, to: Socket, isTheEnd: (chunk: Buffer) => boolean) => {
     let sent = Promise.resolve()
+    let delayed = 0
     from.on('data', (chunk: Buffer) => {
       if (wire.isDead) return
       if (isTheEnd(chunk)) return cut(wire)
-      if (state.delayMs === 0) return void to.write(chunk)
       const { delayMs } = state
-      sent = sent.then(() => Bun.sleep(delayMs)).then(() => void (wire.isDead || to.write(chunk)))
+      if (delayMs === 0 && delayed === 0) return void to.write(chunk)
+      // Nothing overtakes what is on its way, also when the wire is quick again: a network never mixes up a stream.
+      delayed++
+      sent = sent.then(async () => {
+        await Bun.sleep(delayMs)
+        delayed--
+        if (!wire.isDead) to.write(chunk)
+      })
     })
     from.on('error', () => {})
     from.on('close', () => {

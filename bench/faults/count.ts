@@ -33,13 +33,16 @@ export async function countExactly(database: BenchDatabase, report: LoadReport):
     if (seen) seen.times++
     else entries.set(reference, { times: 1, amount: row['amount'] ?? '', balance: row['balance_after'] ?? '' })
   }
+  const suspicious: string[] = []
   const tally = { posted: 0, refused: 0, lost: 0, doubled: 0, different: 0 }
-  for (const { reference, direction, amount, answer } of report.asked) {
+  for (const { reference, direction, amount, answer, answeredAt } of report.asked) {
     const entry = entries.get(reference)
     if (answer?.status === 200) {
       tally.posted++
-      if (!entry) tally.lost++
-      else if (entry.times > 1) tally.doubled++
+      if (!entry) {
+        tally.lost++
+        suspicious.push(`${reference} lost, answered at ${answeredAt}`)
+      } else if (entry.times > 1) tally.doubled++
       else {
         const minor = Math.round(amount * 100) * (direction === 'debit' ? -1 : 1)
         if (entry.amount !== String(minor) || entry.balance !== String(Math.round(answer.balance * 100)))
@@ -58,6 +61,7 @@ export async function countExactly(database: BenchDatabase, report: LoadReport):
   const { lost, doubled, different } = tally
   const { contradictions, surprises, unknown, longestGapMs } = report
   const isExact = lost + doubled + different + contradictions.length + books.length + surprises.size === 0
+  for (const line of [...suspicious, ...contradictions].slice(0, 200)) console.log(line)
   return {
     operations: report.asked.length,
     ...tally,

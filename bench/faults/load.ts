@@ -12,6 +12,8 @@ export type Asked = {
   readonly amount: number
   /** Status and balance of the first answer that was one; undefined while its fate is open. */
   answer?: { readonly status: number; readonly balance: number }
+  /** When that answer came, by performance.now(). */
+  answeredAt?: number
 }
 
 export type LoadReport = {
@@ -38,7 +40,12 @@ type Target = { readonly clientId: string; readonly clientSecret: string; readon
 /** As the contract's own sketch of a client waits. */
 const clientTimeoutMs = 10_000
 
-export function startFaultLoad(nodes: readonly Node[], target: Target, random: Random, clients: number): FaultLoad {
+export function startFaultLoad(
+  nodes: readonly Node[],
+  target: Target,
+  random: Random,
+  { clients, pauseMs }: { readonly clients: number; readonly pauseMs: number },
+): FaultLoad {
   const asked: Asked[] = []
   const contradictions: string[] = []
   const surprises = new Map<string, number>()
@@ -62,8 +69,10 @@ export function startFaultLoad(nodes: readonly Node[], target: Target, random: R
       return
     }
     const { status, balance } = reply
-    if (item.answer === undefined) item.answer = { status, balance }
-    else if (item.answer.status !== status || item.answer.balance !== balance)
+    if (item.answer === undefined) {
+      item.answer = { status, balance }
+      item.answeredAt = now
+    } else if (item.answer.status !== status || item.answer.balance !== balance)
       contradictions.push(
         `${item.reference}: ${JSON.stringify(item.answer)}, then ${JSON.stringify({ status, balance })}`,
       )
@@ -74,6 +83,7 @@ export function startFaultLoad(nodes: readonly Node[], target: Target, random: R
       const isRepeat = asked.length > 0 && random.next() < 0.2
       const item = isRepeat ? random.pick(asked.slice(-2_000)) : newItem()
       await send(item, random.pick(nodes))
+      if (pauseMs > 0) await Bun.sleep(pauseMs)
     }
   }
   const newItem = (): Asked => {

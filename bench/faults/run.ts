@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48]`: random faults of all kinds on two services and their
+ * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]`: random faults of all kinds on two services and their
  * database, under load, and then the exact count: every acknowledged operation once, every refused one not at all.
  */
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
@@ -21,6 +21,8 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
       minutes: { type: 'string', default: '2' },
       seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 32)) },
       clients: { type: 'string', default: '48' },
+      pause: { type: 'string', default: '0' },
+      only: { type: 'string' },
     },
   })
   const resultsDir = join(import.meta.dir, '..', 'results')
@@ -42,8 +44,12 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
     postmasterPid: async () => Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10),
     walletIds: wallets.map((row) => row['id']!),
   }
-  const load = startFaultLoad(nodes, { ...target, serviceUserIds }, random, Number(values.clients))
-  const times = await breakThings(scene, load, Number(values.minutes) * 60_000)
+  const load = startFaultLoad(nodes, { ...target, serviceUserIds }, random, {
+    clients: Number(values.clients),
+    pauseMs: Number(values.pause),
+  })
+  const names = Object.keys(faults).filter((name) => values.only === undefined || name.includes(values.only))
+  const times = await breakThings(scene, load, names, Number(values.minutes) * 60_000)
   const report = await load.stop()
   const count = await countExactly(database, report)
   await writeFile(join(resultsDir, 'faults.json'), `${JSON.stringify({ seed: values.seed, times, count }, null, 2)}\n`)
@@ -56,9 +62,8 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
 type Times = Record<string, { times: number; longestUntilBackMs: number }>
 
 /** One fault after the other, with a rest between them in which everything must come back by itself. */
-async function breakThings(scene: Scene, load: FaultLoad, forMs: number): Promise<Times> {
+async function breakThings(scene: Scene, load: FaultLoad, names: readonly string[], forMs: number): Promise<Times> {
   const times: Times = {}
-  const names = Object.keys(faults)
   await sleep(2_000)
   for (const endsAt = performance.now() + forMs; performance.now() < endsAt;) {
     const name = scene.random.pick(names)
@@ -69,7 +74,9 @@ async function breakThings(scene: Scene, load: FaultLoad, forMs: number): Promis
     const seen = (times[name] ??= { times: 0, longestUntilBackMs: 0 })
     seen.times++
     seen.longestUntilBackMs = Math.max(seen.longestUntilBackMs, untilBackMs)
-    console.log(`${name}: answers again ${untilBackMs} ms after it, ${load.count()} operations so far`)
+    console.log(
+      `${Math.round(mendedAt)} ${name}: answers again ${untilBackMs} ms after it, ${load.count()} operations so far`,
+    )
     await sleep(scene.random.between(500, 3_000))
   }
   return times
