@@ -97,12 +97,25 @@ test('a mistake never shows what could be a secret', () => {
   expect(mistakes.join()).not.toContain('hunter2')
 })
 
+const key = (letter: string) => Buffer.alloc(32, letter).toString('base64')
+
+test('SECRETS_KEY takes several keys of 32 bytes, and says how one is made', () => {
+  expect(parseConfig({ SECRETS_KEY: `${key('a')}, ${key('b')}` }).secretsKeys).toEqual([key('a'), key('b')])
+  for (const wrong of ['secret', `${key('a')},`, Buffer.alloc(16).toString('base64'), `${key('a')},${key('a')}`]) {
+    const mistakes = mistakesOf({ SECRETS_KEY: wrong })
+    expect(mistakes).toHaveLength(1)
+    expect(mistakes[0]).not.toContain(wrong)
+  }
+  expect(mistakesOf({ SECRETS_KEY: 'secret' })[0]).toContain('openssl rand -base64 32')
+})
+
 describe('in production', () => {
   const good = {
     NODE_ENV: 'production',
     PUBLIC_URL: 'https://wallet.example',
     SMTP_URL: 'smtps://mail.example',
     CARD_PROCESSOR: 'none',
+    SECRETS_KEY: key('a'),
   }
 
   test('starts when everything unsafe is left out, without demo data', () => {
@@ -111,7 +124,12 @@ describe('in production', () => {
 
   test('production refuses every unsafe default, and says why', () => {
     const mistakes = mistakesOf({ NODE_ENV: 'production' })
-    expect(mistakes.map((mistake) => mistake.split(/[=:]/)[0])).toEqual(['PUBLIC_URL', 'CARD_PROCESSOR', 'SMTP_URL'])
+    expect(mistakes.map((mistake) => mistake.split(/[=:]/)[0])).toEqual([
+      'PUBLIC_URL',
+      'CARD_PROCESSOR',
+      'SECRETS_KEY',
+      'SMTP_URL',
+    ])
   })
 
   test.each([

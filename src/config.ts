@@ -22,6 +22,8 @@ export type Config = {
   readonly logLevel: LogLevel
   /** How many proxies stand in front, each adding an address to X-Forwarded-For. */
   readonly trustedProxies: number
+  /** Base64, 32 bytes each; the first encrypts, all decrypt. None: one is kept in the data folder. */
+  readonly secretsKeys: readonly string[]
   readonly mail: { readonly smtpUrl: string | undefined; readonly from: string }
   readonly cards: CardConfig
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
@@ -75,6 +77,13 @@ function isServer(text: string): boolean {
 
 const decimal = z.string().regex(/^\d+(\.\d+)?$/, 'write a plain amount such as 10 or 2.50')
 
+/** 32 bytes in base64. */
+export function isKeyText(text: string): boolean {
+  return /^[A-Za-z0-9+/]{43}=$/.test(text)
+}
+
+const keyInWords = 'what `openssl rand -base64 32` prints; several with commas, of which the first encrypts'
+
 const settings = z.object({
   NODE_ENV: z.enum(['development', 'production', 'test'], 'write development, production or test').optional(),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -98,6 +107,12 @@ const settings = z.object({
   DEMO: z.enum(['0', '1'], 'write 1 for demo data or 0 for none').optional(),
   LOG_LEVEL: z.enum(logLevels, `write one of ${logLevels.join(', ')}`).default('info'),
   TRUSTED_PROXIES: whole(0, 10).default(0),
+  SECRETS_KEY: z
+    .string()
+    .transform((text) => text.split(',').map((key) => key.trim()))
+    .refine((keys) => keys.every(isKeyText), `write ${keyInWords}`)
+    .refine((keys) => new Set(keys).size === keys.length, 'the same key stands there twice')
+    .optional(),
   SMTP_URL: url(['smtp:', 'smtps:']).optional(),
   MAIL_FROM: z.string().min(3).default('Billfold <wallet@localhost>'),
   CARD_PROCESSOR: z.enum(['sandbox', 'stripe', 'none'], 'write stripe, sandbox or none').optional(),
@@ -185,6 +200,8 @@ function unsafeInProduction(s: Settings): string[] {
   if (s.CARD_PROCESSOR === 'sandbox')
     mistakes.push('CARD_PROCESSOR=sandbox: it credits play money; write stripe or none in production')
   if (s.STRIPE_API_URL) mistakes.push("STRIPE_API_URL: it is for tests; production talks to Stripe's own address")
+  if (!s.SECRETS_KEY)
+    mistakes.push(`SECRETS_KEY: production needs a key to encrypt secrets in the database: write ${keyInWords}`)
   if (!s.SMTP_URL) mistakes.push('SMTP_URL: production needs it, or nobody can confirm an email or reset a password')
   return mistakes
 }
@@ -207,6 +224,7 @@ function toConfig(s: Settings): Config {
     hasDemo: !isProduction && s.DEMO !== '0',
     logLevel: s.LOG_LEVEL,
     trustedProxies: s.TRUSTED_PROXIES,
+    secretsKeys: s.SECRETS_KEY ?? [],
     mail: { smtpUrl: s.SMTP_URL, from: s.MAIL_FROM },
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },

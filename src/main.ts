@@ -3,6 +3,8 @@ import { closeSync, openSync } from 'node:fs'
 import { createDemo, findUnsafeForProduction, type Demo } from './actions/demo.ts'
 import { startJobs } from './actions/jobs.ts'
 import { firstOperatorLink } from './actions/operators/manage-operators.ts'
+import { openSecrets } from './actions/secrets/open-secrets.ts'
+import { prepareSecrets } from './actions/secrets/reseal.ts'
 import { closeService, openService, type Service } from './actions/service.ts'
 import { buildApp, type App } from './app.ts'
 import { ConfigError, parseConfig, type Config } from './config.ts'
@@ -41,9 +43,20 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
   const connections = isWorker ? undefined : config.workers * config.databaseConnections + 1
   const prepared = await prepareDatabase(config, (message) => log.info(message), connections)
   try {
+    await readySecrets(prepared.connection)
     await work(prepared.connection)
   } finally {
     await prepared.release()
+  }
+}
+
+/** In every process: a worker that replaces another one may be newer than its parent. */
+async function readySecrets(connection: Connection): Promise<void> {
+  const db = openDatabase(connection, 1)
+  try {
+    await prepareSecrets(db, openSecrets(config))
+  } finally {
+    await db.pool.end()
   }
 }
 

@@ -21,6 +21,8 @@ export type TestService = {
   readonly close: () => Promise<void>
 }
 
+export const secretsKey = Buffer.alloc(32, 'test key').toString('base64')
+
 export async function openTestService(
   environment: Environment = {},
   now = () => new Date(),
@@ -28,7 +30,7 @@ export async function openTestService(
 ): Promise<TestService> {
   const database = await testDatabase()
   const logged: string[] = []
-  const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'debug', ...environment })
+  const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'debug', SECRETS_KEY: secretsKey, ...environment })
   const db = openDatabase(await through(database.connection))
   const log = openLog(config.logLevel, (text) => logged.push(text))
   const service = openService({ config, db, log, metrics: openMetrics(), now })

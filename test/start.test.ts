@@ -162,7 +162,7 @@ describe('configuration', () => {
   test('a configuration that cannot work is refused in production with the reason for each', async () => {
     const { code, err } = await runMain({ NODE_ENV: 'production' })
     expect(code).toBe(1)
-    for (const name of ['PUBLIC_URL', 'CARD_PROCESSOR', 'SMTP_URL']) expect(err).toContain(`${name}:`)
+    for (const name of ['PUBLIC_URL', 'CARD_PROCESSOR', 'SECRETS_KEY', 'SMTP_URL']) expect(err).toContain(`${name}:`)
   })
 
   test('a configuration that cannot work is also found in .env', async () => {

@@ -30,5 +30,6 @@ export async function letPass(db: Queryable, ms: number, tables = ageing): Promi
   }
   // A code of an authenticator is taken for good; so is the half minute it belongs to.
   if (tables !== ageing) return
+  await db.query(`update operators set totp_pending_until = totp_pending_until - $1 * interval '1 ms'`, [ms])
   await db.query('update operators set totp_step = totp_step - round($1 / 30000.0)::bigint where totp_step > 0', [ms])
 }

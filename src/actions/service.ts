@@ -13,6 +13,7 @@ import { openWrongSecrets } from './apps/authenticate.ts'
 import { openCards, type Cards } from './topups/open-processor.ts'
 import { openLive, type Live } from './live.ts'
 import { openMail, type MailSender } from './mail.ts'
+import { openSecrets, type Secrets } from './secrets/open-secrets.ts'
 
 export type Service = {
   readonly config: Config
@@ -31,6 +32,8 @@ export type Service = {
   readonly signUps: Attempts
   readonly live: Live
   readonly mail: MailSender
+  /** Encrypts what the service must read again. */
+  readonly secrets: Secrets
 } & Cards
 
 export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'>
@@ -65,6 +68,7 @@ export function openService({ config, db, log, metrics, now }: Parts): Service {
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
     ),
     mail: openMail(config, log),
+    secrets: openSecrets(config),
     ...openCards(config, db, now),
   }
   metrics.watch({ queueDepth: writer.depth, pool: db.pool })

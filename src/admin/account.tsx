@@ -45,8 +45,8 @@ async function show(request: AdminRequest, problems: Readonly<Record<string, str
           <Facts rows={facts} />
           <h2>Second factor</h2>
           <p>
-            {operator.totpSecret ? <Badge kind="good">On</Badge> : <Badge kind="warn">Off</Badge>}{' '}
-            {operator.totpSecret && `${codesLeft} recovery ${codesLeft === 1 ? 'code' : 'codes'} left`}
+            {operator.totpSealed ? <Badge kind="good">On</Badge> : <Badge kind="warn">Off</Badge>}{' '}
+            {operator.totpSealed && `${codesLeft} recovery ${codesLeft === 1 ? 'code' : 'codes'} left`}
           </p>
           <details open={'own' in problems}>
             <summary>Change it…</summary>
@@ -61,9 +61,9 @@ async function show(request: AdminRequest, problems: Readonly<Record<string, str
               />
               <div class="row">
                 <button class="button small" type="submit">
-                  Set up {operator.totpSecret ? 'another' : 'an'} authenticator
+                  Set up {operator.totpSealed ? 'another' : 'an'} authenticator
                 </button>
-                {operator.totpSecret && (
+                {operator.totpSealed && (
                   <button class="button quiet small" type="submit" formaction="/admin/account/recovery-codes">
                     New recovery codes
                   </button>

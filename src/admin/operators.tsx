@@ -61,7 +61,7 @@ async function show(request: AdminRequest): Promise<Response> {
               <td>
                 {operator.role} {!operator.isActive && <Badge kind="bad">no access</Badge>}
               </td>
-              <td>{operator.totpSecret ? <Badge kind="good">on</Badge> : <Badge kind="warn">not yet</Badge>}</td>
+              <td>{operator.totpSealed ? <Badge kind="good">on</Badge> : <Badge kind="warn">not yet</Badge>}</td>
               <td>
                 <When at={operator.signedInAt} />
               </td>

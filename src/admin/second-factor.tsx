@@ -69,6 +69,11 @@ async function showSetUp(request: AdminRequest, problem?: string): Promise<Respo
   return await showPage(request, { title: 'Protect your account', body, ...(problem && { status: 422 }) })
 }
 
+const problems = {
+  wrong: 'That code does not fit. Check that the phone’s clock is right, and try the next one.',
+  ended: 'The picture from before has ended after ten minutes. Scan this one instead.',
+}
+
 async function confirm(request: AdminRequest): Promise<Response> {
   const done = await confirmSecondFactor(
     request.service,
@@ -76,11 +81,7 @@ async function confirm(request: AdminRequest): Promise<Response> {
     request.form.text('code').slice(0, 100),
     request.device,
   )
-  if (!done)
-    return await showSetUp(
-      request,
-      'That code does not fit. Check that the phone’s clock is right, and try the next one.',
-    )
+  if (typeof done === 'string') return await showSetUp(request, problems[done])
   const response = await showRecoveryCodes(request, done.recoveryCodes)
   return withCookie(request, response, 'session', done.token)
 }

@@ -79,7 +79,7 @@ ends in 24 hours.`,
           name: operator.name,
           role: operator.role,
           hasAccess: operator.isActive,
-          hasSecondFactor: operator.totpSecret !== null,
+          hasSecondFactor: operator.totpSealed !== null,
           signedInAt: operator.signedInAt,
         }))
         const lines = operators.map(({ email, name, role, hasAccess, signedInAt }) =>

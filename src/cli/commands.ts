@@ -6,6 +6,7 @@ import { booksCommands } from './books.ts'
 import type { Command } from './command.ts'
 import { copyCommands } from './copy.ts'
 import { doctorCommands } from './doctor.ts'
+import { keysCommands } from './keys.ts'
 import { migrateCommands } from './migrate.ts'
 import { seedCommands } from './seed.ts'
 import { userCommands } from './user.ts'
@@ -21,5 +22,6 @@ export const commands: readonly Command[] = [
   ...migrateCommands,
   ...booksCommands,
   ...copyCommands,
+  ...keysCommands,
   ...seedCommands,
 ]

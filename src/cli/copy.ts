@@ -2,9 +2,14 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { Writable, type Readable } from 'node:stream'
+import { record } from '../actions/audit.ts'
+import { openSecrets } from '../actions/secrets/open-secrets.ts'
+import { sealPlainSecrets } from '../actions/secrets/reseal.ts'
+import type { CopyHead } from '../store/copy/copy-file.ts'
+import { openDatabase } from '../store/database.ts'
 import { exportBooks } from '../store/copy/export.ts'
 import { importBooks } from '../store/copy/import.ts'
-import { CommandRefused, UsageMistake, isSet, type Invocation, type Command, type Reply } from './command.ts'
+import { CommandRefused, UsageMistake, actorOf, isSet, type Invocation, type Command, type Reply } from './command.ts'
 import { withData, type Data } from './data.ts'
 import { openProgress } from './progress.ts'
 
@@ -14,7 +19,8 @@ export const copyCommands: readonly Command[] = [
     summary: 'write a consistent copy of all data, while the service runs',
     positionals: ['[file]'],
     details: `Without a file, or with -, it goes to stdout. The copy is gzipped text with checksums. It holds password hashes and
-everything else: a file is made readable by you alone, and an existing one is never written over.`,
+everything else: a file is made readable by you alone, and an existing one is never written over. Secrets in it, such as
+second factors, are encrypted with SECRETS_KEY: keep that key too, and elsewhere.`,
     examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
     run: async (invocation) => {
       const file = invocation.positionals[0] ?? '-'
@@ -22,9 +28,10 @@ everything else: a file is made readable by you alone, and an existing one is ne
         throw new UsageMistake('--json and the copy cannot both be on stdout: name a file.')
       if (file === '-' && invocation.io.output.isTTY)
         throw new UsageMistake('The copy is not for a terminal: name a file, or send it on with |.')
-      return await withData(invocation, (data) =>
-        file === '-' ? exportToOutput(invocation, data) : exportToFile(invocation, data, file),
-      )
+      return await withData(invocation, async (data) => {
+        await sealFirst(data)
+        return await (file === '-' ? exportToOutput(invocation, data) : exportToFile(invocation, data, file))
+      })
     },
   },
   {
@@ -33,19 +40,36 @@ everything else: a file is made readable by you alone, and an existing one is ne
     positionals: ['file'],
     flags: { 'accept-faults': { about: 'restore books that were faulty when they were copied' } },
     details: `All or nothing: into a database without data, of the same migration and currency, with every checksum right and the
-books exact. - reads from stdin.`,
+books exact. - reads from stdin. Its secrets open with the SECRETS_KEY of the service that made the copy.`,
     examples: ['import backup.billfold', 'DATA_DIR=./restored npx billfold import backup.billfold'],
     run: async (invocation) =>
       await withData(invocation, (data) => importFrom(invocation, data, invocation.positionals[0]!)),
   },
 ]
 
+/** A database that no service of this version was started on may still have plain secrets. */
+async function sealFirst({ config, connection }: Data): Promise<void> {
+  const db = openDatabase(connection, 1)
+  try {
+    await sealPlainSecrets(db, openSecrets(config))
+  } finally {
+    await db.pool.end()
+  }
+}
+
+/** What the copy needs besides itself. */
+function keySentence({ secretsKeys }: CopyHead): string {
+  if (secretsKeys.length === 0) return 'It has no secrets that would need SECRETS_KEY.'
+  return `Its secrets are encrypted: a restore needs SECRETS_KEY with the key ${secretsKeys.join(', ')}, which is not in it.`
+}
+
 async function exportToOutput(invocation: Invocation, data: Data): Promise<Reply> {
   // The process's own output cannot be ended, only written to.
   const output = new Writable({
     write: (chunk, _encoding, done) => void invocation.io.output.write(chunk as Buffer, done),
   })
-  await exportBooks(data.connection, output, exportOptions(invocation, data))
+  const { head } = await exportBooks(data.connection, output, exportOptions(invocation, data))
+  invocation.io.errors.write(`${head.contains} ${keySentence(head)}\n`)
   return { json: {}, text: undefined }
 }
 
@@ -60,9 +84,13 @@ async function exportToFile(invocation: Invocation, data: Data, file: string): P
   await target.close()
   try {
     const output = createWriteStream(draft, { mode: 0o600, flags: 'w', flush: true })
-    const end = await exportBooks(data.connection, output, exportOptions(invocation, data))
+    const { head, end } = await exportBooks(data.connection, output, exportOptions(invocation, data))
     await rename(draft, file)
-    return { json: { file, ...end }, text: `${end.rows} rows of ${end.tables} tables are in ${file}.` }
+    const { contains, secretsKeys } = head
+    return {
+      json: { file, ...end, contains, secretsKeys },
+      text: `${end.rows} rows of ${end.tables} tables are in ${file}.\n${contains} ${keySentence(head)}`,
+    }
   } catch (error) {
     await rm(draft, { force: true })
     await rm(file, { force: true })
@@ -83,17 +111,27 @@ async function importFrom(invocation: Invocation, { config, connection }: Data, 
     currency: config.currency.code,
     acceptsFaults: isSet(invocation, 'accept-faults'),
     onProgress: (table, rows) => progress.show(`${table}: ${rows} rows`),
+    onRestored: async (db, { head, end }) =>
+      await record(db, actorOf(invocation), 'books.imported', 'books', { createdAt: head.createdAt, rows: end.rows }),
     onFault: (fault) => {
       progress.clear()
       invocation.io.errors.write(`${fault.check}: ${fault.message}\n`)
     },
   })
   progress.clear()
+  const known = (await openSecrets(config).knownKeys()).map(({ id }) => id)
+  const missingKeys = head.secretsKeys.filter((id) => !known.includes(id))
   const state = verified.faults === 0 ? 'the books are exact' : `the books have ${verified.faults} faults`
   return {
-    json: { createdAt: head.createdAt, ...end, isExact: verified.faults === 0, verified },
-    text: `${end.rows} rows of ${end.tables} tables, copied ${head.createdAt}, are restored; ${state}.`,
+    json: { createdAt: head.createdAt, ...end, isExact: verified.faults === 0, verified, missingKeys },
+    text: `${end.rows} rows of ${end.tables} tables, copied ${head.createdAt}, are restored; ${state}.${missingSentence(missingKeys)}`,
   }
+}
+
+function missingSentence(missingKeys: readonly string[]): string {
+  if (missingKeys.length === 0) return ''
+  return `\nIts secrets were encrypted with the key ${missingKeys.join(', ')}, which is not here: before the start, write it into
+SECRETS_KEY, or bring the file secrets.key from the other service's data folder.`
 }
 
 async function openFile(file: string): Promise<Readable> {

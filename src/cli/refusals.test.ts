@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { callCommand, runCommand } from '../../test/command.ts'
+import { secretsKey } from '../../test/service.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 
 setDefaultTimeout(60_000)
@@ -92,6 +93,7 @@ describe('it refuses', () => {
       PUBLIC_URL: 'https://wallet.example',
       CARD_PROCESSOR: 'none',
       SMTP_URL: 'smtp://mail.example',
+      SECRETS_KEY: secretsKey,
     }
     const { exitCode, stderr } = await runCommand(['seed', '--users', '1', '--link', 'app_any'], {
       ...environment,

@@ -1,5 +1,6 @@
 /** Removes what has had its day. Several processes may try: one does it, the others go on. */
 import { locks, tryLock } from './locks.ts'
+import { deletePendingTotp } from './operators.ts'
 import { transact, type Database, type Transaction } from './database.ts'
 
 /** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
@@ -41,5 +42,6 @@ async function deleteSome(tx: Transaction): Promise<number> {
     )
     deleted += rowCount ?? 0
   }
+  await deletePendingTotp(tx)
   return deleted
 }

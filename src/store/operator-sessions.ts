@@ -54,7 +54,7 @@ export async function findLiveSession(
   const { rows } = await db.query<Row & { unseen_ms: number } & Record<string, unknown>>({
     name: 'find-operator-session',
     text: `select ${columns}, (extract(epoch from now() - s.seen_at) * 1000)::float8 as unseen_ms, o.id as o_id, o.email as o_email, o.name as o_name, o.role as o_role,
-        o.password_hash as o_password_hash, o.totp_secret as o_totp_secret, o.totp_pending as o_totp_pending,
+        o.password_hash as o_password_hash, o.totp_secret as o_totp_secret,
         o.totp_step as o_totp_step, o.is_active as o_is_active, o.created_at as o_created_at, o.signed_in_at as o_signed_in_at
       from operator_sessions s join operators o on o.id = s.operator_id
       where s.token_hash = $1 and s.ends_at > now() and s.seen_at > now() - $2 * interval '1 ms' and o.is_active`,

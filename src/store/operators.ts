@@ -10,9 +10,8 @@ export type Operator = {
   readonly name: string
   readonly role: Role
   readonly passwordHash: string
-  /** Base32; null until a first code was shown. */
-  readonly totpSecret: string | null
-  readonly totpPending: string | null
+  /** Sealed; null until a first code was shown. */
+  readonly totpSealed: string | null
   /** The time step of the last accepted code. */
   readonly totpStep: number
   readonly isActive: boolean
@@ -27,7 +26,6 @@ export type OperatorRow = {
   role: Role
   password_hash: string
   totp_secret: string | null
-  totp_pending: string | null
   totp_step: bigint
   is_active: boolean
   created_at: Date
@@ -110,22 +108,54 @@ export async function upsertOperatorAddress(tx: Transaction, operatorId: string,
   )
 }
 
-/** What is being set up; it counts once a first code was shown. */
-export async function updatePendingTotp(db: Queryable, id: string, secret: string): Promise<void> {
-  await db.query('update operators set totp_pending = $2 where id = $1', [id, secret])
+/** What is being set up, sealed, until it ends. */
+export async function findPendingTotp(db: Queryable, id: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ sealed: string }>(
+    'select totp_pending as sealed from operators where id = $1 and totp_pending is not null and totp_pending_until > now()',
+    [id],
+  )
+  return rows[0]?.sealed
 }
 
-/** The pending secret becomes the one that counts. */
-export async function updateTotpConfirmed(db: Queryable, id: string, step: number): Promise<void> {
+/** It counts once a first code was shown. One that is still being set up stays: of two pages, both show the same. */
+export async function updatePendingTotp(
+  db: Queryable,
+  id: string,
+  { sealed, lifetimeMs }: { sealed: string; lifetimeMs: number },
+): Promise<void> {
   await db.query(
-    `update operators set totp_secret = totp_pending, totp_pending = null, totp_step = $2
-     where id = $1 and totp_pending is not null`,
-    [id, step],
+    `update operators set totp_pending = $2, totp_pending_until = now() + $3 * interval '1 ms'
+     where id = $1 and (totp_pending is null or totp_pending_until is null or totp_pending_until <= now())`,
+    [id, sealed, lifetimeMs],
   )
 }
 
+/** Of all operators, what was being set up and has ended. */
+export async function deletePendingTotp(tx: Transaction): Promise<void> {
+  await tx.query(
+    'update operators set totp_pending = null, totp_pending_until = null where totp_pending_until <= now()',
+  )
+}
+
+/** The pending secret becomes the one that counts. False when it has ended, or is not the one the code was shown for. */
+export async function updateTotpConfirmed(
+  db: Queryable,
+  id: string,
+  { sealed, step }: { sealed: string; step: number },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update operators set totp_secret = totp_pending, totp_pending = null, totp_pending_until = null, totp_step = $3
+     where id = $1 and totp_pending = $2 and totp_pending_until > now()`,
+    [id, sealed, step],
+  )
+  return rowCount === 1
+}
+
 export async function updateTotpCleared(db: Queryable, id: string): Promise<void> {
-  await db.query('update operators set totp_secret = null, totp_pending = null where id = $1', [id])
+  await db.query(
+    'update operators set totp_secret = null, totp_pending = null, totp_pending_until = null where id = $1',
+    [id],
+  )
   await db.query('delete from operator_recovery_codes where operator_id = $1', [id])
 }
 
@@ -175,8 +205,7 @@ export function toOperator(row: OperatorRow): Operator {
     name: row.name,
     role: row.role,
     passwordHash: row.password_hash,
-    totpSecret: row.totp_secret,
-    totpPending: row.totp_pending,
+    totpSealed: row.totp_secret,
     totpStep: Number(row.totp_step),
     isActive: row.is_active,
     createdAt: row.created_at,

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { maxDeclinesAnHour } from '../../src/actions/topups/topup-limits.ts'
 import { createStripeProcessor } from '../../src/cards/stripe/stripe.ts'
 import { parseConfig } from '../../src/config.ts'
+import { secretsKey } from '../service.ts'
 import { startStripeStandIn } from '../cards/stripe-stand-in.ts'
 
 const guide = (name: string) => readFile(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
@@ -43,7 +44,7 @@ test('the variables of the guide configure Stripe, and production refuses the sa
   )
   expect(named.sort((a, b) => a.localeCompare(b))).toEqual(Object.keys(values).sort((a, b) => a.localeCompare(b)))
   expect(parseConfig(values)).toMatchObject({ cards: { processor: 'stripe', secretKey: 'sk_test_1' } })
-  const production = { ...values, NODE_ENV: 'production', SMTP_URL: 'smtp://mail.example' }
+  const production = { ...values, NODE_ENV: 'production', SMTP_URL: 'smtp://mail.example', SECRETS_KEY: secretsKey }
   expect(parseConfig(production).cards.processor).toBe('stripe')
   expect(() => parseConfig({ ...production, CARD_PROCESSOR: 'sandbox' })).toThrow('play money')
 })

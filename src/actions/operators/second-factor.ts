@@ -5,18 +5,33 @@ import { getDatabaseTime } from '../../store/clock.ts'
 import type { Queryable, Transaction } from '../../store/database.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator } from '../../store/operators.ts'
+import type { Place } from '../secrets/seal.ts'
 import type { Service } from '../service.ts'
 import { hashSecret } from '../tokens.ts'
 
 const periodSeconds = 30
 const recoveryCodeCount = 10
 
+/** As long as whoever signed in by password has to find the phone. */
+const pendingMs = 10 * 60_000
+
 /** The secret that is being set up: the one from before, or a new one, so that a reload shows the same picture. */
 export async function getPendingSecret(service: Service, operator: Operator): Promise<string> {
-  if (operator.totpPending) return operator.totpPending
-  const secret = generateSecret()
-  await store.updatePendingTotp(service.db.pool, operator.id, secret)
-  return secret
+  const { pool } = service.db
+  const place = totpPlace(operator)
+  let sealed = await store.findPendingTotp(pool, operator.id)
+  if (sealed === undefined) {
+    const fresh = await service.secrets.seal(generateSecret(), place)
+    await store.updatePendingTotp(pool, operator.id, { sealed: fresh, lifetimeMs: pendingMs })
+    // Another page of the same operator may have been first.
+    sealed = (await store.findPendingTotp(pool, operator.id)) ?? fresh
+  }
+  return await service.secrets.unseal(sealed, place)
+}
+
+/** An operator's secret opens for this operator alone. */
+export function totpPlace({ id }: Pick<Operator, 'id'>): Place {
+  return { purpose: 'operator-totp', id }
 }
 
 /** What the picture says to the authenticator app. */
@@ -36,12 +51,14 @@ export function stepOfCode(secret: string, code: string, now: Date): number | un
 
 /** A code of the app, or an unused recovery code. Either is taken for good: the same one is never accepted twice. */
 export async function takeCode(
+  service: Service,
   db: Queryable,
   operator: Operator,
   code: string,
 ): Promise<'app' | 'recovery' | undefined> {
   const now = await getDatabaseTime(db)
-  const step = operator.totpSecret === null ? undefined : stepOfCode(operator.totpSecret, code, now)
+  const secret = operator.totpSealed && (await service.secrets.unseal(operator.totpSealed, totpPlace(operator)))
+  const step = secret ? stepOfCode(secret, code, now) : undefined
   if (step !== undefined) return (await store.updateTotpStep(db, operator.id, step)) ? 'app' : undefined
   const isTaken = await store.updateRecoveryCodeUsed(db, operator.id, hashRecoveryCode(code), now)
   return isTaken ? 'recovery' : undefined

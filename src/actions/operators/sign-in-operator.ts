@@ -4,6 +4,7 @@ import { transact } from '../../store/database.ts'
 import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
 import {
   findOperatorByEmail,
+  findPendingTotp,
   isOperatorAddress,
   updateSignedIn,
   updateTotpConfirmed,
@@ -23,7 +24,7 @@ import {
 import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
 import { isPassword } from '../people/passwords.ts'
 import { record } from '../audit.ts'
-import { renewRecoveryCodes, stepOfCode, takeCode } from './second-factor.ts'
+import { renewRecoveryCodes, stepOfCode, takeCode, totpPlace } from './second-factor.ts'
 import type { Service } from '../service.ts'
 
 export type SignInResult =
@@ -48,7 +49,7 @@ export async function signInWithPassword(
     return { kind: 'wrong' }
   }
   await settleRightGuess(service, operatorPasswords, guess)
-  const stage = operator.totpSecret === null ? 'enrol' : 'code'
+  const stage = operator.totpSealed === null ? 'enrol' : 'code'
   const token = await startSession(service, service.db.pool, operator.id, stage, device)
   return { kind: 'session', token, stage }
 }
@@ -68,7 +69,7 @@ export async function signInWithCode(
   }
   const result = await transact(service.db, async (tx): Promise<SignInResult> => {
     const actor = actorOf(operator, device.address)
-    const taken = await takeCode(tx, operator, code)
+    const taken = await takeCode(service, tx, operator, code)
     if (!taken) {
       await record(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
       return { kind: 'wrong' }
@@ -83,20 +84,20 @@ export async function signInWithCode(
 
 export type Enrolled = { readonly token: string; readonly recoveryCodes: readonly string[] }
 
-/** The first code of a new authenticator. All other sessions end; undefined when the code is wrong. */
+/** The first code of a new authenticator. All other sessions end. */
 export async function confirmSecondFactor(
   service: Service,
   { operator }: SignedIn,
   code: string,
   device: Device,
-): Promise<Enrolled | undefined> {
-  const step =
-    operator.totpPending === null
-      ? undefined
-      : stepOfCode(operator.totpPending, code, await getDatabaseTime(service.db.pool))
-  if (step === undefined) return undefined
+): Promise<Enrolled | 'wrong' | 'ended'> {
+  const sealed = await findPendingTotp(service.db.pool, operator.id)
+  if (sealed === undefined) return 'ended'
+  const secret = await service.secrets.unseal(sealed, totpPlace(operator))
+  const step = stepOfCode(secret, code, await getDatabaseTime(service.db.pool))
+  if (step === undefined) return 'wrong'
   return await transact(service.db, async (tx) => {
-    await updateTotpConfirmed(tx, operator.id, step)
+    if (!(await updateTotpConfirmed(tx, operator.id, { sealed, step }))) return 'ended'
     const recoveryCodes = await renewRecoveryCodes(tx, operator.id)
     await record(tx, actorOf(operator, device.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
     await deleteSessions(tx, operator.id)

@@ -14,7 +14,15 @@ export type CopyHead = {
   readonly currency: string
   /** The newest migration, and one checksum over all of them: only the very same schema can take the rows back. */
   readonly migration: { readonly number: number; readonly name: string; readonly checksum: string }
+  /** For whoever finds the file, in words. */
+  readonly contains: string
+  /** The ids of the keys that its secrets were encrypted with: they are of no use to a service without these keys. */
+  readonly secretsKeys: readonly string[]
 }
+
+export const contents =
+  'Everything in the database: names, emails, balances and transactions; hashes of passwords, of client secrets and of ' +
+  'sessions; second factors, encrypted with SECRETS_KEY, which is not in this copy.'
 
 export type TableHead = { readonly table: string; readonly columns: readonly string[] }
 export type TableEnd = { readonly rows: number; readonly sha256: string }

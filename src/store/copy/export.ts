@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { copyFormat, openChecksum, textSettings, type CopyEnd } from './copy-file.ts'
+import { contents, copyFormat, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
 import { openClient, type Connection, type Queryable } from '../open-client.ts'
+import { listKeyIds } from '../sealed.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
 
 export type ExportOptions = {
@@ -16,8 +17,11 @@ export type ExportOptions = {
 
 const rowsPerFetch = 2_000
 
-/** Ends the output. What it returns is also the last line of the copy. */
-export async function exportBooks(connection: Connection, output: Writable, options: ExportOptions): Promise<CopyEnd> {
+/** The first and the last line of the copy. */
+export type Exported = { readonly head: CopyHead; readonly end: CopyEnd }
+
+/** Ends the output. */
+export async function exportBooks(connection: Connection, output: Writable, options: ExportOptions): Promise<Exported> {
   // Whoever reads the copy may be slow, and the transaction idle for that long; it locks no row.
   const settings = { idle_in_transaction_session_timeout: '0' }
   const client = await openClient(connection, { name: 'billfold export', settings })
@@ -29,10 +33,10 @@ export async function exportBooks(connection: Connection, output: Writable, opti
   try {
     await client.query('begin transaction isolation level repeatable read, read only')
     await client.query(textSettings)
-    const end = await writeAll(client, (text) => writeTo(gzip, output, text), options)
+    const exported = await writeAll(client, (text) => writeTo(gzip, output, text), options)
     gzip.end()
     await done
-    return end
+    return exported
   } finally {
     gzip.destroy()
     await client.end()
@@ -41,7 +45,7 @@ export async function exportBooks(connection: Connection, output: Writable, opti
 
 type Write = (text: string) => Promise<void>
 
-async function writeAll(db: Queryable, write: Write, options: ExportOptions): Promise<CopyEnd> {
+async function writeAll(db: Queryable, write: Write, options: ExportOptions): Promise<Exported> {
   const whole = openChecksum()
   const writeLine = async (value: object) => {
     const line = `${JSON.stringify(value)}\n`
@@ -50,7 +54,16 @@ async function writeAll(db: Queryable, write: Write, options: ExportOptions): Pr
   }
   const { currency, now, onProgress } = options
   const migration = await getMigration(db)
-  await writeLine({ format: copyFormat, createdAt: now.toISOString(), currency, migration })
+  const secretsKeys = await listKeyIds(db)
+  const head: CopyHead = {
+    format: copyFormat,
+    createdAt: now.toISOString(),
+    currency,
+    migration,
+    contains: contents,
+    secretsKeys,
+  }
+  await writeLine(head)
   const tables = (await listTables(db)).filter((table) => table.name !== migrationsTable)
   let total = 0
   for (const table of tables) {
@@ -70,7 +83,7 @@ async function writeAll(db: Queryable, write: Write, options: ExportOptions): Pr
   }
   const end = { tables: tables.length, rows: total, sha256: whole.digest('hex') }
   await write(`${JSON.stringify(end)}\n`)
-  return end
+  return { head, end }
 }
 
 /** A generated column is made again from the others. */

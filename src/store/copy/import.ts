@@ -14,6 +14,8 @@ export type ImportOptions = {
   readonly currency: string
   readonly onProgress?: (table: string, rows: number) => void
   readonly onFault?: (fault: Fault) => void
+  /** In the transaction of the import, before it commits. */
+  readonly onRestored?: (db: Queryable, imported: Imported) => Promise<void>
   /** Books that were faulty when they were copied come back as they were, for whoever has to repair them. */
   readonly acceptsFaults?: boolean
 }
@@ -28,6 +30,7 @@ export async function importBooks(connection: Connection, input: Readable, optio
     await client.query('begin')
     await client.query(textSettings)
     const imported = await restore(client, input, options)
+    await options.onRestored?.(client, imported)
     await client.query('commit')
     return imported
   } finally {

@@ -160,6 +160,7 @@ create table operators (
   is_active boolean not null default true,
   created_at timestamp with time zone not null default now(),
   signed_in_at timestamp with time zone,
+  totp_pending_until timestamp with time zone,
   constraint operators_pkey PRIMARY KEY (id),
   constraint operators_email_key UNIQUE (email),
   constraint operators_email_check CHECK ((email = lower(email))),

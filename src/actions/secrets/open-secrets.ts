@@ -1,0 +1,69 @@
+/** The keys that secrets are encrypted with: those of the configuration, or in development one in the data folder. */
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isKeyText, type Config } from '../../config.ts'
+import { seal, toSecretKey, unseal, type Place, type SecretKey } from './seal.ts'
+
+export type Secrets = {
+  /** With the first key. */
+  readonly seal: (text: string, place: Place) => Promise<string>
+  readonly unseal: (sealed: string, place: Place) => Promise<string>
+  /** All of them, the one that encrypts first; in development one is made when there is none. */
+  readonly keys: () => Promise<readonly SecretKey[]>
+  /** Those that are there, without making one. */
+  readonly knownKeys: () => Promise<readonly SecretKey[]>
+}
+
+/** The file is read, or made, when a key is first asked for: a service without secrets needs none. */
+export function openSecrets({ secretsKeys, dataDir }: Pick<Config, 'secretsKeys' | 'dataDir'>): Secrets {
+  const configured = secretsKeys.map(toSecretKey)
+  let kept: SecretKey | undefined
+  const keys = async () => {
+    if (configured.length > 0) return configured
+    kept ??= toSecretKey((await readKeyFile(dataDir)) ?? (await makeKeyFile(dataDir)))
+    return [kept]
+  }
+  return {
+    keys,
+    knownKeys: async () => {
+      const inFile = configured.length > 0 ? undefined : await readKeyFile(dataDir)
+      return inFile === undefined ? configured : [toSecretKey(inFile)]
+    },
+    seal: async (text, place) => seal((await keys())[0]!, text, place),
+    unseal: async (sealed, place) => unseal(await keys(), sealed, place),
+  }
+}
+
+async function readKeyFile(dataDir: string): Promise<string | undefined> {
+  const text = await readFile(fileIn(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  // Another one in its place would leave every secret unreadable, so a damaged file is never replaced.
+  if (!isKeyText(text.trim())) throw new Error(`${fileIn(dataDir)} holds no key: put it back, or set SECRETS_KEY.`)
+  return text.trim()
+}
+
+/** Whole under its name or not there at all; of several processes that make one at once, the first one's counts. */
+async function makeKeyFile(dataDir: string): Promise<string> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const draft = `${fileIn(dataDir)}.${process.pid}.${randomBytes(4).toString('hex')}`
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(`${randomBytes(32).toString('base64')}\n`)
+    await file.sync()
+    await file.close()
+    await link(draft, fileIn(dataDir)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return (await readKeyFile(dataDir))!
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, 'secrets.key')
+}
