@@ -99,7 +99,7 @@ async function ensureOrigins(service: Service, app: App, origins: readonly strin
 async function ensureUser(service: Service): Promise<string> {
   const { db, config } = service
   if (!(await findUserByEmail(db.pool, email)))
-    await createUser(service, { email, password, firstName: 'Demo', lastName: 'User', clientId })
+    await createUser(service, actor, { email, password, firstName: 'Demo', lastName: 'User', clientId })
   const { id: userId } = (await findUserByEmail(db.pool, email))!
   const link = await getOrInsertLink(db.pool, { id: newServiceUserId(), clientId, userId })
   if ((await findWallet(db.pool, userId))!.sequence === 0) {

@@ -19,6 +19,9 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
   if (service.config.isProduction) return { refusal: 'in-production' }
   if (!(await findApp(service.db.pool, order.clientId))) return { refusal: 'unknown-app' }
   const { clientId, creditMinor } = order
+  const detail = { users: order.users, creditMinor: String(creditMinor) }
+  // Before the first slice, each of which commits by itself: no seeded user is ever without an audit record.
+  await record(service.db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
   const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
   const serviceUserIds: string[] = []
   const work = async (writer: number) => {
@@ -32,7 +35,6 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
   // A row of a position belongs to one connection, or they would wait for each other.
   await Promise.all([work(0), work(-1), work(-2)])
   await analyzeSeeded(service.db.pool)
-  const detail = { users: order.users, creditMinor: String(creditMinor) }
   await record(service.db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
   return { serviceUserIds }
 }

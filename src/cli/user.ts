@@ -1,6 +1,5 @@
 /** People on the command line. */
 import { createUser, isEmail, isName, maxNameLength, normaliseEmail } from '../actions/people/create-user.ts'
-import { record } from '../actions/audit.ts'
 import { findApp } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command } from './command.ts'
 import { withService } from './data.ts'
@@ -31,10 +30,9 @@ an argument, for arguments stand in the process list and in the shell's history.
         const clientId = textOf(invocation, 'link')
         if (clientId !== undefined && !(await findApp(service.db.pool, clientId)))
           throw new CommandRefused(`There is no app ${clientId}. "app list" shows all.`)
-        const created = await createUser(service, { ...person, password, clientId })
+        const created = await createUser(service, actor, { ...person, password, clientId })
         if (!created) throw new CommandRefused(`There is a user with the email ${person.email} already.`)
         const { userId, serviceUserId } = created
-        await record(service.db.pool, actor, 'user.created', `user:${userId}`, clientId ? { clientId } : {})
         const text = facts([['userId', userId], ...(serviceUserId ? [['serviceUserId', serviceUserId] as const] : [])])
         return { json: { userId, serviceUserId: serviceUserId ?? null, ...person }, text }
       })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
-import { linkUser, newApp } from '../service.ts'
+import { linkUser, newApp, operator } from '../service.ts'
 import { embed, hear, startRig, type Rig } from './rig.ts'
 import { openShop, openSignIn, walletUrl } from './shop.ts'
 
@@ -52,7 +52,7 @@ describe('signing in', () => {
   test('a forgotten password is replaced by a mailed code', async () => {
     const tenant = await rig.newTenant()
     const email = newEmail()
-    await createUser(rig.service, { email, password, firstName: 'Ada', lastName: 'L' })
+    await createUser(rig.service, operator, { email, password, firstName: 'Ada', lastName: 'L' })
     const { page, frame } = await openSignIn(rig, tenant)
     await frame.fill('#field-email', email)
     await frame.fill('#field-password', 'not the right one')

@@ -113,6 +113,7 @@ export async function firstOperatorLink(service: Service): Promise<string | unde
   if (service.config.isProduction || (await store.hasOperators(service.db.pool))) return undefined
   return await transact(service.db, async (tx) => {
     await invites.deleteInvitesBy(tx, firstActor.name)
+    await record(tx, firstActor, 'operator.invited', 'operators', { role: 'admin' })
     const path = await insertInvite(tx, firstActor, { operatorId: null, role: 'admin', forWhom: null })
     return `${service.config.publicUrl}${path}`
   })
@@ -251,6 +252,7 @@ export async function restartSecondFactor(
   const checked = await checkOwnPassword(service, operator, password)
   if (checked !== 'right') return checked
   return await transact(service.db, async (tx) => {
+    await record(tx, actorOf(operator, device.address), 'operator.second-factor-restarted', `operator:${operator.id}`)
     await deleteSessions(tx, operator.id, { only: session.id })
     return { token: await startSession(service, tx, operator.id, 'enrol', device) }
   })

@@ -50,7 +50,11 @@ export async function signInWithPassword(
   }
   await settleRightGuess(service, operatorPasswords, guess)
   const stage = operator.totpSealed === null ? 'enrol' : 'code'
-  const token = await startSession(service, service.db.pool, operator.id, stage, device)
+  // A right password that no code follows is how a stolen one shows.
+  const token = await transact(service.db, async (tx) => {
+    await record(tx, actorOf(operator, device.address), 'operator.password-accepted', `operator:${operator.id}`)
+    return await startSession(service, tx, operator.id, stage, device)
+  })
   return { kind: 'session', token, stage }
 }
 

@@ -3,6 +3,7 @@ import { isLabel } from '../../ledger/reference.ts'
 import { transact } from '../../store/database.ts'
 import { getOrInsertLink } from '../../store/links.ts'
 import { insertUser } from '../../store/users.ts'
+import { record, type Actor } from '../audit.ts'
 import { hashPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
 import { newId, newServiceUserId } from '../tokens.ts'
@@ -19,7 +20,7 @@ export type NewUser = {
 export type CreatedUser = { readonly userId: string; readonly serviceUserId: string | undefined }
 
 /** Undefined when the email is taken. */
-export async function createUser(service: Service, user: NewUser): Promise<CreatedUser | undefined> {
+export async function createUser(service: Service, actor: Actor, user: NewUser): Promise<CreatedUser | undefined> {
   const passwordHash = await hashPassword(user.password)
   const id = newId(service.now())
   const { firstName, lastName, clientId } = user
@@ -27,6 +28,7 @@ export async function createUser(service: Service, user: NewUser): Promise<Creat
     const email = normaliseEmail(user.email)
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
     const link = clientId && (await getOrInsertLink(tx, { id: newServiceUserId(), clientId, userId: id }))
+    await record(tx, actor, 'user.created', `user:${id}`, clientId ? { clientId } : {})
     return { userId: id, serviceUserId: link ? link.id : undefined }
   })
 }
