@@ -38,6 +38,18 @@ export function resetMail(app: App, to: string, code: string): Mail {
   }
 }
 
+export function unconfirmedMail(app: App, to: string): Mail {
+  return {
+    to,
+    subject: 'Your wallet waits for its code',
+    text: [
+      `Somebody, probably you, asked for a new password in the wallet of ${app.name}.`,
+      'There is no account with this email address yet: a sign-up waits for the code we sent. Enter it, or sign up again to get a new one.',
+      'If it was not you, leave it be: without the code there is no account.',
+    ].join('\n\n'),
+  }
+}
+
 export function passwordChangedMail(app: App, to: string): Mail {
   return {
     to,

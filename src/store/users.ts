@@ -53,15 +53,17 @@ export async function updatePassword(tx: Transaction, email: string, passwordHas
 /** What is known about an email. Found in one read that does the same work whether or not there is anybody. */
 export type Identity = {
   readonly userId: string | undefined
-  /** Of the user, or of the sign-up that waits for its email to be confirmed. */
   readonly passwordHash: string | null
+  /** A sign-up waits for its email to be confirmed; also one with the email of a user, who has nothing to do with it. */
   readonly isSigningUp: boolean
+  /** The sign-up's, as long as only one was chosen. */
+  readonly signUpHash: string | null
   /** The user has signed in from this address before. */
   readonly isKnownAddress: boolean
 }
 
-const identitySql = `select u.id, case when u.id is null then s.password_hash else u.password_hash end as password_hash,
-    u.id is null and s.email is not null as is_signing_up, a.user_id is not null as is_known_address
+const identitySql = `select u.id, u.password_hash, s.email is not null as is_signing_up,
+    s.password_hash as sign_up_hash, a.user_id is not null as is_known_address
   from (select $1::text as email) as asked
     left join users u on u.email = asked.email
     left join sign_ups s on s.email = asked.email and s.expires_at > now()
@@ -72,6 +74,7 @@ export async function getIdentity(db: Queryable, email: string, addressHash: Buf
     id: string | null
     password_hash: string | null
     is_signing_up: boolean
+    sign_up_hash: string | null
     is_known_address: boolean
   }>({ name: 'get-identity', text: identitySql, values: [email, addressHash] })
   const row = rows[0]!
@@ -79,6 +82,7 @@ export async function getIdentity(db: Queryable, email: string, addressHash: Buf
     userId: row.id ?? undefined,
     passwordHash: row.password_hash,
     isSigningUp: row.is_signing_up,
+    signUpHash: row.sign_up_hash,
     isKnownAddress: row.is_known_address,
   }
 }

@@ -1,6 +1,6 @@
 /** Email and password → a link. An unknown email and a wrong password are one answer, after the same work. */
 import type { App } from '../../store/apps.ts'
-import { getIdentity, upsertUserAddress } from '../../store/users.ts'
+import { getIdentity, upsertUserAddress, type Identity } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, settleRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
@@ -20,12 +20,24 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
   if (limited) return limited
 
   const isRight = await isPassword(attempt.password, identity.passwordHash)
-  if (!isRight || (!identity.userId && !identity.isSigningUp)) return { kind: 'wrong' }
+  if (!identity.userId || !isRight) return await logInUnconfirmed(service, app, attempt, identity)
   await settleRightGuess(service, userPasswords, guess)
-  if (!identity.userId) {
-    await ensureConfirmCode(service, app, email, attempt.address)
-    return { kind: 'unconfirmed' }
-  }
   await upsertUserAddress(service.db.pool, identity.userId, addressHash(attempt.address))
   return await connect(service.db.pool, app, identity.userId)
+}
+
+/**
+ * With the password of a sign-up that waits for its code. The email may be a user's all the same, whom a stranger signed
+ * up: the answer and the work are those for an email that nobody has. That is also why this try stays counted, or
+ * whoever signs up with a user's email could win back the guesses at that user's own password.
+ */
+async function logInUnconfirmed(
+  service: Service,
+  app: App,
+  { email, password, address }: LogIn,
+  { isSigningUp, signUpHash }: Identity,
+): Promise<LoggedIn> {
+  if (!isSigningUp || !(await isPassword(password, signUpHash))) return { kind: 'wrong' }
+  await ensureConfirmCode(service, app, normaliseEmail(email), address)
+  return { kind: 'unconfirmed' }
 }

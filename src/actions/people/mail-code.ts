@@ -11,7 +11,8 @@ import {
 import { getIdentity, type Identity } from '../../store/users.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
-import { confirmMail, resetMail } from '../mail-texts.ts'
+import type { Mail } from '../mail.ts'
+import { confirmMail, resetMail, takenMail, unconfirmedMail } from '../mail-texts.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
@@ -23,30 +24,39 @@ export type Mailed = { readonly kind: 'mailed' } | Limited
 
 /** A new code for a sign-up that waits to be confirmed. */
 export async function resendConfirmCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
-  return await sendCode(service, app, 'confirm', asked, (identity) => identity.isSigningUp)
+  return await sendCode(service, 'confirm', asked, (email, code, identity) =>
+    identity.isSigningUp ? signUpMail(app, email, code, identity) : undefined,
+  )
 }
 
 /** A code that lets the owner of the mailbox choose a new password. */
 export async function sendResetCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
-  return await sendCode(service, app, 'reset', asked, (identity) => identity.userId !== undefined)
+  return await sendCode(service, 'reset', asked, (email, code, identity) => {
+    if (identity.userId) return resetMail(app, email, code)
+    return identity.isSigningUp ? unconfirmedMail(app, email) : undefined
+  })
+}
+
+/** What the owner of the address reads about a sign-up. The code is of no use to one who has an account: it is not told. */
+export function signUpMail(app: App, email: string, code: string, { userId }: Identity): Mail {
+  return userId ? takenMail(app, email) : confirmMail(app, email, code)
 }
 
 export type Asked = { readonly email: string; readonly address: string }
 
 async function sendCode(
   service: Service,
-  app: App,
   purpose: CodePurpose,
   asked: Asked,
-  hasReader: (identity: Identity) => boolean,
+  write: (email: string, code: string, identity: Identity) => Mail | undefined,
 ): Promise<Mailed> {
   const email = normaliseEmail(asked.email)
   const identity = await getIdentity(service.db.pool, email, addressHash(asked.address))
   const limited = await takeMailLimits(service, email, asked.address, identity)
   if (limited) return limited
   const code = await newCode(service.db.pool, purpose, email)
-  if (hasReader(identity))
-    service.mail.send(purpose === 'confirm' ? confirmMail(app, email, code) : resetMail(app, email, code))
+  const mail = write(email, code, identity)
+  if (mail) service.mail.send(mail)
   return { kind: 'mailed' }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Signing up makes no account yet: the mailed code does. The answer is the same for an email that has an account
- * already, whose owner gets a mail that says so.
+ * Signing up makes no account yet: the mailed code does. An email that has an account already gets a sign-up that waits
+ * too, so that whatever is tried next answers the same; but its owner is mailed no code, only that there is an account.
  */
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/database.ts'
@@ -9,8 +9,8 @@ import { getIdentity, insertUser, upsertUserAddress } from '../../store/users.ts
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
-import { checkCode, newCode, takeMailLimits, useCode, type Mailed } from './mail-code.ts'
-import { confirmMail, noPasswordMail, takenMail } from '../mail-texts.ts'
+import { checkCode, newCode, signUpMail, takeMailLimits, useCode, type Mailed } from './mail-code.ts'
+import { noPasswordMail } from '../mail-texts.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -36,17 +36,12 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   if (limited) return limited
 
   // Compared and hashed in every case, so that the time tells nothing about the email.
-  const isSame = await isPassword(password, identity.isSigningUp ? identity.passwordHash : null)
+  const isSame = await isPassword(password, identity.signUpHash)
   const passwordHash = await hashPassword(password)
   const code = await newCode(service.db.pool, 'confirm', email)
-  if (identity.userId) {
-    service.mail.send(takenMail(app, email))
-    return { kind: 'mailed' }
-  }
   const waiting = { email, passwordHash, firstName, lastName, lifetimeMs: signUpLifetimeMs }
-  const sameAs = isSame ? identity.passwordHash : null
-  await upsertSignUp(service.db.pool, waiting, sameAs)
-  service.mail.send(confirmMail(app, email, code))
+  await upsertSignUp(service.db.pool, waiting, isSame ? identity.signUpHash : null)
+  service.mail.send(signUpMail(app, email, code, identity))
   return { kind: 'mailed' }
 }
 
