@@ -12,12 +12,13 @@ import { serverRoutes } from './api/server.ts'
 import { widgetRoutes } from './api/widget.ts'
 import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
-import { faultFields } from './log.ts'
+import { faultFields, openRateLimit } from './log.ts'
 import { isUnavailable } from './store/database.ts'
 import { Unavailable } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
 import { hasGoodHost, pathOf } from './web/host.ts'
+import { mayReadMetrics } from './web/metrics-access.ts'
 import { shareTick } from './web/tick.ts'
 import type { RequestContext, WebApp } from './web/request-context.ts'
 import { widgetPages } from './widget/pages.tsx'
@@ -41,7 +42,7 @@ export function buildApp(service: Service): App {
   const exact = new Map(
     [...routes, openapiRoute(service, routes)].map((route) => [`${route.method} ${route.path}`, route]),
   )
-  web.get('/metrics', (c) => metricsPage(service, c.env))
+  web.get('/metrics', (c) => metricsPage(service, c.req.raw, c.env))
   docsPages(web)
   assetRoute(web)
   widgetPages(service, web)
@@ -108,8 +109,10 @@ async function answerRequest(
   }
   // The next request of this client is for a process that stays.
   if (readiness.isDraining) response.headers.set('connection', 'close')
+  if (service.config.hasHsts) response.headers.set('strict-transport-security', 'max-age=31536000')
   const ms = performance.now() - startedAt
   const { status } = response
+  if (route && (status === 401 || status === 403 || status === 429)) noteRefusal(service, env, status)
   const known = knownMethods.has(method) ? method : 'OTHER'
   service.metrics.request(env.route, known, status, ms)
   service.log.info('request', {
@@ -120,6 +123,28 @@ async function answerRequest(
     ms: Math.round(ms * 1000) / 1000,
   })
   return response
+}
+
+const sampled = openRateLimit(10_000)
+
+/** Who was refused, once in ten seconds for each address and reason. A clientId could be anything, so only one of our form is told. */
+function noteRefusal(
+  { metrics, log }: Service,
+  { route, address, clientId, requestId }: RequestContext,
+  status: number,
+) {
+  metrics.refused(route, status)
+  const named = typeof clientId === 'string' && /^app_\w{1,60}$/.test(clientId) ? clientId : undefined
+  sampled(`${route} ${status} ${address}`, (suppressed) =>
+    log.warn('a call was refused', {
+      requestId,
+      route,
+      status,
+      address: address.slice(0, 45),
+      clientId: named,
+      suppressed,
+    }),
+  )
 }
 
 /** Load balancers ask these as simply as HTTP allows: with HEAD, or in version 1.0 without a Host. */
@@ -169,8 +194,9 @@ function marked(response: Response, requestId: string): Response {
   return response
 }
 
-async function metricsPage(service: Service, env: RequestContext): Promise<Response> {
+async function metricsPage(service: Service, request: Request, env: RequestContext): Promise<Response> {
   env.route = '/metrics'
+  if (!mayReadMetrics(service.config, request, env.address)) return toResponse(refuse('NOT_FOUND'), env.requestId)
   const { registry, render } = service.metrics
   const headers = { ...plainHeaders, 'content-type': registry.contentType }
   return new Response(await render(), { headers })

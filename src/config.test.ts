@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
-import { ConfigError, parseConfig, variableNames, type Environment } from './config.ts'
+import { ConfigError, findMisspelt, parseConfig, variableNames, type Environment } from './config.ts'
 
 function mistakesOf(environment: Environment): readonly string[] {
   try {
@@ -137,9 +137,30 @@ describe('in production', () => {
     ['DEMO', '1'],
     ['CARD_PROCESSOR', 'sandbox'],
     ['STRIPE_API_URL', 'http://localhost:1'],
+    ['CURRENCY', 'XYZ'],
   ])('production refuses %s=%s', (name, value) => {
     expect(mistakesOf({ ...good, [name]: value })).toHaveLength(1)
   })
+})
+
+test.each([
+  ['production', 'sk_test_1', 'pk_test_1', 1],
+  ['production', 'sk_live_1', 'pk_test_1', 2],
+  ['development', 'sk_live_1', 'pk_test_1', 1],
+  ['development', 'sk_test_1', 'pk_test_1', 0],
+  ['production', 'sk_live_1', 'pk_live_1', 0],
+])('%s with the Stripe keys %s and %s has %d mistakes', (NODE_ENV, secret, publishable, count) => {
+  const keys = { STRIPE_SECRET_KEY: secret, STRIPE_PUBLISHABLE_KEY: publishable, STRIPE_WEBHOOK_SECRET: 'whsec_1' }
+  const safe = { PUBLIC_URL: 'https://wallet.example', SMTP_URL: 'smtps://mail.example', CARD_PROCESSOR: 'stripe' }
+  expect(mistakesOf({ NODE_ENV, ...safe, ...keys })).toHaveLength(count)
+})
+
+test('a variable that looks like one of ours is told, and what every machine has is not', () => {
+  const usual = { HOME: '/', PATH: '/', LOGNAME: 'x', HOSTNAME: 'x', NODE_PATH: '/', MAIL: 'x', PWD: '/', PGHOST: 'x' }
+  expect(findMisspelt({ ...usual, TRUSTED_PROXY: '1', DATABASE_URI: 'x', WORKERS: '1' })).toEqual([
+    { name: 'TRUSTED_PROXY', meant: 'TRUSTED_PROXIES' },
+    { name: 'DATABASE_URI', meant: 'DATABASE_URL' },
+  ])
 })
 
 test('the limits of a top-up are in the currency', () => {

@@ -1,6 +1,7 @@
 /** Environment → frozen Config. Every mistake is reported, all at once, and nothing else reads the environment. */
 import { z } from 'zod'
-import { parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
+import { isKnownCurrency, parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
+import { distanceOf } from './suggest.ts'
 
 export type Config = {
   readonly isProduction: boolean
@@ -24,6 +25,10 @@ export type Config = {
   readonly trustedProxies: number
   /** Base64, 32 bytes each; the first encrypts, all decrypt. None: one is kept in the data folder. */
   readonly secretsKeys: readonly string[]
+  /** Browsers are told to come by https alone, for a year. */
+  readonly hasHsts: boolean
+  /** Whoever has it may read the metrics, from anywhere; without one only this machine may. */
+  readonly metricsToken: string | undefined
   readonly mail: { readonly smtpUrl: string | undefined; readonly from: string }
   readonly cards: CardConfig
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
@@ -113,6 +118,8 @@ const settings = z.object({
     .refine((keys) => keys.every(isKeyText), `write ${keyInWords}`)
     .refine((keys) => new Set(keys).size === keys.length, 'the same key stands there twice')
     .optional(),
+  HSTS: z.enum(['0', '1'], 'write 1 to send the header in production or 0 to leave it to the proxy').default('1'),
+  METRICS_TOKEN: z.string().min(16, 'write at least 16 characters').optional(),
   SMTP_URL: url(['smtp:', 'smtps:']).optional(),
   MAIL_FROM: z.string().min(3).default('Billfold <wallet@localhost>'),
   CARD_PROCESSOR: z.enum(['sandbox', 'stripe', 'none'], 'write stripe, sandbox or none').optional(),
@@ -151,9 +158,19 @@ export function parseConfig(environment: Environment): Config {
   return toConfig(parsed.data)
 }
 
+/** Variables that are none of ours and look like one: a TRUSTED_PROXY would be left out without a word. */
+export function findMisspelt(environment: Environment): { name: string; meant: string }[] {
+  const strangers = Object.keys(environment).filter((name) => name.length <= 40 && !variableNames.includes(name))
+  return strangers.flatMap((name) => {
+    const isNear = (known: string) => distanceOf(name, known) <= (known.length < 6 ? 0 : known.length < 10 ? 1 : 3)
+    const meant = variableNames.find(isNear)
+    return meant === undefined ? [] : [{ name, meant }]
+  })
+}
+
 /** The value in words, unless the variable could hold a secret. */
 function shown(name: PropertyKey | undefined, given: Record<string, unknown>): string {
-  return /KEY|SECRET|URL|PASSWORD/.test(String(name)) ? '…' : String(given[String(name)])
+  return /KEY|SECRET|URL|PASSWORD|TOKEN/.test(String(name)) ? '…' : String(given[String(name)])
 }
 
 function combinedMistakes(s: Settings): string[] {
@@ -172,6 +189,8 @@ function combinedMistakes(s: Settings): string[] {
     for (const [name, prefix] of stripeKeys)
       if (!s[name]?.startsWith(prefix))
         mistakes.push(`${name}: CARD_PROCESSOR=stripe needs it; it begins with ${prefix}`)
+    if (modeOf(s.STRIPE_SECRET_KEY) !== modeOf(s.STRIPE_PUBLISHABLE_KEY))
+      mistakes.push('STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY: one is a test key, the other is not')
   }
   const currency = parseCurrency(s.CURRENCY)!
   const [min, max] = [parseDecimal(s.TOPUP_MIN, currency), parseDecimal(s.TOPUP_MAX, currency)]
@@ -188,6 +207,12 @@ const stripeKeys = [
   ['STRIPE_WEBHOOK_SECRET', 'whsec_'],
 ] as const
 
+/** Stripe's keys say it: sk_test_…, pk_live_…. */
+function modeOf(key: string | undefined): 'test' | 'live' | undefined {
+  if (!key) return undefined
+  return /^[a-z]{2}_test_/.test(key) ? 'test' : 'live'
+}
+
 /** What is convenient in development would lose money or trust in production. */
 function unsafeInProduction(s: Settings): string[] {
   const mistakes: string[] = []
@@ -199,6 +224,12 @@ function unsafeInProduction(s: Settings): string[] {
     mistakes.push('CARD_PROCESSOR: write stripe, or none for a service without card top-ups')
   if (s.CARD_PROCESSOR === 'sandbox')
     mistakes.push('CARD_PROCESSOR=sandbox: it credits play money; write stripe or none in production')
+  if (
+    s.CARD_PROCESSOR === 'stripe' &&
+    [s.STRIPE_SECRET_KEY, s.STRIPE_PUBLISHABLE_KEY].some((k) => modeOf(k) === 'test')
+  )
+    mistakes.push('STRIPE_SECRET_KEY: test keys credit play money; production needs live ones')
+  if (!isKnownCurrency(s.CURRENCY)) mistakes.push(`CURRENCY=${s.CURRENCY}: ISO 4217 has no such currency`)
   if (s.STRIPE_API_URL) mistakes.push("STRIPE_API_URL: it is for tests; production talks to Stripe's own address")
   if (!s.SECRETS_KEY)
     mistakes.push(`SECRETS_KEY: production needs a key to encrypt secrets in the database: write ${keyInWords}`)
@@ -225,6 +256,8 @@ function toConfig(s: Settings): Config {
     logLevel: s.LOG_LEVEL,
     trustedProxies: s.TRUSTED_PROXIES,
     secretsKeys: s.SECRETS_KEY ?? [],
+    hasHsts: isProduction && s.HSTS === '1',
+    metricsToken: s.METRICS_TOKEN,
     mail: { smtpUrl: s.SMTP_URL, from: s.MAIL_FROM },
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },

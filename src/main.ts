@@ -7,7 +7,7 @@ import { openSecrets } from './actions/secrets/open-secrets.ts'
 import { prepareSecrets } from './actions/secrets/reseal.ts'
 import { closeService, openService, type Service } from './actions/service.ts'
 import { buildApp, type App } from './app.ts'
-import { ConfigError, parseConfig, type Config } from './config.ts'
+import { ConfigError, findMisspelt, parseConfig, type Config } from './config.ts'
 import { drain } from './drain.ts'
 import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
@@ -34,6 +34,9 @@ process.exit()
 async function start(): Promise<void> {
   // A worker shares its port on purpose; for everybody else somebody who is there already is a mistake.
   if (!isWorker) await refuseUsedPort()
+  if (!isWorker)
+    for (const { name, meant } of findMisspelt(process.env))
+      log.warn('a variable is not known and was left out', { name, meant })
   await withDatabase(config.workers > 1 && !isWorker ? supervise : serve)
 }
 

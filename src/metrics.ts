@@ -4,6 +4,8 @@ import type { PostingResult } from './store/writer/posting.ts'
 
 export type Metrics = {
   readonly request: (route: string, method: string, status: number, ms: number) => void
+  /** A call with credentials that was refused. */
+  readonly refused: (route: string, status: number) => void
   readonly batch: (size: number, isCareful: boolean, ms: number) => void
   readonly writerFault: (lane: 'fast' | 'careful') => void
   readonly posted: (result: PostingResult) => void
@@ -50,6 +52,12 @@ export function openMetrics(): Metrics {
     labelNames: ['lane'],
     registers,
   })
+  const refusals = new Counter({
+    name: 'billfold_refused_calls_total',
+    help: 'Calls of the API refused with 401, 403 or 429, by route pattern and status.',
+    labelNames: ['route', 'status'],
+    registers,
+  })
   const byRoute = new Map<string, Series>()
   const byResult = new Map<string, { readonly labels: { direction: string; result: string }; count: number }>()
   const operations: Counter = new Counter({
@@ -79,6 +87,7 @@ export function openMetrics(): Metrics {
       if (!series) byRoute.set(key, (series = requests({ route, method, status: String(status) })))
       series.observe(ms / 1000)
     },
+    refused: (route, status) => refusals.inc({ route, status: String(status) }),
     batch: (size, isCareful, ms) => {
       sizes.observe(size)
       commits.observe(ms / 1000)

@@ -45,6 +45,11 @@ export function newMailedCode(): string {
 }
 
 /** How a secret is stored: it is random and long, so one round of SHA-256 hides it. */
+/** Tells one secret from another, and nothing about either: the last four characters of its hash. */
+export function fingerprintOf(hash: Buffer): string {
+  return hash.toString('hex').slice(-4)
+}
+
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer')
 }

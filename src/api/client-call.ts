@@ -26,8 +26,9 @@ export async function readClientCall<T>(
   if ('status' in read) return { refusal: read }
   const arrivedAt = performance.now()
   const { clientId, clientSecret } = read.values
+  call.context.clientId = clientId
   if (clientSecret !== undefined && isFromBrowser(call.request)) {
-    await recordBrowserCall(service, clientId, call.context.address)
+    await recordBrowserCall(service, { clientId, clientSecret }, call.context.address)
     return { refusal: refuse('BROWSER_CALL_REFUSED') }
   }
   if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }

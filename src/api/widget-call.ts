@@ -55,6 +55,7 @@ function isFromOwnPages(service: Service, request: Request): boolean {
   if (site !== null) return site === 'same-origin'
   const origin = request.headers.get('origin')
   if (origin === null || origin === service.config.publicUrl) return true
+  if (service.config.isProduction) return false
   // In development the page may have been opened by another name of this machine than the configured one.
   return URL.canParse(origin) && new URL(origin).host === (request.headers.get('host') ?? new URL(request.url).host)
 }

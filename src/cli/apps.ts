@@ -1,5 +1,6 @@
 /** Client apps on the command line: what they are. Their secrets are in app-secrets. */
 import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/apps/manage-apps.ts'
+import { fingerprintOf } from '../actions/tokens.ts'
 import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, actorOf, isSet, textOf, textsOf } from './command.ts'
 import type { Invocation, Command, Flag } from './command.ts'
@@ -160,7 +161,7 @@ export function unknownApp(invocation: Invocation): CommandRefused {
 
 function toJson(app: App) {
   const { secrets, ...rest } = app
-  return { ...rest, secrets: secrets.map(({ hash: _hash, ...secret }) => secret) }
+  return { ...rest, secrets: secrets.map(({ hash, ...secret }) => ({ ...secret, fingerprint: fingerprintOf(hash) })) }
 }
 
 function describe(app: App): string {
@@ -177,7 +178,7 @@ function describe(app: App): string {
   const secrets = app.secrets.map((secret) => {
     const end = secret.expiresAt && `${secret.hasEnded ? 'ended' : 'ends'} ${shownTime(secret.expiresAt)}`
     const used = secret.lastUsedAt ? `last used ${shownTime(secret.lastUsedAt)}` : 'never used'
-    return `  ${secret.id}  ${[`made ${shownTime(secret.createdAt)}`, used, end].filter(Boolean).join(', ')}`
+    return `  ${secret.id}  …${fingerprintOf(secret.hash)}  ${[`made ${shownTime(secret.createdAt)}`, used, end].filter(Boolean).join(', ')}`
   })
   return [shown, 'secrets', ...secrets].join('\n')
 }

@@ -5,6 +5,8 @@ export type RequestContext = {
   /** Of the caller, behind trusted proxies. */
   readonly address: string
   readonly requestId: string
+  /** What the caller calls itself; nobody has looked at it. */
+  clientId?: unknown
   /** The pattern that answered; a path itself may hold anything and is never logged. */
   route: string
 }

@@ -44,7 +44,9 @@ test('the variables of the guide configure Stripe, and production refuses the sa
   )
   expect(named.sort((a, b) => a.localeCompare(b))).toEqual(Object.keys(values).sort((a, b) => a.localeCompare(b)))
   expect(parseConfig(values)).toMatchObject({ cards: { processor: 'stripe', secretKey: 'sk_test_1' } })
-  const production = { ...values, NODE_ENV: 'production', SMTP_URL: 'smtp://mail.example', SECRETS_KEY: secretsKey }
+  const live = { STRIPE_SECRET_KEY: 'sk_live_1', STRIPE_PUBLISHABLE_KEY: 'pk_live_1' }
+  const needed = { NODE_ENV: 'production', SMTP_URL: 'smtp://mail.example', SECRETS_KEY: secretsKey }
+  const production = { ...values, ...live, ...needed }
   expect(parseConfig(production).cards.processor).toBe('stripe')
   expect(() => parseConfig({ ...production, CARD_PROCESSOR: 'sandbox' })).toThrow('play money')
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { fingerprintOf, hashSecret } from '../tokens.ts'
 import { newClient } from '../../../test/client.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
 import { letPass } from '../../../test/time.ts'
@@ -121,7 +122,9 @@ describe('secrets', () => {
       'select address, detail from audit where subject = $1 and action = $2',
       [`app:${app.clientId}`, 'browser-call.refused'],
     )
-    expect(rows).toEqual([{ address: '10.2.2.2', detail: {} }])
+    expect(rows).toEqual([
+      { address: '10.2.2.2', detail: { fingerprint: fingerprintOf(hashSecret(app.clientSecret)) } },
+    ])
   })
 })
 

@@ -6,7 +6,7 @@ import type { App, AppSecret } from '../../store/apps.ts'
 import { upsertSecretUse } from '../../store/apps.ts'
 import { openAttempts } from '../attempts.ts'
 import type { Service } from '../service.ts'
-import { hashSecret, newId } from '../tokens.ts'
+import { fingerprintOf, hashSecret, newId } from '../tokens.ts'
 
 export type Authentication =
   | { readonly app: App; readonly retryAfterSeconds?: never }
@@ -97,18 +97,24 @@ export function openWrongSecrets() {
 
 /* A client secret arrived from a browser: somebody put it where everyone can read it. That goes on record. */
 
-export async function recordBrowserCall(service: Service, clientId: unknown, address: string): Promise<void> {
+export async function recordBrowserCall(
+  service: Service,
+  { clientId, clientSecret }: { readonly clientId: unknown; readonly clientSecret: unknown },
+  address: string,
+): Promise<void> {
   const app = typeof clientId === 'string' ? await service.apps.find(clientId) : undefined
   const subject = app ? `app:${app.clientId}` : 'app:unknown'
   service.log.warn('a client secret arrived from a browser', { clientId: app?.clientId })
   // One audit record a minute for each app and address says it all; a flood must not fill the log.
   if (service.browserCalls.count(`${subject} ${address}`, service.now()).excess > 0) return
+  const secret = findSecret(app?.secrets ?? [], String(clientSecret), service.apps.now())
   await insertAudit(service.db.pool, {
     id: newId(service.now()),
     actor: subject,
     action: 'browser-call.refused',
     subject,
     address,
-    detail: {},
+    // Of a secret that is the app's own: which one to end. What somebody made up is no news.
+    detail: secret ? { fingerprint: fingerprintOf(secret.hash) } : {},
   })
 }

@@ -1,5 +1,6 @@
 /** An app's secrets as a list with what can be done to them, and the page that shows a new one. */
 import { overlaps, type Overlap } from '../../actions/apps/manage-apps.ts'
+import { fingerprintOf } from '../../actions/tokens.ts'
 import type { App, AppSecret } from '../../store/apps.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './parts.tsx'
 import { showPage } from './respond.tsx'
@@ -18,9 +19,12 @@ export function Secrets({ request, app, isAdmin }: { request: AdminRequest; app:
       <div class="heading">
         <h2>Secrets</h2>
       </div>
-      <Table label="Secrets" head={['Made', 'State', 'Last used', ...(isAdmin ? [''] : [])]}>
+      <Table label="Secrets" head={['Fingerprint', 'Made', 'State', 'Last used', ...(isAdmin ? [''] : [])]}>
         {app.secrets.map((secret) => (
           <tr key={secret.id}>
+            <td>
+              <code>{fingerprintOf(secret.hash)}</code>
+            </td>
             <td>
               <When at={secret.createdAt} />
             </td>

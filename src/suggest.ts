@@ -9,7 +9,7 @@ export function suggest(word: string, known: readonly string[]): string | undefi
 }
 
 /** How many letters must be typed, deleted or changed, or two neighbours swapped, to make one word the other. */
-function distanceOf(a: string, b: string): number {
+export function distanceOf(a: string, b: string): number {
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
