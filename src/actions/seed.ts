@@ -17,11 +17,12 @@ const usersPerSlice = 5_000
 export async function seedUsers(service: Service, actor: Actor, order: SeedOrder): Promise<SeedResult> {
   // Play money among real money could never be told apart again.
   if (service.config.isProduction) return { refusal: 'in-production' }
-  if (!(await findApp(service.db.pool, order.clientId))) return { refusal: 'unknown-app' }
+  const db = service.db.patient
+  if (!(await findApp(db.pool, order.clientId))) return { refusal: 'unknown-app' }
   const { clientId, creditMinor } = order
   const detail = { users: order.users, creditMinor: String(creditMinor) }
   // Before the first slice, each of which commits by itself: no seeded user is ever without an audit record.
-  await record(service.db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
+  await record(db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
   const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
   const serviceUserIds: string[] = []
   const work = async (writer: number) => {
@@ -29,13 +30,13 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
       const count = Math.min(usersPerSlice, order.users - serviceUserIds.length)
       const users = Array.from({ length: count }, (_, i) => newSeedUser(service.now(), serviceUserIds.length + i + 1))
       for (const user of users) serviceUserIds.push(user.serviceUserId)
-      await insertSeed(service.db.pool, users, { ...gift, writer })
+      await insertSeed(db.pool, users, { ...gift, writer })
     }
   }
   // A row of a position belongs to one connection, or they would wait for each other.
   await Promise.all([work(0), work(-1), work(-2)])
-  await analyzeSeeded(service.db.pool)
-  await record(service.db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
+  await analyzeSeeded(db.pool)
+  await record(db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
   return { serviceUserIds }
 }
 
