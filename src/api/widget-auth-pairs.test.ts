@@ -50,7 +50,9 @@ async function take(step: Step, email: string) {
   const who = { clientId: rig.credentials.clientId, email }
   const { status, headers, body } = await rig.page.auth(route, { ...who, ...fields, ...code })
   const { requestId: _, ...rest } = body
-  return { step, status, body: rest, retryAfter: headers.get('retry-after'), hashes: passwordCounts().started - before }
+  // In minutes: it counts from the first try of the sequence, and how long that takes is the machine's affair.
+  const retryAfter = Math.ceil(Number(headers.get('retry-after')) / 60)
+  return { step, status, body: rest, retryAfter, hashes: passwordCounts().started - before }
 }
 
 /** No code that was mailed to this address. */
