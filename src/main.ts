@@ -21,6 +21,8 @@ const config = await readConfig()
 const log = openLog(config.logLevel, openOutput())
 const hadTerminal = hasTerminal()
 const stopping = Promise.withResolvers<{ announceMs: number }>()
+/** Of the parent of several workers: one holds the lock of the demo, during which others are needed; one is for patient work. */
+const parentConnections = 4
 /** For the log, should the end take too long. */
 let waitingFor = 'start'
 
@@ -42,8 +44,9 @@ async function start(): Promise<void> {
 
 /** With a migrated database, which is let go again however the work ends. */
 async function withDatabase(work: (connection: Connection) => Promise<void>): Promise<void> {
-  // Workers are counted by their parent, which has one more of its own.
-  const connections = isWorker ? undefined : config.workers * config.databaseConnections + 1
+  // Workers are counted by their parent, which has some of its own until all of them serve.
+  const own = config.workers > 1 ? parentConnections : 1
+  const connections = isWorker ? undefined : config.workers * config.databaseConnections + own
   const prepared = await prepareDatabase(config, (message) => log.info(message), connections)
   try {
     await readySecrets(prepared.connection)
@@ -114,7 +117,7 @@ async function supervise(connection: Connection): Promise<void> {
   process.on('SIGHUP', () => {
     if (!hasHungUp()) void replaceWorkers(workers)
   })
-  const db = openDatabase(connection, 2)
+  const db = openDatabase(connection, parentConnections)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   await welcome(service)
   await closeService(service)

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import { deleteLimit, updateLimitBack, upsertLimit } from '../store/limits.ts'
+import { deleteLimit, findLimit, updateLimitBack, upsertLimit } from '../store/limits.ts'
 import type { Service } from './service.ts'
 
 export type Limited = { readonly kind: 'limited'; readonly retryAfterSeconds: number }
@@ -22,22 +22,25 @@ const hourMs = 60 * minuteMs
 export type Door = {
   /** For one address, whomever it tries. */
   readonly address?: Rule
+  /** The same, but counted when a guess was wrong: many people behind one address may sign in at the same moment. */
+  readonly wrongOfAddress?: Rule
   /** For a person and one address: the person, or someone who sits beside them. */
   readonly here: Rule
   /** For a person and all addresses from which they never signed in, together: a guess spread over many machines. */
   readonly anywhere: Rule
 }
 
-const door = (name: string, limits: { address?: number; here: number; anywhere: number }): Door => {
+const door = (name: string, limits: Partial<Record<keyof Door, number>> & { here: number; anywhere: number }): Door => {
   const rule = (part: string, limit: number): Rule => ({ name: `${name}-${part}`, limit, windowMs: 15 * minuteMs })
   return {
     ...(limits.address !== undefined && { address: rule('address', limits.address) }),
+    ...(limits.wrongOfAddress !== undefined && { wrongOfAddress: rule('address', limits.wrongOfAddress) }),
     here: rule('here', limits.here),
     anywhere: rule('anywhere', limits.anywhere),
   }
 }
 
-export const userPasswords = door('password', { address: 100, here: 10, anywhere: 100 })
+export const userPasswords = door('password', { wrongOfAddress: 100, here: 10, anywhere: 100 })
 export const operatorPasswords = door('operator-password', { address: 50, here: 5, anywhere: 200 })
 /** Tried by whoever has the password already. */
 export const operatorCodes = door('operator-code', { here: 8, anywhere: 8 })
@@ -81,7 +84,19 @@ export type Guess = {
 
 export async function takeGuess(service: Service, door: Door, guess: Guess): Promise<TooMany | undefined> {
   const { byAddress, here, anywhere } = limitsOf(door, guess)
+  if (door.wrongOfAddress) {
+    const { count, secondsLeft } = await findLimit(
+      service.db.pool,
+      keyOf(door.wrongOfAddress, [addressKey(guess.address)]),
+    )
+    if (count >= door.wrongOfAddress.limit)
+      return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft), isFirst: false }
+  }
   return await takeLimits(service, [...byAddress, here, ...anywhere])
+}
+
+export async function settleWrongGuess(service: Service, door: Door, { address }: Guess): Promise<void> {
+  if (door.wrongOfAddress) await takeLimit(service, door.wrongOfAddress, addressKey(address))
 }
 
 /** Someone who got in has no failures behind them here, and this try was none anywhere else. */

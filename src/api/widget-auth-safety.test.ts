@@ -101,7 +101,7 @@ describe('it is safe', () => {
   test('one address that tries many emails is slowed down', async () => {
     const here = rig.move('10.2.0.1')
     rig.move(here)
-    for (let i = 0; i < 100; i++) await takeLimit(rig.opened.service, userPasswords.address!, here)
+    for (let i = 0; i < 100; i++) await takeLimit(rig.opened.service, userPasswords.wrongOfAddress!, here)
     const { status, headers } = await person.logIn()
     expect([status, headers.has('retry-after')]).toEqual([429, true])
     rig.move()

@@ -20,6 +20,16 @@ export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number):
   return { count: rows[0]!.count, secondsLeft: rows[0]!.seconds_left }
 }
 
+/** What the key's window has seen so far, without counting anything. */
+export async function findLimit(db: Queryable, key: Buffer): Promise<Taken> {
+  const { rows } = await db.query<{ count: number; seconds_left: number }>(
+    `select count, ceil(extract(epoch from ends_at - now()))::integer as seconds_left from limits
+     where key = $1 and ends_at > now()`,
+    [key],
+  )
+  return { count: rows[0]?.count ?? 0, secondsLeft: rows[0]?.seconds_left ?? 0 }
+}
+
 /** One attempt less in the key's row: it was counted before it was known to be right. */
 export async function updateLimitBack(db: Queryable, key: Buffer): Promise<void> {
   await db.query('update limits set count = count - 1 where key = $1 and count > 0', [key])

@@ -3,7 +3,7 @@ import type { App } from '../../store/apps.ts'
 import { getIdentity, upsertUserAddress, type Identity } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, settleRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
+import { addressHash, settleRightGuess, settleWrongGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode } from './mail-code.ts'
 import { isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
@@ -20,7 +20,11 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
   if (limited) return limited
 
   const isRight = await isPassword(attempt.password, identity.passwordHash)
-  if (!identity.userId || !isRight) return await logInUnconfirmed(service, app, attempt, identity)
+  if (!identity.userId || !isRight) {
+    const result = await logInUnconfirmed(service, app, attempt, identity)
+    if (result.kind === 'wrong') await settleWrongGuess(service, userPasswords, guess)
+    return result
+  }
   await settleRightGuess(service, userPasswords, guess)
   await upsertUserAddress(service.db.pool, identity.userId, addressHash(attempt.address))
   return await connect(service.db.pool, app, identity.userId)
