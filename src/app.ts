@@ -136,7 +136,7 @@ function noteRefusal(
   metrics.refused(route, status)
   const named = typeof clientId === 'string' && /^app_\w{1,60}$/.test(clientId) ? clientId : undefined
   sampled(`${route} ${status} ${address}`, (suppressed) =>
-    log.warn('a call was refused', {
+    log.info('a call was refused', {
       requestId,
       route,
       status,

@@ -56,8 +56,8 @@ test('a refused call is counted and on record with its address and app, and with
   await ask(opened, '/api/server/wallet?clientId=hunter2&clientSecret=guess&serviceUserId=x', {}, '192.0.2.8')
   const lines = opened.logged.filter((line) => line.includes('a call was refused'))
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-    { level: 'warn', route: '/api/server/wallet', status: 401, address: '192.0.2.7', clientId: app.clientId },
-    { level: 'warn', route: '/api/server/wallet', status: 401, address: '192.0.2.8' },
+    { level: 'info', route: '/api/server/wallet', status: 401, address: '192.0.2.7', clientId: app.clientId },
+    { level: 'info', route: '/api/server/wallet', status: 401, address: '192.0.2.8' },
   ])
   expect(lines.join()).not.toMatch(/guess|hunter2/)
   const text = await (await ask(opened, '/metrics')).text()
