@@ -28,6 +28,8 @@ export type Door = {
   readonly here: Rule
   /** For a person and all addresses from which they never signed in, together: a guess spread over many machines. */
   readonly anywhere: Rule
+  /** For a person and all addresses from which they did, together: with `anywhere` all tries that there are. */
+  readonly known?: Rule
 }
 
 const door = (name: string, limits: Partial<Record<keyof Door, number>> & { here: number; anywhere: number }): Door => {
@@ -37,13 +39,18 @@ const door = (name: string, limits: Partial<Record<keyof Door, number>> & { here
     ...(limits.wrongOfAddress !== undefined && { wrongOfAddress: rule('address', limits.wrongOfAddress) }),
     here: rule('here', limits.here),
     anywhere: rule('anywhere', limits.anywhere),
+    ...(limits.known !== undefined && { known: rule('known', limits.known) }),
   }
 }
 
 export const userPasswords = door('password', { wrongOfAddress: 100, here: 10, anywhere: 100 })
-export const operatorPasswords = door('operator-password', { address: 50, here: 5, anywhere: 200 })
-/** Tried by whoever has the password already. */
-export const operatorCodes = door('operator-code', { here: 8, anywhere: 8 })
+/** No more than 200 wrong ones for an operator, of which strangers never use up the 50. */
+export const operatorPasswords = door('operator-password', { address: 50, here: 5, anywhere: 150, known: 50 })
+/**
+ * Tried by whoever has the password already, so few: eight for an operator, half of them from all addresses that the
+ * operator signed in from together, the other half from everywhere else.
+ */
+export const operatorCodes: Rule = { name: 'operator-code', limit: 4, windowMs: 15 * minuteMs }
 /** Whoever took over an operator's session must not be able to find the password with it. */
 export const ownPasswords: Rule = { name: 'operator-own-password', limit: 10, windowMs: 15 * minuteMs }
 export const mailsHere: Rule = { name: 'mail-here', limit: 4, windowMs: 15 * minuteMs }
@@ -74,7 +81,7 @@ export async function takeLimits(service: Service, limits: readonly Limit[]): Pr
   return undefined
 }
 
-export type Guess = {
+type Guess = {
   /** Whose secret it is: an email, or an operator's id. */
   readonly whose: string
   readonly address: string
@@ -83,7 +90,7 @@ export type Guess = {
 }
 
 export async function takeGuess(service: Service, door: Door, guess: Guess): Promise<TooMany | undefined> {
-  const { byAddress, here, anywhere } = limitsOf(door, guess)
+  const { byAddress, here, together } = limitsOf(door, guess)
   if (door.wrongOfAddress) {
     const { count, secondsLeft } = await findLimit(
       service.db.pool,
@@ -92,7 +99,7 @@ export async function takeGuess(service: Service, door: Door, guess: Guess): Pro
     if (count >= door.wrongOfAddress.limit)
       return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft), isFirst: false }
   }
-  return await takeLimits(service, [...byAddress, here, ...anywhere])
+  return await takeLimits(service, [...byAddress, here, ...together])
 }
 
 export async function settleWrongGuess(service: Service, door: Door, { address }: Guess): Promise<void> {
@@ -101,9 +108,9 @@ export async function settleWrongGuess(service: Service, door: Door, { address }
 
 /** Someone who got in has no failures behind them here, and this try was none anywhere else. */
 export async function settleRightGuess(service: Service, door: Door, guess: Guess): Promise<void> {
-  const { byAddress, here, anywhere } = limitsOf(door, guess)
+  const { byAddress, here, together } = limitsOf(door, guess)
   await clearLimit(service, ...here)
-  for (const limit of [...byAddress, ...anywhere]) await giveBackLimit(service, ...limit)
+  for (const limit of [...byAddress, ...together]) await giveBackLimit(service, ...limit)
 }
 
 function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
@@ -111,8 +118,9 @@ function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
   const byAddress: Limit[] = door.address ? [[door.address, where]] : []
   const here: Limit = [door.here, whose, where]
   // From where the person signed in before, the guesses of strangers elsewhere change nothing.
-  const anywhere: Limit[] = isKnownAddress ? [] : [[door.anywhere, whose]]
-  return { byAddress, here, anywhere }
+  const shared = isKnownAddress ? door.known : door.anywhere
+  const together: Limit[] = shared ? [[shared, whose]] : []
+  return { byAddress, here, together }
 }
 
 /** Takes back one attempt that was counted before it was known to be right. */

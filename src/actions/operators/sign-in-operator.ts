@@ -14,11 +14,12 @@ import {
 import { normaliseEmail } from '../people/create-user.ts'
 import {
   addressHash,
+  clearLimit,
   operatorCodes,
   operatorPasswords,
   settleRightGuess,
   takeGuess,
-  type Guess,
+  takeLimit,
   type Limited,
 } from '../limits.ts'
 import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
@@ -36,7 +37,7 @@ export async function signInWithPassword(
   device: Device,
 ): Promise<SignInResult> {
   const name = normaliseEmail(email)
-  const guess = await guessOf(service, name, name, device)
+  const guess = { whose: name, address: device.address, isKnownAddress: await isKnown(service, name, device) }
   const limited = await takeGuess(service, operatorPasswords, guess)
   const operator = await findOperatorByEmail(service.db.pool, name)
   if (limited) {
@@ -65,8 +66,8 @@ export async function signInWithCode(
   code: string,
   device: Device,
 ): Promise<SignInResult> {
-  const guess = await guessOf(service, operator.id, operator.email, device)
-  const limited = await takeGuess(service, operatorCodes, guess)
+  const from = (await isKnown(service, operator.email, device)) ? 'known' : 'elsewhere'
+  const limited = await takeLimit(service, operatorCodes, operator.id, from)
   if (limited) {
     if (limited.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
     return limited
@@ -82,7 +83,7 @@ export async function signInWithCode(
     const token = await startWholeSession(service, tx, operator, device, taken === 'app' ? 'code' : 'recovery code')
     return { kind: 'session', token, stage: 'full' }
   })
-  if (result.kind === 'session') await settleRightGuess(service, operatorCodes, guess)
+  if (result.kind === 'session') await clearLimit(service, operatorCodes, operator.id, from)
   return result
 }
 
@@ -135,9 +136,9 @@ async function startWholeSession(
   return await startSession(service, tx, operator.id, 'full', device)
 }
 
-async function guessOf(service: Service, whose: string, email: string, { address }: Device): Promise<Guess> {
-  const isKnownAddress = await isOperatorAddress(service.db.pool, email, addressHash(address))
-  return { whose, address, isKnownAddress }
+/** Whether the operator signed in from this address before. */
+async function isKnown(service: Service, email: string, { address }: Device): Promise<boolean> {
+  return await isOperatorAddress(service.db.pool, email, addressHash(address))
 }
 
 async function recordFailure(
