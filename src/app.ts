@@ -1,5 +1,6 @@
 /** The HTTP app. It never listens, so tests call it directly. */
 import { Hono } from 'hono'
+import { Registry } from 'prom-client'
 import { adminPages } from './admin/pages.tsx'
 import { docsPages } from './api/docs.ts'
 import { healthRoutes, type Readiness } from './api/health.ts'
@@ -12,6 +13,7 @@ import { serverRoutes } from './api/server.ts'
 import { widgetRoutes } from './api/widget.ts'
 import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
+import type { Config } from './config.ts'
 import { faultFields, openRateLimit } from './log.ts'
 import { isUnavailable } from './store/database.ts'
 import { Unavailable } from './store/writer/posting.ts'
@@ -42,7 +44,7 @@ export function buildApp(service: Service): App {
   const exact = new Map(
     [...routes, openapiRoute(service, routes)].map((route) => [`${route.method} ${route.path}`, route]),
   )
-  web.get('/metrics', (c) => metricsPage(service, c.req.raw, c.env))
+  if (service.config.metricsPort === undefined) web.get('/metrics', (c) => metricsPage(service, c.req.raw, c.env))
   docsPages(web)
   assetRoute(web)
   widgetPages(service, web)
@@ -197,9 +199,29 @@ function marked(response: Response, requestId: string): Response {
 async function metricsPage(service: Service, request: Request, env: RequestContext): Promise<Response> {
   env.route = '/metrics'
   if (!mayReadMetrics(service.config, request, env.address)) return toResponse(refuse('NOT_FOUND'), env.requestId)
-  const { registry, render } = service.metrics
-  const headers = { ...plainHeaders, 'content-type': registry.contentType }
+  return await renderMetrics(service.metrics.render)
+}
+
+async function renderMetrics(render: () => Promise<string>): Promise<Response> {
+  const headers = { ...plainHeaders, 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }
   return new Response(await render(), { headers })
+}
+
+/**
+ * The metrics on a port of their own. The proxies that are trusted stand before the other port: here the address is the
+ * socket's, and a claim to be somebody else's makes nobody this machine.
+ */
+export async function answerMetrics(
+  { metricsToken }: Pick<Config, 'metricsToken'>,
+  render: () => Promise<string>,
+  request: Request,
+  address: string,
+): Promise<Response> {
+  const requestId = nextRequestId()
+  const mayRead = mayReadMetrics({ metricsToken, trustedProxies: 0 }, request, address)
+  if (!mayRead || pathOf(request.url) !== '/metrics') return toResponse(refuse('NOT_FOUND'), requestId)
+  if (request.method !== 'GET') return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow: 'GET' }), requestId)
+  return marked(await renderMetrics(render), requestId)
 }
 
 /** The proxies that are trusted add to the right; what stands further left is the caller's own claim. */

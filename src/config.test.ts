@@ -51,6 +51,8 @@ test.each([
   ['TOPUP_MIN', '-1'],
   ['TOPUP_MAX', '0.5'],
   ['NODE_ENV', 'prod'],
+  ['METRICS_PORT', '0'],
+  ['METRICS_PORT', '3000'],
 ])('%s=%s is a mistake that is named', (name, value) => {
   const mistakes = mistakesOf({ [name]: value })
   expect(mistakes).toHaveLength(1)

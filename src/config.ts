@@ -29,6 +29,8 @@ export type Config = {
   readonly hasHsts: boolean
   /** Whoever has it may read the metrics, from anywhere; without one only this machine may. */
   readonly metricsToken: string | undefined
+  /** The metrics have a port of their own, and are nowhere else. */
+  readonly metricsPort: number | undefined
   readonly mail: { readonly smtpUrl: string | undefined; readonly from: string }
   readonly cards: CardConfig
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
@@ -120,6 +122,7 @@ const settings = z.object({
     .optional(),
   HSTS: z.enum(['0', '1'], 'write 1 to send the header in production or 0 to leave it to the proxy').default('1'),
   METRICS_TOKEN: z.string().min(16, 'write at least 16 characters').optional(),
+  METRICS_PORT: whole(1, 65_535).optional(),
   SMTP_URL: url(['smtp:', 'smtps:']).optional(),
   MAIL_FROM: z.string().min(3).default('Billfold <wallet@localhost>'),
   CARD_PROCESSOR: z.enum(['sandbox', 'stripe', 'none'], 'write stripe, sandbox or none').optional(),
@@ -179,6 +182,7 @@ function combinedMistakes(s: Settings): string[] {
   if (isProduction) mistakes.push(...unsafeInProduction(s))
   if (s.PUBLIC_URL && new URL(s.PUBLIC_URL).pathname !== '/')
     mistakes.push('PUBLIC_URL: write scheme, host and port only, without a path')
+  if (s.METRICS_PORT === s.PORT) mistakes.push(`METRICS_PORT=${s.METRICS_PORT}: write another port than PORT`)
   if (s.DATABASE_URL && unsuitable.test(s.DATABASE_URL))
     mistakes.push(
       'DATABASE_URL: the server that takes writes is used; leave target_session_attrs out, or write read-write',
@@ -258,6 +262,7 @@ function toConfig(s: Settings): Config {
     secretsKeys: s.SECRETS_KEY ?? [],
     hasHsts: isProduction && s.HSTS === '1',
     metricsToken: s.METRICS_TOKEN,
+    metricsPort: s.METRICS_PORT,
     mail: { smtpUrl: s.SMTP_URL, from: s.MAIL_FROM },
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },

@@ -6,7 +6,7 @@ import { firstOperatorLink } from './actions/operators/manage-operators.ts'
 import { openSecrets } from './actions/secrets/open-secrets.ts'
 import { prepareSecrets } from './actions/secrets/reseal.ts'
 import { closeService, openService, type Service } from './actions/service.ts'
-import { buildApp, type App } from './app.ts'
+import { answerMetrics, buildApp, type App } from './app.ts'
 import { ConfigError, findMisspelt, parseConfig, type Config } from './config.ts'
 import { drain } from './drain.ts'
 import { faultFields, openLog } from './log.ts'
@@ -35,7 +35,7 @@ process.exit()
 
 async function start(): Promise<void> {
   // A worker shares its port on purpose; for everybody else somebody who is there already is a mistake.
-  if (!isWorker) await refuseUsedPort()
+  if (!isWorker) await refuseUsedPorts()
   if (!isWorker)
     for (const { name, meant } of findMisspelt(process.env))
       log.warn('a variable is not known and was left out', { name, meant })
@@ -79,11 +79,14 @@ async function serve(connection: Connection): Promise<void> {
   const leave = () => stop(Math.max(config.announceMs, 2_000))
   const parent = isWorker ? joinParent(metrics.registry, config.port, leave) : undefined
   if (parent) metrics.render = parent.render
-  else await welcome(service)
+  const metricsServer = listenForMetrics(metrics.render)
+  if (!parent) await welcome(service)
 
   const { announceMs } = await stopping.promise
   await drain({ service, app, server, stopJobs, announceMs, waitFor: (what) => (waitingFor = what) })
   await parent?.leaveCounts()
+  // To the end: what the drain does is worth seeing.
+  await metricsServer?.stop()
 }
 
 function listen(app: App) {
@@ -95,13 +98,29 @@ function listen(app: App) {
     // Bodies are bounded where they are read, with an answer in JSON.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.address),
-    error: (error) => {
-      log.error('a request failed', faultFields(error))
-      return new Response('{"error":"Something unexpected happened.","code":"INTERNAL"}', {
-        status: 500,
-        headers: { 'content-type': 'application/json' },
-      })
-    },
+    error: answerFault,
+  })
+}
+
+function answerFault(error: Error): Response {
+  log.error('a request failed', faultFields(error))
+  return new Response('{"error":"Something unexpected happened.","code":"INTERNAL"}', {
+    status: 500,
+    headers: { 'content-type': 'application/json' },
+  })
+}
+
+/** Of several workers, the parent alone: one port, and the truth about all of them. */
+function listenForMetrics(render: () => Promise<string>) {
+  const { metricsPort: port, host: hostname } = config
+  if (port === undefined || isWorker) return undefined
+  return Bun.serve({
+    hostname,
+    port,
+    idleTimeout: 30,
+    maxRequestBodySize: 1024,
+    fetch: (request, server) => answerMetrics(config, render, request, server.requestIP(request)?.address ?? 'unknown'),
+    error: answerFault,
   })
 }
 
@@ -117,6 +136,7 @@ async function supervise(connection: Connection): Promise<void> {
   process.on('SIGHUP', () => {
     if (!hasHungUp()) void replaceWorkers(workers)
   })
+  const metricsServer = listenForMetrics(workers.render)
   const db = openDatabase(connection, parentConnections)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   await welcome(service)
@@ -125,6 +145,7 @@ async function supervise(connection: Connection): Promise<void> {
   await stopping.promise
   waitingFor = 'workers'
   await workers.stop()
+  await metricsServer?.stop()
   waitingFor = 'embedded database'
 }
 
@@ -184,14 +205,17 @@ function hasTerminal(): boolean {
 }
 
 /** Workers share a port, so the kernel would let a second service join them; and the database is not touched for nothing. */
-async function refuseUsedPort(): Promise<void> {
-  const { host: hostname, port } = config
-  try {
-    await Bun.serve({ hostname, port, fetch: () => new Response() }).stop(true)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    const sentence = `Port ${port} of ${hostname} is in use: stop what listens there, or set PORT to another.`
-    throw new Error(sentence, { cause: error })
+async function refuseUsedPorts(): Promise<void> {
+  const { host: hostname } = config
+  for (const [name, port] of Object.entries({ PORT: config.port, METRICS_PORT: config.metricsPort })) {
+    if (port === undefined) continue
+    try {
+      await Bun.serve({ hostname, port, fetch: () => new Response() }).stop(true)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+      const sentence = `Port ${port} of ${hostname} is in use: stop what listens there, or set ${name} to another.`
+      throw new Error(sentence, { cause: error })
+    }
   }
 }
 

@@ -8,6 +8,8 @@ export type Workers = {
    * False when a new one could not start: then the rest of the old ones stay.
    */
   readonly replace: () => Promise<boolean>
+  /** The metrics of all of them as one, those that were replaced or have died included. */
+  readonly render: () => Promise<string>
   /** Ends them all, and waits. */
   readonly stop: () => Promise<void>
 }
@@ -34,6 +36,8 @@ type Worker = {
   readonly steered: PromiseWithResolvers<void>
   /** It was asked to end, so nobody starts it again. */
   isLeaving: boolean
+  /** What it had counted when it was last heard of. */
+  counted: MetricObject[]
 }
 
 type Plan = {
@@ -49,33 +53,41 @@ type Plan = {
 export async function startWorkers(plan: Plan): Promise<Workers> {
   const running = new Set<Worker>()
   const serving = new Set<Worker>()
-  const gathering = new Map<number, (metrics: MetricObject[]) => void>()
-  /** Counted by those that were replaced: a count that fell would look like a burst to whoever reads it. */
+  const gathering = new Map<number, (worker: Worker, metrics: MetricObject[]) => void>()
+  /** Counted by those that are gone: a count that fell would look like a burst to whoever reads it. */
   let left: MetricObject[] = []
+  let gone = Promise.resolve()
   let isStopping = false
   let questions = 0
 
   const start = (): Worker => {
     const ready = Promise.withResolvers<boolean>()
+    const heardAll = Promise.withResolvers<void>()
     const child = Bun.spawn(plan.command, {
       env: { ...process.env, ...plan.environment },
       stdio: ['ignore', 'inherit', 'inherit'],
+      onDisconnect: () => heardAll.resolve(),
       ipc: (message: ToParent) => {
         if (message.kind === 'ready') {
           serving.add(worker)
           ready.resolve(true)
         } else if (message.kind === 'steered') worker.steered.resolve()
-        else if (message.kind === 'collected') gathering.get(message.id)?.(message.metrics)
-        else if (message.kind === 'last')
-          void addUp([left, message.metrics.filter(isCount)]).then((sum) => (left = sum))
+        else if (message.kind === 'collected') {
+          worker.counted = message.metrics.filter(isCount)
+          gathering.get(message.id)?.(worker, message.metrics)
+        } else if (message.kind === 'last') worker.counted = message.metrics.filter(isCount)
         else void gather().then((text) => tell(worker, { kind: 'merged', id: message.id, text }))
       },
     })
-    const worker: Worker = { child, isReady: ready.promise, steered: Promise.withResolvers(), isLeaving: false }
+    const { promise: isReady } = ready
+    const worker: Worker = { child, isReady, steered: Promise.withResolvers(), isLeaving: false, counted: [] }
     running.add(worker)
     void child.exited.then((code) => {
       const hasServed = serving.delete(worker)
       running.delete(worker)
+      gone = Promise.all([gone, soon(heardAll.promise)]).then(async () => {
+        left = await addUp([left, worker.counted])
+      })
       ready.resolve(false)
       worker.steered.resolve()
       if (hasServed && !worker.isLeaving) void restart(code)
@@ -97,18 +109,21 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
     if (child.exitCode === null && child.signalCode === null) child.send(message)
   }
 
-  /** What every worker counted, added up. One that does not answer within a second is left out. */
+  /** What every worker counted, added up; of one that does not answer within a second, what it last said. */
   const gather = async (): Promise<string> => {
     const id = ++questions
     const asked = [...serving]
-    const parts: MetricObject[][] = []
+    const answers = new Map<Worker, MetricObject[]>()
     const all = Promise.withResolvers<void>()
-    gathering.set(id, (metrics) => {
-      if (parts.push(metrics) === asked.length) all.resolve()
+    gathering.set(id, (worker, metrics) => {
+      if (answers.set(worker, metrics).size === asked.length) all.resolve()
     })
     for (const worker of asked) tell(worker, { kind: 'collect', id })
-    await Promise.race([all.promise, Bun.sleep(1_000)])
+    await soon(all.promise)
     gathering.delete(id)
+    // Whoever has ended meanwhile is among those that are gone, and their counts are added up.
+    for (let seen; seen !== gone;) await (seen = gone)
+    const parts = [...running].map((worker) => answers.get(worker) ?? worker.counted)
     return await AggregatorRegistry.aggregate([left, ...parts]).metrics()
   }
 
@@ -147,12 +162,17 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
   }
   return {
     replace: () => (replacing = replacing.then(replaceAll)),
+    render: gather,
     stop: async () => {
       isStopping = true
       for (const { child } of running) child.kill('SIGTERM')
       await Promise.all([...running].map((worker) => ended(worker, plan.leaveMs)))
     },
   }
+}
+
+async function soon(promise: Promise<void>): Promise<void> {
+  await Promise.race([promise, Bun.sleep(1_000)])
 }
 
 async function addUp(parts: MetricObject[][]): Promise<MetricObject[]> {

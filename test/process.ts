@@ -52,3 +52,18 @@ function baseEnvironment(): Record<string, string> {
   const { PATH = '', HOME = '', TMPDIR } = process.env
   return { PATH, HOME, ...(TMPDIR ? { TMPDIR } : {}) }
 }
+
+/** The process ids of its workers. */
+export function workersOf({ pid }: ServiceProcess): number[] {
+  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', 'main.ts --worker'])
+  return stdout.toString().split('\n').filter(Boolean).map(Number)
+}
+
+/** Until it has two, none of them one of the old. */
+export async function waitForWorkers(service: ServiceProcess, without: readonly number[]): Promise<void> {
+  const isSo = (pids: number[]) => pids.length === 2 && !pids.some((pid) => without.includes(pid))
+  for (let waited = 0; !isSo(workersOf(service)); waited += 50) {
+    if (waited > 45_000) throw new Error(`workers are ${workersOf(service).join(', ')}`)
+    await Bun.sleep(50)
+  }
+}

@@ -1,7 +1,7 @@
 /** Processes that end, are replaced or die, under clients who do not stop asking. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { answersOf, failuresOf, startClients, type KeepAliveClient, type Load } from './keep-alive.ts'
-import { startProcess, type ServiceProcess } from './process.ts'
+import { startProcess, waitForWorkers, workersOf, type ServiceProcess } from './process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from './service.ts'
 
 let opened: TestService
@@ -43,19 +43,6 @@ async function waitForAnswers(load: Load, more: number): Promise<void> {
   while (load.clients.some(({ answered }, index) => answered < goals[index]!)) {
     if (failuresOf(load).length > 1_000) throw new Error(`only failures: ${failuresOf(load).slice(-3).join(', ')}`)
     await Bun.sleep(20)
-  }
-}
-
-function workersOf({ pid }: ServiceProcess): number[] {
-  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', 'main.ts --worker'])
-  return stdout.toString().split('\n').filter(Boolean).map(Number)
-}
-
-async function waitForWorkers(service: ServiceProcess, without: readonly number[]): Promise<void> {
-  const isSo = (pids: number[]) => pids.length === 2 && !pids.some((pid) => without.includes(pid))
-  for (let waited = 0; !isSo(workersOf(service)); waited += 50) {
-    if (waited > 45_000) throw new Error(`workers are ${workersOf(service).join(', ')}`)
-    await Bun.sleep(50)
   }
 }
 

@@ -1,7 +1,11 @@
 /** What strangers see of the service, and what the service sees of those it refuses. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { fingerprintOf, hashSecret } from '../src/actions/tokens.ts'
-import { newApp, openTestService, type Credentials, type TestService } from './service.ts'
+import { createHash } from 'node:crypto'
+import { rotateSecret } from '../src/actions/apps/manage-apps.ts'
+import { answerMetrics } from '../src/app.ts'
+import { callCommand } from './command.ts'
+import { newOperator } from './operator.ts'
+import { newApp, openTestService, operator, secretsKey, type Credentials, type TestService } from './service.ts'
 
 const production = {
   NODE_ENV: 'production',
@@ -50,6 +54,20 @@ test('with a token the metrics are for whoever has it', async () => {
     expect((await ask(strict, '/metrics', { authorization })).status).toBe(404)
 })
 
+async function askPort(metricsToken: string | undefined, headers: Record<string, string>, address: string) {
+  const request = new Request('http://127.0.0.1:9464/metrics', { headers })
+  return (await answerMetrics({ metricsToken }, async () => 'counts', request, address)).status
+}
+
+test('on a port of their own the metrics are for whoever has the token, or this machine by its socket alone', async () => {
+  expect(await askPort(undefined, {}, '127.0.0.1')).toBe(200)
+  expect(await askPort(undefined, {}, '10.0.0.7')).toBe(404)
+  expect(await askPort(undefined, { 'x-forwarded-for': '127.0.0.1' }, '10.0.0.7')).toBe(404)
+  expect(await askPort(undefined, { 'x-forwarded-for': '127.0.0.1' }, '127.0.0.1')).toBe(404)
+  expect(await askPort(token, { authorization: `Bearer ${token}` }, '10.0.0.7')).toBe(200)
+  expect(await askPort(token, {}, '127.0.0.1')).toBe(404)
+})
+
 test('a refused call is counted and on record with its address and app, and without its secret', async () => {
   for (let i = 0; i < 3; i++)
     await ask(opened, `/api/server/wallet?clientId=${app.clientId}&clientSecret=guess&serviceUserId=x`, {}, '192.0.2.7')
@@ -64,14 +82,74 @@ test('a refused call is counted and on record with its address and app, and with
   expect(text).toContain('billfold_refused_calls_total{route="/api/server/wallet",status="401"} 4')
 })
 
-test('the record of a secret that came from a browser says which one it was', async () => {
-  const query = new URLSearchParams({ ...app, serviceUserId: 'x' })
-  const { status } = await ask(opened, `/api/server/wallet?${query}`, { origin: 'https://shop.example' })
+/** The last four characters of a secret's hash, worked out here and not asked of the service. */
+const fingerprint = (secret: string) => createHash('sha256').update(secret).digest('hex').slice(-4)
+
+async function leak({ clientId }: Credentials, clientSecret: string, address = '192.0.2.20'): Promise<void> {
+  const query = new URLSearchParams({ clientId, clientSecret, serviceUserId: 'x' })
+  const { status } = await ask(opened, `/api/server/wallet?${query}`, { origin: 'https://shop.example' }, address)
   expect(status).toBe(403)
-  const { rows } = await opened.service.db.pool.query<{ detail: unknown }>(
-    "select detail from audit where action = 'browser-call.refused'",
+}
+
+async function leaksOnRecord({ clientId }: Credentials): Promise<unknown[]> {
+  const { rows } = await opened.service.db.pool.query<{ detail: { fingerprint?: string } }>(
+    "select detail from audit where action = 'browser-call.refused' and subject = $1 order by at",
+    [`app:${clientId}`],
   )
-  expect(rows).toEqual([{ detail: { fingerprint: fingerprintOf(hashSecret(app.clientSecret)) } }])
+  return rows.map(({ detail }) => detail.fingerprint)
+}
+
+const leaksInLog = ({ clientId }: Credentials): unknown[] =>
+  opened.logged
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter((line) => line['message'] === 'a client secret arrived from a browser' && line['clientId'] === clientId)
+    .map((line) => line['fingerprint'])
+
+/** As an operator sees them: in the admin area, and by three commands. */
+async function shownFingerprints({ clientId }: Credentials): Promise<string[][]> {
+  const admin = await newOperator(opened)
+  const page = await (await admin.get(`/admin/client-apps/${clientId}`)).text()
+  const inPage = [...page.matchAll(/<td><code>([0-9a-f]{4})<\/code><\/td>/g)].map(([, shown]) => shown!)
+  const cli = async (...args: string[]) =>
+    (await callCommand(args, { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: secretsKey })).stdout
+  type Shown = { clientId: string; secrets: { fingerprint: string }[] }
+  const show = JSON.parse(await cli('app', 'show', clientId, '--json')) as Shown
+  const list = JSON.parse(await cli('app', 'list', '--json')) as { apps: Shown[] }
+  const listed = list.apps.find((each) => each.clientId === clientId)!
+  const inText = [...(await cli('app', 'show', clientId)).matchAll(/…([0-9a-f]{4}) /g)].map(([, shown]) => shown!)
+  return [
+    inPage,
+    show.secrets.map((secret) => secret.fingerprint),
+    listed.secrets.map((secret) => secret.fingerprint),
+    inText,
+  ].map((each) => each.sort())
+}
+
+test('a secret that leaked has one fingerprint, in the log, on record, in the admin area and on the command line', async () => {
+  const leaky = await newApp(opened.service)
+  const first = fingerprint(leaky.clientSecret)
+  await leak(leaky, leaky.clientSecret)
+  expect([await leaksOnRecord(leaky), leaksInLog(leaky)]).toEqual([[first], [first]])
+  expect(await shownFingerprints(leaky)).toEqual([[first], [first], [first], [first]])
+  const { clientSecret } = (await rotateSecret(opened.service, operator, leaky.clientId, '1h'))!
+  const second = fingerprint(clientSecret)
+  await leak(leaky, clientSecret)
+  await leak(leaky, leaky.clientSecret, '192.0.2.21')
+  const leaks = [first, second, first]
+  const both = [first, second].sort()
+  expect([await leaksOnRecord(leaky), leaksInLog(leaky)]).toEqual([leaks, leaks])
+  expect(await shownFingerprints(leaky)).toEqual([both, both, both, both])
+  const audit = await (await (await newOperator(opened)).get('/admin/audit')).text()
+  expect(audit).toContain(second)
+})
+
+test('made-up secrets do not keep a real one off the record, and a flood of either is two records a minute', async () => {
+  const leaky = await newApp(opened.service)
+  for (let i = 0; i < 5; i++) {
+    await leak(leaky, `made up ${i}`)
+    await leak(leaky, leaky.clientSecret)
+  }
+  expect(await leaksOnRecord(leaky)).toEqual([undefined, fingerprint(leaky.clientSecret)])
 })
 
 const call = (where: TestService) =>

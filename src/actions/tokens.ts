@@ -44,12 +44,12 @@ export function newMailedCode(): string {
   return String(randomInt(1_000_000)).padStart(6, '0')
 }
 
-/** How a secret is stored: it is random and long, so one round of SHA-256 hides it. */
 /** Tells one secret from another, and nothing about either: the last four characters of its hash. */
 export function fingerprintOf(hash: Buffer): string {
   return hash.toString('hex').slice(-4)
 }
 
+/** How a secret is stored: it is random and long, so one round of SHA-256 hides it. */
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer')
 }

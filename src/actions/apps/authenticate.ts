@@ -104,17 +104,20 @@ export async function recordBrowserCall(
 ): Promise<void> {
   const app = typeof clientId === 'string' ? await service.apps.find(clientId) : undefined
   const subject = app ? `app:${app.clientId}` : 'app:unknown'
-  service.log.warn('a client secret arrived from a browser', { clientId: app?.clientId })
-  // One audit record a minute for each app and address says it all; a flood must not fill the log.
-  if (service.browserCalls.count(`${subject} ${address}`, service.now()).excess > 0) return
   const secret = findSecret(app?.secrets ?? [], String(clientSecret), service.apps.now())
+  // Of a secret that is the app's own: which one to end. What somebody made up is no news.
+  const detail = secret ? { fingerprint: fingerprintOf(secret.hash) } : {}
+  service.log.warn('a client secret arrived from a browser', { clientId: app?.clientId, ...detail })
+  // One audit record a minute says it all, and a flood must not fill the log: one for each secret of the app, and one
+  // for everything made up, so that nobody can hide a secret that leaked behind one that did not.
+  const key = [subject, address, secret?.id].join(' ')
+  if (service.browserCalls.count(key, service.now()).excess > 0) return
   await insertAudit(service.db.pool, {
     id: newId(service.now()),
     actor: subject,
     action: 'browser-call.refused',
     subject,
     address,
-    // Of a secret that is the app's own: which one to end. What somebody made up is no news.
-    detail: secret ? { fingerprint: fingerprintOf(secret.hash) } : {},
+    detail,
   })
 }

@@ -1,0 +1,87 @@
+/** The metrics on a port of their own, of one process and of several. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { freePort } from './free-port.ts'
+import { startProcess, waitForWorkers, workersOf, type ServiceProcess } from './process.ts'
+import { openTestService, type TestService } from './service.ts'
+
+let opened: TestService
+const token = 'a-token-for-prometheus'
+
+beforeAll(async () => {
+  opened = await openTestService()
+})
+afterAll(() => opened.close())
+
+async function start(environment: Record<string, string> = {}) {
+  const port = String(await freePort())
+  const service = await startProcess({ DATABASE_URL: opened.databaseUrl, METRICS_PORT: port, ...environment })
+  return { service, port, url: `http://127.0.0.1:${port}/metrics` }
+}
+
+const statusOf = async (url: string, init: RequestInit = {}) => (await fetch(url, init)).status
+
+/** How often /readyz was asked, by what the metrics say. */
+async function readinessCounted(url: string, headers: Record<string, string> = {}): Promise<number> {
+  const text = await (await fetch(url, { headers })).text()
+  const counted = /^billfold_http_request_seconds_count\{route="\/readyz",method="GET",status="200"\} (\d+)$/m.exec(
+    text,
+  )
+  return Number(counted?.[1] ?? 0)
+}
+
+/** On a connection of its own, so that the kernel spreads them over the workers. */
+const readiness = (service: ServiceProcess) => statusOf(`${service.url}/readyz`, { headers: { connection: 'close' } })
+
+async function askReadiness(service: ServiceProcess, times: number): Promise<void> {
+  const asked = await Promise.all(Array.from({ length: times }, () => readiness(service)))
+  expect(new Set(asked)).toEqual(new Set([200]))
+}
+
+test('with METRICS_PORT the metrics are there and nowhere else, and nothing else is there', async () => {
+  const { service, port, url } = await start()
+  await askReadiness(service, 3)
+  expect(await readinessCounted(url)).toBe(3)
+  expect(await statusOf(`${service.url}/metrics`)).toBe(404)
+  for (const path of ['/', '/readyz', '/admin', '/api/server/wallet', '/metrics/'])
+    expect([path, await statusOf(`http://127.0.0.1:${port}${path}`)]).toEqual([path, 404])
+  const posted = await fetch(url, { method: 'POST' })
+  expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET'])
+  expect(await statusOf(url, { headers: { 'x-forwarded-for': '127.0.0.1' } })).toBe(404)
+  expect(await service.stop()).toBe(0)
+  expect(fetch(url)).rejects.toThrow()
+}, 60_000)
+
+test('one scrape of METRICS_PORT shows all workers as one, one that died and those that were replaced included', async () => {
+  const { service, url } = await start({ WORKERS: '2', METRICS_TOKEN: token, DRAIN_ANNOUNCE_MS: '2000' })
+  const headers = { authorization: `Bearer ${token}` }
+  expect([await statusOf(url), await statusOf(`${service.url}/metrics`, { headers })]).toEqual([404, 404])
+  await askReadiness(service, 40)
+  expect(await readinessCounted(url, headers)).toBe(40)
+  const before = workersOf(service)
+  process.kill(service.pid, 'SIGHUP')
+  await waitForWorkers(service, before)
+  await askReadiness(service, 40)
+  expect(await readinessCounted(url, headers)).toBe(80)
+  const [killed] = workersOf(service)
+  process.kill(killed!, 'SIGKILL')
+  await waitForWorkers(service, [killed!])
+  expect(await readinessCounted(url, headers)).toBe(80)
+  // It is there until the last worker has gone.
+  const ended = service.stop()
+  let more = 0
+  while ((await readiness(service)) === 200) more++
+  expect(await readinessCounted(url, headers)).toBe(80 + more)
+  expect(await ended).toBe(0)
+  expect(fetch(url)).rejects.toThrow()
+}, 60_000)
+
+test('a METRICS_PORT that is in use is refused in a sentence', async () => {
+  const { service, port } = await start()
+  for (const WORKERS of ['1', '2']) {
+    const refused = startProcess({ DATABASE_URL: opened.databaseUrl, METRICS_PORT: port, WORKERS })
+    const sentence = `Port ${port} of 127.0.0.1 is in use: stop what listens there, or set METRICS_PORT to another.`
+    expect(refused).rejects.toThrow(`the service ended with 1: ${sentence}`)
+    await refused.catch(() => {})
+  }
+  expect(await service.stop()).toBe(0)
+}, 60_000)
