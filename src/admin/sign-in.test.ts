@@ -75,19 +75,22 @@ test('password and code sign in; neither alone shows anything', async () => {
   )
 })
 
+async function statusWith(email: string, code: string): Promise<number> {
+  return (await (await withPassword(email)).post('/admin/sign-in/code', { code })).status
+}
+
 test('a code is never accepted twice, nor is one from before it', async () => {
   const admin = await newOperator(rig)
   const invite = await admin.post('/admin/operators/invite', { role: 'admin' })
   const link = /\/admin\/welcome\?token=[\w-]+/.exec(await invite.text())![0]
-  const { secret, code: first } = await join(link, 'twice@example.com')
-  const statusWith = async (code: string) =>
-    (await (await withPassword('twice@example.com')).post('/admin/sign-in/code', { code })).status
+  const email = 'twice@example.com'
+  const { secret, code: first } = await join(link, email)
   // The code that confirmed the set-up counts as used.
-  expect(await statusWith(first)).toBe(401)
+  expect(await statusWith(email, first)).toBe(401)
   await later(minutes)
   const [before, code] = [codeOf(secret, 30_000), codeOf(secret)]
-  expect(await statusWith(code)).toBe(303)
-  for (const used of [code, before]) expect(await statusWith(used)).toBe(401)
+  expect(await statusWith(email, code)).toBe(303)
+  for (const used of [code, before]) expect(await statusWith(email, used)).toBe(401)
 })
 
 test('a recovery code signs in once', async () => {
