@@ -33,16 +33,17 @@ export type App = {
 export function buildApp(service: Service): App {
   const readiness: Readiness = { isDraining: false }
   const web: WebApp = new Hono()
-  const routes = [
+  const routes: Route[] = [
     ...serverRoutes(service),
     ...widgetRoutes(service),
     ...topupRoutes(service),
     ...webhookRoutes(service),
     ...healthRoutes(service, readiness),
   ]
+  routes.push(openapiRoute(service, routes))
   // JSON routes have fixed paths, so one look-up finds them; Hono serves the pages, and tells what is not found.
   const exact = new Map(
-    [...routes, openapiRoute(service, routes)].map((route) => [`${route.method} ${route.path}`, route]),
+    routes.flatMap((route) => methodsOf(route).map((method) => [`${method} ${route.path}`, route] as const)),
   )
   if (service.config.metricsPort === undefined) web.get('/metrics', (c) => metricsPage(service, c.req.raw, c.env))
   docsPages(web)
@@ -51,13 +52,13 @@ export function buildApp(service: Service): App {
   // Operators look through everything, and may wait for it.
   adminPages({ ...service, db: service.db.patient }, web)
   sandboxPages(service, web)
-  const methodsOf = Map.groupBy(routes, (route) => route.path)
+  const byPath = Map.groupBy(routes, (route) => route.path)
   // Here and not as a second handler of each path: a path with one handler takes Hono's shortest way.
   web.notFound((c) => {
-    const here = methodsOf.get(c.req.path)
+    const here = byPath.get(c.req.path)
     if (!here) return toResponse(refuse('NOT_FOUND'), c.env.requestId)
     c.env.route = c.req.path
-    const allow = here.map((route) => route.method).join(', ')
+    const allow = here.flatMap(methodsOf).join(', ')
     return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow }), c.env.requestId)
   })
   web.onError((error, c) => toResponse(faultAnswer(service, error, c.req.raw, c.env), c.env.requestId))
@@ -90,21 +91,20 @@ async function answerRequest(
   }
   const { method } = request
   const path = pathOf(request.url)
-  const isProbe = probePaths.has(path) && (method === 'GET' || method === 'HEAD')
-  const route = exact.get(`${isProbe ? 'GET' : method} ${path}`)
+  const route = exact.get(`${method} ${path}`)
   await shareTick()
   let response: Response
   try {
     // Gone before anything was done; so is a connection on which a second request came before the first had its answer.
     if (request.signal.aborted) response = toResponse(hungUp, env.requestId)
-    else if (!hasGoodHost(request) && !(isProbe && !request.headers.get('host')))
+    else if (!hasGoodHost(request) && !(route?.isProbe && !request.headers.get('host')))
       response = toResponse(refuse('INVALID_REQUEST', { fields: { host: 'is not a host' } }), env.requestId)
     else if (!route) response = marked(await answerTo(web, request, env), env.requestId)
     else {
       env.route = route.path
       const result = await route.handle({ request, context: env })
       response = result instanceof Response ? marked(result, env.requestId) : toResponse(result, env.requestId)
-      if (isProbe && method === 'HEAD') response = new Response(null, response)
+      if (method === 'HEAD') response = new Response(null, response)
     }
   } catch (error) {
     response = toResponse(faultAnswer(service, error, request, env), env.requestId)
@@ -149,8 +149,10 @@ function noteRefusal(
   )
 }
 
-/** Load balancers ask these as simply as HTTP allows: with HEAD, or in version 1.0 without a Host. */
-const probePaths = new Set(['/healthz', '/readyz'])
+/** Load balancers ask their probes as simply as HTTP allows: with HEAD, or in version 1.0 without a Host. */
+function methodsOf({ method, isProbe }: Route): string[] {
+  return isProbe ? [method, 'HEAD'] : [method]
+}
 
 /** A label for each method that anyone invents would be a label too many. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])

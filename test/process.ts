@@ -1,4 +1,6 @@
 /** The service as a real process, the way it is started in earnest. */
+import { documented } from './openapi.ts'
+
 export type ServiceProcess = {
   readonly url: string
   readonly pid: number
@@ -34,7 +36,7 @@ export async function startProcess(environment: Record<string, string>): Promise
   return {
     url,
     pid: child.pid,
-    send: (request) => fetch(request, { keepalive: true }),
+    send: documented((request) => fetch(request, { keepalive: true })),
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal)
       return await child.exited

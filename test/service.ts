@@ -10,6 +10,7 @@ import type { AppSettings } from '../src/store/apps.ts'
 import { openDatabase, transact, type Connection } from '../src/store/database.ts'
 import { getOrInsertLink } from '../src/store/links.ts'
 import { insertUser } from '../src/store/users.ts'
+import { documented } from './openapi.ts'
 import { testDatabase } from './postgres.ts'
 
 export type TestService = {
@@ -34,11 +35,14 @@ export async function openTestService(
   const db = openDatabase(await through(database.connection))
   const log = openLog(config.logLevel, (text) => logged.push(text))
   const service = openService({ config, db, log, metrics: openMetrics(), now })
-  const app = buildApp(service)
+  const undocumented: string[] = []
+  const built = buildApp(service)
+  const app = { ...built, fetch: documented(built.fetch, undocumented) }
   const close = async () => {
     await closeService(service)
     await db.pool.end()
     await database.drop()
+    if (undocumented.length > 0) throw new Error(undocumented.join('\n'))
   }
   return { service, app, logged, databaseUrl: database.url, close }
 }

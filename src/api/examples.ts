@@ -16,7 +16,7 @@ export function postingExample(direction: 'debit' | 'credit') {
 }
 
 export const walletExample = {
-  input: { serviceUserId, limit: '50' },
+  input: { serviceUserId, limit: 50 },
   output: {
     balance: 80.01,
     transactions: [

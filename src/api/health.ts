@@ -8,8 +8,15 @@ import type { Route } from './route.ts'
 
 export type Readiness = { isDraining: boolean }
 
+const readinessBody = z
+  .object({
+    status: z.enum(['ok', 'unavailable']),
+    database: z.string().describe('`ok`, or what is wrong with it'),
+    draining: z.boolean().describe('The process is about to end'),
+  })
+  .meta({ id: 'Readiness' })
+
 export function healthRoutes(service: Service, readiness: Readiness): Route[] {
-  const output = z.object({ status: z.enum(['ok', 'unavailable']) })
   const askDatabase = openDatabaseState(service)
   return [
     {
@@ -17,8 +24,10 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       path: '/healthz',
       tag: 'Operations',
       summary: 'Whether the process is alive',
-      output,
+      description: 'An embedding page may ask it too, without reading the answer.',
+      output: z.object({ status: z.literal('ok') }).meta({ id: 'Health' }),
       errors: [],
+      isProbe: true,
       example: { output: { status: 'ok' } },
       // An embedding page may ask, without reading the answer, whether the service can be reached at all.
       handle: async () => ({
@@ -32,8 +41,13 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       tag: 'Operations',
       summary:
         'Whether requests should come here: the database takes writes, is migrated, and the process is not ending',
-      output: z.object({ status: z.enum(['ok', 'unavailable']), database: z.string(), draining: z.boolean() }),
+      description: 'For load balancers: the status alone says it.',
+      output: readinessBody,
+      others: {
+        503: { description: 'Send requests elsewhere; `database` and `draining` say why.', schema: readinessBody },
+      },
       errors: [],
+      isProbe: true,
       example: { output: { status: 'ok', database: 'ok', draining: false } },
       handle: () => readyAnswer(askDatabase, readiness),
     },

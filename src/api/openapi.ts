@@ -1,110 +1,222 @@
 /** The OpenAPI document, made from the schemas that validate. */
 import { z } from 'zod'
-import { ERROR_MEANINGS, type ErrorCode } from '../../sdk/contract.ts'
+import { ERROR_MEANINGS } from '../../sdk/contract.ts'
 import type { Service } from '../actions/service.ts'
-import { answer, statusOf } from './reply.ts'
-import type { Route } from './route.ts'
+import { signatureHeader } from '../cards/sandbox/signature.ts'
+import { answer, statusOf, type RefusalCode } from './reply.ts'
+import type { Proof, Route } from './route.ts'
+import { mismatch } from './shapes.ts'
 
 type Json = Record<string, unknown>
+/** Schemas that have a name of their own, gathered on the way. */
+type Named = Record<string, Json>
 
-export function openapiRoute(_service: Service, routes: readonly Route[]): Route {
+export function openapiRoute({ config }: Service, routes: readonly Route[]): Route {
   let document: Json | undefined
   return {
     method: 'GET',
     path: '/api/openapi.json',
     tag: 'Operations',
     summary: 'This description of the API',
+    description: 'Made from the schemas that check requests. `/docs` shows it to people.',
     output: z.looseObject({ openapi: z.string() }),
     errors: [],
     example: { output: { openapi: '3.1.0' } },
-    handle: async () => answer((document ??= openapi(routes))),
+    handle: async () => answer((document ??= openapi(routes, config.publicUrl))),
   }
 }
 
-function openapi(routes: readonly Route[]): Json {
+function openapi(routes: readonly Route[], publicUrl: string): Json {
+  const named: Named = { Error: jsonSchema(errorBody, {}) }
   const paths: Record<string, Json> = {}
-  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route)
+  for (const route of routes) {
+    const path = (paths[route.path] ??= {})
+    path[route.method.toLowerCase()] = operation(route, named)
+    if (route.isProbe) path['head'] = headOperation(route, named)
+  }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Billfold',
       version: '1.1.0',
-      description: 'Wallet balances and an exact ledger, over plain HTTP. Money is JSON numbers in major units.',
+      description,
+      contact: { name: 'Whoever runs this service', url: publicUrl },
       license: { name: 'MIT', identifier: 'MIT' },
     },
+    servers: [{ url: publicUrl, description: 'The service that this description was read from' }],
     tags: [
       { name: 'Server', description: 'For the backends of client apps only.' },
       { name: 'Widget', description: 'Sessions, made by a backend; and the calls of the hosted pages.' },
       { name: 'Operations', description: 'For those who run the service.' },
     ],
     paths,
-    components: { schemas: { Error: errorSchema } },
+    components: {
+      schemas: Object.fromEntries(Object.entries(named).sort(([a], [b]) => a.localeCompare(b))),
+      headers,
+      securitySchemes,
+    },
   }
 }
 
-function operation(route: Route): Json {
-  const { tag, summary, description, method } = route
-  const parameters = [...(method === 'GET' ? parametersOf(route.input) : []), ...parametersOf(route.query)]
+const description = `Wallet balances and an exact ledger, over plain HTTP. Money is JSON numbers in major units. Lengths count characters as Unicode does (code points).
+
+A backend shows who it is by \`clientId\` and \`clientSecret\`: in the query of a GET, in the JSON body of a POST, and in no header. OpenAPI has no word for credentials in a body: where they are part of one, its schema requires them, and \`security\` is empty. Where \`security\` names them, they are the query parameters of the same names: send each once.
+
+Answers may grow new fields: ignore those you do not know. A path that is not here answers 404 \`NOT_FOUND\`, and a method that is not here 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`.`
+
+const securitySchemes = {
+  clientId: { type: 'apiKey', in: 'query', name: 'clientId', description: 'Public identifier of the client app' },
+  clientSecret: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'clientSecret',
+    description: 'Secret of the client app: for backends only. One that comes from a browser is refused',
+  },
+  session: { type: 'apiKey', in: 'query', name: 'session', description: 'A widget session, `ws_…`: five minutes' },
+  stripe: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'stripe-signature',
+    description: 'Stripe’s signature over the body as it was sent',
+  },
+  sandbox: {
+    type: 'apiKey',
+    in: 'header',
+    name: signatureHeader,
+    description: 'The sandbox processor’s signature, made like Stripe’s',
+  },
+}
+
+const security: Record<Proof, Json> = {
+  client: { clientId: [], clientSecret: [] },
+  session: { session: [] },
+  stripe: { stripe: [] },
+  sandbox: { sandbox: [] },
+}
+
+const headers = {
+  RequestId: {
+    description: 'Finds this request in the log; in an error body it is `requestId`',
+    required: true,
+    schema: { type: 'string', pattern: '^req_' },
+  },
+  RetryAfter: {
+    description: 'Seconds after which trying again makes sense',
+    required: true,
+    schema: { type: 'integer', minimum: 0 },
+  },
+  IdempotentReplayed: {
+    description: 'The reference was used before: this is its first outcome, and nothing moved',
+    required: false,
+    schema: { const: 'true' },
+  },
+}
+
+const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
+const retryAfterHeader = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+const replayedHeader = { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }
+
+function operation(route: Route, named: Named): Json {
+  const { tag, summary, method, proof } = route
+  const parameters = [...(method === 'GET' ? parametersOf(route, 'input') : []), ...parametersOf(route, 'query')]
+  const isInBody = proof === 'client' && method === 'POST'
   return {
     tags: [tag],
     summary,
-    ...(description ? { description } : {}),
-    operationId: operationId(route),
+    description: route.description,
+    operationId: operationId(route.method, route.path),
+    security: proof && !isInBody ? [security[proof]] : [],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(method === 'POST' && route.input ? { requestBody: requestBody(route) } : {}),
-    responses: responses(route),
+    ...(method === 'POST' && route.input ? { requestBody: requestBody(route, named) } : {}),
+    responses: responses(route, named),
   }
 }
 
-function operationId({ method, path }: Route): string {
+/** The same statuses and headers as a GET, and no body. */
+function headOperation(route: Route, named: Named): Json {
+  const answers = responses(route, named)
+  for (const answer of Object.values(answers)) delete answer.content
+  return {
+    tags: [route.tag],
+    summary: `${route.summary}, asked with HEAD`,
+    description: route.description,
+    operationId: operationId('HEAD', route.path),
+    security: [],
+    responses: answers,
+  }
+}
+
+function operationId(method: string, path: string): string {
   const words = path.split(/[/.-]/).filter((word) => word && word !== 'api')
   return [method.toLowerCase(), ...words]
     .map((word, i) => (i === 0 ? word : word[0]!.toUpperCase() + word.slice(1)))
     .join('')
 }
 
-function parametersOf(schema: z.ZodType | undefined): Json[] {
+/** Left out it is 401 and not 400, so the schemas that check do not ask for it; whoever calls has to send it. */
+const proofFields = ['clientId', 'clientSecret', 'session']
+
+function objectSchema(schema: z.ZodType, named: Named = {}): Json & { properties: Json; required: string[] } {
+  const {
+    properties = {},
+    required = [],
+    ...rest
+  } = jsonSchema(schema, named) as { properties?: Json; required?: string[] }
+  const isNeeded = (name: string) => proofFields.includes(name) || required.includes(name)
+  return { ...rest, properties, required: Object.keys(properties).filter(isNeeded) }
+}
+
+function parametersOf(route: Route, part: 'input' | 'query'): Json[] {
+  const schema = route[part]
   if (!schema) return []
-  const { properties = {}, required = [] } = jsonSchema(schema) as { properties?: Json; required?: string[] }
+  const examples: Json = { ...credentialExample, ...sessionExample, ...(part === 'input' ? route.example.input : {}) }
+  const { properties, required } = objectSchema(schema)
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = property as Json
-    return { name, in: 'query', required: required.includes(name), description, schema: rest }
+    return { name, in: 'query', required: required.includes(name), description, schema: rest, example: examples[name] }
   })
 }
 
-function requestBody({ input, example }: Route): Json {
-  const credentials = { clientId: 'app_0123456789abcdef0123', clientSecret: 'bfs_…' }
-  const hasCredentials = 'clientSecret' in ((jsonSchema(input!) as { properties?: Json }).properties ?? {})
-  return {
-    required: true,
-    content: {
-      'application/json': {
-        schema: jsonSchema(input!),
-        example: { ...(hasCredentials ? credentials : {}), ...example.input },
-      },
-    },
-  }
+const credentialExample = { clientId: 'app_0123456789abcdef0123', clientSecret: 'bfs_…' }
+const sessionExample = { session: 'ws_3f1c2f0e-6d0b-4c7e-9a53-0d5f4b8f2a11' }
+
+function requestBody({ input, example, proof }: Route, named: Named): Json {
+  const whole = { ...(proof === 'client' ? credentialExample : {}), ...example.input }
+  return { required: true, content: { 'application/json': { schema: objectSchema(input!, named), example: whole } } }
 }
 
-function responses({ output, example, errors, status = 200, accepted, mediaType = 'application/json' }: Route): Json {
-  const byStatus = Map.groupBy(new Set(errors), statusOf)
-  return {
+type Response = Json & { content?: Json }
+
+function responses(route: Route, named: Named): Record<string, Response> {
+  const { output, example, status = 200, others = {}, mediaType = 'application/json', isIdempotent } = route
+  const found: Record<string, Response> = {
     [status]: {
       description: status === 202 ? 'It is under way.' : 'It worked.',
-      content: { [mediaType]: { schema: jsonSchema(output), example: example.output } },
+      headers: { ...requestIdHeader, ...(isIdempotent ? replayedHeader : {}) },
+      content: { [mediaType]: { schema: jsonSchema(output, named), example: example.output } },
     },
-    ...(accepted
-      ? { 202: { description: 'It is under way.', content: { 'application/json': { schema: jsonSchema(accepted) } } } }
-      : {}),
-    ...Object.fromEntries(
-      [...byStatus].sort(([a], [b]) => a - b).map(([status, codes]) => [status, errorResponse(codes)]),
-    ),
   }
+  for (const [status, { description, schema }] of Object.entries(others)) {
+    const content = { 'application/json': { schema: jsonSchema(schema, named) } }
+    found[status] = { description, headers: requestIdHeader, content }
+  }
+  // A Host that is none is refused, and a fault is a fault, whatever was asked.
+  const codes = new Set<RefusalCode>(['INVALID_REQUEST', ...route.errors, 'INTERNAL'])
+  for (const [status, here] of Map.groupBy(codes, (code) => statusOf(code, route.method))) {
+    found[status] = errorResponse(status, here, isIdempotent)
+  }
+  return found
 }
 
-function errorResponse(codes: readonly ErrorCode[]): Json {
+function errorResponse(status: number, codes: readonly RefusalCode[], isIdempotent: true | undefined): Response {
   return {
     description: codes.map((code) => `${code}: ${ERROR_MEANINGS[code]}`).join('\n\n'),
+    headers: {
+      ...requestIdHeader,
+      ...(status === 429 || status === 503 ? retryAfterHeader : {}),
+      // A refusal for want of money is recorded, and repeated like any other outcome.
+      ...(status === 400 && isIdempotent ? replayedHeader : {}),
+    },
     content: {
       'application/json': {
         schema: { allOf: [{ $ref: '#/components/schemas/Error' }, { properties: { code: { enum: codes } } }] },
@@ -113,25 +225,27 @@ function errorResponse(codes: readonly ErrorCode[]): Json {
   }
 }
 
-function jsonSchema(schema: z.ZodType): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', reused: 'inline', unrepresentable: 'any' })
-  return rest
+/** Named schemas go to the components, and are referred to from there. */
+function jsonSchema(schema: z.ZodType, named: Named): Json {
+  const around = z.toJSONSchema(z.object({ it: schema }), { io: 'input', reused: 'inline', unrepresentable: 'any' })
+  const { $defs = {}, properties } = JSON.parse(
+    JSON.stringify(around).replaceAll('"#/$defs/', '"#/components/schemas/'),
+  ) as { $defs?: Named; properties: { it: Json } }
+  for (const [name, { id: _, ...body }] of Object.entries($defs)) named[name] = body
+  return properties.it
 }
 
-const errorSchema: Json = {
-  type: 'object',
-  required: ['error', 'code', 'requestId'],
-  properties: {
-    error: { type: 'string', description: 'For people' },
-    code: { type: 'string', description: 'For programs' },
-    requiresAuth: { type: 'boolean', description: 'Present when the user must sign in through the widget' },
-    requestId: { type: 'string' },
-    fields: { type: 'object', additionalProperties: { type: 'string' }, description: 'What is wrong, by field' },
-    balance: { type: 'number' },
-    requiredAmount: { type: 'number' },
-    shortfall: { type: 'number' },
-    declineCode: { type: 'string', description: 'CARD_DECLINED: the card processor’s reason' },
-    replayed: { type: 'boolean' },
-    mismatch: { type: 'array', items: { type: 'string' } },
-  },
-}
+const errorBody = z.object({
+  error: z.string().describe('For people'),
+  code: z.string().describe('For programs'),
+  requestId: z.string().describe('Finds this request in the log'),
+  requiresAuth: z.literal(true).optional().describe('The user must sign in through the widget'),
+  fields: z.record(z.string(), z.string()).optional().describe('What is wrong, by field'),
+  requiredScope: z.enum(['wallet:read', 'wallet:write']).optional().describe('INSUFFICIENT_SCOPE: the one it needs'),
+  balance: z.number().optional().describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: as it was then'),
+  requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: what was asked for'),
+  shortfall: z.number().optional().describe('INSUFFICIENT_BALANCE: what is missing'),
+  declineCode: z.string().optional().describe('CARD_DECLINED: the card processor’s reason'),
+  replayed: z.literal(true).optional().describe('A recorded refusal, answered again'),
+  mismatch: z.array(mismatch).optional().describe('In what a repeat differs from the first use of its reference'),
+})

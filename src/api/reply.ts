@@ -3,13 +3,15 @@ import type { ErrorCode } from '../../sdk/contract.ts'
 
 type Row = readonly [status: number, error: string]
 
-const refusals: Record<ErrorCode, Row> = {
+/** What the service can refuse with. ACCOUNT_NOT_LINKED is for the client's side alone: without a link there is nothing to ask. */
+export type RefusalCode = Exclude<ErrorCode, 'ACCOUNT_NOT_LINKED'>
+
+const refusals: Record<RefusalCode, Row> = {
   INVALID_CLIENT: [401, 'The client credentials are missing or not valid.'],
   INSUFFICIENT_SCOPE: [403, 'The client app does not have the scope that this call needs.'],
   INVALID_REQUEST: [400, 'The request is not valid; `fields` names what is wrong.'],
   INVALID_AMOUNT: [400, 'The amount must be a positive number with at most the decimals of the currency.'],
   USER_NOT_FOUND: [404, 'There is no such user for this app; the user must sign in through the widget.'],
-  ACCOUNT_NOT_LINKED: [404, 'The user has not linked a wallet.'],
   INSUFFICIENT_BALANCE: [400, 'The balance is not sufficient. A new attempt uses a new referenceId.'],
   BALANCE_LIMIT: [
     400,
@@ -57,18 +59,19 @@ export type Extras = Readonly<Record<string, unknown>> & {
   readonly fields?: Readonly<Record<string, string>>
 }
 
-export function refuse(code: ErrorCode, extras: Extras = {}, headers: Readonly<Record<string, string>> = {}): Answer {
+export function refuse(code: RefusalCode, extras: Extras = {}, headers: Readonly<Record<string, string>> = {}): Answer {
   const [status, error] = refusals[code]
   return { status, body: { error, code, ...extras }, headers }
 }
 
-export function statusOf(code: ErrorCode): number {
-  return refusals[code][0]
+/** An unknown user is 401 to those who read, and 404 to those who change something. */
+export function statusOf(code: RefusalCode, method: 'GET' | 'POST'): number {
+  return code === 'USER_NOT_FOUND' && method === 'GET' ? 401 : refusals[code][0]
 }
 
 /** A person has to sign in, so the contract wants to see requiresAuth. */
-export function refuseUnknownUser(status: 401 | 404): Answer {
-  return { ...refuse('USER_NOT_FOUND', { requiresAuth: true }), status }
+export function refuseUnknownUser(method: 'GET' | 'POST'): Answer {
+  return { ...refuse('USER_NOT_FOUND', { requiresAuth: true }), status: statusOf('USER_NOT_FOUND', method) }
 }
 
 export function refuseFor(retryAfterSeconds: number, code: 'RATE_LIMITED' | 'UNAVAILABLE' = 'RATE_LIMITED'): Answer {

@@ -25,11 +25,39 @@ export function serverRoutes(service: Service): Route[] {
   ]
 }
 
+const walletAnswer = z
+  .object({
+    balance: shape.money,
+    transactions: z.array(shape.transaction),
+    isActive: z.boolean(),
+    currency: shape.currencyCode,
+    nextBefore: z
+      .int()
+      .nullable()
+      .describe('Give it as `before` for the next page, also after a page that was not full; null on the last'),
+  })
+  .meta({ id: 'Wallet' })
+
+const checkedBalance = z
+  .object({ balance: shape.money, requiredAmount: shape.money, hasSufficientBalance: z.boolean() })
+  .meta({ id: 'CheckedBalance' })
+
+const postingAnswer = z
+  .object({
+    balance: shape.money.describe('After this debit or credit; of a repeat, as it was after the first use'),
+    message: z.string().describe('For people'),
+    transactionId: shape.transactionId,
+    replayed: z.literal(true).optional().describe('The reference was used before: this is its first outcome'),
+    mismatch: z.array(shape.mismatch).optional().describe('In what a repeat differs from the first use'),
+  })
+  .meta({ id: 'Posting' })
+
 const whole = (min: number, max: number) => {
   const message = `must be a whole number from ${min} to ${max}`
   return z
     .string(message)
     .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max, message)
+    .meta({ type: 'integer', minimum: min, maximum: max })
 }
 
 function walletRoute(service: Service): Route {
@@ -44,22 +72,14 @@ function walletRoute(service: Service): Route {
     method: 'GET',
     path: '/api/server/wallet',
     tag: 'Server',
+    proof: 'client',
     summary: 'Read a wallet',
     description: [
       'The transactions are the app’s own and the service’s own (TOPUP, BONUS), newest first. A page looks at 5,000 entries of the',
       'wallet at most, those of other apps included: it may hold fewer than `limit`, even none, while `nextBefore` says where to go on.',
     ].join(' '),
     input: schema,
-    output: z.object({
-      balance: shape.money,
-      transactions: z.array(shape.transaction),
-      isActive: z.boolean(),
-      currency: z.string(),
-      nextBefore: z
-        .int()
-        .nullable()
-        .describe('Give it as `before` for the next page, also after a page that was not full; null on the last'),
-    }),
+    output: walletAnswer,
     errors: [...callErrors, 'USER_NOT_FOUND', ...alwaysErrors],
     example: walletExample,
     handle: async (call) => {
@@ -69,7 +89,7 @@ function walletRoute(service: Service): Route {
       const limit = Number(input.limit ?? 50)
       const before = input.before === undefined ? undefined : Number(input.before)
       const found = await readWallet(service, app, input.serviceUserId, { limit, before })
-      if (!found) return refuseUnknownUser(401)
+      if (!found) return refuseUnknownUser('GET')
       return answer({
         balance: majorNumber(found.wallet.balanceMinor, currency),
         transactions: found.transfers.map((transfer) => toTransaction(transfer, currency)),
@@ -92,9 +112,11 @@ function checkBalanceRoute(service: Service): Route {
     method: 'GET',
     path: '/api/server/wallet/check-balance',
     tag: 'Server',
+    proof: 'client',
     summary: 'Check whether a balance would cover an amount',
+    description: 'Nothing is reserved: only a debit decides.',
     input: schema,
-    output: z.object({ balance: shape.money, requiredAmount: shape.money, hasSufficientBalance: z.boolean() }),
+    output: checkedBalance,
     errors: [...callErrors, 'INVALID_AMOUNT', 'USER_NOT_FOUND', ...alwaysErrors],
     example: {
       input: { serviceUserId: 'su_0123456789abcdef0123456789abcdef', requiredAmount: '19.99' },
@@ -105,7 +127,7 @@ function checkBalanceRoute(service: Service): Route {
       if (read.refusal) return read.refusal
       const { app, input } = read
       const wallet = await service.reader.find(app.clientId, input.serviceUserId)
-      if (!wallet) return refuseUnknownUser(401)
+      if (!wallet) return refuseUnknownUser('GET')
       const requiredMinor = parseDecimal(input.requiredAmount, currency)!
       return answer({
         balance: majorNumber(wallet.balanceMinor, currency),
@@ -130,16 +152,12 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
     method: 'POST',
     path: `/api/server/wallet/${direction}`,
     tag: 'Server',
+    proof: 'client',
     summary: direction === 'debit' ? 'Take money from a wallet' : 'Put money into a wallet',
     description: 'Idempotent on (referenceType, referenceId): a repeat answers the first outcome and moves nothing.',
     input: schema,
-    output: z.object({
-      balance: shape.money,
-      message: z.string(),
-      transactionId: z.string(),
-      replayed: z.literal(true).optional(),
-      mismatch: z.array(z.enum(['amount', 'user', 'direction'])).optional(),
-    }),
+    output: postingAnswer,
+    isIdempotent: true,
     errors: [
       ...callErrors,
       'INVALID_AMOUNT',
@@ -162,7 +180,7 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
       const amountMinor = parseAmount(input.amount, currency)!
       const posting = { direction, serviceUserId, amountMinor, referenceType, referenceId, description, arrivedAt }
       const result = await postForApp(service, app, posting)
-      if (result.kind === 'unknown-user') return refuseUnknownUser(404)
+      if (result.kind === 'unknown-user') return refuseUnknownUser('POST')
       if (result.kind === 'inactive') return refuse('WALLET_INACTIVE')
       const { mismatch = [] } = result.replay ?? {}
       if (mismatch.length > 0 && app.strictReferences) return refuse('REFERENCE_CONFLICT', { mismatch })

@@ -13,12 +13,14 @@ const label = (max: number) =>
   z
     .string(`must be text of 1 to ${max} characters`)
     .refine((text) => isLabel(text, max), `must be text of 1 to ${max} characters, without control characters`)
-    .meta({ minLength: 1, maxLength: max })
+    .meta({ minLength: 1, maxLength: max, pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$' })
 
 /** Documented here, checked by authenticate before any other field is looked at. */
 export const credentialFields = {
   clientId: z.unknown().meta({ type: 'string', description: 'Public identifier of the client app' }),
-  clientSecret: z.unknown().meta({ type: 'string', description: 'Secret of the client app; backend only' }),
+  clientSecret: z
+    .unknown()
+    .meta({ type: 'string', format: 'password', description: 'Secret of the client app; backend only' }),
 }
 
 export const serviceUserId = label(128).describe('The link of the app’s user to a service account, su_…')
@@ -39,7 +41,11 @@ export function amount(currency: Currency) {
   return z
     .number(message)
     .refine((value) => parseAmount(value, currency) !== undefined, message)
-    .meta({ description: `In ${currency.code}, in major units`, exclusiveMinimum: 0, maximum: max })
+    .meta({
+      description: `In ${currency.code}, in major units, with at most ${currency.decimals} decimals`,
+      exclusiveMinimum: 0,
+      maximum: max,
+    })
 }
 
 export function requiredAmount(currency: Currency) {
@@ -47,22 +53,30 @@ export function requiredAmount(currency: Currency) {
   return z
     .string(message)
     .refine((text) => parseDecimal(text, currency) !== undefined, message)
-    .describe('Plain decimal text; 0 is allowed')
+    .meta({
+      description: `Plain decimal text with at most ${currency.decimals} decimals; 0 is allowed`,
+      pattern: `^(0|[1-9]\\d{0,15})(\\.${currency.decimals > 0 ? `\\d{1,${currency.decimals}}0*` : '0+'})?$`,
+    })
 }
 
 export const money = z.number().describe('In major units')
 
+export const currencyCode = z.string().meta({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' })
+export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, in UTC' })
+export const transactionId = z.string().meta({ pattern: '^txn_[0-9a-f]{32}$' })
+export const mismatch = z.enum(['amount', 'user', 'direction'])
+
 export const transaction = z
   .object({
-    id: z.string().regex(/^txn_[0-9a-f]{32}$/),
+    id: transactionId,
     type: z.enum(['DEBIT', 'CREDIT']),
     amount: z.number().positive(),
     balanceAfter: money,
-    currency: z.string().length(3),
+    currency: currencyCode,
     referenceType: z.string(),
     referenceId: z.string(),
     description: z.string().nullable(),
     sequence: z.int().positive(),
-    createdAt: z.iso.datetime(),
+    createdAt: timestamp,
   })
   .meta({ id: 'Transaction' })

@@ -10,6 +10,35 @@ import type { Call, Route } from './route.ts'
 
 const maxWebhookBytes = 1024 * 1024
 
+/** What of an event is looked at, for the description alone: the processor decides what else is in it. */
+const events = {
+  stripe: {
+    schema: z.looseObject({
+      id: z.string(),
+      type: z.string().describe('payment_intent.*, charge.* and refund.* are looked at'),
+      data: z.looseObject({ object: z.looseObject({ id: z.string() }) }),
+    }),
+    example: {
+      id: 'evt_1',
+      object: 'event',
+      type: 'payment_intent.succeeded',
+      data: { object: { id: 'pi_1', object: 'payment_intent' } },
+    },
+  },
+  sandbox: {
+    schema: z.looseObject({
+      id: z.string(),
+      type: z.string().describe('payment.*, refund.* and dispute.* are looked at'),
+      paymentIntentId: z.string().optional(),
+    }),
+    example: { id: 'evt_sandbox_1', type: 'payment.succeeded', paymentIntentId: 'pi_sandbox_1' },
+  },
+}
+
+const heard = z
+  .object({ received: z.literal(true), isOurs: z.boolean().describe('Whether it was about a payment of this service') })
+  .meta({ id: 'Heard' })
+
 export function webhookRoutes(service: Service): Route[] {
   return [webhookRoute(service, 'stripe'), webhookRoute(service, 'sandbox')]
 }
@@ -19,10 +48,12 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
     method: 'POST',
     path: `/api/processor/${kind}`,
     tag: 'Operations',
+    proof: kind,
     summary: kind === 'stripe' ? 'Webhooks of Stripe' : 'Webhooks of the sandbox processor',
     description:
       'Signed by the card processor. An event only says which payment to look at; events about anything else are answered 200 and ignored.',
-    output: z.object({ received: z.literal(true), isOurs: z.boolean() }),
+    input: events[kind].schema,
+    output: heard,
     errors: [
       'INVALID_REQUEST',
       'NOT_FOUND',
@@ -32,7 +63,7 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
       'UNAVAILABLE',
       'INTERNAL',
     ],
-    example: { output: { received: true, isOurs: true } },
+    example: { input: events[kind].example, output: { received: true, isOurs: true } },
     handle: (call) => hear(service, kind, call),
   }
 }

@@ -59,6 +59,7 @@ function confirmRoute(service: Service): Route {
   return authRoute(service, z.object({ clientId, email, code: shape.mailedCode }), {
     path: '/api/widget/auth/confirm',
     summary: 'Confirm the email of a sign-up, which makes the account',
+    description: 'A code works once, for fifteen minutes.',
     output: shape.connected,
     errors: ['INVALID_CODE', ...errors],
     example: { input: { ...example, code: '204863' }, output: connectedExample },
@@ -70,6 +71,7 @@ function resendRoute(service: Service): Route {
   return mailRoute(service, 'confirm', resendConfirmCode, {
     path: '/api/widget/auth/resend',
     summary: 'Mail another code for a sign-up',
+    description: 'The same answer whether there is such a sign-up or not.',
   })
 }
 
@@ -79,7 +81,7 @@ function logInRoute(service: Service): Route {
     summary: 'Sign in',
     description: 'Answers 202 with `next: "confirm"` while the email of a sign-up is not confirmed.',
     output: shape.connected,
-    accepted: next('confirm'),
+    others: { 202: { description: 'The email is not confirmed yet.', schema: next('confirm') } },
     errors: ['INVALID_CREDENTIALS', ...errors],
     example: { input: { ...example, password: examplePassword }, output: connectedExample },
     run: async (app, input, address) => {
@@ -95,6 +97,7 @@ function forgotRoute(service: Service): Route {
   return mailRoute(service, 'reset', sendResetCode, {
     path: '/api/widget/auth/forgot',
     summary: 'Mail a code for a new password',
+    description: 'The same answer whether there is such an account or not.',
   })
 }
 
@@ -102,7 +105,7 @@ function mailRoute(
   service: Service,
   step: 'confirm' | 'reset',
   send: typeof resendConfirmCode,
-  about: { path: string; summary: string },
+  about: { path: string; summary: string; description: string },
 ): Route {
   return authRoute(service, z.object({ clientId, email }), {
     ...about,
@@ -118,6 +121,7 @@ function resetRoute(service: Service): Route {
   return authRoute(service, z.object({ clientId, email, code: shape.mailedCode, password: shape.password }), {
     path: '/api/widget/auth/reset',
     summary: 'Choose a new password with a mailed code, and sign in',
+    description: 'Link codes handed out before are worth nothing any more.',
     output: shape.connected,
     errors: ['INVALID_CODE', 'WEAK_PASSWORD', ...errors],
     example: { input: { ...example, code: '204863', password: examplePassword }, output: connectedExample },

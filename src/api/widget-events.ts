@@ -21,6 +21,7 @@ export function eventsRoute(service: Service): Route {
     method: 'GET',
     path: '/api/widget/events',
     tag: 'Widget',
+    proof: 'session',
     summary: 'Changes of the wallet as they happen',
     description: [
       'Server-sent events: `wallet` {balance, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the end',

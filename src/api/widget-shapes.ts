@@ -39,11 +39,13 @@ const name = z
 export const firstName = name.describe('Shown in the widget')
 export const lastName = name.describe('Shown in the widget')
 
-export const message = z.object({ message: z.string() })
-export const connected = z.object({
-  serviceUserId: z.string().describe('The link of this app and user, su_…'),
-  linkCode: z.string().describe('One-time, for two minutes: the app’s backend verifies it'),
-})
+export const message = z.object({ message: z.string() }).meta({ id: 'Message' })
+export const connected = z
+  .object({
+    serviceUserId: z.string().describe('The link of this app and user, su_…'),
+    linkCode: z.string().describe('One-time, for two minutes: the app’s backend verifies it'),
+  })
+  .meta({ id: 'Connected' })
 
 export const callErrors = ['CROSS_SITE_REFUSED', 'INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL'] as const
 export const bodyErrors = ['PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'UNSUPPORTED_MEDIA_TYPE'] as const

@@ -24,6 +24,31 @@ const statuses = [
 
 const exampleId = 'pi_sandbox_0123456789abcdef0123456789abcdef'
 
+const createdIntent = z
+  .object({
+    paymentIntentId: z.string(),
+    clientSecret: z.string().describe('Of this one payment, for the processor’s form'),
+    amount: shape.money,
+    currency: shape.currencyCode,
+    status: z.enum(statuses),
+    publishableKey: z.string(),
+    expiresAt: shape.timestamp.describe('An unpaid payment is cancelled then'),
+  })
+  .meta({ id: 'TopupIntent' })
+
+const topupState = z
+  .object({
+    status: z.enum(statuses),
+    balance: shape.money.describe('After the credit, once it is in the ledger; until then as it is now'),
+    transaction: shape.transaction.optional().describe('The credit, once it is in the ledger'),
+    message: z.string(),
+    nextAction: z
+      .union([z.object({ kind: z.literal('redirect'), url: z.string() }), z.object({ kind: z.literal('script') })])
+      .optional()
+      .describe('With requires_action: what the payer still has to do'),
+  })
+  .meta({ id: 'TopupState' })
+
 const unavailable = refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
 
 export function topupRoutes(service: Service): Route[] {
@@ -45,20 +70,13 @@ function createIntentRoute(service: Service): Route {
     method: 'POST',
     path: '/api/widget/topup/create-intent',
     tag: 'Widget',
+    proof: 'session',
     summary: 'Begin a card top-up',
     description:
       'The answer is for the card processor’s own form in the page: no card number ever reaches the service.',
     query: sessionQuery,
     input: schema,
-    output: z.object({
-      paymentIntentId: z.string(),
-      clientSecret: z.string().describe('Of this one payment, for the processor’s form'),
-      amount: shape.money,
-      currency: z.string(),
-      status: z.enum(statuses),
-      publishableKey: z.string(),
-      expiresAt: z.iso.datetime().describe('An unpaid payment is cancelled then'),
-    }),
+    output: createdIntent,
     errors: ['INVALID_AMOUNT', 'WALLET_INACTIVE', 'BALANCE_LIMIT', ...topupErrors],
     example: {
       input: { amount: 25 },
@@ -96,26 +114,17 @@ function confirmRoute(service: Service): Route {
   const schema = z.object({
     paymentIntentId: z.string('must be text').min(1, 'must be text').max(255, 'must have at most 255 characters'),
   })
-  const output = z.object({
-    status: z.enum(statuses),
-    balance: shape.money.describe('After the credit, once it is in the ledger; until then as it is now'),
-    transaction: shape.transaction.optional().describe('The credit, once it is in the ledger'),
-    message: z.string(),
-    nextAction: z
-      .union([z.object({ kind: z.literal('redirect'), url: z.string() }), z.object({ kind: z.literal('script') })])
-      .optional()
-      .describe('With requires_action: what the payer still has to do'),
-  })
   return {
     method: 'POST',
     path: '/api/widget/topup/confirm',
     tag: 'Widget',
+    proof: 'session',
     summary: 'Ask what became of a card top-up',
     description: 'The card processor is asked, whatever the browser believes. Repeating it is harmless.',
     query: sessionQuery,
     input: schema,
-    output,
-    accepted: output,
+    output: topupState,
+    others: { 202: { description: 'The bank takes its time.', schema: topupState } },
     errors: ['CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
     example: {
       input: { paymentIntentId: exampleId },

@@ -20,6 +20,45 @@ import { bodyErrors, clientId, exampleIds, message, sessionErrors, sessionQuery 
 const backendErrors = ['INVALID_CLIENT', 'BROWSER_CALL_REFUSED', 'INVALID_REQUEST', ...bodyErrors] as const
 const alwaysErrors = ['RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL'] as const
 
+const verifiedLink = z.object({ serviceUserId: z.string() }).meta({ id: 'VerifiedLink' })
+
+const createdSession = z
+  .object({
+    sessionToken: z.string().meta({
+      pattern: '^ws_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+      description: '`ws_` and a UUID',
+    }),
+    expiresAt: shape.timestamp.describe('Five minutes from now; ISO 8601, in UTC'),
+  })
+  .meta({ id: 'WidgetSession' })
+
+const widgetWallet = z
+  .object({
+    balance: shape.money,
+    transactions: z.array(shape.transaction).max(10),
+    isActive: z.boolean(),
+    currency: shape.currencyCode,
+    user: z.object({ firstName: z.string(), lastName: z.string() }),
+    app: z.object({ name: z.string() }),
+    frozenReason: z.enum(['operator', 'debt']).optional().describe('Why it is not active'),
+    expiresAt: shape.timestamp.describe('When the session ends'),
+    serverTime: shape.timestamp,
+  })
+  .meta({ id: 'WidgetWallet' })
+
+const connectedApps = z
+  .object({
+    links: z.array(
+      z.object({
+        clientId: z.string(),
+        appName: z.string(),
+        connectedAt: shape.timestamp,
+        isThisApp: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'ConnectedApps' })
+
 export function widgetRoutes(service: Service): Route[] {
   return [
     verifyLinkRoute(service),
@@ -44,10 +83,11 @@ function verifyLinkRoute(service: Service): Route {
     method: 'POST',
     path: '/api/server/link/verify',
     tag: 'Server',
+    proof: 'client',
     summary: 'Prove that a browser’s user owns a serviceUserId',
     description: 'A link code works once, for two minutes, and only for the app whose widget handed it out.',
     input: schema,
-    output: z.object({ serviceUserId: z.string() }),
+    output: verifiedLink,
     errors: [...backendErrors, 'INVALID_LINK_CODE', ...alwaysErrors],
     example: { input: { linkCode: exampleIds.linkCode }, output: { serviceUserId: exampleIds.serviceUserId } },
     handle: async (call) => {
@@ -77,10 +117,11 @@ function sessionRoute(service: Service): Route {
     method: 'POST',
     path: '/api/widget/session',
     tag: 'Widget',
+    proof: 'client',
     summary: 'Create a widget session',
     description: 'For the backend of the client app. The session lives for five minutes.',
     input: schema,
-    output: z.object({ sessionToken: z.string(), expiresAt: z.iso.datetime() }),
+    output: createdSession,
     errors: [...backendErrors, 'USER_NOT_FOUND', 'ORIGIN_NOT_ALLOWED', ...alwaysErrors],
     example: {
       input: { serviceUserId: exampleIds.serviceUserId, parentOrigin: 'https://shop.example' },
@@ -92,7 +133,7 @@ function sessionRoute(service: Service): Route {
       const { serviceUserId, parentOrigin } = read.input
       const origin = parentOrigin ? toOrigin(parentOrigin)! : null
       const created = await createSession(service, read.app, { serviceUserId, parentOrigin: origin })
-      if (created.kind === 'unknown-user') return refuseUnknownUser(404)
+      if (created.kind === 'unknown-user') return refuseUnknownUser('POST')
       if (created.kind === 'origin-not-allowed') return refuse('ORIGIN_NOT_ALLOWED')
       return answer({ sessionToken: created.sessionToken, expiresAt: created.expiresAt.toISOString() })
     },
@@ -106,20 +147,11 @@ function walletRoute(service: Service): Route {
     method: 'GET',
     path: '/api/widget/wallet',
     tag: 'Widget',
+    proof: 'session',
     summary: 'The wallet as its user sees it',
     description: 'The last ten transactions, of every app and of the service itself.',
     input: sessionQuery,
-    output: z.object({
-      balance: shape.money,
-      transactions: z.array(shape.transaction).max(10),
-      isActive: z.boolean(),
-      currency: z.string(),
-      user: z.object({ firstName: z.string(), lastName: z.string() }),
-      app: z.object({ name: z.string() }),
-      frozenReason: z.enum(['operator', 'debt']).optional(),
-      expiresAt: z.iso.datetime(),
-      serverTime: z.iso.datetime(),
-    }),
+    output: widgetWallet,
     errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
@@ -160,7 +192,9 @@ function logoutRoute(service: Service): Route {
     method: 'POST',
     path: '/api/widget/logout',
     tag: 'Widget',
+    proof: 'session',
     summary: 'End the session',
+    description: 'It answers like an unknown one from then on.',
     query: sessionQuery,
     input: schema,
     output: message,
@@ -181,18 +215,11 @@ function linksRoute(service: Service): Route {
     method: 'GET',
     path: '/api/widget/links',
     tag: 'Widget',
+    proof: 'session',
     summary: 'The apps that use this wallet',
+    description: 'Those the user signed in through, and has not disconnected.',
     input: sessionQuery,
-    output: z.object({
-      links: z.array(
-        z.object({
-          clientId: z.string(),
-          appName: z.string(),
-          connectedAt: z.iso.datetime(),
-          isThisApp: z.boolean(),
-        }),
-      ),
-    }),
+    output: connectedApps,
     errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
@@ -213,6 +240,7 @@ function disconnectRoute(service: Service): Route {
     method: 'POST',
     path: '/api/widget/links/disconnect',
     tag: 'Widget',
+    proof: 'session',
     summary: 'Disconnect an app from this wallet',
     description: 'Its serviceUserId answers like an unknown one from then on, and its sessions are over.',
     query: sessionQuery,
