@@ -61,10 +61,10 @@ function forgetsLink(store: Store, user: ShopUser, asked: string | undefined, er
 export async function payOrder(billfold: Billfold, store: Store, user: ShopUser, order: Order): Promise<Outcome> {
   const orderId = order.id
   if (order.status === 'paid') return { kind: 'paid', orderId }
-  if (order.status === 'refunding' || order.status === 'refunded') return { kind: 'refunded', orderId }
+  if (order.status === 'refunding') return { kind: 'unknown', orderId }
   if (order.status !== 'paying') {
     if (user.serviceUserId === undefined) return { kind: 'not-linked', orderId }
-    // A refused reference stays refused for ever, so a new attempt is a new reference.
+    // A refused reference stays refused for ever, and a refunded one is done, so a new attempt is a new reference.
     order.attempts++
     order.payment = { referenceId: `${orderId}-${order.attempts}`, serviceUserId: user.serviceUserId }
     order.status = 'paying'
@@ -91,15 +91,19 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
       store.save()
       return { kind: 'refused', orderId }
     }
+    if (forgetsLink(store, user, payment.serviceUserId, error)) {
+      // This id is worth nothing any more, so the reference will never move money.
+      order.status = 'open'
+      store.save()
+      return { kind: 'not-linked', orderId }
+    }
+    // What else there is leaves the reference free, a frozen wallet too: a request still on its way could use it. So it stays.
     if (!isDecided(error)) return { kind: 'unknown', orderId }
-    order.status = 'open'
-    store.save()
-    if (!forgetsLink(store, user, payment.serviceUserId, error)) throw error
-    return { kind: 'not-linked', orderId }
+    throw error
   }
 }
 
-/** Back to the wallet that paid, whichever is linked now, and under a reference of its own. */
+/** Back to the wallet that paid, whichever is linked now, and under a reference of its own: one for each payment. */
 export async function refundOrder(billfold: Billfold, store: Store, order: Order): Promise<Outcome> {
   const orderId = order.id
   if (order.status === 'refunded') return { kind: 'refunded', orderId }
@@ -110,10 +114,9 @@ export async function refundOrder(billfold: Billfold, store: Store, order: Order
   store.save()
   try {
     const { replayed } = await billfold.credit({
-      serviceUserId: order.payment!.serviceUserId,
+      ...order.payment!,
       amount: order.amount,
       referenceType: 'ORDER_REFUND',
-      referenceId: orderId,
       description: `Refund: ${nameOf(order)}`,
     })
     order.status = 'refunded'
@@ -122,8 +125,6 @@ export async function refundOrder(billfold: Billfold, store: Store, order: Order
   } catch (error) {
     if (!(error instanceof BillfoldError)) throw error
     if (!isDecided(error)) return { kind: 'unknown', orderId }
-    order.status = 'paid'
-    store.save()
     throw error
   }
 }

@@ -78,6 +78,7 @@ function orderRow(order: ShownOrder, isLinked: boolean, actions: OrderActions): 
   if (status === 'refused') offer('Try again', () => actions.pay(id), isShort ? 'soft' : '')
   if (status === 'paid') offer('Refund', () => actions.refund(id), 'soft')
   if (status === 'refunding') offer('Ask again', () => actions.refund(id), '')
+  if (status === 'refunded') offer('Pay again', () => actions.pay(id), 'soft')
   return make(
     'li',
     { class: `order ${status}`, 'data-order': id },

@@ -18,7 +18,9 @@ setDefaultTimeout(90_000)
 
 const root = new URL('../..', import.meta.url).pathname
 const snippets = snippetsOf(await readGuides())
-const files = ['wallet.mjs', 'orders.mjs', 'shop.mjs', 'page.html', 'handle-errors.mjs', 'verify.mjs']
+const files = ['wallet.mjs', 'orders.mjs', 'db.mjs', 'shop.mjs', 'page.html', 'handle-errors.mjs', 'verify.mjs']
+/** Run by orders.test.ts. */
+const forOrders = ['db-postgres.mjs', 'orders.sql']
 
 let opened: TestService
 let service: ServiceProcess
@@ -140,7 +142,8 @@ async function press(button: string): Promise<unknown> {
 }
 
 test('every piece of code in the guides is run by a test', () => {
-  expect([...snippets.keys()].sort()).toEqual([...files, '.env', 'install', 'listen.js', 'register', 'run'].sort())
+  const others = ['.env', 'install', 'listen.js', 'register', 'run']
+  expect([...snippets.keys()].sort()).toEqual([...files, ...forOrders, ...others].sort())
 })
 
 test('the guide “Add a wallet to your app” leads from nothing to a payment and a refund', async () => {

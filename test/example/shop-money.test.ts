@@ -153,7 +153,7 @@ test('a refund comes back under a reference of its own', async () => {
     type: 'CREDIT',
     amount: 12,
     referenceType: 'ORDER_REFUND',
-    referenceId: orderId,
+    referenceId: `${orderId}-1`,
   })
 })
 

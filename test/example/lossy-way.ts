@@ -1,0 +1,78 @@
+/** A way to the service that loses what is sent for an order, or its answer, or keeps a request back for later. */
+import { createServer, type IncomingMessage } from 'node:http'
+
+/**
+ * `request`: it never arrives. `answer`: it is done, and nobody hears of it. `late`: it arrives long after its sender gave up.
+ * `slow`: it is done at once, and its sender waits for the answer until everything late is delivered.
+ */
+export type Loss = 'request' | 'answer' | 'late' | 'slow'
+
+/** As often as the SDK sends one call: the first time, and two repeats. */
+const wholeCall = 3
+
+export async function openLossyWay(send: (request: Request) => Promise<Response>) {
+  const losses: { readonly orderId: string; readonly loss: Loss; times: number }[] = []
+  const held: { readonly orderId: string; readonly deliver: () => Promise<Response> }[] = []
+
+  const takeLoss = (body: string): { orderId: string; loss: Loss } | undefined => {
+    const found = losses.find(({ orderId, times }) => times > 0 && body.includes(`"referenceId":"${orderId}`))
+    if (found) found.times--
+    return found
+  }
+
+  const untilDelivered = (orderId: string, response: Response) =>
+    new Promise<void>((resolve) => {
+      const deliver = async () => {
+        resolve()
+        return response
+      }
+      held.push({ orderId, deliver })
+    })
+
+  const server = createServer((incoming, outgoing) => {
+    const answer = async () => {
+      const body = await bodyOf(incoming)
+      const deliver = () => send(requestOf(incoming, body))
+      const { loss, orderId = '' } = takeLoss(body) ?? {}
+      if (loss === 'late') held.push({ orderId, deliver })
+      if (loss === 'answer') await (await deliver()).arrayBuffer()
+      if (loss && loss !== 'slow') {
+        incoming.socket.destroy()
+        return
+      }
+      const response = await deliver()
+      if (loss === 'slow') await untilDelivered(orderId, response)
+      outgoing.writeHead(response.status, { 'content-type': response.headers.get('content-type') ?? 'text/plain' })
+      outgoing.end(Buffer.from(await response.arrayBuffer()))
+    }
+    answer().catch(() => incoming.socket.destroy())
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    lose: (orderId: string, loss: Loss, times = wholeCall) => void losses.push({ orderId, loss, times }),
+    /** What was kept back arrives now; the statuses of its answers. */
+    deliverLate: async (orderId: string): Promise<number[]> => {
+      const late = held.filter((one) => one.orderId === orderId)
+      return await Promise.all(late.map(async ({ deliver }) => (await deliver()).status))
+    },
+    isHolding: (orderId: string) => held.some((one) => one.orderId === orderId),
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
+function requestOf({ method = 'GET', url = '/' }: IncomingMessage, body: string): Request {
+  const headers = { host: 'billfold.test', 'content-type': 'application/json' }
+  return new Request(`http://billfold.test${url}`, { method, headers, ...(method === 'POST' && { body }) })
+}

@@ -1,0 +1,173 @@
+/**
+ * What may happen to an order, one line a case: the clicks, the losses on the way, and what the wallet and the order must say in
+ * the end. The guide's code and the example shop go through all of it.
+ */
+import type { Loss } from './lossy-way.ts'
+
+export type Trial = {
+  /** Never throw: a person who clicks sees a failure, and clicks again. */
+  readonly pay: () => Promise<unknown>
+  readonly refund: () => Promise<unknown>
+  /** Everything that the next call sends for this order, its repeats included. */
+  readonly lose: (loss: Loss) => void
+  readonly deliverLate: () => Promise<unknown>
+  readonly credit: () => Promise<unknown>
+  readonly freeze: (isFrozen: boolean) => Promise<unknown>
+  /** The person disconnects the shop in the wallet, and signs in again: the same wallet under another id. */
+  readonly relink: () => Promise<unknown>
+}
+
+export type OrderCase = readonly [
+  fact: string,
+  /** `rich` could pay many times over; `poor` holds nothing. */
+  wallet: 'rich' | 'poor',
+  act: (trial: Trial) => Promise<unknown>,
+  /** What the wallet shows, oldest first: `-1` is the payment of attempt 1, `+1` its refund. */
+  entries: readonly string[],
+  /** `unpaid` stands for the words a shop has for it. */
+  status: 'unpaid' | 'paying' | 'paid' | 'refunding' | 'refunded',
+]
+
+const inTurn =
+  (...verbs: readonly ('pay' | 'refund')[]) =>
+  async (trial: Trial) => {
+    for (const verb of verbs) await trial[verb]()
+  }
+const atOnce = (trial: Trial, ...verbs: readonly ('pay' | 'refund')[]) =>
+  Promise.all(verbs.map((verb) => trial[verb]()))
+const losing =
+  (loss: Loss, verb: 'pay' | 'refund', ...before: readonly ('pay' | 'refund')[]) =>
+  async (trial: Trial) => {
+    await inTurn(...before)(trial)
+    trial.lose(loss)
+    await trial[verb]()
+  }
+const then =
+  (...acts: readonly ((trial: Trial) => Promise<unknown>)[]) =>
+  async (trial: Trial) => {
+    for (const act of acts) await act(trial)
+  }
+const deliverLate = (trial: Trial) => trial.deliverLate()
+
+export const orderCases: readonly OrderCase[] = [
+  ['a payment is taken once', 'rich', inTurn('pay'), ['-1'], 'paid'],
+  ['a paid order is not charged again', 'rich', inTurn('pay', 'pay', 'pay'), ['-1'], 'paid'],
+  ['paying twice at once takes the money once', 'rich', (trial) => atOnce(trial, 'pay', 'pay', 'pay'), ['-1'], 'paid'],
+  [
+    'a refunded order is paid again by a new attempt',
+    'rich',
+    inTurn('pay', 'refund', 'pay'),
+    ['-1', '+1', '-2'],
+    'paid',
+  ],
+  ['an unpaid order gives nothing back', 'rich', inTurn('refund', 'refund'), [], 'unpaid'],
+  ['a refund comes once', 'rich', inTurn('pay', 'refund', 'refund'), ['-1', '+1'], 'refunded'],
+  [
+    'refunding twice at once gives the money back once',
+    'rich',
+    then(inTurn('pay'), (trial) => atOnce(trial, 'refund', 'refund', 'refund')),
+    ['-1', '+1'],
+    'refunded',
+  ],
+  [
+    'a second payment has a refund of its own, which comes once',
+    'rich',
+    inTurn('pay', 'refund', 'pay', 'refund', 'refund'),
+    ['-1', '+1', '-2', '+2'],
+    'refunded',
+  ],
+  ['a wallet without the money pays nothing, however often', 'poor', inTurn('pay', 'pay'), [], 'unpaid'],
+  [
+    'two refusals at once leave an order that can be paid after a top-up',
+    'poor',
+    then(
+      (trial) => atOnce(trial, 'pay', 'pay'),
+      (trial) => trial.credit(),
+      inTurn('pay'),
+    ),
+    ['-2'],
+    'paid',
+  ],
+  ['a payment that never arrived leaves the order in question', 'rich', losing('request', 'pay'), [], 'paying'],
+  ['… and is made by the next click', 'rich', then(losing('request', 'pay'), inTurn('pay')), ['-1'], 'paid'],
+  ['… and gives nothing back meanwhile', 'rich', then(losing('request', 'pay'), inTurn('refund')), [], 'paying'],
+  ['a payment whose answer was lost leaves the order in question', 'rich', losing('answer', 'pay'), ['-1'], 'paying'],
+  ['… and is found by the next click', 'rich', then(losing('answer', 'pay'), inTurn('pay', 'pay')), ['-1'], 'paid'],
+  [
+    '… and by two clicks at once',
+    'rich',
+    then(losing('answer', 'pay'), (trial) => atOnce(trial, 'pay', 'pay')),
+    ['-1'],
+    'paid',
+  ],
+  [
+    '… and is found though the shop was disconnected and linked again',
+    'rich',
+    then(losing('answer', 'pay'), (trial) => trial.relink(), inTurn('pay', 'pay')),
+    ['-1'],
+    'paid',
+  ],
+  [
+    'a payment that never arrived is made once after the shop was disconnected and linked again',
+    'rich',
+    then(losing('late', 'pay'), (trial) => trial.relink(), inTurn('pay', 'pay'), deliverLate),
+    ['-2'],
+    'paid',
+  ],
+  [
+    'a payment that arrives after the next click moves nothing more',
+    'rich',
+    then(losing('late', 'pay'), inTurn('pay', 'refund'), deliverLate),
+    ['-1', '+1'],
+    'refunded',
+  ],
+  [
+    'a payment that arrives after its refusal and a top-up stays refused',
+    'poor',
+    then(losing('late', 'pay'), inTurn('pay'), (trial) => trial.credit(), deliverLate, inTurn('pay')),
+    ['-2'],
+    'paid',
+  ],
+  [
+    'a payment that arrives when a wallet is no longer frozen is the one that counts',
+    'rich',
+    then(
+      losing('late', 'pay'),
+      (trial) => trial.freeze(true),
+      inTurn('pay'),
+      (trial) => trial.freeze(false),
+      deliverLate,
+      inTurn('pay'),
+    ),
+    ['-1'],
+    'paid',
+  ],
+  [
+    'a refund that never arrived is made once by the next click',
+    'rich',
+    then(losing('request', 'refund', 'pay'), inTurn('pay', 'refund', 'refund')),
+    ['-1', '+1'],
+    'refunded',
+  ],
+  [
+    'an order whose refund has no answer yet is not charged',
+    'rich',
+    then(losing('answer', 'refund', 'pay'), inTurn('pay')),
+    ['-1', '+1'],
+    'refunding',
+  ],
+  [
+    'a refund whose answer was lost is found by the next click',
+    'rich',
+    then(losing('answer', 'refund', 'pay'), inTurn('refund', 'refund')),
+    ['-1', '+1'],
+    'refunded',
+  ],
+  [
+    'a refund that arrives after a second payment moves nothing more',
+    'rich',
+    then(losing('late', 'refund', 'pay'), inTurn('refund', 'pay'), deliverLate),
+    ['-1', '+1', '-2'],
+    'paid',
+  ],
+]
