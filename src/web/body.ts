@@ -9,11 +9,45 @@ type Body = ArrayBuffer | Uint8Array
 export function readBody(request: Request, limit: number): Promise<Body | 'too-long' | 'too-late'> {
   const declared = request.headers.get('content-length')
   if (Number(declared) > limit) return Promise.resolve('too-long')
-  const reading = declared === null ? readChunks(request, limit) : request.arrayBuffer()
+  return inTime<Body | 'too-long'>(declared === null ? readChunks(request, limit) : request.arrayBuffer())
+}
+
+/** Bodies on their way, in the order in which their time ends. One timer serves them all: one for each costs a debit 3 µs. */
+const underWay = new Set<{ readonly endsAt: number; readonly giveUp: () => void }>()
+let isWatched = false
+
+function inTime<T>(reading: Promise<T>): Promise<T | 'too-late'> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve('too-late'), readMs)
-    reading.then(resolve, reject).finally(() => clearTimeout(timer))
+    const entry = { endsAt: performance.now() + readMs, giveUp: () => resolve('too-late') }
+    underWay.add(entry)
+    if (!isWatched) watch()
+    reading.then(
+      (body) => {
+        underWay.delete(entry)
+        resolve(body)
+      },
+      (error: unknown) => {
+        underWay.delete(entry)
+        reject(error)
+      },
+    )
   })
+}
+
+/** Looks once a second, as long as there is something to look at. */
+function watch(): void {
+  isWatched = true
+  const timer = setTimeout(() => {
+    const now = performance.now()
+    for (const entry of underWay) {
+      if (entry.endsAt > now) break
+      underWay.delete(entry)
+      entry.giveUp()
+    }
+    isWatched = false
+    if (underWay.size > 0) watch()
+  }, 1_000)
+  timer.unref()
 }
 
 async function readChunks(request: Request, limit: number): Promise<Uint8Array | 'too-long'> {

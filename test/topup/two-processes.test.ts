@@ -161,7 +161,11 @@ describe('killed processes', () => {
         await payer.confirm(id).catch(() => undefined)
       }
     })
-    await Bun.sleep(150)
+    // In the middle of it: the first are paid and credited, and most are still to come.
+    const credited = `select 1 from transfers where wallet_id = any($1)`
+    const userIds = payers.map((payer) => payer.userId)
+    for (let tries = 0; tries < 1_000 && !(await bench.service.db.pool.query(credited, [userIds])).rowCount; tries++)
+      await Bun.sleep(10)
     await processes[0].kill()
     end.abort()
     await Promise.all(streams)
@@ -172,7 +176,7 @@ describe('killed processes', () => {
     const { rows } = await bench.service.db.pool.query<{ paid: bigint; credited: bigint }>(
       `select (select sum(amount) from topups where user_id = any($1) and state = 'succeeded')::bigint as paid,
          (select sum(amount) from transfers where wallet_id = any($1))::bigint as credited`,
-      [payers.map((payer) => payer.userId)],
+      [userIds],
     )
     expect(rows[0]!.credited).toBe(rows[0]!.paid)
     expect(rows[0]!.paid).toBeGreaterThan(0n)

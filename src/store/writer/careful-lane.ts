@@ -134,6 +134,8 @@ async function post(
   batch: readonly PendingPosting[],
   isPatient: boolean,
 ): Promise<readonly PendingPosting[]> {
+  // The limit on silence is for one try: a batch that is halved many times is not silent.
+  for (const whole of lane.underWay.keys()) lane.underWay.set(whole, performance.now())
   const { client, number, doubts } = (lane.writer ??= await connect(lane))
   const doubtsBefore = doubts()
   const { answers, held } = await postLocked(client, batch, { isPatient, writer: number })
