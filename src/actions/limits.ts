@@ -102,12 +102,12 @@ export async function takeGuess(service: Service, door: Door, guess: Guess): Pro
   return await takeLimits(service, [...byAddress, here, ...together])
 }
 
-export async function settleWrongGuess(service: Service, door: Door, { address }: Guess): Promise<void> {
+export async function countWrongGuess(service: Service, door: Door, { address }: Guess): Promise<void> {
   if (door.wrongOfAddress) await takeLimit(service, door.wrongOfAddress, addressKey(address))
 }
 
 /** Someone who got in has no failures behind them here, and this try was none anywhere else. */
-export async function settleRightGuess(service: Service, door: Door, guess: Guess): Promise<void> {
+export async function forgiveRightGuess(service: Service, door: Door, guess: Guess): Promise<void> {
   const { byAddress, here, together } = limitsOf(door, guess)
   await clearLimit(service, ...here)
   for (const limit of [...byAddress, ...together]) await giveBackLimit(service, ...limit)

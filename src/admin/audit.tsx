@@ -147,7 +147,7 @@ function Subject({ subject, operators }: { subject: string; operators: readonly 
   return <>{nameOf(operators, subject)}</>
 }
 
-/** What changed reads as "from → to"; anything else as it is. */
+/** A detail with `from` and `to` is shown field by field, "from → to"; any other as it is. */
 function Detail({ detail }: { detail: Record<string, unknown> }) {
   const { from, to } = detail
   if (isRecord(from) && isRecord(to))

@@ -201,7 +201,7 @@ async function settlement(request: AdminRequest): Promise<Response> {
   )
 }
 
-/** A line for each account and day; the position runs on from the one before. */
+/** A line of CSV for each account and day; each line's position is that of the day before plus what the day moved. */
 async function* settlementLines(service: Service, month: Month, account: string | undefined): AsyncGenerator<string> {
   const db = service.db.pool
   const { currency } = service.config

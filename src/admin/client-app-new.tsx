@@ -43,7 +43,8 @@ async function create(request: AdminRequest): Promise<Response> {
   const { service, form, actor } = request
   const checked = parseAppSettings(inputOf(form), service.config)
   if (checked.problems) return await show(request, typedOf(form), checked.problems)
-  // The answer shows the secret, so it cannot be a redirect; loading it again must not register a second app.
+  // The answer shows the secret, so it cannot be a redirect, and a reload sends the form again. The form's id is taken once, so
+  // that no second app is registered.
   const formId = form.text('form')
   if (!(await takeForm(service, formId, 'app')))
     return await showProblem(request, 409, 'This form was sent before: the app is in the list of client apps.')

@@ -102,7 +102,7 @@ function Settings({ app }: { app: App }) {
   )
 }
 
-/** An attribute of SVG, because the page's policy allows no style in the markup. */
+/** The colour is an SVG attribute, because the page's content security policy forbids style attributes. */
 function Swatch({ color }: { color: string }) {
   return (
     <>

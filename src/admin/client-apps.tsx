@@ -20,7 +20,8 @@ async function show(request: AdminRequest): Promise<Response> {
   const state = request.query('state')
   const all = (await listApps(request.service.db.pool)).reverse()
   const matching = all.filter((app) => isMatch(app, q.toLowerCase(), state))
-  // Every process holds all apps in memory anyway; a page starts after the app that ended the last one.
+  // All apps are read and filtered here, as every process holds all of them in memory anyway; a page starts after the app
+  // that `after` names.
   const start = matching.findIndex((app) => app.clientId === request.query('after')) + 1
   const shown = matching.slice(start, start + pageSize)
   const next = matching.length > start + pageSize ? shown.at(-1)!.clientId : undefined

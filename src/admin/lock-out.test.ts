@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { generateSync } from 'otplib'
 import { addressHash, operatorPasswords, takeGuess, takeLimit } from '../actions/limits.ts'
 import { transact } from '../store/database.ts'
-import { upsertOperatorAddress } from '../store/operators.ts'
+import { upsertAddress } from '../store/addresses.ts'
 import { newOperator, newVisitor, password, type Visitor } from '../../test/operator.ts'
 import { openTestService, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
@@ -91,7 +91,7 @@ test('whoever has the password and guesses codes elsewhere does not lock the ope
 test('eight codes of an operator are judged in a quarter of an hour, over all addresses, known ones and others', async () => {
   const { email, id } = await withSecondFactor('198.51.100.6')
   for (const known of ['198.51.100.7', '198.51.100.8'])
-    await transact(rig.service.db, (tx) => upsertOperatorAddress(tx, id, addressHash(known)))
+    await transact(rig.service.db, (tx) => upsertAddress(tx, 'operator', id, addressHash(known)))
   const judged: number[] = []
   for (const address of ['203.0.113.78', '203.0.113.79', '198.51.100.6', '198.51.100.7', '198.51.100.8'])
     judged.push(await guessCodes(email, address, 3))

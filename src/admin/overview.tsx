@@ -29,7 +29,7 @@ async function show(request: AdminRequest): Promise<Response> {
   return await showPage(request, { title: 'Overview', here: 'overview', body })
 }
 
-/** The part of the page that changes, for the page's script; it does not count as a sign of life. */
+/** The figures alone, which the page's script fetches every few seconds; such a request does not prolong the session. */
 async function showPart(request: AdminRequest): Promise<Response> {
   const html = renderToString(<Figures figures={await readFigures(request)} />)
   return new Response(html, { headers: { ...plainHeaders, 'content-type': 'text/html; charset=utf-8' } })
@@ -48,7 +48,7 @@ async function readFigures({ service }: AdminRequest) {
   return { minutes: fill(minutes, thisMinute), sessions, health, problems: problemsOf(books), books, now }
 }
 
-/** Minutes in which nothing was written are minutes without anything. */
+/** A minute without a row had no requests: it is shown with zeros. */
 function fill(minutes: readonly MinuteSum[], thisMinute: number): MinuteSum[] {
   const known = new Map(minutes.map((each) => [each.minute.getTime(), each]))
   return Array.from({ length: shownMinutes }, (_, i) => {
@@ -62,7 +62,7 @@ type FiguresData = Awaited<ReturnType<typeof readFigures>>
 
 function Figures({ figures }: { figures: FiguresData }) {
   const { minutes, sessions, health, problems, books, now } = figures
-  // The minute that runs is not over, so the figure is that of the last whole one.
+  // The current minute is not over, so the figure shown is that of the minute before it.
   const last = minutes.at(-2)!
   const current = minutes.at(-1)!
   const open = current.processes > 0 ? current : last

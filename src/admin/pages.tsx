@@ -49,7 +49,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...accountRoutes,
 ]
 
-/** What no page answers to. */
+/** The answer to any other path below /admin. */
 const elsewhere: AdminRoute = {
   method: 'GET',
   path: '/admin/*',

@@ -68,7 +68,7 @@ async function signIn(request: PublicRequest): Promise<Response> {
   }
   const next = safeNext(request.form.text('next'))
   const to = result.stage === 'enrol' ? '/admin/second-factor' : `/admin/sign-in/code?next=${encodeURIComponent(next)}`
-  // What a form was bound to before is of no more use, whoever put it there.
+  // The cookie `form` is deleted: from now on forms are bound to the session, and the cookie may have been planted.
   return withCookie(request, withCookie(request, redirect(to), 'session', result.token), 'form', '')
 }
 

@@ -30,7 +30,7 @@ async function withTopup(request: AdminRequest, show: (topup: Topup) => Promise<
   return topup ? await show(topup) : await showNotFound(request, 'top-up')
 }
 
-/** What the processor can still give back, as far as we know; it has the last word. */
+/** How much of the payment can still be refunded, by our own rows; the processor may know of more refunds and refuse. */
 function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disputedMinor }: Topup): bigint {
   return problem === null ? creditedMinor - refundedMinor - disputedMinor : amountMinor
 }
@@ -158,7 +158,7 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
   if ('problems' in order) return await showTopup(request, topup, order.problems)
   const currency = currencyOf(topup)
   const { balanceMinor } = (await findWallet(request.service.db.pool, topup.userId))!
-  // What was never credited is not taken out of the wallet either.
+  // A top-up with a problem was never credited, so its refund takes nothing out of the wallet.
   const after = topup.problem === null ? balanceMinor - order.amountMinor : balanceMinor
   const body = (
     <>
@@ -194,7 +194,7 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
   return await showPage(request, { title: 'Refund a top-up', here: 'topups', body })
 }
 
-/** The key comes with the form: sent twice, it refunds once. Its amount is checked by the processor, which knows best. */
+/** The idempotency key is a field of the form: a form that is sent twice refunds once. The processor checks the amount. */
 async function orderRefund(request: AdminRequest, topup: Topup): Promise<Response> {
   const key = request.form.text('key')
   const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))

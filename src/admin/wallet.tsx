@@ -20,7 +20,7 @@ export const walletRoutes: AdminRoute[] = [
   post('/admin/wallets/:id/bonus/grant', grant),
 ]
 
-/** Also shown again, with what is wrong, after a form that was not right. */
+/** Also the answer to a form with mistakes, which `problems` names by field. */
 async function showWallet(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
   const { service } = request
   const db = service.db.pool
@@ -196,7 +196,7 @@ async function confirmBonus(request: AdminRequest): Promise<Response> {
   return await showPage(request, { title: 'Grant a bonus', here: 'wallets', body })
 }
 
-/** The reference comes with the form: sent twice, it grants once. */
+/** The referenceId is a field of the form: a form that is sent twice grants one bonus. */
 async function grant(request: AdminRequest): Promise<Response> {
   const person = await findPersonOf(request)
   const referenceId = request.form.text('referenceId')

@@ -71,7 +71,7 @@ async function listNewest(request: AdminRequest, isFrozen: boolean): Promise<Fou
   return { people, next: found.length > pageSize ? people.at(-1)!.id : undefined }
 }
 
-/** The next page begins after a text and an id, which the address carries together. */
+/** `after` in the address is the id and the sort key of the last user shown: the next page begins after them. */
 async function search(request: AdminRequest, q: string): Promise<Found> {
   const [id = '', ...key] = request.query('after').split(' ')
   const after = isUuid(id) ? { id, key: key.join(' ') } : undefined

@@ -1,4 +1,4 @@
-/** The page behind a one-time link: a new operator, or an old one who lost password or phone. */
+/** The page of a one-time link, for a new operator or one who has lost the password or the phone. */
 import { acceptInvite, findInvite, operatorProblems, type OpenInvite } from '../actions/operators/manage-operators.ts'
 import { Field, Form, Notice } from './kit/parts.tsx'
 import { redirect, showPage, showProblem, withCookie } from './kit/respond.tsx'

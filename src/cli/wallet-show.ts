@@ -1,13 +1,20 @@
-/** One wallet, as an operator sees it. */
+/** One wallet: which one somebody means, and what an operator sees of it. */
+import { normaliseEmail } from '../actions/people/create-user.ts'
 import type { Service } from '../actions/service.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { formatMinor, majorNumber } from '../ledger/money.ts'
 import { listLinksOfUser } from '../store/links.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
-import { findUser } from '../store/users.ts'
-import { findWalletWithTransfers, type Transfer, type WalletRow } from '../store/wallets.ts'
-import { UsageMistake, textOf, wholeNumber, type Invocation, type Reply } from './command.ts'
+import { findUser, findUserByEmail } from '../store/users.ts'
+import {
+  findLinkedWallets,
+  findWallet,
+  findWalletWithTransfers,
+  type Transfer,
+  type WalletRow,
+} from '../store/wallets.ts'
+import { CommandRefused, UsageMistake, textOf, wholeNumber, type Invocation, type Reply } from './command.ts'
 import { facts, shownTime } from './table.ts'
-import { findWalletId } from './wallet-find.ts'
 
 export async function showWallet(service: Service, invocation: Invocation): Promise<Reply> {
   const limit = wholeNumber(textOf(invocation, 'limit') ?? '10')
@@ -61,4 +68,16 @@ function lineOf(t: Transfer, money: (minor: bigint) => string): string {
   // A reference is an app's own text: nothing in it may steer the terminal it is shown on.
   const reference = `${t.referenceType} ${t.referenceId}`.replaceAll(/\p{C}/gu, '·')
   return `${shownTime(t.createdAt)} ${amount} → ${money(t.balanceAfterMinor).padStart(12)}  ${t.counterAccount}  ${reference}`
+}
+
+/** By the wallet's id, by the email of its user, or by a serviceUserId. */
+export async function findWalletId(service: Service, text: string): Promise<string> {
+  const { pool } = service.db
+  let id: string | undefined
+  if (text.includes('@')) id = (await findUserByEmail(pool, normaliseEmail(text)))?.id
+  else if (text.startsWith('su_')) id = (await findLinkedWallets(pool, [text])).get(text)?.walletId
+  else if (isUuid(text.toLowerCase())) id = (await findWallet(pool, text))?.id
+  if (id === undefined)
+    throw new CommandRefused(`There is no wallet "${text}". Write its id, an email or a serviceUserId.`)
+  return id
 }

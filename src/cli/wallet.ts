@@ -6,8 +6,7 @@ import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/referenc
 import type { PostingResult } from '../store/writer/posting.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command, type Reply } from './command.ts'
 import { withService } from './data.ts'
-import { showWallet } from './wallet-show.ts'
-import { findWalletId } from './wallet-find.ts'
+import { findWalletId, showWallet } from './wallet-show.ts'
 
 const details = 'A wallet is named by its id, by the email of its user, or by a serviceUserId.'
 const reason = { value: 'TEXT', about: 'why; it is kept in the audit log', isRequired: true }

@@ -81,6 +81,12 @@ export async function commit(client: Queryable): Promise<void> {
   if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
 }
 
+/** By the database's clock. Whatever ends, ends by it, so that two processes never disagree. */
+export async function getDatabaseTime(db: Queryable): Promise<Date> {
+  const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
+  return rows[0]!.now
+}
+
 export const uniqueViolation = '23505'
 
 /** Faults of the connection or the server, not of what was asked: asking again may well work. */

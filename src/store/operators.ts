@@ -95,19 +95,6 @@ export async function isOperatorAddress(db: Queryable, email: string, addressHas
   return rows[0]!.is_known
 }
 
-/** Remembers where an operator signed in from: the twenty places used last. */
-export async function upsertOperatorAddress(tx: Transaction, operatorId: string, addressHash: Buffer): Promise<void> {
-  await tx.query(
-    `with known as (
-       insert into operator_addresses as a (operator_id, address_hash, last_at) values ($1, $2, now())
-       on conflict (operator_id, address_hash) do update set last_at = greatest(a.last_at, excluded.last_at))
-     delete from operator_addresses where operator_id = $1 and address_hash in (
-       select address_hash from operator_addresses where operator_id = $1 and address_hash <> $2
-       order by last_at desc offset 19)`,
-    [operatorId, addressHash],
-  )
-}
-
 /** What is being set up, sealed, until it ends. */
 export async function findPendingTotp(db: Queryable, id: string): Promise<string | undefined> {
   const { rows } = await db.query<{ sealed: string }>(

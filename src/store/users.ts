@@ -87,19 +87,6 @@ export async function getIdentity(db: Queryable, email: string, addressHash: Buf
   }
 }
 
-/** Remembers where a user signed in from: the twenty places used last. */
-export async function upsertUserAddress(db: Queryable, userId: string, addressHash: Buffer): Promise<void> {
-  await db.query(
-    `with known as (
-       insert into user_addresses as a (user_id, address_hash, last_at) values ($1, $2, now())
-       on conflict (user_id, address_hash) do update set last_at = greatest(a.last_at, excluded.last_at))
-     delete from user_addresses where user_id = $1 and address_hash in (
-       select address_hash from user_addresses where user_id = $1 and address_hash <> $2
-       order by last_at desc offset 19)`,
-    [userId, addressHash],
-  )
-}
-
 function toUser(row: Row): User {
   return {
     id: row.id,

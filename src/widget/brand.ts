@@ -10,20 +10,20 @@ type Rgb = readonly [number, number, number]
 export type Accent = {
   readonly fill: string
   readonly on: string
-  /** The deeper end of a gradient of the fill; the text on it is even clearer there. */
+  /** The other end of the fill's gradient; the contrast of the text on it is higher than on the fill. */
   readonly deep: string
-  /** The fill where it stands out from its ground, else a shade of it that does. */
+  /** The colour of a filled button's edge: the fill if its contrast to the ground is 3:1, else a shade of it that has 3:1. */
   readonly edge: string
   readonly text: string
-  /** A faint wash to put the accent's text on. */
+  /** A pale tint of the accent, as ground for text in the accent colour. */
   readonly soft: string
-  /** The same for a large surface. In the dark it is dimmed: a bright one would blind. */
+  /** The fill of a large surface; in the dark theme a dimmed one, because a large bright surface blinds there. */
   readonly hero: string
   readonly onHero: string
   readonly heroDeep: string
 }
 
-/** The grounds of style.css; the accent has to be seen on both of each theme. */
+/** The two ground colours of each theme in style.css; the accent is checked against both. */
 const grounds = {
   light: { surface: '#ffffff', ground: '#f6f6f2' },
   dark: { surface: '#181c1a', ground: '#0f1211' },
@@ -61,7 +61,7 @@ function textOn(fill: Rgb): Rgb {
   return contrast(fill, white) >= 4.5 ? white : black
 }
 
-/** Away from the text on it, which gets clearer. */
+/** A shade of the fill that is further from the colour of the text on it, which raises the contrast. */
 function deeper(fill: Rgb): Rgb {
   return mix(fill, textOn(fill) === white ? black : white, 0.28)
 }
@@ -85,7 +85,7 @@ export function brandStyle(accentColor: string | null): string {
   return `:root{${lines.join(';')}}`
 }
 
-/** Moves a colour towards another in small steps until it will do; the far end always does. */
+/** The first of fifty steps from one colour to another that `isEnough` accepts, else `to`, which it always accepts. */
 function shiftUntil(from: Rgb, to: Rgb, isEnough: (color: Rgb) => boolean): Rgb {
   for (let step = 0; step < 50; step++) {
     const shade = mix(from, to, step / 50)

@@ -1,4 +1,4 @@
-/** Pages that cannot be what was asked for, and say why. They need no script. */
+/** The pages shown instead of a wallet or a top-up that cannot be shown, and why it cannot. They need no script. */
 import { Icon } from './client/icons.tsx'
 import type { Words } from './words.ts'
 
@@ -19,7 +19,7 @@ export function ExplainPage({ what, words }: { what: Explanation; words: Words }
   )
 }
 
-/** Takes the place of the page where scripts do not run. */
+/** What a hosted page shows where scripts do not run. */
 export function NoScript({ words, nonce }: { words: Words; nonce: string }) {
   return (
     <noscript>

@@ -17,14 +17,14 @@ const all = await Promise.all(
 
 export const languages: ReadonlyMap<string, Language> = new Map(all.map((language) => [language.code, language]))
 
-/** What the page asked for, else what the browser prefers, else English. */
+/** The language of the address's `lang`, else the one the browser prefers, else English. */
 export function chooseLanguage(asked: string | undefined, acceptLanguage: string | undefined): Language {
   const wanted = [asked ?? '', ...parseAcceptLanguage(acceptLanguage ?? '')]
   const found = wanted.map((tag) => languages.get(tag.toLowerCase().split('-')[0]!)).find(Boolean)
   return found ?? languages.get('en')!
 }
 
-/** Tags, most wanted first. `q=0` means "not this one". */
+/** The language tags of an Accept-Language header, most wanted first. `q=0` means "not this one". */
 function parseAcceptLanguage(header: string): string[] {
   return header
     .slice(0, 500)

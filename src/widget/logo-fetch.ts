@@ -1,6 +1,6 @@
 /**
- * Fetches an app's logo, once in a while, for all its visitors: the page itself asks nobody but us. The bytes are believed,
- * rather than what the other side calls them. SVG is refused: it can hold a script.
+ * Fetches an app's logo for all visitors of its pages, so that their browsers load it from this service and never from the
+ * logo's own host. The type is told from the first bytes, not from the content-type header. SVG is refused: it can hold a script.
  */
 import { isIP } from 'node:net'
 import { fetchPublic, type Elsewhere } from '../actions/public-fetch.ts'
@@ -11,8 +11,8 @@ const headers = { accept: 'image/png, image/jpeg, image/webp', 'user-agent': 'bi
 const bounds = { maxBytes: 128 * 1024, timeoutMs: 5_000 }
 
 /**
- * Undefined when it is not to be had, whatever the reason. A redirect is no picture: an operator can write the final
- * address.
+ * Undefined when there is no picture at the address, whatever the reason. Redirects are not followed: an operator can enter
+ * the final address.
  */
 export async function fetchLogo(address: string, elsewhere?: Elsewhere): Promise<Logo | undefined> {
   const url = new URL(address)

@@ -10,7 +10,7 @@ const freshForMs = 3_600_000
 const failedForMs = 300_000
 const maxKept = 200
 
-/** The address in our pages. It changes with the picture's, so browsers may keep what they have. */
+/** The logo's address in our pages. It changes whenever the app's logoUrl does, so browsers may cache what it answers. */
 export function logoPath({ clientId, logoUrl }: Pick<App, 'clientId' | 'logoUrl'>): string | null {
   if (logoUrl === null) return null
   const mark = createHash('sha256').update(logoUrl).digest('hex').slice(0, 8)

@@ -1,4 +1,4 @@
-/** What the server hands to the script of a hosted page. Nothing in it is secret: the token stays in the address. */
+/** What the server hands to the script of a hosted page. Nothing in it is secret: the session token is only in the address. */
 import type { Words } from './words.ts'
 
 export type PageData = {
@@ -10,9 +10,9 @@ export type PageData = {
   readonly words: Words
   readonly clientId: string
   readonly appName: string
-  /** An address of our own; the picture's host never hears of the visitor. */
+  /** An address of this service: the logo's own host gets no request from the visitor's browser. */
   readonly logo: string | null
-  /** Whom the page talks to, and listens to: concrete origins, never a wildcard. */
+  /** The origins that the page posts messages to and takes messages from; never a wildcard. */
   readonly parents: readonly string[]
   readonly topup: TopupOffer
 }
@@ -24,8 +24,8 @@ export type TopupOffer = {
   readonly decimals: number
   readonly min: number
   readonly max: number
-  /** Asked for in the address, and within the limits: an app knows what its user is short of. */
+  /** The amount in the address, if it is within the limits: an app knows how much its user is short of. */
   readonly amount: number | null
-  /** The processor's own script; null when it has none. */
+  /** The address of the card processor's script; null when the processor has none. */
   readonly scriptUrl: string | null
 }

@@ -56,7 +56,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     },
     nonce,
   )
-  // The token is not in it, nor anything else that the visitor alone may know.
+  // The HTML holds neither the session token nor anything else that only the visitor may know, so it may be compressed.
   const policy = { nonce, frameAncestors: placement.parents, ...(page === 'topup' && cardSources(service)) }
   return compressedPageResponse(html, policy, c.req.header('accept-encoding') ?? '')
 }
@@ -110,13 +110,13 @@ function themeOf(asked: string | undefined): PageData['theme'] {
   return asked === 'light' || asked === 'dark' ? asked : undefined
 }
 
-/** A page that came from somewhere was refused to that place; one that came from nowhere was opened by itself. */
+/** A page that is framed was refused to the page around it; one without an app that is not framed was opened by itself. */
 function explanationOf({ reason }: Extract<Placement, { kind: 'unknown' }>, c: HonoContext): Explanation {
   const isFramed = ['iframe', 'frame', 'embed', 'object'].includes(c.req.header('sec-fetch-dest') ?? '')
   return reason === 'no-app' && !isFramed ? 'outside' : 'not-allowed'
 }
 
-/** Nobody may frame it, so it is seen only where it was opened by itself; a frame shows the browser's own refusal. */
+/** No page may frame the explanation: it is seen only in a window, and a frame shows the browser's own refusal. */
 async function explain(language: Language, theme: PageData['theme'], what: Explanation): Promise<Response> {
   const nonce = newNonce()
   const html = renderPage(

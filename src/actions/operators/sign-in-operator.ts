@@ -1,6 +1,6 @@
 /** Signing in to /admin: password, then code. Every try is counted before it is judged, on all processes together. */
-import { getDatabaseTime } from '../../store/clock.ts'
-import { transact } from '../../store/database.ts'
+import { upsertAddress } from '../../store/addresses.ts'
+import { getDatabaseTime, transact } from '../../store/database.ts'
 import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
 import {
   findOperatorByEmail,
@@ -8,16 +8,15 @@ import {
   isOperatorAddress,
   updateSignedIn,
   updateTotpConfirmed,
-  upsertOperatorAddress,
   type Operator,
 } from '../../store/operators.ts'
 import { normaliseEmail } from '../people/create-user.ts'
 import {
   addressHash,
   clearLimit,
+  forgiveRightGuess,
   operatorCodes,
   operatorPasswords,
-  settleRightGuess,
   takeGuess,
   takeLimit,
   type Limited,
@@ -49,7 +48,7 @@ export async function signInWithPassword(
     await recordFailure(service, operator, 'operator.sign-in-failed', device)
     return { kind: 'wrong' }
   }
-  await settleRightGuess(service, operatorPasswords, guess)
+  await forgiveRightGuess(service, operatorPasswords, guess)
   const stage = operator.totpSealed === null ? 'enrol' : 'code'
   // A right password that no code follows is how a stolen one shows.
   const token = await transact(service.db, async (tx) => {
@@ -131,7 +130,7 @@ async function startWholeSession(
   by: string,
 ): Promise<string> {
   await updateSignedIn(tx, operator.id, service.now())
-  await upsertOperatorAddress(tx, operator.id, addressHash(device.address))
+  await upsertAddress(tx, 'operator', operator.id, addressHash(device.address))
   await record(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, { with: by })
   return await startSession(service, tx, operator.id, 'full', device)
 }

@@ -1,9 +1,10 @@
 /** Email and password → a link. An unknown email and a wrong password are one answer, after the same work. */
+import { upsertAddress } from '../../store/addresses.ts'
 import type { App } from '../../store/apps.ts'
-import { getIdentity, upsertUserAddress, type Identity } from '../../store/users.ts'
+import { getIdentity, type Identity } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, settleRightGuess, settleWrongGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
+import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode } from './mail-code.ts'
 import { isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
@@ -22,11 +23,11 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
   const isRight = await isPassword(attempt.password, identity.passwordHash)
   if (!identity.userId || !isRight) {
     const result = await logInUnconfirmed(service, app, attempt, identity)
-    if (result.kind === 'wrong') await settleWrongGuess(service, userPasswords, guess)
+    if (result.kind === 'wrong') await countWrongGuess(service, userPasswords, guess)
     return result
   }
-  await settleRightGuess(service, userPasswords, guess)
-  await upsertUserAddress(service.db.pool, identity.userId, addressHash(attempt.address))
+  await forgiveRightGuess(service, userPasswords, guess)
+  await upsertAddress(service.db.pool, 'user', identity.userId, addressHash(attempt.address))
   return await connect(service.db.pool, app, identity.userId)
 }
 

@@ -1,8 +1,9 @@
 /** A new password, for whoever can read the account's mail. */
+import { upsertAddress } from '../../store/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/database.ts'
 import { deleteLinkCodesOfUser } from '../../store/links.ts'
-import { updatePassword, upsertUserAddress } from '../../store/users.ts'
+import { updatePassword } from '../../store/users.ts'
 import { connect } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
@@ -29,7 +30,7 @@ export async function resetPassword(
     if (!user) return undefined
     // A link code that was given for the old password a moment ago must not be worth anything any more.
     await deleteLinkCodesOfUser(tx, user.id)
-    await upsertUserAddress(tx, user.id, addressHash(address))
+    await upsertAddress(tx, 'user', user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }
     await record(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
     return await connect(tx, app, user.id)

@@ -2,10 +2,11 @@
  * Signing up makes no account yet: the mailed code does. An email that has an account already gets a sign-up that waits
  * too, so that whatever is tried next answers the same; but its owner is mailed no code, only that there is an account.
  */
+import { upsertAddress } from '../../store/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/database.ts'
 import { deleteSignUp, upsertSignUp } from '../../store/sign-ups.ts'
-import { getIdentity, insertUser, upsertUserAddress } from '../../store/users.ts'
+import { getIdentity, insertUser } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
@@ -64,7 +65,7 @@ export async function confirmEmail(
     const { passwordHash, firstName, lastName } = waiting
     const id = newId(service.now())
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
-    await upsertUserAddress(tx, id, addressHash(address))
+    await upsertAddress(tx, 'user', id, addressHash(address))
     const actor = { name: `user:${id}`, address }
     await record(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
     return { hasPassword: passwordHash !== null, connected: await connect(tx, app, id) }

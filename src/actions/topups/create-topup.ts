@@ -2,7 +2,7 @@
 import { isRefusal, ProcessorUnavailable, type Payment } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
 import { maxBalanceMinor } from '../../ledger/money.ts'
-import { getDatabaseTime } from '../../store/clock.ts'
+import { getDatabaseTime } from '../../store/database.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { insertTopup, updateTopupFailed, updateTopupPayment, type NewTopup } from '../../store/topups.ts'
 import type { Limited } from '../limits.ts'

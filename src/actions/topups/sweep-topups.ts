@@ -1,7 +1,7 @@
 /** Asks about top-ups that have no end yet, so that a lost webhook or a crash costs minutes and not money. */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
-import { getDatabaseTime } from '../../store/clock.ts'
+import { getDatabaseTime } from '../../store/database.ts'
 import { claimDueTopups, updateTopupFailed, updateTopupLook, type Topup } from '../../store/topups.ts'
 import type { Service } from '../service.ts'
 import { settleTopup } from './settle-topup.ts'

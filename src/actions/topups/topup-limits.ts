@@ -1,6 +1,6 @@
 /** How many top-ups may be begun, and how many cards may be declined: what keeps stolen cards from being tried out here. */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
-import { getDatabaseTime } from '../../store/clock.ts'
+import { getDatabaseTime } from '../../store/database.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { countDeclines } from '../../store/topups.ts'
 import { takeLimit, type Limited } from '../limits.ts'

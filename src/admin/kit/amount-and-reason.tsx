@@ -3,14 +3,14 @@ import { isDescription } from '../../ledger/reference.ts'
 import { Field } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
 
-/** By field. */
+/** What is wrong, by field. */
 export type Problems = Readonly<Record<string, string>>
 
 type Props = {
   request: AdminRequest
   problems: Problems
   currency: string
-  /** Of the amount, until somebody writes another. */
+  /** What the field of the amount holds before anybody writes into it. */
   value?: string
   amountHint?: string
   reasonName: string

@@ -1,4 +1,4 @@
-/** Green or red: what the continuous check of the books has to say. */
+/** The result of the continuous check of the books, in green or red. */
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import { Icon } from './icons.tsx'
 import { Money, When } from './parts.tsx'

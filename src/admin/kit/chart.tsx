@@ -40,7 +40,7 @@ export function FlowChart({ bars, label }: { bars: readonly Bar[]; label: string
   )
 }
 
-/** A small line without axes; the number beside it says what it came to. */
+/** A small line without axes; the number beside it is the value. */
 export function Spark({ values, label }: { values: readonly number[]; label: string }) {
   const [w, h] = [160, 36]
   const most = Math.max(1, ...values)

@@ -1,4 +1,4 @@
-/** The settings of a client app as a form, and back. */
+/** The form of a client app's settings, and the settings that such a form sent. */
 import type { AppInput } from '../../actions/apps/manage-apps.ts'
 import { scopes, type AppSettings } from '../../store/apps.ts'
 import { linesOf, type Form } from './form.ts'
@@ -17,7 +17,7 @@ export function inputOf(form: Form): AppInput {
   }
 }
 
-/** What the fields show: what was typed, though it may be wrong. */
+/** What the fields show: the operator's text as typed, also where it is wrong. */
 export type Typed = Readonly<
   Record<'name' | 'allowedOrigins' | 'allowedIframeParents' | 'accentColor' | 'logoUrl', string>
 > & {

@@ -1,4 +1,4 @@
-/** The two cookies of the admin area: the session, and what a form before the session is bound to. */
+/** The two cookies of the admin area: `session`, and `form`, to which the forms before a session are bound. */
 import type { Config } from '../../config.ts'
 
 export type CookieName = 'session' | 'form'
@@ -15,11 +15,11 @@ export function readCookie(config: Config, request: Request, name: CookieName): 
   const wanted = nameOf(config, name)
   const found = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
   const values = found.filter(([key]) => key === wanted).map(([, value]) => value ?? '')
-  // Two of one name cannot both be ours, and which one is ours nobody can tell.
+  // Of two cookies with this name one was planted, and nothing tells which.
   return values.length === 1 ? values[0] : undefined
 }
 
-/** It lives as long as the browser; the limits that count are kept on the server. An empty value deletes it. */
+/** A cookie that ends with the browser; how long a session lasts is decided by its row. An empty value deletes the cookie. */
 export function setCookie(config: Config, name: CookieName, value: string): string {
   const secure = config.isProduction ? '; Secure' : ''
   const gone = value === '' ? '; Max-Age=0' : ''

@@ -1,14 +1,14 @@
 /** RFC 4180: commas, CRLF, quotes doubled. */
 
 /**
- * A spreadsheet runs a cell that begins with one of these as a formula, and anyone can put one into a reference or a
- * name: an apostrophe in front makes it text again. Numbers of our own are not given here as text from outside.
+ * A spreadsheet runs a cell that begins with one of these characters as a formula, and anyone can begin a reference or a name
+ * with one: an apostrophe in front makes the cell text again. Negative amounts, which are our own, are marked by `plain`.
  */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/
 
 export type Cell = string | number | bigint | null | undefined | { readonly plain: string }
 
-/** A value we made ourselves, such as `-12.50`: it is written as it is. */
+/** A value of the service's own, such as `-12.50`, which is written without an apostrophe. */
 export function plain(text: string): Cell {
   return { plain: text }
 }

@@ -1,4 +1,4 @@
-/** What makes the admin pages nicer where there is JavaScript. Every page works without it. */
+/** The script of the admin pages. Every page works without it. */
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
   button.hidden = false
@@ -14,7 +14,7 @@ async function copy(button: HTMLButtonElement): Promise<void> {
   setTimeout(() => (button.innerHTML = label), 2_000)
 }
 
-/** Times in the reader's own zone; the exact one in UTC stays as the title. */
+/** Shows times in the reader's own time zone; the exact time in UTC stays as the title. */
 function localise(root: ParentNode): void {
   const format = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
   for (const time of root.querySelectorAll<HTMLTimeElement>('time[data-local]'))
@@ -22,7 +22,7 @@ function localise(root: ParentNode): void {
 }
 localise(document)
 
-/** A part of a page that is fetched again and again while somebody looks at it. */
+/** Fetches a part of a page again and again while the page is visible. */
 for (const part of document.querySelectorAll<HTMLElement>('[data-live]')) {
   const everyMs = Number(part.dataset['everyMs'] ?? 5_000)
   setInterval(() => {
@@ -38,29 +38,29 @@ async function refresh(part: HTMLElement): Promise<void> {
     part.classList.remove('stale')
     localise(part)
   } catch {
-    // The figures stay, and look like what they are: old.
+    // The old figures stay, and their class `stale` shows that they are old.
     part.classList.add('stale')
   }
 }
 
-/** A form that is being sent is not sent twice by an impatient click. */
+/** Disables the buttons of a form that is being sent, so that a second click does not send it twice. */
 for (const form of document.querySelectorAll('form[method="post"]')) {
   form.addEventListener('submit', () => {
     for (const button of form.querySelectorAll('button')) setTimeout(() => (button.disabled = true), 0)
   })
 }
-// A page that comes back from the browser's memory must be usable again.
+// A page restored from the back/forward cache still has its buttons disabled.
 window.addEventListener('pageshow', (event) => {
   if (event.persisted) for (const button of document.querySelectorAll('button')) button.disabled = false
 })
 
-/** A page that shows a secret once is the answer to a form; loading it again should show the app instead. */
+/** A page that shows a secret is the answer to a POST. Its address becomes that of the app, so that a reload shows the app. */
 const address = document.querySelector<HTMLElement>('[data-address]')?.dataset['address']
 if (address) history.replaceState(null, '', address)
 
 document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
 
-/** Lists choose at once; the button is for everyone else. */
+/** A choice in a list submits its form at once; without JavaScript there is the button. */
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-auto]')) {
   for (const select of form.querySelectorAll('select')) select.addEventListener('change', () => form.requestSubmit())
 }

@@ -1,8 +1,8 @@
-/** What a form sent. A handler reads the fields it knows by name; anything else in the body is nothing. */
+/** The fields of a form that was sent. A handler reads the fields it knows by name; all others are ignored. */
 import { readBody } from '../../web/body.ts'
 
 export type Form = {
-  /** The first value, or empty. */
+  /** The first value of the field, or an empty text. */
   readonly text: (name: string) => string
   readonly list: (name: string) => string[]
   readonly isChecked: (name: string) => boolean
@@ -10,7 +10,7 @@ export type Form = {
 
 const maxFormBytes = 64 * 1024
 
-/** Undefined when it is no form, or too long for one. */
+/** Undefined when the body is not a URL-encoded form, or is longer than 64 KiB. */
 export async function readForm(request: Request): Promise<Form | 'too-late' | undefined> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
@@ -28,7 +28,7 @@ export function toForm(fields: URLSearchParams): Form {
   }
 }
 
-/** PostgreSQL holds neither NUL nor half a character. */
+/** Without NUL characters and lone surrogates, which PostgreSQL's text cannot hold. */
 export function tidy(text: string): string {
   return text.toWellFormed().replaceAll('\0', '').replaceAll('\r\n', '\n')
 }

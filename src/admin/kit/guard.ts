@@ -68,7 +68,7 @@ function isAtStage(access: Exclude<AdminRoute['access'], 'public'>, me: SignedIn
   return me.session.stage === (access === 'code' || access === 'enrol' ? access : 'full')
 }
 
-/** To where the session is at; what was asked for comes back after signing in, if it was a page. */
+/** Sends the operator to the step of signing in that is next; after it, a GET goes on to the page that was asked for. */
 async function sendElsewhere(request: PublicRequest): Promise<Response> {
   const { stage } = request.me?.session ?? {}
   if (stage === 'code') return redirect('/admin/sign-in/code')
@@ -82,8 +82,8 @@ async function sendElsewhere(request: PublicRequest): Promise<Response> {
 }
 
 /**
- * Browsers say where a form comes from, and pages cannot change it. In development the same service has several
- * names (localhost, 127.0.0.1, a port chosen by the system), so there the request's own host counts too.
+ * Browsers send the origin of a form's page in the Origin header, which no page can change. In development the service has
+ * several names (localhost, 127.0.0.1, a port chosen by the system), so there the request's own host is accepted too.
  */
 function isOwnOrigin(config: Config, request: Request): boolean {
   const origin = request.headers.get('origin')
@@ -93,7 +93,7 @@ function isOwnOrigin(config: Config, request: Request): boolean {
   return !config.isProduction && new URL(origin).host === request.headers.get('host')
 }
 
-/** A page of ours to go to after signing in; anything else would make the sign-in page a way to elsewhere. */
+/** The path to go to after signing in: only one below /admin, so that no link to the sign-in page can lead to another site. */
 export function safeNext(text: string): string {
   return /^\/admin(\/[\w./-]*)?(\?[\w.~%=&+:-]*)?$/.test(text) && !/\.\.|\/sign-/.test(text) ? text : '/admin'
 }

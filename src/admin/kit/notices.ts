@@ -1,4 +1,4 @@
-/** What a page says after a change. The address carries a word from this list, never a text. */
+/** The notice that a page shows after a change. The address names a key of this list, never a text. */
 
 const notices: Readonly<Record<string, string>> = {
   'app-saved': 'The changes are saved. Every process uses them within a second.',

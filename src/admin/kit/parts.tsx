@@ -29,7 +29,7 @@ export function Badge({ kind = '', children }: Children & { kind?: '' | 'good' |
   return <span class={`badge ${kind}`}>{children}</span>
 }
 
-/** A form that changes something; it carries the token of its session. */
+/** A form that changes something; its field `_token` is bound to the operator's session. */
 export function Form({
   request,
   action,
@@ -106,7 +106,7 @@ function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** In UTC, as the ledger has it; the page's script shows it in the reader's own time. */
+/** A time in UTC, as the ledger has it; the page's script turns it into the reader's own time zone. */
 export function When({ at, isShort = false }: { at: Date | null; isShort?: boolean }) {
   if (!at) return <span class="muted">never</span>
   const text = at.toISOString()
@@ -132,7 +132,7 @@ export function Money({
   return <span class={`amount${kind}`}>{isSigned && minor > 0n ? `+${text}` : text.replace('-', '−')}</span>
 }
 
-/** A value to take along. Without JavaScript it is text to select. */
+/** A value with a button that copies it. Without JavaScript there is only the text, to be selected by hand. */
 export function Copy({ label, text, isBlock = false }: { label: string; text: string; isBlock?: boolean }) {
   return (
     <div class={isBlock ? 'copy block' : 'copy'}>
@@ -150,7 +150,7 @@ export function Copy({ label, text, isBlock = false }: { label: string; text: st
   )
 }
 
-/** What to do first, where there is nothing yet. */
+/** Shown in place of an empty list: what to do first. */
 export function Empty({ title, children }: Children & { title: string }) {
   return (
     <div class="empty">
@@ -180,7 +180,7 @@ export function Table({ label, head, children }: Children & { label: string; hea
   )
 }
 
-/** On from the last row shown. There is no page number: behind a key the millionth page costs what the first does. */
+/** A link to the rows after the last one shown. Found by that row's key, the millionth page costs what the first does. */
 export function Pager({
   first,
   next,
@@ -207,7 +207,7 @@ export function Pager({
   )
 }
 
-/** The same address with other parameters; an empty one is left out. */
+/** The same address with other query parameters; those with an empty value are left out. */
 export function withQuery(path: string, parameters: Record<string, string | number | undefined>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters))

@@ -2,7 +2,7 @@ import { Copy } from './parts.tsx'
 import { showPage } from './respond.tsx'
 import type { PublicRequest } from './route.ts'
 
-/** The only time they are shown: what stays in the database are hashes. */
+/** The only page that shows the recovery codes: the database keeps their hashes alone. */
 export async function showRecoveryCodes(request: PublicRequest, codes: readonly string[]): Promise<Response> {
   const body = (
     <section class="card stack narrow">

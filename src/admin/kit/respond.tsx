@@ -65,7 +65,7 @@ export async function showNotFound(request: PublicRequest, what = 'page'): Promi
   return await showProblem(request, 404, `There is no such ${what}.`)
 }
 
-/** After a change, so that loading the page again does not send the form again. */
+/** The answer after a change (303), so that a reload of the next page does not send the form again. */
 export function redirect(path: string): Response {
   return new Response(null, { status: 303, headers: { ...plainHeaders, location: path } })
 }
@@ -75,7 +75,7 @@ export function withCookie(request: PublicRequest, response: Response, name: Coo
   return response
 }
 
-/** The name is made from ids and dates of ours alone. */
+/** `fileName` goes into a header unescaped: it is made of our own ids and dates alone. */
 export function download(fileName: string, chunks: AsyncIterable<string>): Response {
   const encoder = new TextEncoder()
   const iterator = chunks[Symbol.asyncIterator]()

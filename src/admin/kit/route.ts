@@ -9,13 +9,13 @@ export type PublicRequest = {
   readonly service: Service
   readonly raw: Request
   readonly path: string
-  /** A parameter of the path, such as `:id`; empty when it has no such one. */
+  /** A parameter of the path, such as `:id`; empty when the path has no parameter of that name. */
   readonly param: (name: string) => string
-  /** A parameter of the query, tidy and of bounded length; empty when absent. */
+  /** A parameter of the query, without what PostgreSQL cannot hold and cut at 400 characters; empty when absent. */
   readonly query: (name: string) => string
   readonly form: Form
   readonly device: Device
-  /** To be sent back in every form, as `_token`. */
+  /** What every form sends back as its field `_token`. */
   readonly formToken: string
   readonly me: SignedIn | undefined
 }
@@ -37,7 +37,7 @@ export function get(path: string, handle: Handle, access: Access = 'viewer'): Ad
   return { method: 'GET', path, access, handle }
 }
 
-/** A change, for admins unless it is said otherwise. */
+/** A route that changes something, for admins unless `access` says otherwise. */
 export function post(path: string, handle: Handle, access: Access = 'admin'): AdminRoute {
   return { method: 'POST', path, access, handle }
 }

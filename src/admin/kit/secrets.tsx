@@ -105,7 +105,7 @@ function Revoke({ request, app, secret }: { request: AdminRequest; app: App; sec
 
 type Shown = { clientId: string; clientSecret: string; name: string; title: string; note?: string }
 
-/** The only page that ever holds a secret; it is in no log and no cache. */
+/** The only page that ever shows a secret; the answer is neither logged nor cached. */
 export async function showSecret(
   request: AdminRequest,
   { clientId, clientSecret, name, title, note }: Shown,

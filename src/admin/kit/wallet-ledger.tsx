@@ -8,15 +8,15 @@ import { Empty, Field, Money, Pager, Table, When, withQuery } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
 
 const pageSize = 50
-/** How many entries one page looks at to find those that fit the filter. */
+/** How many transfers one page of the list reads to find those that match the filter. */
 const span = 20_000
 
 export type LedgerPage = {
   readonly transfers: readonly Transfer[]
   readonly hasFilter: boolean
-  /** Where the page ends: the next one goes on below. Undefined at the beginning of the wallet. */
+  /** The next page has the transfers below this sequence. Undefined when there are none left. */
   readonly nextBefore: number | undefined
-  /** The last page ended before it was full: what was looked at had no more. */
+  /** The page has fewer rows than fit, because the transfers it was allowed to read had no more that match. */
   readonly isSpanEnd: boolean
 }
 

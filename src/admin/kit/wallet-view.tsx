@@ -9,7 +9,7 @@ import { Badge, Copy, Facts, Field, Money, Notice, Table, When } from './parts.t
 import type { AdminRequest } from './route.ts'
 import { WalletState } from './states.tsx'
 
-/** The person whose id stands in the address. */
+/** The user whose id is in the path. */
 export async function findPersonOf(request: AdminRequest): Promise<Person | undefined> {
   const id = request.param('id')
   return isUuid(id) ? await findPerson(request.service.db.pool, { id }) : undefined

@@ -7,7 +7,7 @@ import type { Native } from './native.ts'
 import { EmbeddedRefused, errorCode, explainFailure } from './refused.ts'
 import { serverSettings, usableMemory } from './server-settings.ts'
 
-/** PostgreSQL needs a few variables and must not see ours: PGDATA, PGOPTIONS and their like would change what it does. */
+/** All that the processes of PostgreSQL see of the environment: PGDATA, PGOPTIONS and their like would change what they do. */
 export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /** Creates the database folder if there is none yet, and refuses one of another major version. */
@@ -18,7 +18,10 @@ export async function prepareFolder(databaseDir: string, account: Account, nativ
   await removeOldDrafts(databaseDir)
 }
 
-/** What a creation that was killed left behind. None takes an hour, so an older one is nobody's work any more. */
+/**
+ * Removes the draft folders of processes that were killed while they created a database. No creation takes an hour, so
+ * nobody works on a draft that is older.
+ */
 async function removeOldDrafts(databaseDir: string): Promise<void> {
   for (const name of await readdir(dirname(databaseDir))) {
     if (!name.startsWith(`${basename(databaseDir)}-new-`)) continue
@@ -39,9 +42,9 @@ export async function writeSettings(databaseDir: string, account: Account): Prom
 }
 
 /**
- * How PostgreSQL is told where its folder is. Below a folder its account may not enter, such as /root, it starts inside its
- * own folder and names it by /proc/self/cwd, which passes through no parent: so nobody's permissions are widened and the
- * data stays where it was asked for. The same way round serves paths longer than PostgreSQL's buffers.
+ * How PostgreSQL is told where its folder is. Below a folder that its account may not enter, such as /root, the server is
+ * started inside the database folder and names that folder by /proc/self/cwd, which passes through no parent: so no folder's
+ * permissions are widened, and the data stays where DATA_DIR says. Paths longer than PostgreSQL's buffers are named so too.
  */
 export async function folderArgument(folder: string, account: Account): Promise<string> {
   const isPlain = Buffer.byteLength(folder) < 800 && !folder.includes('\n')
@@ -71,7 +74,10 @@ function wrongVersion(databaseDir: string, found: number, ours: number): string 
     : `${made}: with the version that made it run "npx billfold export", then "npx billfold import" here into an empty DATA_DIR.`
 }
 
-/** Made under another name and moved into place whole, so a crash or a second process never meets half a database. */
+/**
+ * initdb fills a draft folder, which is renamed to the database folder when it is whole: after a crash, and in a second
+ * process, the database folder is complete or absent.
+ */
 async function createFolder(databaseDir: string, account: Account, native: Native): Promise<void> {
   const draft = `${databaseDir}-new-${randomUUID()}`
   try {
@@ -80,7 +86,7 @@ async function createFolder(databaseDir: string, account: Account, native: Nativ
     if (account.spawn.uid !== undefined) await chown(draft, account.uid, account.gid)
     await runInitdb(draft, databaseDir, account, native)
     await writeOwned(join(draft, 'postgresql.conf'), `include 'billfold.conf'\n`, account)
-    // The socket's folder lets nobody else in; there is no other way to connect.
+    // Any user may connect without a password: the socket is the only way in, and its folder is closed to other accounts.
     await writeOwned(join(draft, 'pg_hba.conf'), 'local all all trust\n', account)
     await rename(draft, databaseDir).catch(async (error) => {
       if ((await readVersion(databaseDir, account)) === null) throw error
@@ -134,7 +140,10 @@ export function cannotRun(program: string, error: Error): EmbeddedRefused {
   )
 }
 
-/** Root writes into a folder another account owns: a new file and a rename follow no link that account may have put there. */
+/**
+ * Root writes here into a folder that another account owns. That account may have put a symbolic link at `path`; a new file,
+ * created exclusively and renamed to `path`, follows no link.
+ */
 async function writeOwned(path: string, text: string, account: Account): Promise<void> {
   const draft = `${path}.${randomUUID()}`
   const file = await open(draft, 'wx', 0o600)
@@ -148,7 +157,7 @@ async function writeOwned(path: string, text: string, account: Account): Promise
   await rename(draft, path)
 }
 
-/** PostgreSQL begins a new log file every 10 MB or day, and never removes one. */
+/** Removes all but the newest log files: PostgreSQL begins one every 10 MB or day, and removes none. */
 export async function pruneLogs(databaseDir: string, keep = 5): Promise<void> {
   const folder = join(databaseDir, 'log')
   const names = await readdir(folder).catch(() => [])
@@ -156,7 +165,7 @@ export async function pruneLogs(databaseDir: string, keep = 5): Promise<void> {
   for (const name of logs.slice(0, -keep)) await rm(join(folder, name), { force: true })
 }
 
-/** The end of the newest log: what went wrong after the server stopped writing to us. */
+/** The end of the newest log file: the server writes its errors there, and no longer to stderr, once that file is open. */
 export async function readLogTail(databaseDir: string): Promise<string> {
   const folder = join(databaseDir, 'log')
   const names = (await readdir(folder).catch(() => [])).filter((name) => /^postgres-[0-9T]+\.log$/.test(name)).sort()

@@ -19,12 +19,12 @@ export type Embedded = {
 type Log = (message: string) => void
 type Place = { databaseDir: string; mark: string; account: Account; native: Native }
 
-/** How long a start is tried again while the folder is still in use, and how long a living server may stay silent. */
+/** How long a start is tried again while another server uses the folder, and how long a live server may not answer. */
 const patienceMs = 10_000
 
 /**
- * Joins the PostgreSQL server of this data folder, starting it if it does not run, creating it if there is none. As long as
- * the share is held, a server that dies is started again.
+ * Joins the PostgreSQL server of this data folder: starts the server if it does not run, and creates the database if there
+ * is none. Until `release` is called, a server process that dies is started again.
  */
 export async function startEmbedded({ dataDir, log }: { dataDir: string; log: Log }): Promise<Embedded> {
   const place = await openPlace(dataDir)
@@ -84,7 +84,7 @@ async function openPlace(dataDir: string): Promise<Place> {
 async function makeDataFolder(dataDir: string): Promise<string> {
   try {
     const created = await mkdir(dataDir, { recursive: true })
-    // Root's folder lets PostgreSQL's account pass to its own folder inside, and nobody look around.
+    // 0711 lets PostgreSQL's account pass through root's data folder to the database folder, and lets nobody list it.
     if (created !== undefined) await chmod(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
     return await realpath(dataDir)
   } catch (error) {
@@ -95,8 +95,9 @@ async function makeDataFolder(dataDir: string): Promise<string> {
 }
 
 /**
- * Adopts the server that runs, or starts one. No lock of ours is needed: of two servers started at once PostgreSQL ends one,
- * and whoever started that one finds the other here. A server that is starting, recovering or stopping is waited for.
+ * Adopts the server that runs, or starts one. No lock of ours is needed: of two servers started at once in a folder
+ * PostgreSQL ends one, and the service that started it finds the other one on its next round of this loop. A server that is
+ * starting, recovering or stopping is waited for.
  */
 async function joinServer(place: Place, log: Log): Promise<Registration> {
   const { databaseDir, mark, account, native } = place
@@ -149,8 +150,9 @@ async function askServer(socketDir: string | null, place: Place): Promise<Regist
 }
 
 /**
- * Another server in the folder, or what is left of one, may be on its way out; so may the one we started, when another
- * service found itself the last and stopped it before we had joined. A full disk stays full.
+ * Whether a start that failed with this message may succeed when it is tried again. Another server in the folder, its lock
+ * file or its shared memory may be about to go. So may the server we started: another service that left as the last one
+ * stops it, if we had not joined yet. A full disk stays full.
  */
 function mayPass(failure: string): boolean {
   const passing =
@@ -164,7 +166,7 @@ async function leaveServer({ databaseDir }: Place, registration: Registration, l
     if (pidFile !== null && !(await stopServer(databaseDir, pidFile.pid))) {
       log('PostgreSQL is still writing its last checkpoint and will end by itself')
     }
-    // Only an empty folder goes: a service that starts at this moment makes it again.
+    // rmdir removes the socket folder only if it is empty; a service that starts at this moment creates it again.
     await rmdir(registration.socketDir).catch(() => undefined)
   }
   await registration.close()

@@ -8,12 +8,13 @@ import { EmbeddedRefused, errorCode } from './refused.ts'
 /** PostgreSQL's programs, ready to run: `root` holds bin, lib and share. */
 export type Native = { root: string; major: number }
 
-/** Root's programs for another account go here when that account cannot reach the project, as below /root. */
+/** Where root copies PostgreSQL's programs when the account that runs them cannot reach the project, as below /root. */
 const systemCache = '/var/cache/billfold'
 
 /**
- * Finds the programs the platform's package brings. Its links are made here, because install scripts may be off; where the
- * package cannot be written to, or PostgreSQL's account cannot reach it, a copy that can be run is made once per version.
+ * Finds the programs in the platform's package. The package's symbolic links are created here, because npm's install scripts
+ * may be off; where the package cannot be written to, or PostgreSQL's account cannot reach it, the package is copied to a
+ * place where that account can run it, once per version.
  */
 export async function findNative(account: Account, dataDir: string): Promise<Native> {
   const packageDir = findPackage()
@@ -37,7 +38,7 @@ function findPackage(): string {
   }
 }
 
-/** True when every link is there in the end. */
+/** True when every symbolic link of the package exists afterwards. */
 async function linkLibraries(packageDir: string, root: string): Promise<boolean> {
   const links = await readLinks(packageDir)
   const made = await Promise.all(
@@ -58,7 +59,7 @@ async function readLinks(packageDir: string): Promise<{ source: string; target: 
   return JSON.parse(text) as { source: string; target: string }[]
 }
 
-/** Everything in the package has the same permissions, so a few folders and files speak for all. */
+/** Three folders and one program are looked at: everything in the package has the same permissions. */
 async function canRun(account: Account, root: string): Promise<boolean> {
   if (account.spawn.uid === undefined) return true
   for (const folder of ['bin', 'lib', 'share']) {
@@ -80,7 +81,7 @@ async function copyNative(account: Account, packageDir: string, version: string,
     }
     await copyTree(join(packageDir, 'native'), draft)
     await linkLibraries(packageDir, draft)
-    // A copy cut short by a crash is not worth keeping; a good one made by another process at this moment is.
+    // `root` exists: a whole copy that another process made at this moment is used, a part of one left by a crash is replaced.
     await rename(draft, root).catch(async () => {
       if (await hasSameSizes(join(packageDir, 'native'), root)) return
       await rm(root, { recursive: true, force: true })
@@ -97,7 +98,7 @@ async function copyNative(account: Account, packageDir: string, version: string,
   return root
 }
 
-/** Modes are set, not kept: an install under a strict umask is unreadable to the account that must run it. */
+/** Sets the modes of the copies: a package installed under a strict umask could not be read by the account that runs it. */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to)
   await chmod(to, 0o755)

@@ -1,9 +1,9 @@
-/** One sentence for the operator: embedded PostgreSQL cannot run here as things are, and what would change that. */
+/** Embedded PostgreSQL cannot run here. The message is one sentence for the operator: why, and what would change that. */
 export class EmbeddedRefused extends Error {
   override name = 'EmbeddedRefused'
 }
 
-/** What PostgreSQL and the system say on many lines, said in one that names the folder. */
+/** One sentence that names the folder, made of the lines that PostgreSQL and the system wrote. */
 export function explainFailure(output: string, databaseDir: string): string {
   const known: [RegExp, string][] = [
     [/no space left on device|disk quota exceeded/i, `The disk that holds ${databaseDir} is full.`],

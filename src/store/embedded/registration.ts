@@ -7,14 +7,14 @@ import { isAlive } from './server-process.ts'
 import { errorCode } from './refused.ts'
 
 /**
- * A service's share in the server: a connection that holds an advisory lock in shared mode. The server itself forgets it when
- * the service ends, however it ends, so there is no list to go stale.
+ * A service's share in the server: a connection that holds the advisory lock `embeddedService` in shared mode. PostgreSQL
+ * releases the lock when that connection ends, however the service ends, so no list of services can be out of date.
  */
 export type Registration = {
   socketDir: string
   /** Fulfils when the connection ends, by us or by the server. */
   ended: Promise<void>
-  /** Gives the share back. True if no other service has one; then none can register until this connection ends. */
+  /** Releases the shared lock. True if no other service holds it: this connection then holds it alone, and none can register. */
   leave: () => Promise<boolean>
   close: () => Promise<void>
 }
@@ -27,10 +27,10 @@ export type EmbeddedConnection = {
   ssl: false
 }
 
-/** The driver has these two; its types do not. */
+/** The driver's client has these two methods; its types lack them. */
 type ReferencedClient = Client & { ref(): void; unref(): void }
 
-/** Everything the environment could change (PGPORT, PGSSLMODE …) is given, so that it does not. */
+/** Every setting that the driver would else read from the environment (PGPORT, PGSSLMODE …) is given. */
 export function connectionTo(socketDir: string, name: 'billfold' | 'postgres'): EmbeddedConnection {
   return { host: socketDir, port: 5432, user: name, database: name, ssl: false }
 }
@@ -45,23 +45,24 @@ export async function register(
   const ended = new Promise<void>((resolve) => client.once('end', resolve))
   try {
     await client.connect()
-    // A folder copied while its server ran brings along a lock file that leads to the other folder's server.
+    // In a folder copied while its server ran, the copied postmaster.pid names the socket of the original folder's server.
     if (!(await servesFolder(client, databaseDir, mark))) {
       await client.end()
       return 'absent'
     }
     await client.query('select pg_advisory_lock_shared($1)', [locks.embeddedService])
     await createDatabase(client)
-    // A server told to stop refuses new connections before it ends old ones: only after this one is our share sure to count.
+    // A server told to stop refuses new connections before it ends old ones. One more connection that is accepted proves that
+    // our lock was there before any stop, so whoever leaves from now on sees it.
     await proveOpen(socketDir)
   } catch (error) {
     await client.end().catch(() => undefined)
     if (['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')) return 'absent'
-    // What has no code of PostgreSQL's is the driver's word for a connection that broke or came to nothing.
+    // An error without a code of PostgreSQL's is the driver's: the connection broke, or was never made.
     if (sqlState(error) === undefined || isUnavailable(error)) return 'busy'
     throw error
   }
-  // A share alone must not keep a finished program running.
+  // This connection alone must not keep a finished program running.
   client.unref()
   return { socketDir, ended, leave: () => leave(client), close: () => client.end().catch(() => undefined) }
 }
@@ -81,7 +82,7 @@ function openClient(socketDir: string, name: 'billfold' | 'postgres'): Reference
     application_name: `billfold supervisor ${process.pid}`,
     connectionTimeoutMillis: 3_000,
   })
-  // Its end is reported by `ended`; without a listener the error before it would end the process.
+  // The end of the connection is reported by `ended`; its error event, without a listener, would end our process.
   client.on('error', () => undefined)
   return client as ReferencedClient
 }
@@ -96,10 +97,10 @@ async function leave(client: ReferencedClient): Promise<boolean> {
       ])
       if (rows[0]?.isLast) return true
       if ((await listHolders(client)).some(isAlive)) return false
-      // Those who still hold a share were killed, and the server is about to notice.
+      // Every process that still holds the lock was killed; the server is about to end their connections.
     }
   } catch {
-    // The server went away by itself: there is nothing left to leave.
+    // The server has ended by itself, and the lock with it.
   }
   return false
 }
@@ -119,7 +120,7 @@ async function servesFolder(client: Client, databaseDir: string, mark: string): 
   )
   const server = rows[0]
   if (!server) return false
-  // A server started by hand, with pg_ctl say, has no mark.
+  // A server started by hand, with pg_ctl say, has no mark in its cluster_name; then its data_directory is compared.
   return server.mark === mark || (await realpath(server.folder).catch(() => null)) === databaseDir
 }
 
@@ -131,7 +132,7 @@ async function createDatabase(client: Client): Promise<void> {
   await ignoreDuplicate(client.query('create database billfold owner billfold'))
 }
 
-/** Two services may be the first at the same moment. */
+/** Of two services that create the role or the database at the same moment, one is refused with "already exists". */
 async function ignoreDuplicate(work: Promise<unknown>): Promise<void> {
   await work.catch((error) => {
     if (!['42710', '42P04', '23505'].includes(sqlState(error) ?? '')) throw error

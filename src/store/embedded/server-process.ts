@@ -9,10 +9,10 @@ import { cannotRun, folderArgument, readLogTail, serverEnvironment } from './dat
 import type { Native } from './native.ts'
 import { errorCode } from './refused.ts'
 
-/** What the server wrote into its lock file; `socketDir` is missing while it is only just starting. */
+/** What the server wrote into postmaster.pid; the line for `socketDir` is not there yet while the server starts. */
 export type PidFile = { pid: number; socketDir: string | null }
 
-/** A server started by us: `failure` is set once it has ended, to what it said. */
+/** A server process started by us: when it has ended, `failure` is what it wrote to stderr or its log. */
 export type ServerProcess = { failure: string | null }
 
 export async function readPidFile(databaseDir: string): Promise<PidFile | null> {
@@ -24,8 +24,8 @@ export async function readPidFile(databaseDir: string): Promise<PidFile | null> 
 }
 
 /**
- * The server carries its folder's identity on its command line and as its cluster_name: a moved folder keeps it, a copied
- * folder does not, and a process that merely got the same number cannot have it.
+ * The identity of the database folder, which its server carries on its command line and as its cluster_name. A folder that
+ * is moved keeps its identity, a copy of it gets another, and a process that merely has the server's old number has none.
  */
 export async function folderMark(databaseDir: string): Promise<string> {
   const { dev, ino } = await stat(databaseDir)
@@ -55,10 +55,11 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Starts the server in a session of its own, so that Ctrl-C reaches only us. `strangerPid` is the number in a left-over
- * lock file that now belongs to some other program. PostgreSQL would refuse for ever; told that this is its grandparent
- * (what pg_ctl does with its own), it goes on to its real check, whether anything still uses the folder's shared memory,
- * and replaces the file itself. So we never delete that file, and two servers cannot start.
+ * Starts the server in a session of its own, so that Ctrl-C reaches only the service. `strangerPid` is the process number in
+ * a left-over postmaster.pid that now belongs to some other program. PostgreSQL would refuse to start as long as that program
+ * runs; told by PG_GRANDPARENT_PID that it is its grandparent (as pg_ctl does with its own parent), PostgreSQL goes on to its
+ * real check, whether any process still uses the folder's shared memory, and replaces postmaster.pid itself. So we never
+ * delete postmaster.pid, and two servers cannot start.
  */
 export async function spawnServer(
   databaseDir: string,
@@ -94,13 +95,13 @@ function watch(child: ChildProcess, program: string, databaseDir: string): Serve
     server.failure = cannotRun(program, error).message
   })
   child.on('close', () => {
-    // Once its log files are open, the server says the rest there.
+    // Once the server has opened its log file, it writes its errors there and no longer to stderr.
     const said = /redirecting log output/.test(output) ? readLogTail(databaseDir) : Promise.resolve(output)
     void said.then((text) => {
       server.failure = text
     })
   })
-  // Neither the server nor its first words keep a finished program running.
+  // Neither the server process nor the pipe of its stderr keeps a finished program running.
   child.unref()
   if (child.stderr instanceof Socket) child.stderr.unref()
   return server
@@ -110,7 +111,7 @@ function watch(child: ChildProcess, program: string, databaseDir: string): Serve
 export async function stopServer(databaseDir: string, pid: number): Promise<boolean> {
   process.kill(pid, 'SIGINT')
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(20)) {
-    // Removing its lock file is the last thing a server does; the process itself may linger unburied by its parent.
+    // A server removes postmaster.pid as its last act; its process may stay a zombie until its parent has waited for it.
     if ((await readPidFile(databaseDir))?.pid !== pid || !isAlive(pid)) return true
   }
   return false

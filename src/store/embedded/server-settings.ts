@@ -2,16 +2,16 @@ import { totalmem } from 'node:os'
 
 const mebibyte = 1024 * 1024
 
-/** What the machine, or the container around us, really lets us use. */
+/** The memory, in bytes, that the machine or the container around this process lets it use. */
 export function usableMemory(): number {
   const limit = process.constrainedMemory?.() ?? 0
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
 }
 
 /**
- * The server's settings, written anew at every start. Durability is PostgreSQL's own default, spelled out because it is the
- * promise this service makes. Steady small writes want few, spread-out checkpoints: every page's first change after one
- * goes to the log whole.
+ * The server's settings, written anew at every start. fsync and its like are PostgreSQL's own defaults, spelled out because
+ * durability is the promise this service makes. Checkpoints are few and spread out, because the first change of a page after
+ * a checkpoint writes the whole page to the write-ahead log, and debits are many small changes.
  */
 export function serverSettings(memoryBytes: number): string {
   const sharedBuffers = clamp(memoryBytes / 8, 32, 4096)
@@ -25,7 +25,7 @@ export function serverSettings(memoryBytes: number): string {
     maintenance_work_mem: `${clamp(memoryBytes / 64, 16, 256)}MB`,
     max_wal_size: '4GB',
     checkpoint_timeout: '15min',
-    // These binaries know only pglz, which costs more processor time for a page than the whole debit that changes it.
+    // These binaries can compress only with pglz: to compress one page takes more processor time than the debit that changes it.
     wal_compression: 'off',
     random_page_cost: '1.1',
     jit: 'off',
@@ -38,8 +38,8 @@ export function serverSettings(memoryBytes: number): string {
     log_rotation_size: '10MB',
     log_rotation_age: '1d',
     log_timezone: 'UTC',
-    // An error's message, details and statement can all carry what people wrote. The service hears of every error
-    // anyway; the server's own log is for what concerns the server.
+    // The message, the details and the statement of an error can all hold what people wrote. The service gets
+    // every such error as an answer; the server's own log is for errors of the server itself.
     log_min_messages: 'log',
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { canReach, type Account } from './system-account.ts'
 
-/** The kernel's limit on a socket's path is 107 bytes on Linux and 103 on macOS. */
+/** A socket's path may have 107 bytes on Linux and 103 on macOS. */
 const maxFolderBytes = 103 - '/.s.PGSQL.5432'.length
 
 /**
- * A short private folder for the server's socket: whoever may enter it may connect. Anyone may create a folder in /tmp, so
- * one that already exists counts only if it is ours and closed to others; if a stranger took the name, another is made up.
+ * A short private folder for the server's socket: whoever may enter the folder may connect. Anyone may create a folder in
+ * /tmp, so one that already exists is used only if its owner is the server's account and no other account may enter it; if
+ * another account has taken the name, a random ending is added to it.
  */
 export async function makeSocketFolder(databaseDir: string, account: Account): Promise<string> {
   const hash = createHash('sha256').update(databaseDir).digest('hex').slice(0, 16)
@@ -19,13 +20,16 @@ export async function makeSocketFolder(databaseDir: string, account: Account): P
     () => true,
     () => false,
   )
-  // One that is still root's was made a moment ago by another process of root's, which is about to hand it over.
+  // A folder that still belongs to root was created a moment ago by another process of root, which is about to chown it.
   if (isNew || (await isPrivateFolder(folder, { uid: process.getuid?.() ?? -1 }))) return own(folder, account)
   if (await isPrivateFolder(folder, account)) return folder
   return own(await mkdtemp(`${folder}-`), account)
 }
 
-/** Also asked before connecting to a server found running: its folder may be long gone, and the name taken by another. */
+/**
+ * Also asked before we connect to a server that postmaster.pid names: its socket folder may have been removed since, and
+ * created again by another account.
+ */
 export async function isPrivateFolder(folder: string, account: Pick<Account, 'uid'>): Promise<boolean> {
   const found = await lstat(folder).catch(() => null)
   return found !== null && found.isDirectory() && found.uid === account.uid && (found.mode & 0o077) === 0

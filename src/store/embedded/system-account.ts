@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** The system account PostgreSQL runs under. `spawn` is empty when that is already ours. */
+/** The system account PostgreSQL runs under. `spawn` is empty when this process runs under it already. */
 export type Account = { uid: number; gid: number; spawn: { uid?: number; gid?: number } }
 
 /**
- * PostgreSQL refuses to run as root, so root lends it an account: the one that owns the database already, else the owner of
- * the data folder, else `postgres`, else `nobody`. Anyone else runs it as themselves.
+ * PostgreSQL refuses to run as root, so root runs it under another account: the owner of the database folder, else the owner
+ * of the data folder, else `postgres`, else `nobody`. Any other user runs PostgreSQL under their own account.
  */
 export async function chooseAccount(dataDir: string, databaseDir: string): Promise<Account | null> {
   const uid = process.getuid?.() ?? -1
@@ -16,7 +16,7 @@ export async function chooseAccount(dataDir: string, databaseDir: string): Promi
   const existing = await findOwner(databaseDir)
   if (existing) return lend(existing.uid, existing.gid)
   const owner = await findOwner(dataDir)
-  // `initdb` wants its user to have a name, which the owner of a folder mounted from elsewhere may not have here.
+  // initdb refuses an account without a name, and the owner of a folder mounted from another machine may have none here.
   if (owner && hasName(owner.uid)) return lend(owner.uid, owner.gid)
   return findNamed('postgres') ?? findNamed('nobody')
 }

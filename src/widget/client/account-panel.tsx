@@ -28,7 +28,7 @@ export function Account({ user, token, skewMs, onBack, onLeave }: AccountProps) 
 
   useEffect(() => void read(), [])
 
-  /** False when it did not work. */
+  /** False when the call failed and the app is still connected. */
   async function disconnect(app: LinkedApp): Promise<boolean> {
     const reply = await call('links/disconnect', token, { clientId: app.clientId })
     if (reply.failure) return false

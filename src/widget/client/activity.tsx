@@ -30,7 +30,7 @@ export function Activity({ transactions, skewMs }: { transactions: readonly Tran
   )
 }
 
-/** In or out is told four times: by the arrow, the sign, the word and the colour. */
+/** Whether money came in or went out is shown by the arrow, the sign, the word and the colour. */
 function Entry({ transaction, now }: { transaction: Transaction; now: Date }) {
   const { lang, say } = usePage()
   const { type, amount, currency, createdAt } = transaction
@@ -70,7 +70,7 @@ function titleOf({ description, referenceType }: Transaction, say: Say): string 
   return label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase() : label
 }
 
-/** The server's time, a little later every half minute, so that "2 minutes ago" stays true. */
+/** The server's time, read anew every half minute, so that "2 minutes ago" stays true. */
 function useNow(skewMs: number): Date {
   const [at, setAt] = useState(() => Date.now())
   useEffect(() => {

@@ -15,12 +15,12 @@ export type LinkedApp = {
   readonly isThisApp: boolean
 }
 
-/** NO_NETWORK is ours: nothing answered, so nobody can say more. */
+/** NO_NETWORK is a code of this script's own, for a call that got no answer at all. */
 export type Failure = {
   readonly code: AnyErrorCode
   readonly fields: Readonly<Record<string, string>>
   readonly retryAfterSeconds: number
-  /** CARD_DECLINED: the processor's reason. */
+  /** The processor's reason; of CARD_DECLINED alone. */
   readonly declineCode?: string
 }
 

@@ -37,7 +37,8 @@ export function Field(props: FieldProps) {
     'aria-invalid': problem ? true : undefined,
     'aria-describedby': notes || undefined,
   } as const
-  // Three branches for the types' sake; in the page it is one element, so what was typed stays when a password is shown.
+  // Three branches, because `type` must be a literal for its types. Preact sees one input in all three, so what was typed
+  // stays when a password is shown.
   return (
     <div class="field">
       <label for={id}>{props.label}</label>

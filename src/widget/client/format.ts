@@ -9,7 +9,7 @@ export function formatMoney(amount: number, currency: string, lang: string, isSi
 
 export type MoneyPart = { readonly text: string; readonly isMinor: boolean }
 
-/** The decimals apart from the rest, so that they can be set smaller; in the order of the language. */
+/** An amount in parts, in the order of the language: the decimals are apart, so that they can be set smaller. */
 export function moneyParts(amount: number, currency: string, lang: string, isSigned = false): MoneyPart[] {
   return moneyFormat(currency, lang, isSigned)
     .formatToParts(amount)
@@ -20,9 +20,9 @@ export function moneyParts(amount: number, currency: string, lang: string, isSig
 }
 
 function partText(type: Intl.NumberFormatPartTypes, value: string, lang: string): string {
-  // A symbol such as US$ would be torn apart in a line from right to left.
+  // In a line from right to left, the letters and the sign of a symbol such as US$ would change places.
   if (type === 'currency') return isolate(value, lang)
-  // Many languages' data has a hyphen here; a minus is as wide as the plus it stands beside.
+  // Intl's data has a hyphen in many languages; a minus sign is as wide as the plus signs in the same column.
   return type === 'minusSign' ? value.replace('-', '\u2212') : value
 }
 
@@ -53,7 +53,7 @@ export function relativeTime(at: Date, now: Date, lang: string): string {
   return new Intl.DateTimeFormat(lang, format).format(at)
 }
 
-/** "in 2 minutes", for a wait that was asked of the reader. */
+/** "in 2 minutes", for a reader who has to wait before trying again. */
 export function relativeWait(seconds: number, lang: string): string {
   const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'always' })
   if (seconds < 60) return relative.format(Math.max(1, Math.ceil(seconds)), 'second')

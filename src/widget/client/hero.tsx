@@ -39,7 +39,7 @@ export function Hero({ wallet, isStale, onTopup }: HeroProps) {
   )
 }
 
-/** Says a new balance to a screen reader; not the first one, which is read with the page. */
+/** Has a screen reader say a changed balance; the first balance is read with the page. */
 function BalanceNews({ balance, currency }: { balance: number; currency: string }) {
   const { lang, say } = usePage()
   const last = useRef(balance)

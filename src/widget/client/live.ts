@@ -1,4 +1,4 @@
-/** The stream of changes of one session. It does not reconnect by itself: whoever opened it decides when. */
+/** The event stream of one session. It does not reconnect by itself: wallet-session decides when to open another. */
 
 export type LiveChange = { readonly balance: number; readonly sequence: number; readonly isActive: boolean }
 
@@ -19,12 +19,15 @@ export function openLive(session: string, on: LiveEvents): { close(): void } {
   listen('expiring', on.expiring)
   listen('expired', () => (close(), on.expired()))
   listen('ended', ({ code }: { code?: string }) => (close(), on.ended(code ?? 'INVALID_SESSION')))
-  // The browser's own reconnection knows no backoff and hides a refusal, so it is left out.
+  // EventSource would reconnect without a backoff and would hide a refusal, so it is closed at its first error.
   source.addEventListener('error', () => (close(), on.lost()))
   return { close }
 }
 
-/** How long to wait before the nth try in a row: up to half a minute, and never all visitors at the same moment. */
+/**
+ * How long to wait before the nth try in a row: up to half a minute, a quarter more or less at random, so
+ * that visitors do not all come back at the same moment.
+ */
 export function backoffMs(failures: number, random: number): number {
   return Math.min(30_000, 500 * 2 ** (failures - 1)) * (0.75 + random / 2)
 }

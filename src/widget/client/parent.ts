@@ -5,7 +5,7 @@ import type { WidgetMessage } from '../../../sdk/contract/messages.ts'
 export type Parent = {
   readonly isThere: boolean
   post(message: WidgetMessage): void
-  /** A session token from the parent. Returns what stops listening. */
+  /** Calls back with each session token that the parent posts. Returns a function that stops listening. */
   listen(onSession: (sessionToken: string) => void): () => void
 }
 
@@ -31,8 +31,8 @@ export function openParent(origins: readonly string[], teller: Window | null = w
 }
 
 /**
- * The parent's own origin where the browser tells it, and only if it is allowed. Else one post per allowed origin: the
- * browser drops all but the right one, with a line in the console for each.
+ * The target origins of a post: the parent's origin where the browser tells it, and only if it is allowed; else every allowed
+ * origin, one post each. The browser drops the posts for other origins, with a line in the console for each.
  */
 function targetsAmong(origins: readonly string[]): readonly string[] {
   const parent = location.ancestorOrigins?.[0]

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { usePage } from './page-context.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
-/** The app's logo, or its first letter where there is none or it does not load. */
+/** The app's logo, or the first letter of its name where it has no logo or the logo does not load. */
 export function AppMark({ name, logo }: { name: string; logo?: string | null }) {
   const [isBroken, setBroken] = useState(false)
   if (logo && !isBroken) return <img class="mark" src={logo} alt="" onError={() => setBroken(true)} />
@@ -15,7 +15,7 @@ export function AppMark({ name, logo }: { name: string; logo?: string | null }) 
   )
 }
 
-/** As a reader counts letters, so that an emoji or an accent is not torn apart. */
+/** The first letter as a reader counts them (a grapheme), so that an emoji or an accented letter stays whole. */
 export function firstLetter(name: string): string {
   const [first] = new Intl.Segmenter().segment(name.trim())
   return first?.segment.toUpperCase() ?? ''
@@ -64,8 +64,8 @@ export function Panel({ icon, title, text, tone = 'calm', isBusy = false, childr
 }
 
 /**
- * The heading of a view. It takes the focus when the view replaces one the user was working in, so that a screen reader
- * reads on from here; never on arrival, for the focus may be elsewhere in the page around us.
+ * The heading of a view. It takes the focus when its view replaces one that the user was working in, so that a screen reader
+ * reads on from here; never when the page has just loaded, because the focus may be in the page around the frame.
  */
 export function Heading({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)

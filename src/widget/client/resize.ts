@@ -1,6 +1,6 @@
-/** Tells the parent how high the content is, and never argues with it. */
+/** Tells the parent how high the content is, without ever going back and forth between two heights. */
 
-/** Report the height, leave it, or leave it and look again later. */
+/** Report the height to the parent, do not, or do not now and measure again after so many milliseconds. */
 export type Verdict = 'report' | 'leave' | { readonly lookAgainMs: number }
 
 const quickMs = 1000
@@ -8,8 +8,8 @@ const maxHolds = 5
 
 /**
  * Which heights to report. A parent that follows our height can change our width (a scroll bar comes or goes), which changes
- * our height again, and so on for ever. Two heights that keep following each other within a second are such a loop: the
- * higher one wins, and the lower one has to wait; each time the loop is back, twice as long, and in the end for good.
+ * our height again, and so on for ever. Two heights that take turns within a second are such a loop: the
+ * higher one is reported, and the lower one is held back, twice as long each time the loop returns, and in the end for good.
  */
 export function createHeightFilter(): (height: number, nowMs: number) => Verdict {
   let current = -1
@@ -32,7 +32,7 @@ export function createHeightFilter(): (height: number, nowMs: number) => Verdict
   }
 }
 
-/** `content` must not depend on the height of the frame. */
+/** The height of `content` must not depend on the height of the frame. */
 export function reportHeight(content: Element, report: (height: number) => void): void {
   const judge = createHeightFilter()
   let timer: ReturnType<typeof setTimeout>

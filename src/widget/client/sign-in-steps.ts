@@ -33,10 +33,10 @@ type Step = {
 export type StepName = keyof typeof steps
 export type FieldName = 'email' | 'password' | 'firstName' | 'lastName' | 'code'
 export type Values = Readonly<Partial<Record<FieldName, string>>>
-/** By field; `form` is about all of them. */
+/** What is wrong, by field; `form` is about the whole form. */
 export type Problems = Readonly<Partial<Record<FieldName | 'form', WordKey>>>
 
-/** Checked here first, so that a slip costs no round trip; the server has the last word. */
+/** What is wrong with the fields, found without a request; the server checks them again. */
 export function findProblems(step: StepName, values: Values): Problems {
   const problems: Partial<Record<FieldName, WordKey>> = {}
   for (const field of steps[step].fields) {
@@ -48,7 +48,7 @@ export function findProblems(step: StepName, values: Values): Problems {
   return problems
 }
 
-/** In code points, as the server counts. */
+/** The length in code points, as the server counts it. */
 function isGoodLength(password: string): boolean {
   const { length } = Array.from(password)
   return length >= 8 && length <= 256

@@ -89,13 +89,13 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
   const [waitSeconds, setWaitSeconds] = useState(0)
   const [isBusy, setBusy] = useState(false)
   const [hasResent, setResent] = useState(false)
-  // The form is there before its script is; a click in between would be lost.
+  // The server renders the form, which is seen before this script runs: until then its button is disabled.
   const [isReady, setReady] = useState(false)
   useEffect(() => setReady(true), [])
   const form = useRef<HTMLFormElement>(null)
   const { fields, title, text, button, path } = steps[step]
 
-  /** Shows what is wrong, and puts the cursor there. */
+  /** Shows what is wrong, and puts the focus on the first field that is wrong. */
   function complain(found: Problems): void {
     setProblems(found)
     const field = fields.find((name) => found[name])

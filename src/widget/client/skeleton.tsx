@@ -1,4 +1,4 @@
-/** What stands in for the wallet until it is there, in its shape, so that nothing jumps. */
+/** Grey shapes in place of the wallet until it is loaded, of the same size, so that nothing moves when it comes. */
 import { usePage } from './page-context.tsx'
 import { TopBar } from './parts.tsx'
 

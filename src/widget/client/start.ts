@@ -1,4 +1,4 @@
-/** What both scripts begin with. */
+/** What the scripts of both hosted pages begin with. */
 import type { PageData } from '../page-data.ts'
 import { openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
@@ -21,7 +21,7 @@ export function start(): Start {
   return { page, root, token: takeToken(), parent }
 }
 
-/** The token leaves the address: an address is copied, shown and shared. */
+/** Takes the session token out of the address, which people copy and share. */
 function takeToken(): string | null {
   const url = new URL(location.href)
   const session = url.searchParams.get('session')

@@ -28,7 +28,7 @@ function asciiDigit(digit: string): string {
   return start === undefined ? digit : String(point - start)
 }
 
-/** As its reader would type it: a decimal comma where there is one, and nothing in between. */
+/** An amount as the reader would type it: with a decimal comma where the language has one, and without group separators. */
 export function typedAmount(amount: number, lang: string): string {
   return new Intl.NumberFormat(lang, { useGrouping: false, maximumFractionDigits: 3 }).format(amount)
 }

@@ -40,7 +40,7 @@ function Topup({ first, paymentIntentId }: { first: string | null; paymentIntent
   useEffect(() => {
     if (kind === 'session') void read()
     if (paymentIntentId !== undefined) setOrder({ paymentIntentId })
-    // The wallet that opened this window renews its session while the card is being typed in.
+    // The wallet page that opened this window posts a new session token before the old one ends.
     return openParent([location.origin], window.opener as Window | null).listen((renewed) => (token.current = renewed))
   }, [])
 
@@ -130,7 +130,7 @@ function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount:
   )
 }
 
-/** Presets are whole, so their decimals are left out. */
+/** Preset amounts are whole units, so they are shown without decimals. */
 function presetText(amount: number, currency: string, lang: string): string {
   const style = { style: 'currency', currency, currencyDisplay: 'narrowSymbol', maximumFractionDigits: 0 } as const
   return new Intl.NumberFormat(lang, style).format(amount)

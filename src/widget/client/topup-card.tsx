@@ -61,7 +61,7 @@ export type CardFormProps = {
   readonly intent: CreateIntentResponse
   readonly isChecking: boolean
   readonly token: () => string | null
-  /** The payer has done something; whatever the form believes became of it, the server is asked. */
+  /** The payer has done something in the form. The form's own result is not trusted: the server is asked. */
   readonly onActed: () => void
 }
 
@@ -79,7 +79,7 @@ const advice: Record<string, WordKey> = {
   payment_intent_authentication_failure: 'declinedBank',
 }
 
-/** What to do about it, in the reader's language. */
+/** What the payer can do about a decline, in the reader's language. */
 function adviceOn(declineCode: string): WordKey {
   return Object.hasOwn(advice, declineCode) ? advice[declineCode]! : 'declinedText'
 }

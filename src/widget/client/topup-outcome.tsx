@@ -68,7 +68,7 @@ function Refused({ state, payment, onStartAgain }: RefusedProps) {
   )
 }
 
-/** Asking again would be answered the same. */
+/** Codes of refusals that would be the same if the page asked again. */
 const final: readonly string[] = ['INVALID_AMOUNT', 'BALANCE_LIMIT', 'PAYMENT_INTENT_NOT_FOUND', 'INVALID_REQUEST']
 
 function Ended({ onStartAgain }: { onStartAgain: () => void }) {
@@ -82,7 +82,7 @@ function Ended({ onStartAgain }: { onStartAgain: () => void }) {
   )
 }
 
-/** A window that was opened for this can be closed; a frame goes back to the wallet it shows otherwise. */
+/** A window that was opened for the top-up offers to close it; a frame offers the way back to the wallet page. */
 function Leave({ token }: { token: () => string | null }) {
   const page = usePage()
   const session = token()

@@ -7,7 +7,7 @@ export type TopupState =
   | { readonly kind: 'preparing' }
   /** The card form is shown; `declined` is what became of the last card. */
   | { readonly kind: 'paying'; readonly intent: CreateIntentResponse; readonly declined?: string | undefined }
-  /** The payer has acted, and the answer is awaited; the form stays, for it may be needed again. */
+  /** The payer has sent the card, and the answer is awaited; the card form stays, because a decline leads back to it. */
   | { readonly kind: 'checking'; readonly intent?: CreateIntentResponse | undefined }
   | { readonly kind: 'processing' }
   | { readonly kind: 'done'; readonly balance: number; readonly amount: number }
@@ -17,14 +17,14 @@ export type TopupState =
 
 export type TopupPayment = {
   readonly state: TopupState
-  /** The payer has done something in the card form: ask what became of it. */
+  /** The payer has done something in the card form: asks the server what became of the payment. */
   readonly check: () => void
   readonly retry: () => void
 }
 
 const firstPollMs = 1_500
 const longestPollMs = 15_000
-/** Worth asking again by ourselves: nothing was decided. */
+/** Failures after which the page asks again by itself: nothing was decided. */
 const passing = ['NO_NETWORK', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL']
 
 type Order = { readonly amount: number } | { readonly paymentIntentId: string }
@@ -82,7 +82,7 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
     else show(refused)
   }
 
-  /** Shows it, and asks again by itself, ever more rarely. */
+  /** Shows the failure, and asks the server again by itself, at growing intervals. */
   function again(next: TopupState): void {
     show(next)
     const waitMs = Math.min(longestPollMs, firstPollMs * 1.5 ** here.current.polls++)

@@ -17,7 +17,8 @@ export function SandboxForm({ intent, isChecking, onActed }: CardFormProps) {
       observer.current = new ResizeObserver(fit)
       observer.current.observe(content)
     }
-    // Each further page is the answer to something the payer sent: a decline, a challenge, an end.
+    // The first load of the frame is the empty card form. Each further one answers something the payer sent: a decline, a
+    // challenge, an end.
     if (loads.current++ > 0) onActed()
   }
 

@@ -6,7 +6,7 @@ import { Notice } from './parts.tsx'
 import type { CardFormProps } from './topup-card.tsx'
 import { topupUrl } from './topup-window.ts'
 
-/** As much of Stripe.js as is used here. */
+/** The part of Stripe.js that this file calls. */
 type Stripe = {
   elements(options: object): Elements
   confirmPayment(options: object): Promise<{ error?: { type: string; message?: string } }>
@@ -53,11 +53,11 @@ export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps
     setState('busy')
     setMistake(undefined)
     const { stripe, elements } = loaded.current
-    // Some banks want a page of their own; that one comes back to here.
+    // Some banks show a page of their own, which sends the payer back to return_url.
     const confirmParams = { return_url: topupUrl(page, token() ?? '') }
     const { error } = await stripe.confirmPayment({ elements, confirmParams, redirect: 'if_required' })
     setState('ready')
-    // What is wrong with the typing is Stripe's to say. Everything else is asked of the server.
+    // A validation error is shown by Stripe's own form. For every other result our server is asked.
     if (error?.type === 'validation_error') return setMistake(error.message)
     onActed()
   }
@@ -84,7 +84,7 @@ export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps
   )
 }
 
-/** Stripe wants its script loaded from its own address, and only once. */
+/** Stripe.js has to be loaded from Stripe's address, and only once in a page. */
 function loadStripe(src: string): Promise<NonNullable<Window['Stripe']>> {
   if (window.Stripe) return Promise.resolve(window.Stripe)
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The top-up page in a window of its own. Must be called inside the click: later, the browser takes it for an advertisement. */
+/** The top-up page in a window of its own. Opened inside the handler of the click: later, the pop-up blocker stops it. */
 import type { PageData } from '../page-data.ts'
 import { openParent } from './parent.ts'
 
@@ -20,13 +20,13 @@ function pageUrl(path: string, { lang, theme }: PageData, session: string): stri
   return url.href
 }
 
-/** Undefined when the browser blocked it. */
+/** Undefined when the browser blocked the window. */
 export function openTopupWindow(url: string): TopupWindow | undefined {
   const opened = window.open(url, '_blank', 'popup,width=480,height=760')
   if (opened === null) return undefined
   return {
     renew: (sessionToken) => {
-      // Our own page in our own window; should it have gone elsewhere, the browser drops this.
+      // The target origin is ours: if the window has navigated to another site, the browser drops the message.
       opened.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken }, location.origin)
     },
   }
@@ -38,8 +38,8 @@ export function isFramed(): boolean {
 }
 
 /**
- * The page around us, and whoever opened this window: the wallet in its frame, or the app's own page. The browser drops the posts
- * that are not for its origin. Where there is neither, the wallet hears of it by its stream.
+ * Tells the page around this frame, and the window that opened this one (the wallet in its frame, or the app's own page). The
+ * browser drops each post whose target origin is another. Where there is neither, the wallet learns it from its event stream.
  */
 export function tellWalletUpdated(parents: readonly string[]): void {
   const message = { type: 'SERVICE_WALLET_UPDATED', version: 1 } as const

@@ -15,7 +15,7 @@ import { Skeleton } from './skeleton.tsx'
 import { openTopupWindow, topupUrl, type TopupWindow } from './topup-window.ts'
 import { openWalletSession, type WalletSession, type WalletState } from './wallet-session.ts'
 
-/** What only a browser has; absent while the server renders. */
+/** The session token and the parent, which only a browser has; absent while the server renders. */
 export type Surroundings = { readonly token: string | null; readonly parent: Parent }
 
 export function WalletApp({ page, here }: { page: PageData; here?: Surroundings }) {
@@ -124,7 +124,7 @@ function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; 
   const [blockedUrl, setBlockedUrl] = useState<string>()
   const windows = useRef<TopupWindow>(undefined)
 
-  // A top-up may take longer than the session it was opened with.
+  // The top-up window gets each new session token, because a top-up may take longer than the session it was opened with.
   const token = session.token()
   useEffect(() => {
     if (token !== null) windows.current?.renew(token)

@@ -7,19 +7,19 @@ import type { Parent } from './parent.ts'
 export type WalletState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'open'; readonly wallet: WidgetWallet; readonly clockSkewMs: number; readonly isOffline: boolean }
-  /** Waiting for the parent to bring a new session; stuck when it does not. */
+  /** The session has ended, and the parent is to post a new one; `stuck` when it has not done so in time. */
   | { readonly kind: 'expired'; readonly isStuck: boolean }
-  /** Revoked: logged out, or disconnected. Only signing in helps. */
+  /** The session was revoked, by logging out or disconnecting the app: only signing in helps. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly code: AnyErrorCode }
   | { readonly kind: 'signed-out' }
 
 export type WalletSession = {
   readonly token: () => string | null
-  /** Now, instead of when the backoff says. */
+  /** Reads the wallet now instead of after the backoff. */
   retry(): void
   askForRenewal(): void
-  /** The user left, or has to come back with a password. */
+  /** Ends the session here: the user has logged out, or has to sign in again. */
   signOut(): void
   close(): void
 }
@@ -37,7 +37,7 @@ export function openWalletSession(
   let state: WalletState = { kind: 'loading' }
   let stream: { close(): void } | null = null
   let failures = 0
-  /** What the parent knows of: a change of it is told. */
+  /** The wallet as the parent was last told of it: SERVICE_WALLET_UPDATED is posted when a newer one differs. */
   let known: WidgetWallet | null = null
   let warnedFor: string | null = null
   let expiresAtMs = Number.POSITIVE_INFINITY
@@ -63,7 +63,7 @@ export function openWalletSession(
     expiresAtMs = Number.POSITIVE_INFINITY
   }
 
-  /** Reads the wallet with the session there is. What comes in meanwhile is read afterwards. */
+  /** Reads the wallet with the current session. A call while a read is under way makes one more read after it. */
   async function refresh(): Promise<void> {
     if (isRefreshing) {
       mustRefresh = true
@@ -92,7 +92,10 @@ export function openWalletSession(
     known = wallet
   }
 
-  /** The lifetime is counted here too, by what the server says is left: the reader's clock may be wrong, the stream down. */
+  /**
+   * Opens the event stream of a session. The session's end is timed here too, from what the server said was left, because
+   * the visitor's clock may be wrong and the stream may be down.
+   */
   function follow(mine: string, leftMs: number): void {
     stop()
     expiresAtMs = performance.now() + leftMs
@@ -154,7 +157,7 @@ export function openWalletSession(
     reconnect()
   }
 
-  /** Asks the API before the stream, because a stream does not say why it was refused. */
+  /** Reads the wallet before it opens another stream, because a refused EventSource does not say why. */
   function reconnect(): void {
     failures++
     if (!navigator.onLine) goOffline()
@@ -166,7 +169,7 @@ export function openWalletSession(
     if (token !== null && (stream === null || state.kind === 'failed')) void refresh()
   }
 
-  /** A token that does not open anything changes nothing. The newest one wins; they are tried one after the other. */
+  /** Tries a token that the parent posted. One that is refused changes nothing; of several the newest is tried last and wins. */
   async function renew(sessionToken: string): Promise<void> {
     const isBusy = renewal !== null
     renewal = sessionToken
