@@ -12,7 +12,6 @@ const samples: { [Type in WidgetMessageType]: Extract<WidgetMessage, { type: Typ
   SERVICE_OPEN_TOPUP: {
     type: 'SERVICE_OPEN_TOPUP',
     version: 1,
-    opened: false,
     url: `https://pay.example/widget/topup?session=${token}`,
   },
   SERVICE_AUTH_REQUIRED: { type: 'SERVICE_AUTH_REQUIRED', version: 1 },
@@ -85,7 +84,7 @@ describe('messages of the widget', () => {
   })
 
   test('a message of the widget with random fields is refused, or holds fields of the right kind alone', () => {
-    const fields = ['height', 'code', 'url', 'opened', 'serviceUserId', 'linkCode', 'expiresAt', 'sessionToken']
+    const fields = ['height', 'code', 'url', 'serviceUserId', 'linkCode', 'expiresAt', 'sessionToken']
     const value = fc.oneof(fc.anything(), fc.string(), fc.double(), fc.boolean(), fc.webUrl())
     const payload = fc.dictionary(fc.constantFrom(...fields, '__proto__', 'extra'), value)
     fc.assert(

@@ -81,6 +81,11 @@ export async function shareChromium() {
   return { variables: { TEST_CHROMIUM: server.wsEndpoint() }, close: () => server.close() }
 }
 
+/** One of one's own that blocks pop-ups as people's does. Playwright's lets every window through, and so the shared one does. */
+export async function launchStrictChromium(): Promise<Browser> {
+  return await chromium.launch({ ...(await launchOptions()), ignoreDefaultArgs: ['--disable-popup-blocking'] })
+}
+
 /** The run's shared Chromium, of which closing gives back one's own windows alone; without a run, one of one's own. */
 export async function launchChromium(): Promise<Browser> {
   const shared = process.env['TEST_CHROMIUM']

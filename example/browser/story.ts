@@ -27,7 +27,7 @@ const refusals: Readonly<Record<string, string>> = {
 const messages: Readonly<Record<WidgetMessage['type'], string>> = {
   SERVICE_WALLET_LOADED: 'The widget is ready and shows the wallet.',
   SERVICE_WALLET_UPDATED: 'The wallet changed. The page now asks its own backend for the new balance.',
-  SERVICE_OPEN_TOPUP: 'You asked to add money. The top-up page has a window of its own.',
+  SERVICE_OPEN_TOPUP: 'You asked to add money. The SDK opens the top-up page in a window of its own.',
   SERVICE_AUTH_REQUIRED: 'The widget shows its sign-in form. The shop never sees what you write there.',
   SERVICE_AUTH_SUCCESS: 'You signed in. The page hands the one-time code to its backend, which will check it.',
   SERVICE_LOGOUT_REQUEST:

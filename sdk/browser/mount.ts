@@ -122,7 +122,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
         frame?.resize(message.height)
         break
       case 'SERVICE_OPEN_TOPUP':
-        if (!message.opened) openTopup(message.url)
+        openTopup(message.url)
         break
       case 'SERVICE_ERROR':
         fail(message.code === 'ORIGIN_NOT_ALLOWED' ? 'NOT_ALLOWED' : 'SERVICE_ERROR', { serviceCode: message.code })
@@ -171,7 +171,8 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
 
   function openTopup(url: string): void {
     const { origin, pathname } = new URL(url)
-    if (origin + pathname === `${baseUrl}/widget/topup`) open(url, '_blank', 'noopener')
+    // With an opener: by it the window finds the wallet in this page, says that it is there, and hears of renewed sessions.
+    if (origin + pathname === `${baseUrl}/widget/topup`) open(url, '_blank', 'popup,width=480,height=760')
   }
 
   function failSession(cause: unknown): void {

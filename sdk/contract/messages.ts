@@ -9,8 +9,8 @@ export type WidgetMessage =
   | { type: 'SERVICE_WALLET_LOADED'; version: 1 }
   /** The balance or the state of the wallet changed. */
   | { type: 'SERVICE_WALLET_UPDATED'; version: 1 }
-  /** The user wants to top up. `opened` is false when the browser kept the widget from opening `url` itself. */
-  | { type: 'SERVICE_OPEN_TOPUP'; version: 1; opened: boolean; url: string }
+  /** The user wants to top up: open `url`. The widget opens no window by itself. */
+  | { type: 'SERVICE_OPEN_TOPUP'; version: 1; url: string }
   /** The widget is ready and shows its sign-in form. */
   | { type: 'SERVICE_AUTH_REQUIRED'; version: 1 }
   /** The user signed in. The one-time code lets the backend prove that this user owns the id. */
@@ -46,8 +46,8 @@ export function parseWidgetMessage(data: unknown): WidgetMessage | null {
     case 'SERVICE_SESSION_EXPIRED':
       return { type, version }
     case 'SERVICE_OPEN_TOPUP': {
-      const { opened, url } = fields
-      return typeof opened === 'boolean' && isHttpUrl(url) ? { type, version, opened, url } : null
+      const { url } = fields
+      return isHttpUrl(url) ? { type, version, url } : null
     }
     case 'SERVICE_AUTH_SUCCESS': {
       const { serviceUserId, linkCode } = fields

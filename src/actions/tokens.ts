@@ -34,6 +34,14 @@ export function newSessionToken(): string {
   return `ws_${randomUUID()}`
 }
 
+/**
+ * Tells the widget whether two sessions are of the same person in the same app. A serviceUserId would do, but that one is kept out
+ * of browsers' hands where it can be.
+ */
+export function linkKeyOf(serviceUserId: string): string {
+  return hash('sha256', `link-key ${serviceUserId}`, 'hex').slice(0, 32)
+}
+
 /** 192 random bits, for two minutes. */
 export function newLinkCode(): string {
   return `lc_${randomBytes(24).toString('base64url')}`

@@ -55,6 +55,7 @@ export const exampleIds = {
   clientId: 'app_0123456789abcdef0123',
   serviceUserId: 'su_0123456789abcdef0123456789abcdef',
   sessionToken: 'ws_3f1c2f0e-6d0b-4c7e-9a53-0d5f4b8f2a11',
+  linkKey: '0123456789abcdef0123456789abcdef',
   linkCode: 'lc_Zm9yIGV4YW1wbGUgcHVycG9zZXMgb25s',
   email: 'ada@example.com',
 }

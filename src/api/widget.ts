@@ -4,6 +4,7 @@ import { disconnectApp, listConnectedApps, verifyLink } from '../actions/people/
 import { parseOrigin } from '../actions/apps/origins.ts'
 import { readWidgetWallet } from '../actions/money/read-wallet.ts'
 import type { Service } from '../actions/service.ts'
+import { linkKeyOf } from '../actions/tokens.ts'
 import { createSession, revokeSession } from '../actions/people/open-session.ts'
 import { majorNumber } from '../ledger/money.ts'
 import { readClientCall } from './client-call.ts'
@@ -40,6 +41,7 @@ const widgetWallet = z
     currency: shape.currencyCode,
     user: z.object({ firstName: z.string(), lastName: z.string() }),
     app: z.object({ name: z.string() }),
+    linkKey: z.string().describe('The same in every session of one serviceUserId, and in no other'),
     frozenReason: z.enum(['operator', 'debt']).optional().describe('Why it is not active'),
     expiresAt: shape.timestamp.describe('When the session ends'),
     serverTime: shape.timestamp,
@@ -162,6 +164,7 @@ function walletRoute(service: Service): Route {
         currency: 'USD',
         user: { firstName: 'Ada', lastName: 'Lovelace' },
         app: { name: 'Example shop' },
+        linkKey: exampleIds.linkKey,
         expiresAt: '2026-01-31T12:05:00.000Z',
         serverTime: '2026-01-31T12:00:00.000Z',
       },
@@ -178,6 +181,7 @@ function walletRoute(service: Service): Route {
         currency: currency.code,
         user: { firstName: session.firstName, lastName: session.lastName },
         app: { name: appName },
+        linkKey: linkKeyOf(session.linkId),
         ...(wallet.frozenFor === null ? {} : { frozenReason: wallet.frozenFor }),
         expiresAt: session.expiresAt.toISOString(),
         serverTime: session.readAt.toISOString(),

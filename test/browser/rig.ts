@@ -11,6 +11,7 @@ import { newWindows } from '../windows.ts'
 
 declare global {
   interface Window {
+    wasBlocked?: boolean
     heard: { data: WidgetMessage; origin: string }[]
     embed(src: string, attributes?: Record<string, string>): void
   }
@@ -39,13 +40,15 @@ window.embed = (src, attributes = {}) => {
   frame.src = src
   document.getElementById('slot').append(frame)
 }
-const inner = new URLSearchParams(location.search).get('embed')
-if (inner) embed(inner)
+const asked = new URLSearchParams(location.search)
+if (asked.has('embed')) embed(asked.get('embed'))
+// Nobody has clicked.
+if (asked.has('open')) window.wasBlocked = open(asked.get('open')) === null
 </script></html>`
 
 export type Rig = Awaited<ReturnType<typeof startRig>>
 
-export async function startRig(environment: Record<string, string> = {}) {
+export async function startRig(environment: Record<string, string> = {}, launch = launchChromium) {
   const opened = await openTestService(environment)
   const { service, app, logged } = opened
   /** Set to have the service answer something else than itself, or undefined for itself. */
@@ -63,7 +66,7 @@ export async function startRig(environment: Record<string, string> = {}) {
   const sdk = await script.outputs[0]!.text()
   const shops = [startShop(sdk), startShop(sdk)] as const
   const [shop, strangerShop] = shops.map(({ port }) => `http://localhost:${port}`) as [string, string]
-  const browser = await launchChromium()
+  const browser = await launch()
   const windows = newWindows(browser, { viewport: { width: 800, height: 900 } }, async (page) =>
     page.setDefaultTimeout(30_000),
   )

@@ -1,10 +1,10 @@
-/** Signing in, leaving, and topping up: what the user does, and what the shop hears of it. */
+/** Signing in and leaving: what the user does, and what the shop hears of it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
-import { embed, hear, startRig, type Rig } from './rig.ts'
-import { openShop, openSignIn, walletUrl } from './shop.ts'
+import { hear, startRig, type Rig } from './rig.ts'
+import { openShop, openSignIn } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -133,39 +133,6 @@ describe('leaving', () => {
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')
     await hear(page, 'SERVICE_LOGOUT_REQUEST')
-    await rig.closePage(page)
-  })
-})
-
-describe('topping up', () => {
-  test('Add money opens a window inside the click, and the shop hears that it is open', async () => {
-    const { page, frame } = await openShop(rig, await rig.newTenant())
-    const [popup] = await Promise.all([page.context().waitForEvent('page'), frame.click('.hero-action')])
-    await popup.waitForSelector('.presets')
-    // The token leaves the address when the page's script runs, which may be a moment after the page is there.
-    await popup.waitForURL((url) => !url.searchParams.has('session'))
-    const message = await hear(page, 'SERVICE_OPEN_TOPUP')
-    expect(message).toEqual({
-      type: 'SERVICE_OPEN_TOPUP',
-      version: 1,
-      opened: true,
-      url: expect.stringMatching(/\/widget\/topup\?session=ws_/),
-    })
-    await rig.closePage(page)
-  })
-
-  test('where windows are blocked Add money gives a plain link, and the shop hears that too', async () => {
-    const page = await rig.openPage()
-    await page.goto(rig.shop)
-    // Without allow-popups the browser itself refuses the window.
-    const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }), {
-      sandbox: 'allow-same-origin allow-scripts allow-forms',
-    })
-    await frame.click('.hero-action')
-    await frame.waitForSelector('.blocked')
-    const link = await frame.getAttribute('.blocked a', 'href')
-    expect(link).toMatch(/\/widget\/topup\?session=ws_/)
-    expect(await hear(page, 'SERVICE_OPEN_TOPUP')).toMatchObject({ opened: false, url: link! })
     await rig.closePage(page)
   })
 })

@@ -5,13 +5,29 @@ import { newApp, newUser, openTestService, operator } from '../service.ts'
 import type { StatesOf } from './stage.ts'
 
 export const topupStates: StatesOf = (stage) => {
-  const { rig, tenant, topup } = stage
+  const { rig, tenant, topup, inShop } = stage
   return {
     'top-up': {
       show: async (page) => {
         await page.goto(topup({ session: await tenant.newSession() }))
         await page.waitForSelector('.presets')
         return page
+      },
+    },
+    'top-up-in-the-frame': {
+      show: async (page) => {
+        const frame = await inShop(page, topup({ session: await tenant.newSession() }))
+        await frame.waitForSelector('.top .round')
+        return frame
+      },
+    },
+    'top-up-in-the-frame-expired': {
+      show: async (page) => {
+        const session = await tenant.newSession()
+        await rig.pass(6 * 60_000)
+        const frame = await inShop(page, topup({ session }))
+        await frame.waitForSelector('.panel [role=status]')
+        return frame
       },
     },
     'top-up-wrong-amount': {

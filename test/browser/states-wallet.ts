@@ -70,12 +70,11 @@ export const walletStates: StatesOf = (stage) => {
         return frame
       },
     },
-    'popup-blocked': {
+    'top-up-offered': {
       show: async (page) => {
         const frame = await openWallet(page, await funded())
-        await frame.evaluate(() => void (window.open = () => null))
         await frame.click('.hero-action')
-        await frame.waitForSelector('.blocked')
+        await frame.waitForSelector('.topup-offer')
         return frame
       },
     },

@@ -3,6 +3,8 @@ import type { AnyErrorCode, WidgetWalletResponse } from '../../../sdk/contract.t
 
 export type WidgetWallet = WidgetWalletResponse & {
   readonly currency: string
+  /** Whose session it is: the same for each of one person's in this app. */
+  readonly linkKey: string
   readonly frozenReason?: 'operator' | 'debt'
   readonly expiresAt: string
   readonly serverTime: string

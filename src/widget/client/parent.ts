@@ -9,32 +9,41 @@ export type Parent = {
   listen(onSession: (sessionToken: string) => void): () => void
 }
 
-/** `teller` is the window that may give us sessions: the parent of a frame, or the opener of a top-up window. */
-export function openParent(origins: readonly string[], teller: Window | null = window.parent): Parent {
+export function openParent(origins: readonly string[]): Parent {
   const isThere = window.parent !== window
+  // Of a window around us the browser may tell the origin; then posts to others, which it would drop, are left out.
+  const targets = targetsAmong(origins, location.ancestorOrigins?.[0])
   return {
     isThere,
     post: (message) => {
-      if (isThere) for (const origin of targetsAmong(origins)) window.parent.postMessage(message, origin)
+      if (isThere) for (const origin of targets) window.parent.postMessage(message, origin)
     },
-    listen: (onSession) => {
-      function receive(event: MessageEvent): void {
-        if (event.source === null || event.source === window || event.source !== teller) return
-        const message = parseHostMessage(event.data)
-        if (message === null || !origins.includes(event.origin)) return
-        onSession(message.sessionToken)
-      }
-      addEventListener('message', receive)
-      return () => removeEventListener('message', receive)
-    },
+    listen: (onSession) =>
+      listenForSessions(onSession, ({ source, origin }) => source === window.parent && origins.includes(origin)),
   }
 }
 
+/** Sessions from whoever `isTrusted`. Not from ourselves: a window without a parent is its own. */
+export function listenForSessions(
+  onSession: (sessionToken: string) => void,
+  isTrusted: (event: MessageEvent) => boolean,
+): () => void {
+  function receive(event: MessageEvent): void {
+    if (event.source === null || event.source === window) return
+    const message = parseHostMessage(event.data)
+    if (message !== null && isTrusted(event)) onSession(message.sessionToken)
+  }
+  addEventListener('message', receive)
+  return () => removeEventListener('message', receive)
+}
+
 /**
- * The target origins of a post: the parent's origin where the browser tells it, and only if it is allowed; else every allowed
- * origin, one post each. The browser drops the posts for other origins, with a line in the console for each.
+ * The origins to post to: the other window's own, if that is known and allowed. The browser tells it of the windows around us,
+ * or the Referer does. Else each allowed origin: the browser drops all but the right one, with a line in the console for each.
  */
-function targetsAmong(origins: readonly string[]): readonly string[] {
-  const parent = location.ancestorOrigins?.[0]
-  return parent === undefined ? origins : origins.filter((origin) => origin === parent)
+export function targetsAmong(origins: readonly string[], told?: string): readonly string[] {
+  if (told !== undefined) return origins.filter((origin) => origin === told)
+  const { referrer } = document
+  const from = URL.canParse(referrer) ? new URL(referrer).origin : ''
+  return origins.includes(from) ? [from] : origins
 }

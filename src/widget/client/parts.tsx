@@ -21,6 +21,13 @@ export function firstLetter(name: string): string {
   return first?.segment.toUpperCase() ?? ''
 }
 
+/** Whether the part is still shown: an answer that comes later than that is nobody's any more. */
+export function useIsHere(): () => boolean {
+  const here = useRef(true)
+  useEffect(() => () => void (here.current = false), [])
+  return () => here.current
+}
+
 type NoticeProps = {
   tone: 'good' | 'warn' | 'bad' | 'info'
   icon: IconName

@@ -5,7 +5,7 @@ import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
 import { relativeWait } from './format.ts'
 import { usePage } from './page-context.tsx'
 import type { Parent } from './parent.ts'
-import { AppMark, Heading, Notice, Panel, TopBar } from './parts.tsx'
+import { AppMark, Heading, Notice, Panel, TopBar, useIsHere } from './parts.tsx'
 import {
   cleanValues,
   findProblems,
@@ -26,8 +26,12 @@ export function SignIn({ parent }: { parent: Parent | undefined }) {
   const [step, setStep] = useState<StepName>('login')
   const [email, setEmail] = useState('')
   const [isDone, setDone] = useState(false)
+  const isHere = useIsHere()
+  useEffect(() => parent?.post({ type: 'SERVICE_AUTH_REQUIRED', version: 1 }), [])
 
   function succeed({ serviceUserId, linkCode }: Answer): void {
+    // The page has brought a session meanwhile: who was signing in is not told of any more.
+    if (!isHere()) return
     setDone(true)
     parent?.post({
       type: 'SERVICE_AUTH_SUCCESS',

@@ -1,33 +1,27 @@
-/** What the scripts of both hosted pages begin with. */
+/** What both scripts begin with. */
+import { hydrate, render, type VNode } from 'preact'
 import type { PageData } from '../page-data.ts'
+import { takeSession, type FirstSession } from './kept-session.ts'
 import { openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
+import { openOpener } from './topup-window.ts'
 
-export type Start = {
-  readonly page: PageData
-  readonly root: HTMLElement
-  readonly token: string | null
-  readonly parent: Parent
-}
+/** What only a browser has; absent while the server renders. */
+export type Surroundings = { readonly first: FirstSession; readonly parent: Parent }
 
-export function start(): Start {
+export function start(view: (page: PageData, here: Surroundings) => VNode): void {
   const page = JSON.parse(document.getElementById('data')!.textContent) as PageData
   const root = document.getElementById('root')!
-  const parent = openParent(page.parents)
+  const isWindow = page.page === 'topup' && window.parent === window
+  const parent = isWindow ? openOpener(page.parents) : openParent(page.parents)
   // Focus is moved only for people who have already used the page; see `Heading`.
   for (const type of ['pointerdown', 'keydown'])
     addEventListener(type, () => (document.body.dataset['used'] = ''), { once: true, capture: true })
   reportHeight(root, (height) => parent.post({ type: 'SERVICE_RESIZE', version: 1, height }))
-  return { page, root, token: takeToken(), parent }
-}
-
-/** Takes the session token out of the address, which people copy and share. */
-function takeToken(): string | null {
-  const url = new URL(location.href)
-  const session = url.searchParams.get('session')
-  if (session !== null) {
-    url.searchParams.delete('session')
-    history.replaceState(null, '', url)
-  }
-  return session
+  const first = takeSession(page)
+  if (first.isKept && page.kind === 'signed-out') {
+    // The server saw an address without a session, and rendered what that means; the browser knows better.
+    root.replaceChildren()
+    render(view({ ...page, kind: 'session' }, { first, parent }), root)
+  } else hydrate(view(page, { first, parent }), root)
 }

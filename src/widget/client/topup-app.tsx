@@ -1,66 +1,116 @@
 /** The top-up page: how much, then the card. It opens in a window of its own, or in a frame. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageData, TopupOffer } from '../page-data.ts'
-import { call, type WidgetWallet } from './call.ts'
 import { Field } from './fields.tsx'
 import { formatMoney } from './format.ts'
 import { PageContext, usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
-import { openParent } from './parent.ts'
 import { Heading, Panel, TopBar } from './parts.tsx'
+import type { Surroundings } from './start.ts'
 import { parseTypedAmount, presetsFor, typedAmount } from './topup-amounts.ts'
 import { TopupCard, type TopupCardProps } from './topup-card.tsx'
+import { askWallets, isFramed, walletUrl } from './topup-window.ts'
+import { useWalletSession, type Visit } from './use-wallet-session.ts'
+import type { WalletState } from './wallet-session.ts'
 
-type Here = { token: string | null; paymentIntentId?: string | undefined }
+type Here = Surroundings & { paymentIntentId?: string | undefined }
 
 export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
+  const visit = useWalletSession(page, here)
+  const { state, person } = visit
+  const linkKey = state.kind === 'open' ? state.wallet.linkKey : undefined
+  useAskingWallets(linkKey, state.kind)
+  // The payment that a bank's page sent back is the first person's.
+  const paymentIntentId = person === 0 ? here?.paymentIntentId : undefined
   return (
     <PageContext.Provider value={page}>
-      <TopBar />
-      <Topup first={here?.token ?? null} paymentIntentId={here?.paymentIntentId} />
+      <TopBar>
+        <BackToWallet token={visit.token()} />
+      </TopBar>
+      <Topup key={person} visit={visit} paymentIntentId={paymentIntentId} />
     </PageContext.Provider>
   )
 }
 
-type Load = { kind: 'loading' } | { kind: 'there'; wallet: WidgetWallet } | { kind: 'refused'; code: string }
-
-function Topup({ first, paymentIntentId }: { first: string | null; paymentIntentId: string | undefined }) {
-  const { kind, topup, say } = usePage()
-  const token = useRef(first)
-  const [load, setLoad] = useState<Load>(
-    kind === 'session' ? { kind: 'loading' } : { kind: 'refused', code: 'SESSION_EXPIRED' },
+/** A frame has shown the wallet, and shows it again; a window is closed. */
+function BackToWallet({ token }: { token: string | null }) {
+  const page = usePage()
+  // Not in the first view, which must be the one that the server rendered.
+  const [isShown, setShown] = useState(false)
+  useEffect(() => setShown(isFramed()), [])
+  if (!isShown) return null
+  return (
+    <a class="round" href={walletUrl(page, token)} title={page.say('backToWallet')}>
+      <Icon name="back" />
+      <span class="visually-hidden">{page.say('backToWallet')}</span>
+    </a>
   )
-  const [order, setOrder] = useState<TopupCardProps['order']>()
+}
 
-  async function read(): Promise<void> {
-    const reply = await call<WidgetWallet>('wallet', token.current)
-    setLoad(reply.failure ? { kind: 'refused', code: reply.failure.code } : { kind: 'there', wallet: reply.body })
-  }
-
+/** A window asks at once, again and again, and when its session has ended: the wallet may have been reloaded, or be expired itself. */
+function useAskingWallets(linkKey: string | undefined, kind: WalletState['kind']): void {
+  const known = useRef<string>(undefined)
+  known.current = linkKey ?? known.current
   useEffect(() => {
-    if (kind === 'session') void read()
-    if (paymentIntentId !== undefined) setOrder({ paymentIntentId })
-    // The wallet page that opened this window posts a new session token before the old one ends.
-    return openParent([location.origin], window.opener as Window | null).listen((renewed) => (token.current = renewed))
-  }, [])
+    const ask = () => {
+      if (!isFramed() && known.current !== undefined) askWallets(known.current)
+    }
+    ask()
+    const timer = setInterval(ask, kind === 'expired' ? 1_000 : 15_000)
+    return () => clearInterval(timer)
+  }, [linkKey, kind])
+}
 
-  if (load.kind === 'refused') {
-    const isAway = load.code === 'NO_NETWORK' || load.code === 'UNAVAILABLE'
-    return isAway ? (
+function Topup({ visit, paymentIntentId }: { visit: Visit; paymentIntentId: string | undefined }) {
+  const { topup, say } = usePage()
+  const { state } = visit
+  const [order, setOrder] = useState<TopupCardProps['order'] | undefined>(
+    paymentIntentId === undefined ? undefined : { paymentIntentId },
+  )
+  // A card that is being typed in is not taken away while the session is renewed; a call that fails then says so itself.
+  const isPaying = order !== undefined && state.kind !== 'ended' && state.kind !== 'signed-out'
+  if (!isPaying && state.kind !== 'open' && state.kind !== 'loading')
+    return <Trouble state={state} visit={visit} hasOrder={order !== undefined} />
+  if (topup.processor === 'none') return <Panel icon="card" title={say('topupNoneTitle')} text={say('topupNoneText')} />
+  if (state.kind === 'open' && !state.wallet.isActive && order === undefined)
+    return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
+  if (order === undefined) return <AmountForm offer={topup} onAmount={(amount) => setOrder({ amount })} />
+  return <TopupCard order={order} visit={visit} onChangeAmount={() => setOrder(undefined)} />
+}
+
+type TroubleProps = {
+  state: Exclude<WalletState, { kind: 'open' | 'loading' }>
+  visit: Visit
+  hasOrder: boolean
+}
+
+/** Without a session. A frame asks the page around it; a window asks the wallet it came from, if that is still there. */
+function Trouble({ state, visit, hasOrder }: TroubleProps) {
+  const { say } = usePage()
+  if (state.kind === 'failed')
+    return (
       <Panel icon="cloud" title={say('noNetworkTitle')} text={say('notReached')}>
-        <button type="button" class="button" onClick={() => void read()}>
+        <button type="button" class="button" onClick={() => visit.session().retry()}>
           {say('retry')}
         </button>
       </Panel>
-    ) : (
-      <Panel icon="clock" title={say('expiredTitle')} text={say('topupExpiredText')} />
     )
-  }
-  if (topup.processor === 'none') return <Panel icon="card" title={say('topupNoneTitle')} text={say('topupNoneText')} />
-  if (load.kind === 'there' && !load.wallet.isActive)
-    return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
-  if (order === undefined) return <AmountForm offer={topup} onAmount={(amount) => setOrder({ amount })} />
-  return <TopupCard order={order} token={() => token.current} onChangeAmount={() => setOrder(undefined)} />
+  const isStuck = state.kind === 'expired' && state.isStuck
+  const text = say(isFramed() ? 'expiredText' : 'topupExpiredText')
+  return (
+    <Panel icon="clock" title={say('expiredTitle')} text={hasOrder ? `${say('topupLands')} ${text}` : text}>
+      {isFramed() && state.kind === 'expired' && (
+        <>
+          <p role="status">{say(isStuck ? 'expiredStuck' : 'renewing')}</p>
+          {isStuck && (
+            <button type="button" class="button" onClick={() => visit.session().askForRenewal()}>
+              {say('renew')}
+            </button>
+          )}
+        </>
+      )}
+    </Panel>
+  )
 }
 
 function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount: number) => void }) {

@@ -1,27 +1,35 @@
-/**
- * Where the card is entered: the place for the processor's form. The amount is chosen and within the limits; `token` gives
- * the session as it is now, for it may be renewed while the card is typed in.
- */
+/** Where the card is entered: the place for the processor's form. The amount is chosen and within the limits. */
+import { useEffect } from 'preact/hooks'
 import type { CreateIntentResponse } from '../../../sdk/contract.ts'
 import type { WordKey } from '../words.ts'
 import { formatMoney } from './format.ts'
 import { usePage } from './page-context.tsx'
 import { Heading, Notice } from './parts.tsx'
 import { TopupOutcome } from './topup-outcome.tsx'
-import { useTopupPayment, type TopupState } from './topup-payment.ts'
+import { isSessionOver, useTopupPayment, type TopupState } from './topup-payment.ts'
 import { SandboxForm } from './topup-sandbox-form.tsx'
 import { StripeForm } from './topup-stripe-form.tsx'
+import type { Visit } from './use-wallet-session.ts'
 
 export type TopupCardProps = {
   readonly order: { readonly amount: number } | { readonly paymentIntentId: string }
-  readonly token: () => string | null
+  readonly visit: Visit
   readonly onChangeAmount: () => void
 }
 
-export function TopupCard({ order, token, onChangeAmount }: TopupCardProps) {
+export function TopupCard({ order, visit, onChangeAmount }: TopupCardProps) {
   const { lang, topup, say } = usePage()
+  // The session as it is now: it may be renewed while the card is typed in.
+  const { token } = visit
   const payment = useTopupPayment(order, token)
   const { state } = payment
+  const session = token()
+  useEffect(() => {
+    if (state.kind === 'refused' && isSessionOver(state.failure)) payment.retry()
+  }, [session])
+  useEffect(() => {
+    if (state.kind === 'done') visit.session().look()
+  }, [state.kind])
   const intent = intentOf(state)
   if (!intent && state.kind !== 'preparing')
     return <TopupOutcome payment={payment} token={token} onStartAgain={onChangeAmount} />

@@ -1,20 +1,16 @@
 /** How a top-up ended, or why it cannot be told yet. */
-import { useEffect } from 'preact/hooks'
 import { formatMoney, relativeWait } from './format.ts'
 import { usePage } from './page-context.tsx'
 import { Panel } from './parts.tsx'
-import type { TopupPayment, TopupState } from './topup-payment.ts'
-import { isFramed, tellWalletUpdated, walletUrl } from './topup-window.ts'
+import { isSessionOver, type TopupPayment, type TopupState } from './topup-payment.ts'
+import { isFramed, walletUrl } from './topup-window.ts'
 
 type Props = { payment: TopupPayment; token: () => string | null; onStartAgain: () => void }
 
 export function TopupOutcome({ payment, token, onStartAgain }: Props) {
-  const { lang, topup, say, parents } = usePage()
+  const { lang, topup, say } = usePage()
   const { state } = payment
   const money = (amount: number) => formatMoney(amount, topup.currency, lang)
-  useEffect(() => {
-    if (state.kind === 'done') tellWalletUpdated(parents)
-  }, [state.kind])
 
   if (state.kind === 'done')
     return (
@@ -44,8 +40,9 @@ function Refused({ state, payment, onStartAgain }: RefusedProps) {
   const { lang, say } = usePage()
   const { failure, isAfterPaying } = state
   const { code, retryAfterSeconds } = failure
-  if (code === 'SESSION_EXPIRED' || code === 'INVALID_SESSION') {
-    const text = isAfterPaying ? `${say('topupLands')} ${say('topupExpiredText')}` : say('topupExpiredText')
+  if (isSessionOver(failure)) {
+    const advice = say(isFramed() ? 'expiredText' : 'topupExpiredText')
+    const text = isAfterPaying ? `${say('topupLands')} ${advice}` : advice
     return <Panel icon="clock" title={say('expiredTitle')} text={text} />
   }
   if (code === 'WALLET_INACTIVE') return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
@@ -85,10 +82,9 @@ function Ended({ onStartAgain }: { onStartAgain: () => void }) {
 /** A window that was opened for the top-up offers to close it; a frame offers the way back to the wallet page. */
 function Leave({ token }: { token: () => string | null }) {
   const page = usePage()
-  const session = token()
   if (isFramed())
-    return session === null ? null : (
-      <a class="button" href={walletUrl(page, session)}>
+    return (
+      <a class="button" href={walletUrl(page, token())}>
         {page.say('backToWallet')}
       </a>
     )

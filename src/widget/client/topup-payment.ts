@@ -27,6 +27,10 @@ const longestPollMs = 15_000
 /** Failures after which the page asks again by itself: nothing was decided. */
 const passing = ['NO_NETWORK', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL']
 
+export function isSessionOver({ code }: Failure): boolean {
+  return code === 'SESSION_EXPIRED' || code === 'INVALID_SESSION'
+}
+
 type Order = { readonly amount: number } | { readonly paymentIntentId: string }
 
 /** An order is an amount to pay, or a payment that a bank's page has sent back to us. */

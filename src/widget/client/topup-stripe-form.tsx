@@ -53,8 +53,8 @@ export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps
     setState('busy')
     setMistake(undefined)
     const { stripe, elements } = loaded.current
-    // Some banks show a page of their own, which sends the payer back to return_url.
-    const confirmParams = { return_url: topupUrl(page, token() ?? '') }
+    // Some banks want a page of their own; that one comes back to here.
+    const confirmParams = { return_url: topupUrl(page, token()) }
     const { error } = await stripe.confirmPayment({ elements, confirmParams, redirect: 'if_required' })
     setState('ready')
     // A validation error is shown by Stripe's own form. For every other result our server is asked.

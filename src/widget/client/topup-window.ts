@@ -1,35 +1,26 @@
-/** The top-up page in a window of its own. Opened inside the handler of the click: later, the pop-up blocker stops it. */
+/**
+ * The top-up page in a window of its own. The page around the wallet opens it, or a person's click on the wallet's own link. By
+ * its opener the window finds the wallet, a page of our own origin in a frame there, and asks it for the session as it is now:
+ * paying may take longer than the session it was opened with.
+ */
 import type { PageData } from '../page-data.ts'
-import { openParent } from './parent.ts'
+import { listenForSessions, targetsAmong, type Parent } from './parent.ts'
 
-export type TopupWindow = { renew(sessionToken: string): void }
-
-export function topupUrl(page: PageData, session: string): string {
+export function topupUrl(page: PageData, session: string | null): string {
   return pageUrl('/widget/topup', page, session)
 }
 
-export function walletUrl(page: PageData, session: string): string {
+export function walletUrl(page: PageData, session: string | null): string {
   return pageUrl('/widget/wallet', page, session)
 }
 
-function pageUrl(path: string, { lang, theme }: PageData, session: string): string {
+function pageUrl(path: string, { lang, theme, clientId }: PageData, session: string | null): string {
   const url = new URL(path, location.origin)
-  url.searchParams.set('session', session)
+  if (session !== null) url.searchParams.set('session', session)
+  url.searchParams.set('clientId', clientId)
   url.searchParams.set('lang', lang)
   if (theme) url.searchParams.set('theme', theme)
   return url.href
-}
-
-/** Undefined when the browser blocked the window. */
-export function openTopupWindow(url: string): TopupWindow | undefined {
-  const opened = window.open(url, '_blank', 'popup,width=480,height=760')
-  if (opened === null) return undefined
-  return {
-    renew: (sessionToken) => {
-      // The target origin is ours: if the window has navigated to another site, the browser drops the message.
-      opened.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken }, location.origin)
-    },
-  }
 }
 
 /** On the server nothing is framed yet, and the browser's first view must be the same. */
@@ -37,13 +28,53 @@ export function isFramed(): boolean {
   return typeof window !== 'undefined' && window.parent !== window
 }
 
-/**
- * Tells the page around this frame, and the window that opened this one (the wallet in its frame, or the app's own page). The
- * browser drops each post whose target origin is another. Where there is neither, the wallet learns it from its event stream.
- */
-export function tellWalletUpdated(parents: readonly string[]): void {
-  const message = { type: 'SERVICE_WALLET_UPDATED', version: 1 } as const
-  openParent(parents).post(message)
+/** What a top-up window says to the wallets near its opener: I am here, for this person; which session is it now? */
+type Asking = { readonly type: 'TOPUP_WINDOW'; readonly linkKey: string }
+
+/** Of a top-up window: what it tells goes to whoever opened it, and sessions come from our own pages alone. */
+export function openOpener(origins: readonly string[]): Parent {
   const opener = window.opener as Window | null
-  if (opener !== null) for (const origin of [location.origin, ...parents]) opener.postMessage(message, origin)
+  return {
+    isThere: opener !== null,
+    post: (message) => {
+      // A wallet that opened us hears of it by its stream; the app's own page would not.
+      if (message.type !== 'SERVICE_WALLET_UPDATED' || opener === null || isOurs(opener)) return
+      for (const origin of targetsAmong(origins)) opener.postMessage(message, origin)
+    },
+    listen: (onSession) =>
+      listenForSessions(onSession, ({ source, origin }) => {
+        return origin === location.origin && walletsNearby().includes(source as Window)
+      }),
+  }
+}
+
+export function askWallets(linkKey: string): void {
+  const asking: Asking = { type: 'TOPUP_WINDOW', linkKey }
+  for (const wallet of walletsNearby()) wallet.postMessage(asking, location.origin)
+}
+
+/** Of a wallet: hears the top-up windows of its person, which are then to be given each new session. */
+export function hearTopupWindows(onWindow: (topup: Window, linkKey: string) => void): () => void {
+  function receive({ data, source, origin }: MessageEvent<Partial<Asking> | null>): void {
+    if (origin !== location.origin || source === null || source === window) return
+    if (data?.type === 'TOPUP_WINDOW' && typeof data.linkKey === 'string') onWindow(source as Window, data.linkKey)
+  }
+  addEventListener('message', receive)
+  return () => removeEventListener('message', receive)
+}
+
+/** The opener, or the frames in it: those that are pages of ours. Whoever closed or left is not among them. */
+function walletsNearby(): Window[] {
+  const opener = window.opener as Window | null
+  if (opener === null || opener.closed) return []
+  return [opener, ...Array.from({ length: opener.length }, (_, at) => opener[at]!)].filter(isOurs)
+}
+
+/** Looked at before anything is posted: a post to a stranger is dropped, but with a line in the console. */
+function isOurs(other: Window): boolean {
+  try {
+    return other.location.origin === location.origin
+  } catch {
+    return false
+  }
 }

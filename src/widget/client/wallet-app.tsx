@@ -7,57 +7,48 @@ import { Activity } from './activity.tsx'
 import { call } from './call.ts'
 import { PageContext, usePage } from './page-context.tsx'
 import { Hero } from './hero.tsx'
-import { Icon } from './icons.tsx'
 import type { Parent } from './parent.ts'
-import { firstLetter, Notice, Panel, TopBar } from './parts.tsx'
+import { firstLetter, Notice, Panel, TopBar, useIsHere } from './parts.tsx'
 import { SignIn } from './sign-in.tsx'
 import { Skeleton } from './skeleton.tsx'
-import { openTopupWindow, topupUrl, type TopupWindow } from './topup-window.ts'
-import { openWalletSession, type WalletSession, type WalletState } from './wallet-session.ts'
-
-/** The session token and the parent, which only a browser has; absent while the server renders. */
-export type Surroundings = { readonly token: string | null; readonly parent: Parent }
+import type { Surroundings } from './start.ts'
+import { TopupOffer, useTopupOffer } from './topup-offer.tsx'
+import { useWalletSession, type Visit } from './use-wallet-session.ts'
+import type { WalletState } from './wallet-session.ts'
 
 export function WalletApp({ page, here }: { page: PageData; here?: Surroundings }) {
-  const [state, setState] = useState<WalletState>(firstState(page.kind))
-  const session = useRef<WalletSession>(undefined)
-  useEffect(() => {
-    if (!here) return undefined
-    session.current = openWalletSession(here.token, firstState(page.kind).kind, here.parent, setState)
-    return () => session.current?.close()
-  }, [])
+  const visit = useWalletSession(page, here)
   return (
     <PageContext.Provider value={page}>
-      <View state={state} here={here} session={() => session.current!} />
+      <View visit={visit} parent={here?.parent} />
     </PageContext.Provider>
   )
 }
 
-function firstState(kind: PageData['kind']): WalletState {
-  if (kind === 'expired') return { kind, isStuck: false }
-  return kind === 'session' ? { kind: 'loading' } : { kind }
-}
-
-type ViewProps = { state: WalletState; here: Surroundings | undefined; session: () => WalletSession }
-
-function View({ state, here, session }: ViewProps) {
+function View({ visit, parent }: { visit: Visit; parent: Parent | undefined }) {
   const { say } = usePage()
+  const { state, session } = visit
   switch (state.kind) {
     case 'loading':
       return <Skeleton />
     case 'open':
-      return <Wallet state={state} parent={here!.parent} session={session()} />
+      return <Wallet key={visit.person} state={state} parent={parent!} visit={visit} />
     case 'signed-out':
-      return <SignIn parent={here?.parent} />
+      return <SignIn parent={parent} />
     case 'expired':
       return (
         <Framed>
           <Panel icon="clock" title={say('expiredTitle')} text={say('expiredText')} isBusy={!state.isStuck}>
             <p role="status">{say(state.isStuck ? 'expiredStuck' : 'renewing')}</p>
-            {state.isStuck && here?.parent.isThere && (
-              <button type="button" class="button" onClick={() => session().askForRenewal()}>
-                {say('renew')}
-              </button>
+            {state.isStuck && parent?.isThere && (
+              <>
+                <button type="button" class="button" onClick={() => session().askForRenewal()}>
+                  {say('renew')}
+                </button>
+                <button type="button" class="button quiet" onClick={() => session().signOut()}>
+                  {say('signIn')}
+                </button>
+              </>
             )}
           </Panel>
         </Framed>
@@ -66,14 +57,7 @@ function View({ state, here, session }: ViewProps) {
       return (
         <Framed>
           <Panel icon="door" title={say('endedTitle')} text={say('endedText')}>
-            <button
-              type="button"
-              class="button"
-              onClick={() => {
-                session().signOut()
-                here?.parent.post({ type: 'SERVICE_AUTH_REQUIRED', version: 1 })
-              }}
-            >
+            <button type="button" class="button" onClick={() => session().signOut()}>
               {say('signIn')}
             </button>
           </Panel>
@@ -116,29 +100,18 @@ function Framed({ children }: { children: ComponentChildren }) {
 
 type OpenState = Extract<WalletState, { kind: 'open' }>
 
-function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; session: WalletSession }) {
-  const page = usePage()
-  const { words } = page
+function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; visit: Visit }) {
+  const { words } = usePage()
   const { wallet, isOffline } = state
   const [isAccount, setAccount] = useState(false)
-  const [blockedUrl, setBlockedUrl] = useState<string>()
-  const windows = useRef<TopupWindow>(undefined)
-
-  // The top-up window gets each new session token, because a top-up may take longer than the session it was opened with.
+  const session = visit.session()
   const token = session.token()
-  useEffect(() => {
-    if (token !== null) windows.current?.renew(token)
-  }, [token])
-
-  function topup(): void {
-    const url = topupUrl(page, session.token()!)
-    windows.current = openTopupWindow(url)
-    const opened = windows.current !== undefined
-    setBlockedUrl(opened ? undefined : url)
-    parent.post({ type: 'SERVICE_OPEN_TOPUP', version: 1, opened, url })
-  }
+  const offer = useTopupOffer(parent, token, `${visit.topupWindows} ${wallet.balance}`)
+  const isHere = useIsHere()
 
   async function leave(): Promise<void> {
+    // An answer to the person before must not sign out the one who is here now.
+    if (!isHere()) return
     const last = session.token()
     session.signOut()
     parent.post({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
@@ -176,19 +149,8 @@ function Wallet({ state, parent, session }: { state: OpenState; parent: Parent; 
       )}
       <div class="columns">
         <div class="hero-side">
-          <Hero wallet={wallet} isStale={isOffline} onTopup={topup} />
-          {blockedUrl && (
-            <div role="status" class="notice info blocked">
-              <Icon name="window" />
-              <p>
-                {words.popupBlocked}{' '}
-                <a href={blockedUrl} target="_blank" rel="noopener" onClick={() => setBlockedUrl(undefined)}>
-                  {words.openTopup}
-                </a>{' '}
-                <a href={blockedUrl}>{words.continueHere}</a>
-              </p>
-            </div>
-          )}
+          <Hero wallet={wallet} isStale={isOffline} onTopup={offer.ask} />
+          <TopupOffer offer={offer} />
         </div>
         <Activity transactions={wallet.transactions} skewMs={state.clockSkewMs} />
       </div>

@@ -2,7 +2,9 @@
 import type { AnyErrorCode } from '../../../sdk/contract.ts'
 import { call, type Failure, type WidgetWallet } from './call.ts'
 import { backoffMs, openLive, type LiveChange } from './live.ts'
+import { keepSession, type FirstSession } from './kept-session.ts'
 import type { Parent } from './parent.ts'
+import { hearTopupWindows } from './topup-window.ts'
 
 export type WalletState =
   | { readonly kind: 'loading' }
@@ -18,6 +20,8 @@ export type WalletSession = {
   readonly token: () => string | null
   /** Reads the wallet now instead of after the backoff. */
   retry(): void
+  /** Something has changed: reads the wallet, and tells the parent. */
+  look(): void
   askForRenewal(): void
   /** Ends the session here: the user has logged out, or has to sign in again. */
   signOut(): void
@@ -27,13 +31,21 @@ export type WalletSession = {
 const warnBeforeMs = 45_000
 const stuckAfterMs = 10_000
 
+export type SessionEvents = {
+  readonly state: (state: WalletState) => void
+  /** The session is somebody else's from now on: nothing that was shown or typed may stay. */
+  readonly anotherPerson: () => void
+  /** A top-up window of this person is open. */
+  readonly topupWindow: () => void
+}
+
 export function openWalletSession(
-  firstToken: string | null,
-  first: WalletState['kind'],
+  first: FirstSession,
+  firstKind: WalletState['kind'],
   parent: Parent,
-  onState: (state: WalletState) => void,
+  on: SessionEvents,
 ): WalletSession {
-  let token = firstToken
+  let { token } = first
   let state: WalletState = { kind: 'loading' }
   let stream: { close(): void } | null = null
   let failures = 0
@@ -45,10 +57,12 @@ export function openWalletSession(
   let mustRefresh = false
   let renewal: string | null = null
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
+  const topupWindows = new Set<Window>()
 
   function show(next: WalletState): void {
     state = next
-    onState(next)
+    keepSession(token)
+    on.state(next)
   }
 
   function later(name: string, ms: number, action: () => void): void {
@@ -84,12 +98,31 @@ export function openWalletSession(
   function take(newToken: string, wallet: WidgetWallet): void {
     const mustFollow = newToken !== token || stream === null
     token = newToken
+    if (known !== null && known.linkKey !== wallet.linkKey) {
+      known = null
+      topupWindows.clear()
+      on.anotherPerson()
+    }
+    for (const topup of topupWindows) tellSession(topup)
     const serverNow = Date.parse(wallet.serverTime)
     show({ kind: 'open', wallet, clockSkewMs: serverNow - Date.now(), isOffline: false })
     if (mustFollow) follow(newToken, Date.parse(wallet.expiresAt) - serverNow)
     if (known === null) parent.post({ type: 'SERVICE_WALLET_LOADED', version: 1 })
     else if (isChanged(known, wallet)) parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
     known = wallet
+  }
+
+  function tellSession(topup: Window): void {
+    if (topup.closed) topupWindows.delete(topup)
+    // Our own page in our own window; should it have gone elsewhere, the browser drops this.
+    else topup.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken: token }, location.origin)
+  }
+
+  function hearTopupWindow(topup: Window, linkKey: string): void {
+    if (known?.linkKey !== linkKey) return
+    topupWindows.add(topup)
+    if (state.kind === 'open') tellSession(topup)
+    on.topupWindow()
   }
 
   /**
@@ -147,6 +180,8 @@ export function openWalletSession(
 
   function fail({ code }: Failure): void {
     if (code === 'SESSION_EXPIRED') return expire()
+    // A token from the history may be so old that nobody knows it any more.
+    if (code === 'INVALID_SESSION' && first.isKept && known === null) return expire()
     if (code === 'INVALID_SESSION') return end(code)
     if (state.kind === 'open') goOffline()
     else {
@@ -184,45 +219,58 @@ export function openWalletSession(
     }
   }
 
+  function startOver(): void {
+    failures = 0
+    stream?.close()
+    stream = null
+    void refresh()
+  }
+
   function goOffline(): void {
     if (state.kind === 'open' && !state.isOffline) show({ ...state, isOffline: true })
   }
 
   const comeBack = () => {
     if (performance.now() >= expiresAtMs) expire()
-    else if (state.kind === 'failed' || (state.kind === 'open' && state.isOffline)) {
-      failures = 0
-      stream?.close()
-      stream = null
-      void refresh()
-    }
+    else if (state.kind === 'failed' || (state.kind === 'open' && state.isOffline)) startOver()
+  }
+  /** From the browser's cache of pages: the stream is gone, and much may have happened. */
+  const comeBackFromCache = ({ persisted }: PageTransitionEvent) => {
+    if (!persisted) return
+    if (performance.now() >= expiresAtMs) expire()
+    else if (state.kind === 'failed' || state.kind === 'open') startOver()
   }
   const lookAgain = () => {
     if (document.visibilityState === 'visible') comeBack()
   }
   addEventListener('offline', goOffline)
   addEventListener('online', comeBack)
+  addEventListener('pageshow', comeBackFromCache)
   document.addEventListener('visibilitychange', lookAgain)
   const stopListening = parent.listen((sessionToken) => void renew(sessionToken))
+  const stopHearing = hearTopupWindows(hearTopupWindow)
 
-  if (first === 'expired') expire()
-  else if (first === 'signed-out') {
-    show({ kind: 'signed-out' })
-    parent.post({ type: 'SERVICE_AUTH_REQUIRED', version: 1 })
-  } else void refresh()
+  if (firstKind === 'expired') expire()
+  else if (firstKind === 'signed-out') show({ kind: 'signed-out' })
+  else void refresh()
 
   return {
     token: () => token,
     retry,
+    look: () => void refresh(),
     askForRenewal,
     signOut: () => {
       stop()
       token = null
+      known = null
+      topupWindows.clear()
       show({ kind: 'signed-out' })
     },
     close: () => {
       stop()
       stopListening()
+      stopHearing()
+      removeEventListener('pageshow', comeBackFromCache)
       removeEventListener('offline', goOffline)
       removeEventListener('online', comeBack)
       document.removeEventListener('visibilitychange', lookAgain)

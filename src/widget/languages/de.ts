@@ -108,7 +108,7 @@ export const words: Words = {
   topupNoneText: 'Zurzeit sind keine Kartenzahlungen möglich. Ihr Guthaben ist davon nicht betroffen.',
   topupFrozenText: 'Das Guthaben ist gesperrt und kann deshalb nicht per Karte aufgeladen werden.',
   topupExpiredText: 'Schließen Sie dieses Fenster und wählen Sie in {app} erneut „Aufladen“.',
-  popupBlocked: 'Ihr Browser hat das neue Fenster blockiert.',
+  noWindow: 'Hat sich kein Fenster geöffnet?',
   openTopup: 'Seite zum Aufladen öffnen',
   topupTotal: 'Gesamt',
   topupNoFee: 'Ohne Gebühr: Was Sie zahlen, kommt in voller Höhe an.',

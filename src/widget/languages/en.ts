@@ -105,7 +105,7 @@ export const words = {
   topupNoneText: 'This wallet cannot take card payments at the moment. Your balance is not affected.',
   topupFrozenText: 'The wallet is on hold, so money cannot be added by card.',
   topupExpiredText: 'Close this window and choose “Add money” in {app} again.',
-  popupBlocked: 'Your browser blocked the new window.',
+  noWindow: 'No window has opened?',
   openTopup: 'Open the top-up page',
   topupTotal: 'Total',
   topupNoFee: 'No fee: what you pay is what arrives in your wallet.',

@@ -107,7 +107,7 @@ export const words: Words = {
   topupNoneText: 'En este momento el monedero no admite pagos con tarjeta. Tu saldo no se ve afectado.',
   topupFrozenText: 'El monedero está bloqueado, por lo que no se puede añadir dinero con tarjeta.',
   topupExpiredText: 'Cierra esta ventana y elige «Añadir dinero» otra vez en {app}.',
-  popupBlocked: 'El navegador ha bloqueado la ventana nueva.',
+  noWindow: '¿No se ha abierto ninguna ventana?',
   openTopup: 'Abrir la página de recarga',
   topupTotal: 'Total',
   topupNoFee: 'Sin comisión: lo que pagas es lo que llega a tu monedero.',

@@ -107,7 +107,7 @@ export const words: Words = {
   topupNoneText: 'Ce portefeuille n’accepte pas de paiement par carte pour le moment. Votre solde n’est pas concerné.',
   topupFrozenText: 'Le portefeuille est bloqué : il ne peut pas être rechargé par carte.',
   topupExpiredText: 'Fermez cette fenêtre et choisissez de nouveau « Ajouter de l’argent » dans {app}.',
-  popupBlocked: 'Votre navigateur a bloqué la nouvelle fenêtre.',
+  noWindow: 'Aucune fenêtre ne s’est ouverte ?',
   openTopup: 'Ouvrir la page de rechargement',
   topupTotal: 'Total à payer',
   topupNoFee: 'Sans frais : ce que vous payez arrive en entier dans votre portefeuille.',

@@ -106,7 +106,7 @@ export const words: Words = {
   topupNoneText: '現在、このウォレットではカードでの支払いを受け付けていません。残高に影響はありません。',
   topupFrozenText: 'ウォレットが停止中のため、カードでチャージできません。',
   topupExpiredText: 'このウィンドウを閉じて、{app} でもう一度「チャージする」を選んでください。',
-  popupBlocked: 'ブラウザが新しいウィンドウをブロックしました。',
+  noWindow: 'ウィンドウが開きませんか？',
   openTopup: 'チャージページを開く',
   topupTotal: '合計',
   topupNoFee: '手数料はかかりません。お支払い額がそのまま残高になります。',

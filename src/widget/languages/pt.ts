@@ -107,7 +107,7 @@ export const words: Words = {
   topupNoneText: 'Esta carteira não aceita pagamentos com cartão no momento. Seu saldo não é afetado.',
   topupFrozenText: 'A carteira está bloqueada, por isso não é possível adicionar dinheiro com cartão.',
   topupExpiredText: 'Feche esta janela e escolha “Adicionar dinheiro” novamente em {app}.',
-  popupBlocked: 'Seu navegador bloqueou a nova janela.',
+  noWindow: 'Nenhuma janela se abriu?',
   openTopup: 'Abrir a página de recarga',
   topupTotal: 'Total a pagar',
   topupNoFee: 'Sem taxa: o que você paga é o que chega à sua carteira.',

@@ -1,0 +1,37 @@
+/**
+ * The session token leaves the address, which is copied, shown and shared, and stays in the entry of the browser's history: a
+ * reload, Back and a restored tab find it there. No storage is needed, which a frame of another site does not have.
+ */
+import { isSessionToken } from '../../../sdk/contract/messages.ts'
+import type { PageData } from '../page-data.ts'
+
+export type FirstSession = {
+  readonly token: string | null
+  /** From the history: whatever became of it since, the page around us may have a newer one. */
+  readonly isKept: boolean
+}
+
+/** Parameters that are of no use in an address that is loaded again, or that nobody else should see. */
+const passing = ['session', 'payment_intent', 'payment_intent_client_secret', 'redirect_status']
+
+/** The app stays in the address: without the session it is what tells the server who may frame the page. */
+export function takeSession({ clientId, kind }: PageData): FirstSession {
+  const url = new URL(location.href)
+  const given = url.searchParams.get('session')
+  const kept = keptToken()
+  for (const name of passing) url.searchParams.delete(name)
+  url.searchParams.set('clientId', clientId)
+  // One that was revoked is not kept: the page shows the sign-in, and so does a reload.
+  const token = given ? (kind === 'signed-out' ? null : given) : kept
+  history.replaceState({ session: token }, '', url)
+  return { token, isKept: !given && kept !== null }
+}
+
+export function keepSession(token: string | null): void {
+  if (keptToken() !== token) history.replaceState({ session: token }, '')
+}
+
+function keptToken(): string | null {
+  const { session } = (history.state ?? {}) as { session?: unknown }
+  return isSessionToken(session) ? session : null
+}

@@ -1,0 +1,40 @@
+/** The session of a page, for its views. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { PageData } from '../page-data.ts'
+import type { Surroundings } from './start.ts'
+import { openWalletSession, type WalletSession, type WalletState } from './wallet-session.ts'
+
+export type Visit = {
+  readonly state: WalletState
+  /** Not before the first effects have run. */
+  readonly session: () => WalletSession
+  /** As it is now. */
+  readonly token: () => string | null
+  /** Another number for another person. What a view knows of one belongs to nobody else, so it is the view's key. */
+  readonly person: number
+  /** How often a top-up window of this person has been heard of. */
+  readonly topupWindows: number
+}
+
+export function useWalletSession(page: PageData, here: Surroundings | undefined): Visit {
+  const [state, setState] = useState<WalletState>(firstState(page.kind))
+  const [person, setPerson] = useState(0)
+  const [topupWindows, setTopupWindows] = useState(0)
+  const session = useRef<WalletSession>(undefined)
+  useEffect(() => {
+    if (!here) return undefined
+    session.current = openWalletSession(here.first, firstState(page.kind).kind, here.parent, {
+      state: setState,
+      anotherPerson: () => setPerson((before) => before + 1),
+      topupWindow: () => setTopupWindows((before) => before + 1),
+    })
+    return () => session.current?.close()
+  }, [])
+  const token = () => session.current?.token() ?? null
+  return { state, session: () => session.current!, token, person, topupWindows }
+}
+
+function firstState(kind: PageData['kind']): WalletState {
+  if (kind === 'expired') return { kind, isStuck: false }
+  return kind === 'session' ? { kind: 'loading' } : { kind }
+}

@@ -1,0 +1,236 @@
+/**
+ * One window for a top-up, whoever the page around the wallet is written by. In a Chromium that blocks pop-ups, with the wallet in a
+ * frame of another site, sandboxed as the contract says.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame, Page } from '@playwright/test'
+import { expectBalancedBooks } from '../books.ts'
+import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'
+import { renew, waitForBalance, walletUrl } from '../browser/shop.ts'
+import { launchStrictChromium } from '../chromium.ts'
+import { cards, formIn, typeCard } from './card-form.ts'
+
+setDefaultTimeout(60_000)
+
+let rig: Rig
+let tenant: Awaited<ReturnType<Rig['newTenant']>>
+let page: Page
+
+beforeAll(async () => {
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox' }, launchStrictChromium)
+  rig.service.sandbox!.setOrigin(rig.base)
+})
+beforeEach(async () => {
+  tenant = await rig.newTenant()
+  page = await rig.openPage()
+  await page.goto(rig.shop)
+})
+afterEach(async () => {
+  rig.trouble.answer = undefined
+  await rig.closePage(page)
+  await expectBalancedBooks(rig.service)
+})
+afterAll(() => rig.stop())
+
+const windows = () => page.context().pages().length - 1
+const addMoney = (frame: Frame) => frame.getByRole('button', { name: 'Add money' }).click()
+const offerIn = (frame: Frame) => frame.locator('.topup-offer')
+
+/** The wallet in a frame of this page. The page does nothing but listen. */
+async function openWallet(): Promise<Frame> {
+  const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop), lang: 'en' }))
+  await hear(page, 'SERVICE_WALLET_LOADED')
+  return frame
+}
+
+/** A page whose author has read the specification and nothing else. */
+async function openContractPage(): Promise<Frame> {
+  const session = await tenant.newSession(rig.shop)
+  await page.evaluate(
+    ([service, session]) =>
+      addEventListener('message', (event) => {
+        if (event.origin !== service || event.data.type !== 'SERVICE_OPEN_TOPUP') return
+        window.open(`${service}/widget/topup?session=${session}`)
+      }),
+    [rig.base, session] as const,
+  )
+  const frame = await embed(page, walletUrl(rig, { session }))
+  await hear(page, 'SERVICE_WALLET_LOADED')
+  return frame
+}
+
+async function openSdkPage(): Promise<Frame> {
+  await page.route('**/wallet/session', async (route) => {
+    const sessionToken = await tenant.newSession(rig.shop)
+    await route.fulfill({ json: { sessionToken, expiresAt: new Date().toISOString() } })
+  })
+  await page.evaluate(
+    ([baseUrl, clientId]) =>
+      void window.Billfold.mountWallet(document.getElementById('slot')!, {
+        baseUrl,
+        clientId,
+        fetchSession: async () => (await fetch('/wallet/session')).json(),
+        onLinked: () => {},
+      }),
+    [rig.base, tenant.clientId] as const,
+  )
+  await hear(page, 'SERVICE_WALLET_LOADED')
+  return (await (await page.$('iframe'))!.contentFrame())!
+}
+
+async function pay(where: Page | Frame): Promise<void> {
+  await where.getByRole('button', { name: 'Continue' }).click()
+  await typeCard(where, cards.good)
+  await where.getByRole('heading', { name: 'Money added' }).waitFor()
+}
+
+const openedBy = async (act: () => Promise<unknown>): Promise<Page> => {
+  const opening = page.context().waitForEvent('page')
+  await act()
+  return await opening
+}
+
+describe('one window', () => {
+  test('this browser does block a window that nobody clicked for', async () => {
+    await page.goto(`${rig.shop}/?open=${encodeURIComponent(rig.shop)}`)
+    expect(await page.evaluate(() => window.wasBlocked)).toBeTrue()
+  })
+
+  test.each([
+    ['the specification alone', openContractPage],
+    ['the SDK', openSdkPage],
+  ])('a page written with %s opens one, and the wallet offers no other', async (_, openPage) => {
+    const frame = await openPage()
+    const popup = await openedBy(() => frame.locator('.hero-action').dblclick())
+    // The token leaves the address when the page's script runs, which may be a moment after the page is there.
+    await popup.waitForURL((url) => !url.searchParams.has('session'))
+    await pay(popup)
+    await waitForBalance(frame, '$25.00')
+    await hear(page, 'SERVICE_WALLET_UPDATED')
+    expect([windows(), await offerIn(frame).count()]).toEqual([1, 0])
+    expect((await heardBy(page)).filter(({ type }) => type === 'SERVICE_OPEN_TOPUP')).toEqual([
+      { type: 'SERVICE_OPEN_TOPUP', version: 1, url: expect.stringMatching(/\/widget\/topup\?session=ws_/) },
+    ])
+    const closed = popup.waitForEvent('close')
+    // The click takes away the page it is made on, which may be told as a failed click; what counts is that it is gone.
+    await popup
+      .getByRole('button', { name: 'Close this window' })
+      .click()
+      .catch(() => {})
+    await closed
+  })
+
+  test('a page that ignores the message gets none, and a click on the wallet’s own link opens one', async () => {
+    const frame = await openWallet()
+    await addMoney(frame)
+    await offerIn(frame).waitFor()
+    expect(windows()).toBe(0)
+    const popup = await openedBy(() => frame.getByRole('link', { name: 'Open the top-up page' }).click())
+    await pay(popup)
+    await waitForBalance(frame, '$25.00')
+    expect([windows(), await offerIn(frame).count()]).toEqual([1, 0])
+  })
+
+  test('an offer is taken back when the window is heard of, however late it comes up', async () => {
+    const frame = await openContractPage()
+    const held = Promise.withResolvers<void>()
+    rig.trouble.answer = async ({ pathname }) => {
+      // The wallet in the frame has what it needs; it is the window that asks.
+      if (pathname === '/api/widget/wallet') await held.promise
+      return undefined
+    }
+    await openedBy(() => addMoney(frame))
+    await offerIn(frame).waitFor()
+    held.resolve()
+    await offerIn(frame).waitFor({ state: 'detached' })
+  })
+
+  test('where no window may open at all a top-up goes on in the frame, and there is a way back from its every step', async () => {
+    const src = walletUrl(rig, { session: await tenant.newSession(rig.shop), lang: 'en' })
+    const sandbox = 'allow-same-origin allow-scripts allow-forms'
+    const frame = await embed(page, src, { allow: 'payment *', sandbox })
+    const enter = async () => {
+      await addMoney(frame)
+      await frame.getByRole('link', { name: 'Continue here' }).click()
+    }
+    await enter()
+    await frame.getByRole('button', { name: 'Continue' }).click()
+    await formIn(frame).getByLabel('Card number').waitFor()
+    await frame.locator('.top').getByRole('link', { name: 'Back to the wallet' }).click()
+    await enter()
+    await pay(frame)
+    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await frame.locator('.panel').getByRole('link', { name: 'Back to the wallet' }).click()
+    await waitForBalance(frame, '$25.00')
+    expect(windows()).toBe(0)
+  })
+})
+
+/** Every session there is has ended; what is made afterwards has not. */
+const expireAll = () => rig.pass(5 * 60_000 + 1_000)
+const waitForExpired = (where: Page | Frame) => where.waitForSelector('text=Your session has ended')
+
+describe('a renewed session', () => {
+  test('reaches the top-up window, also after the wallet itself had expired', async () => {
+    const frame = await openContractPage()
+    const popup = await openedBy(() => addMoney(frame))
+    await popup.getByRole('button', { name: 'Continue' }).waitFor()
+    await expireAll()
+    await Promise.all([waitForExpired(frame), waitForExpired(popup)])
+    await renew(rig, page, await tenant.newSession(rig.shop))
+    await pay(popup)
+    await waitForBalance(frame, '$25.00')
+  })
+
+  test('reaches the top-up window while a card is typed in, without taking the card away', async () => {
+    const frame = await openContractPage()
+    const popup = await openedBy(() => addMoney(frame))
+    await popup.getByRole('button', { name: 'Continue' }).click()
+    await formIn(popup).getByLabel('Card number').fill(cards.good)
+    await expireAll()
+    await waitForExpired(frame)
+    await renew(rig, page, await tenant.newSession(rig.shop))
+    await waitForBalance(frame, '$0.00')
+    expect(await formIn(popup).getByLabel('Card number').inputValue()).toBe(cards.good)
+    await typeCard(popup, cards.good)
+    await popup.getByRole('heading', { name: 'Money added' }).waitFor()
+  })
+
+  test('reaches the top-up in the frame, which asks the page for it', async () => {
+    const frame = await openWallet()
+    await addMoney(frame)
+    await frame.getByRole('link', { name: 'Continue here' }).click()
+    await frame.getByRole('button', { name: 'Continue' }).waitFor()
+    await expireAll()
+    await waitForExpired(frame)
+    await hear(page, 'SERVICE_SESSION_EXPIRED')
+    await renew(rig, page, await tenant.newSession(rig.shop))
+    await pay(frame)
+  })
+
+  test('reaches no top-up window of somebody else', async () => {
+    const frame = await openContractPage()
+    const popup = await openedBy(() => addMoney(frame))
+    await popup.getByRole('button', { name: 'Continue' }).waitFor()
+    const other = await rig.newTenant()
+    await other.client.credit(other.user.serviceUserId, 7)
+    await renew(rig, page, await other.newSession(rig.shop))
+    await waitForBalance(frame, '$7.00')
+    await pay(popup)
+    const balances = [tenant, other].map(({ client, user }) => client.balance(user.serviceUserId))
+    expect(await Promise.all(balances)).toEqual([25, 7])
+  })
+
+  test('is not needed once the page around the wallet is gone: the window pays, and says what to do when it cannot', async () => {
+    const frame = await openContractPage()
+    const popup = await openedBy(() => addMoney(frame))
+    await popup.getByRole('button', { name: 'Continue' }).waitFor()
+    await page.close()
+    await pay(popup)
+    await popup.goto(`${rig.base}/widget/topup?session=${await tenant.newSession()}`)
+    await popup.getByRole('button', { name: 'Continue' }).waitFor()
+    await expireAll()
+    await popup.getByText('choose “Add money” in Fernweh Books again').waitFor()
+    await popup.context().close()
+  })
+})
