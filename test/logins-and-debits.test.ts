@@ -1,6 +1,6 @@
 /** A rush of logins must not hold up the money. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { hashPassword } from '../src/actions/people/passwords.ts'
+import { hashPassword, passwordCost } from '../src/actions/people/passwords.ts'
 import { newId } from '../src/actions/tokens.ts'
 import { transact } from '../src/store/database.ts'
 import { insertUser } from '../src/store/users.ts'
@@ -24,7 +24,7 @@ test('200 logins at once all succeed, and debits are answered all the while', as
   const client = newClient(app.fetch, credentials)
   const page = newPage(app.fetch)
   await client.credit(serviceUserId, 100_000)
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword({ passwordCost }, password)
   const emails = Array.from({ length: 200 }, (_, i) => `user${i}@example.com`)
   await transact(service.db, async (tx) => {
     for (const email of emails)

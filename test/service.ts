@@ -22,6 +22,9 @@ export type TestService = {
   readonly close: () => Promise<void>
 }
 
+/** Argon2id as ever, but the least that it can cost: tests sign in thousands of times. Processes of their own pay in full. */
+const passwordCost = { memoryCost: 8, timeCost: 1 }
+
 export const secretsKey = Buffer.alloc(32, 'test key').toString('base64')
 
 export async function openTestService(
@@ -34,7 +37,7 @@ export async function openTestService(
   const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'debug', SECRETS_KEY: secretsKey, ...environment })
   const db = openDatabase(await through(database.connection))
   const log = openLog(config.logLevel, (text) => logged.push(text))
-  const service = openService({ config, db, log, metrics: openMetrics(), now })
+  const service = openService({ config, db, log, metrics: openMetrics(), now, passwordCost })
   const undocumented: string[] = []
   const built = buildApp(service)
   const app = { ...built, fetch: documented(built.fetch, undocumented) }

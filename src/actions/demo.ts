@@ -121,7 +121,7 @@ export async function findUnsafeForProduction(service: Service): Promise<string[
   if (apps.some((app) => app.clientId === clientId))
     problems.push(`The demo app is active. Deactivate it: npx billfold app deactivate ${clientId}`)
   const user = await findUserByEmail(service.db.pool, email)
-  if (user && (await isPassword(password, user.passwordHash)) && (await isUsable(service, user.id)))
+  if (user && (await isPassword(service, password, user.passwordHash)) && (await isUsable(service, user.id)))
     problems.push(
       `The demo user ${email} has a well-known password. Freeze the wallet: npx billfold wallet freeze ${email} --reason demo`,
     )

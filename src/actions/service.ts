@@ -13,6 +13,7 @@ import { openWrongSecrets } from './apps/authenticate.ts'
 import { openCards, type Cards } from './topups/open-processor.ts'
 import { openLive, type Live } from './live.ts'
 import { openMail, type MailSender } from './mail.ts'
+import { passwordCost as usualCost, type PasswordCost } from './people/passwords.ts'
 import { openSecrets, type Secrets } from './secrets/open-secrets.ts'
 
 export type Service = {
@@ -34,11 +35,12 @@ export type Service = {
   readonly mail: MailSender
   /** Encrypts what the service must read again. */
   readonly secrets: Secrets
+  readonly passwordCost: PasswordCost
 } & Cards
 
-export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'>
+export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'> & Partial<Pick<Service, 'passwordCost'>>
 
-export function openService({ config, db, log, metrics, now }: Parts): Service {
+export function openService({ config, db, log, metrics, now, passwordCost = usualCost }: Parts): Service {
   const faults = openRateLimit(1_000)
   const writer = openWriter(db.connection, config.writerLanes, {
     batch: metrics.batch,
@@ -69,6 +71,7 @@ export function openService({ config, db, log, metrics, now }: Parts): Service {
     ),
     mail: openMail(config, log),
     secrets: openSecrets(config),
+    passwordCost,
     ...openCards(config, db, now),
   }
   metrics.watch({ queueDepth: writer.depth, pool: db.pool })

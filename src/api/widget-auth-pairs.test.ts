@@ -14,7 +14,7 @@ let passwordHash: string
 
 beforeAll(async () => {
   rig = await openIdentityRig()
-  passwordHash = await hashPassword(password)
+  passwordHash = await hashPassword(rig.opened.service, password)
 })
 beforeEach(() => void rig.move())
 afterAll(() => rig.close())

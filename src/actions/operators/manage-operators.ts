@@ -40,7 +40,7 @@ export async function createOperator(
   actor: Actor,
   operator: NewOperator & { role: Role },
 ): Promise<string | undefined> {
-  const passwordHash = await hashPassword(operator.password)
+  const passwordHash = await hashPassword(service, operator.password)
   return await transact(service.db, (tx) => insertOperator(service, tx, actor, { ...operator, passwordHash }))
 }
 
@@ -137,7 +137,7 @@ export async function acceptInvite(
   input: NewOperator,
   device: Device,
 ): Promise<Accepted> {
-  const passwordHash = await hashPassword(input.password)
+  const passwordHash = await hashPassword(service, input.password)
   const result = await transact(service.db, async (tx): Promise<Accepted> => {
     const invite = await invites.deleteInvite(tx, hashSecret(token))
     if (!invite) return { problem: 'used' }
@@ -206,7 +206,7 @@ export type OwnPassword = 'right' | 'wrong' | Limited
 async function checkOwnPassword(service: Service, operator: Operator, password: string): Promise<OwnPassword> {
   const limited = await takeLimit(service, ownPasswords, operator.id)
   if (limited) return limited
-  return (await isPassword(password, operator.passwordHash)) ? 'right' : 'wrong'
+  return (await isPassword(service, password, operator.passwordHash)) ? 'right' : 'wrong'
 }
 
 /** All other sessions end. */
@@ -218,7 +218,7 @@ export async function changePassword(
 ): Promise<OwnPassword> {
   const checked = await checkOwnPassword(service, operator, before)
   if (checked !== 'right') return checked
-  const passwordHash = await hashPassword(after)
+  const passwordHash = await hashPassword(service, after)
   await transact(service.db, async (tx) => {
     await store.updatePassword(tx, operator.id, passwordHash)
     await deleteSessions(tx, operator.id, { except: session.id })

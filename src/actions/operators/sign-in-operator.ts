@@ -43,7 +43,7 @@ export async function signInWithPassword(
     if (limited.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
     return limited
   }
-  const isRight = await isPassword(password, operator?.isActive ? operator.passwordHash : null)
+  const isRight = await isPassword(service, password, operator?.isActive ? operator.passwordHash : null)
   if (!operator || !isRight) {
     await recordFailure(service, operator, 'operator.sign-in-failed', device)
     return { kind: 'wrong' }

@@ -21,7 +21,7 @@ export type CreatedUser = { readonly userId: string; readonly serviceUserId: str
 
 /** Undefined when the email is taken. */
 export async function createUser(service: Service, actor: Actor, user: NewUser): Promise<CreatedUser | undefined> {
-  const passwordHash = await hashPassword(user.password)
+  const passwordHash = await hashPassword(service, user.password)
   const id = newId(service.now())
   const { firstName, lastName, clientId } = user
   return await transact(service.db, async (tx) => {

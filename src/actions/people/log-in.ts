@@ -20,7 +20,7 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
   const limited = await takeGuess(service, userPasswords, guess)
   if (limited) return limited
 
-  const isRight = await isPassword(attempt.password, identity.passwordHash)
+  const isRight = await isPassword(service, attempt.password, identity.passwordHash)
   if (!identity.userId || !isRight) {
     const result = await logInUnconfirmed(service, app, attempt, identity)
     if (result.kind === 'wrong') await countWrongGuess(service, userPasswords, guess)
@@ -42,7 +42,7 @@ async function logInUnconfirmed(
   { email, password, address }: LogIn,
   { isSigningUp, signUpHash }: Identity,
 ): Promise<LoggedIn> {
-  if (!isSigningUp || !(await isPassword(password, signUpHash))) return { kind: 'wrong' }
+  if (!isSigningUp || !(await isPassword(service, password, signUpHash))) return { kind: 'wrong' }
   await ensureConfirmCode(service, app, normaliseEmail(email), address)
   return { kind: 'unconfirmed' }
 }

@@ -54,7 +54,7 @@ async function sendCode(
   const identity = await getIdentity(service.db.pool, email, addressHash(asked.address))
   const limited = await takeMailLimits(service, email, asked.address, identity)
   if (limited) return limited
-  const code = await newCode(service.db.pool, purpose, email)
+  const code = await newCode(service, purpose, email)
   const mail = write(email, code, identity)
   if (mail) service.mail.send(mail)
   return { kind: 'mailed' }
@@ -77,10 +77,10 @@ export async function takeMailLimits(
 }
 
 /** Replaces the one before. Six digits are so few that only a slow hash hides them for the minutes they live. */
-export async function newCode(db: Queryable, purpose: CodePurpose, email: string): Promise<string> {
+export async function newCode(service: Service, purpose: CodePurpose, email: string): Promise<string> {
   const code = newMailedCode()
-  const codeHash = await hashPassword(code)
-  await upsertMailedCode(db, { email, purpose, id: newId(), codeHash, lifetimeMs: codeLifetimeMs })
+  const codeHash = await hashPassword(service, code)
+  await upsertMailedCode(service.db.pool, { email, purpose, id: newId(), codeHash, lifetimeMs: codeLifetimeMs })
   return code
 }
 
@@ -94,7 +94,7 @@ export async function checkCode(
   const retryAfterSeconds = service.wrongCodes.waitOf(where, service.now())
   if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
   const mailed = await updateCodeTries(service.db.pool, email, purpose, maxTries)
-  if ((await isPassword(code, mailed?.codeHash)) && mailed) return { id: mailed.id }
+  if ((await isPassword(service, code, mailed?.codeHash)) && mailed) return { id: mailed.id }
   service.wrongCodes.count(where, service.now())
   return undefined
 }

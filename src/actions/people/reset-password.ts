@@ -23,7 +23,7 @@ export async function resetPassword(
   const { address } = attempt
   const checked = await checkCode(service, 'reset', { email, code: attempt.code, address })
   if (!checked || 'kind' in checked) return checked ?? { kind: 'wrong-code' }
-  const passwordHash = await hashPassword(attempt.password)
+  const passwordHash = await hashPassword(service, attempt.password)
   const connected = await transact(service.db, async (tx) => {
     if (!(await useCode(tx, email, checked.id))) return undefined
     const user = await updatePassword(tx, email, passwordHash)

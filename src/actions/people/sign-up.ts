@@ -37,9 +37,9 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   if (limited) return limited
 
   // Compared and hashed in every case, so that the time tells nothing about the email.
-  const isSame = await isPassword(password, identity.signUpHash)
-  const passwordHash = await hashPassword(password)
-  const code = await newCode(service.db.pool, 'confirm', email)
+  const isSame = await isPassword(service, password, identity.signUpHash)
+  const passwordHash = await hashPassword(service, password)
+  const code = await newCode(service, 'confirm', email)
   const waiting = { email, passwordHash, firstName, lastName, lifetimeMs: signUpLifetimeMs }
   await upsertSignUp(service.db.pool, waiting, isSame ? identity.signUpHash : null)
   service.mail.send(signUpMail(app, email, code, identity))
