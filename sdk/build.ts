@@ -1,44 +1,82 @@
-/** The sources → `dist`: ESM and CommonJS with their types, and one file for a `<script>` tag. */
-import { mkdir, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+/**
+ * The sources → what is published: ESM and CommonJS with their types, and one file for a `<script>` tag. The service builds the
+ * same from the same sources to serve it, where there is no compiler: so the types are kept beside the sources, in `types`.
+ */
+import { mkdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Glob } from 'bun'
+import manifest from './package.json'
 
 const folder = import.meta.dir
-const entries = ['contract', 'server', 'browser'].map((name) => join(folder, `${name}.ts`))
+const entries = ['contract', 'server', 'browser', 'react']
 
-export async function buildSdk(outDir = join(folder, 'dist')): Promise<void> {
-  await rm(outDir, { recursive: true, force: true })
-  await mkdir(outDir, { recursive: true })
-  await bundle({ entrypoints: entries, format: 'esm', naming: '[name].js', outdir: outDir })
-  await bundle({ entrypoints: entries, format: 'cjs', naming: '[name].cjs', outdir: outDir })
-  await bundle({
-    entrypoints: [join(folder, 'browser/script.ts')],
-    format: 'iife',
-    naming: 'billfold.js',
-    outdir: outDir,
-    minify: true,
-  })
-  await writeTypes(outDir)
+/** By its path in the package. */
+export type SdkFiles = ReadonlyMap<string, Uint8Array>
+
+export const sdkVersion: string = manifest.version
+
+/** The whole package, as `npm pack` would put it together from what `files` in package.json says. */
+export async function buildPackage(): Promise<SdkFiles> {
+  const sources = manifest.files.filter((pattern) => pattern.endsWith('.ts') && !pattern.startsWith('!'))
+  const kept = [...sources.flatMap(listFiles), 'package.json', 'README.md', 'LICENSE']
+  const files = new Map(await buildDist())
+  for (const path of kept) files.set(path, await Bun.file(join(folder, path)).bytes())
+  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-async function bundle(config: Bun.BuildConfig): Promise<void> {
-  // Neutral code: it names no module of Node, so what is built for browsers runs in both.
-  const result = await Bun.build({ target: 'browser', ...config })
-  if (!result.success) throw new AggregateError(result.logs, 'The SDK does not bundle.')
+/** The file for a `<script>` tag alone. */
+export async function buildScript(): Promise<Uint8Array> {
+  const [script] = await bundle({ entrypoints: [join(folder, 'browser/script.ts')], format: 'iife', minify: true })
+  return new TextEncoder().encode(script!.text)
 }
 
-async function writeTypes(outDir: string): Promise<void> {
-  const tsc = join(folder, '../node_modules/.bin/tsc')
-  const run = Bun.spawn([tsc, '-p', join(folder, 'tsconfig.json'), '--outDir', outDir], { stderr: 'inherit' })
-  const output = await new Response(run.stdout).text()
-  if ((await run.exited) !== 0) throw new Error(`The types of the SDK do not build.\n${output}`)
-  const files = (await readdir(outDir, { recursive: true })).filter((name) => name.endsWith('.d.ts'))
-  for (const name of files) {
-    const path = join(outDir, name)
-    const text = await Bun.file(path).text()
+async function buildDist(): Promise<SdkFiles> {
+  const files = new Map([['dist/billfold.js', await buildScript()]])
+  const add = (path: string, text: string) => files.set(`dist/${path}`, new TextEncoder().encode(text))
+  for (const [format, ending] of [
+    ['esm', '.js'],
+    ['cjs', '.cjs'],
+  ] as const) {
+    const built = await bundle({ entrypoints: entries.map((name) => join(folder, `${name}.ts`)), format })
+    // A framework that renders on a server has to know that this one lives in the page.
+    for (const { name, text } of built) add(name + ending, name === 'react' ? `'use client'\n${text}` : text)
+  }
+  for (const path of listFiles('types/**/*.d.ts')) {
+    const text = await Bun.file(join(folder, path)).text()
+    const name = path.slice('types/'.length)
     // Each module system follows only its own extension; the sources' `.ts` is not there for either.
-    await Bun.write(path, text.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"))
-    await Bun.write(path.replace(/\.d\.ts$/, '.d.cts'), text.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.cjs'"))
+    add(name, text.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"))
+    add(name.replace(/\.d\.ts$/, '.d.cts'), text.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.cjs'"))
+  }
+  return files
+}
+
+type Built = { readonly name: string; readonly text: string }
+
+async function bundle(config: Pick<Bun.BuildConfig, 'entrypoints' | 'format' | 'minify'>): Promise<Built[]> {
+  // Neutral code: it names no module of Node, so what is built for browsers runs in both.
+  const result = await Bun.build({ target: 'browser', naming: '[name]', external: ['react'], ...config })
+  if (!result.success) throw new AggregateError(result.logs, 'The SDK does not bundle.')
+  return await Promise.all(
+    result.outputs.map(async (output) => {
+      const text = await output.text()
+      // Where each source lies, as seen from the folder in which this process was started.
+      return { name: output.path.replace(/^\.\//, ''), text: text.replaceAll(/^\/\/ \S+\.ts\n/gm, '') }
+    }),
+  )
+}
+
+function listFiles(pattern: string): string[] {
+  return [...new Glob(pattern).scanSync(folder)].filter((path) => !path.endsWith('.test.ts')).sort()
+}
+
+/** What `npm pack` and `npm publish` take along. */
+async function writeDist(): Promise<void> {
+  await rm(join(folder, 'dist'), { recursive: true, force: true })
+  for (const [path, bytes] of await buildDist()) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await Bun.write(join(folder, path), bytes)
   }
 }
 
-if (import.meta.main) await buildSdk()
+if (import.meta.main) await writeDist()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildPackage } from './build.ts'
 
 const folder = import.meta.dir
 const bin = join(folder, '../node_modules/.bin')
@@ -130,9 +131,18 @@ describe('the package', () => {
     const targets = JSON.stringify(manifest.exports).match(/\.\/[^"]+\.(?:ts|cts|cjs|js)\b/g) ?? []
     expect(targets.length).toBeGreaterThan(12)
     for (const target of targets) expect(packed).toContain(target.slice(2))
-    expect(packed.filter((path) => /test|build\.ts|tsconfig/.test(path))).toEqual([])
-    expect(packed).toContain('README.md')
+    expect(packed.filter((path) => /test|build\.ts|tarball|types\/|tsconfig/.test(path))).toEqual([])
+    for (const name of ['README.md', 'LICENSE']) expect(packed).toContain(name)
     expect(manifest.dependencies).toBeUndefined()
+  })
+
+  test('what the service packs is what npm packs, byte for byte', async () => {
+    const served = await buildPackage()
+    expect([...served.keys()].sort()).toEqual([...packed].sort())
+    for (const [path, bytes] of served) {
+      const published = await Bun.file(join(project, 'node_modules/@billfold/sdk', path)).bytes()
+      expect([path, Buffer.from(published).equals(bytes)]).toEqual([path, true])
+    }
   })
 
   test.each([

@@ -21,6 +21,7 @@ import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
 import { hasGoodHost, pathOf } from './web/host.ts'
 import { mayReadMetrics } from './web/metrics-access.ts'
+import { sdkRoute } from './web/sdk-files.ts'
 import { shareTick } from './web/tick.ts'
 import type { RequestContext, WebApp } from './web/request-context.ts'
 import { widgetPages } from './widget/pages.tsx'
@@ -48,6 +49,7 @@ export function buildApp(service: Service): App {
   if (service.config.metricsPort === undefined) web.get('/metrics', (c) => metricsPage(service, c.req.raw, c.env))
   docsPages(web)
   assetRoute(web)
+  sdkRoute(web, service.config.publicUrl)
   widgetPages(service, web)
   // Operators look through everything, and may wait for it.
   adminPages({ ...service, db: service.db.patient }, web)

@@ -13,6 +13,7 @@ import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
 import { openDatabase, poolConnections, type Connection } from './store/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
+import { sdkAddresses } from './web/sdk-files.ts'
 import { joinParent, startWorkers, type Workers } from './workers.ts'
 
 /** One of several on a port: its parent says when to end, and tells people what there is to tell. */
@@ -236,12 +237,16 @@ async function welcome(service: Service): Promise<void> {
 }
 
 async function demoLines(demo: Demo): Promise<string[][]> {
+  const sdk = await sdkAddresses(config.publicUrl)
   return [
     ['The demo shop, with the wallet in it', await startShop(demo)],
     ['Sign in to the wallet with', `${demo.email}   ${demo.password}`],
     ['The API', `${config.publicUrl}/docs`],
     ['Its credentials', `clientId=${demo.clientId} clientSecret=${demo.clientSecret}`],
     ['', `serviceUserId=${demo.serviceUserId}`],
+    ['The SDK, for a backend or a bundle', `npm install ${sdk.package}`],
+    ['… for a page', `<script src="${sdk.script}"></script>`],
+    ['… and just this version of it', sdk.pinned.tag],
     ['The admin area', `${config.publicUrl}/admin`],
   ]
 }

@@ -27,9 +27,9 @@ const attributes = [
   'frame-title',
 ]
 
-/** Harmless to call twice. The class is made inside, because a server that renders pages has no HTMLElement. */
+/** Harmless to call twice, and on a server that renders pages: there is no HTMLElement there, so the class is made inside. */
 export function defineWalletElement(): void {
-  if (customElements.get('billfold-wallet')) return
+  if (typeof customElements === 'undefined' || customElements.get('billfold-wallet')) return
   customElements.define(
     'billfold-wallet',
     class extends HTMLElement implements BillfoldWalletElement {

@@ -11,5 +11,6 @@ declare global {
   }
 }
 
-window.Billfold = Billfold
+// A server that renders pages may come by here too.
+if (typeof window !== 'undefined') window.Billfold = Billfold
 defineWalletElement()

@@ -20,7 +20,8 @@ const sources = {
 
 export type AssetName = keyof typeof sources
 
-type Asset = {
+export type Asset = {
+  /** The name with the hash of the content in it: what is behind it never changes. */
   readonly file: string
   readonly type: string
   readonly bytes: { readonly identity: Bytes; readonly gzip: Bytes; readonly br: Bytes }
@@ -44,17 +45,22 @@ export function assetRoute(web: WebApp): void {
   web.get('/assets/:file', async (c) => {
     c.env.route = '/assets/:file'
     const asset = await findAsset(c.req.param('file'))
-    if (!asset) return c.notFound()
-    const encoding = chooseEncoding(c.req.header('accept-encoding') ?? '')
-    return new Response(asset.bytes[encoding], {
-      headers: {
-        ...plainHeaders,
-        'cache-control': 'public, max-age=31536000, immutable',
-        'content-type': asset.type,
-        vary: 'accept-encoding',
-        ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-      },
-    })
+    return asset ? sendAsset(asset, c.req.raw, { 'cache-control': forEver }) : c.notFound()
+  })
+}
+
+export const forEver = 'public, max-age=31536000, immutable'
+
+export function sendAsset({ bytes, type }: Asset, request: Request, headers: Record<string, string>): Response {
+  const encoding = chooseEncoding(request.headers.get('accept-encoding') ?? '')
+  return new Response(bytes[encoding], {
+    headers: {
+      ...plainHeaders,
+      'content-type': type,
+      vary: 'accept-encoding',
+      ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+      ...headers,
+    },
   })
 }
 
@@ -94,7 +100,10 @@ async function build(name: AssetName): Promise<Asset> {
     define: { 'process.env.NODE_ENV': '"production"' },
     jsx: { runtime: 'automatic', importSource: 'preact', development: false },
   })
-  const identity = new Uint8Array(await result.outputs[0]!.arrayBuffer())
+  return toAsset(name, new Uint8Array(await result.outputs[0]!.arrayBuffer()))
+}
+
+export function toAsset(name: string, identity: Bytes): Asset {
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16)
   return {
     file: name.replace(/(?=\.\w+$)/, `.${hash}`),

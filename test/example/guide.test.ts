@@ -1,11 +1,10 @@
 /** The guides, followed to the letter: registered by the command line, installed by npm, run by Node, seen in Chromium. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from '@playwright/test'
 import { Billfold } from '@billfold/sdk/server'
-import { buildSdk } from '../../sdk/build.ts'
 import { launchChromium } from '../chromium.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { openTestService, type Credentials, type TestService } from '../service.ts'
@@ -19,20 +18,22 @@ setDefaultTimeout(90_000)
 const root = new URL('../..', import.meta.url).pathname
 const snippets = snippetsOf(await readGuides())
 const files = ['wallet.mjs', 'orders.mjs', 'db.mjs', 'shop.mjs', 'page.html', 'handle-errors.mjs', 'verify.mjs']
-/** Run by orders.test.ts. */
-const forOrders = ['db-postgres.mjs', 'orders.sql']
+/** Run by orders.test.ts, and by sdk/served.test.ts. */
+const elsewhere = ['db-postgres.mjs', 'orders.sql', 'app.jsx', 'element.html', 'pin', 'pinned.html']
 
 let opened: TestService
 let service: ServiceProcess
 let app: Credentials
 let browser: Browser
 let shop: Bun.Subprocess<'ignore', 'pipe', 'inherit'> | undefined
+let folder = ''
 let project = ''
 let dataDir = ''
 let origin = ''
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'billfold-guide-'))
+  folder = await mkdtemp(join(tmpdir(), 'billfold-guide-'))
+  project = join(folder, 'my-shop')
   dataDir = await mkdtemp(join(tmpdir(), 'billfold-guide-data-'))
   const port = String(await freePort())
   origin = `http://localhost:${port}`
@@ -65,7 +66,7 @@ afterAll(async () => {
   await shop?.exited
   await service?.stop()
   await opened?.close()
-  await Promise.all([project, dataDir].map((folder) => rm(folder, { recursive: true, force: true })))
+  await Promise.all([folder, dataDir].map((path) => rm(path, { recursive: true, force: true })))
 })
 
 /** A command of the guide, as a shell would take it apart. */
@@ -85,16 +86,10 @@ async function register(port: string): Promise<Credentials> {
   ) as Credentials
 }
 
-/** Packed from a folder of its own: another test may be building the real one at this moment. */
+/** Word for word, from the service that runs; only its address is another one. */
 async function install(): Promise<void> {
-  const stage = join(project, 'stage')
-  await mkdir(stage)
-  await cp(join(root, 'sdk/package.json'), join(stage, 'package.json'))
-  await buildSdk(join(stage, 'dist'))
-  await run(['npm', 'pack', '--ignore-scripts', '--pack-destination', project], stage)
-  await Bun.write(join(project, 'package.json'), JSON.stringify({ name: 'my-shop', private: true }))
-  expect(words('install')).toEqual(['npm', 'install', '@billfold/sdk'])
-  await run(['npm', 'install', '--offline', '--no-audit', '--no-fund', './billfold-sdk-0.1.0.tgz'], project)
+  const script = snippets.get('install')!.replace('http://127.0.0.1:3000', service.url)
+  await run(['sh', '-euc', script], folder)
 }
 
 async function run(command: string[], cwd: string, env: Record<string, string> = {}): Promise<string> {
@@ -143,7 +138,7 @@ async function press(button: string): Promise<unknown> {
 
 test('every piece of code in the guides is run by a test', () => {
   const others = ['.env', 'install', 'listen.js', 'register', 'run']
-  expect([...snippets.keys()].sort()).toEqual([...files, ...forOrders, ...others].sort())
+  expect([...snippets.keys()].sort()).toEqual([...files, ...elsewhere, ...others].sort())
 })
 
 test('the guide “Add a wallet to your app” leads from nothing to a payment and a refund', async () => {
@@ -169,10 +164,10 @@ test('the guide “Add a wallet to your app” leads from nothing to a payment a
 })
 
 test('the guide “Messages” makes a page without the SDK link, renew, and ignore strangers', async () => {
-  // A page of the shop's origin with nothing in it but text.
-  await page.goto(`${origin}/billfold.js`)
+  await page.route('**/sdk/billfold.js', (route) => route.abort())
+  await page.goto(origin)
   const code = snippets.get('listen.js')!.replace('http://127.0.0.1:3000', service.url).replace('app_…', app.clientId)
-  await page.addScriptTag({ content: code })
+  await page.addScriptTag({ content: code, type: 'module' })
   await wallet().getByRole('button', { name: 'Create account' }).waitFor()
   await logIn(page, account!)
   await eventually(balance, '$50.00')

@@ -1,14 +1,14 @@
 /** Whatever happens to an order on the way, the order and the wallet agree, and nothing moves twice. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { Billfold } from '@billfold/sdk/server'
 import { buildShop } from '../../example/app.ts'
 import { openStore } from '../../example/store.ts'
-import { buildSdk } from '../../sdk/build.ts'
+import { buildPackage } from '../../sdk/build.ts'
 import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { updateLinkDisconnected } from '../../src/store/links.ts'
 import { expectBalancedBooks } from '../books.ts'
@@ -49,10 +49,8 @@ beforeAll(async () => {
   shopDatabase = await testDatabase()
   await query(shopDatabase, snippets.get('orders.sql')!)
   // As npm would have put them there.
-  const sdk = join(folder, 'node_modules/@billfold/sdk')
-  await mkdir(sdk, { recursive: true })
-  await cp(join(root, 'sdk/package.json'), join(sdk, 'package.json'))
-  await buildSdk(join(sdk, 'dist'))
+  for (const [path, bytes] of await buildPackage())
+    await Bun.write(join(folder, 'node_modules/@billfold/sdk', path), bytes)
   await symlink(join(root, 'node_modules/pg'), join(folder, 'node_modules/pg'))
 })
 

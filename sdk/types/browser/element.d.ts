@@ -1,0 +1,10 @@
+export interface BillfoldWalletElement extends HTMLElement {
+    reload(): Promise<void>;
+}
+declare global {
+    interface HTMLElementTagNameMap {
+        'billfold-wallet': BillfoldWalletElement;
+    }
+}
+/** Harmless to call twice, and on a server that renders pages: there is no HTMLElement there, so the class is made inside. */
+export declare function defineWalletElement(): void;

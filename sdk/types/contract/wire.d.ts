@@ -1,0 +1,136 @@
+/**
+ * What goes over the wire, request and answer, route by route. Amounts are JSON numbers in major units (19.99),
+ * times are ISO 8601 in UTC. Answers may grow new fields; the ones here stay as they are.
+ */
+/** Sent in the query of a GET and in the JSON body of a POST, and only by a backend. */
+export type ClientCredentials = {
+    clientId: string;
+    clientSecret: string;
+};
+export type Scope = 'wallet:read' | 'wallet:write';
+export type Transaction = {
+    /** `txn_…` */
+    id: string;
+    type: 'DEBIT' | 'CREDIT';
+    /** Always positive; `type` gives the direction. */
+    amount: number;
+    balanceAfter: number;
+    currency: string;
+    referenceType: string;
+    referenceId: string;
+    description: string | null;
+    /** 1, 2, 3 … for each wallet, without gaps. */
+    sequence: number;
+    createdAt: string;
+};
+/** GET /api/server/wallet, besides the credentials. */
+export type WalletRequest = {
+    serviceUserId: string;
+    /** How many transactions, 1 to 200; 50 when absent. */
+    limit?: number;
+    /** Only transactions with a lower sequence: the `nextBefore` of the page before. */
+    before?: number;
+};
+export type WalletResponse = {
+    balance: number;
+    /** Newest first. May be fewer than asked for, even none, while `nextBefore` says that there is more to look at. */
+    transactions: Transaction[];
+    isActive: boolean;
+    /** ISO 4217, as on every transaction. */
+    currency: string;
+    /** Where the next page starts: go on until it is absent or null, however many transactions a page holds. */
+    nextBefore?: number | null;
+};
+/** GET /api/server/wallet/check-balance, besides the credentials. */
+export type CheckBalanceRequest = {
+    serviceUserId: string;
+    requiredAmount: number;
+};
+export type CheckBalanceResponse = {
+    balance: number;
+    requiredAmount: number;
+    hasSufficientBalance: boolean;
+};
+/** POST /api/server/wallet/debit and /credit, besides the credentials. */
+export type PostingRequest = {
+    serviceUserId: string;
+    amount: number;
+    /** With `referenceId` the idempotency key: repeating the pair never moves money twice. */
+    referenceType: string;
+    referenceId: string;
+    description?: string;
+};
+/** In what a repeated reference differs from its first use. */
+export type MismatchField = 'amount' | 'user' | 'direction';
+export type PostingResponse = {
+    balance: number;
+    message: string;
+    transactionId?: string;
+    /** The reference was used before: this is the first outcome, and nothing moved. */
+    replayed?: true;
+    mismatch?: MismatchField[];
+};
+/** POST /api/server/link/verify, besides the credentials. */
+export type VerifyLinkRequest = {
+    linkCode: string;
+};
+export type VerifyLinkResponse = {
+    serviceUserId: string;
+};
+/** POST /api/widget/session, besides the credentials. */
+export type WidgetSessionRequest = {
+    serviceUserId: string;
+    /** The origin of the embedding page: the session then works nowhere else. */
+    parentOrigin?: string;
+};
+export type WidgetSessionResponse = {
+    /** `ws_` and a UUID. */
+    sessionToken: string;
+    expiresAt: string;
+};
+/** GET /api/widget/wallet?session= */
+export type WidgetWalletResponse = {
+    balance: number;
+    /** The last 10, newest first. */
+    transactions: Transaction[];
+    isActive: boolean;
+    currency: string;
+    user: {
+        firstName: string;
+        lastName: string;
+    };
+};
+/** POST /api/widget/topup/create-intent?session= */
+export type CreateIntentRequest = {
+    amount: number;
+};
+export type TopupStatus = 'requires_payment_method' | 'requires_action' | 'processing' | 'succeeded' | 'failed' | 'cancelled';
+export type CreateIntentResponse = {
+    paymentIntentId: string;
+    /** Of this one payment, for the processor's own script in the page; not the secret of the client app. */
+    clientSecret: string;
+    amount: number;
+    currency: string;
+    status: TopupStatus;
+    publishableKey: string;
+    expiresAt: string;
+};
+/** POST /api/widget/topup/confirm?session= */
+export type ConfirmTopupRequest = {
+    paymentIntentId: string;
+};
+/** What the user still has to do: follow an address, or let the processor's script in the page handle it. */
+export type NextAction = {
+    kind: 'redirect';
+    url: string;
+} | {
+    kind: 'script';
+};
+export type ConfirmTopupResponse = {
+    status: TopupStatus;
+    balance: number;
+    /** The credit, once it is in the ledger. */
+    transaction?: Transaction;
+    message: string;
+    nextAction?: NextAction;
+};

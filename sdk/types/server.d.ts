@@ -1,0 +1,33 @@
+/** `@billfold/sdk/server`: the wallet of your users, from your backend. */
+import type { CheckBalanceRequest, CheckBalanceResponse, PostingRequest, PostingResponse, VerifyLinkRequest, VerifyLinkResponse, WalletRequest, WalletResponse, WidgetSessionRequest, WidgetSessionResponse } from './contract/wire.ts';
+import type { BillfoldOptions } from './server/settings.ts';
+export { BillfoldError } from './server/error.ts';
+export type { FaultCode } from './server/error.ts';
+export type { BillfoldOptions } from './server/settings.ts';
+/** A user of yours may not be linked yet: hand over what you stored, even when that is nothing. */
+export type OfUser<T> = Omit<T, 'serviceUserId'> & {
+    serviceUserId: string | null | undefined;
+};
+/** `replayed` is true when the reference was used before: this is its first outcome, and nothing moved. */
+export type PostingResult = Omit<PostingResponse, 'replayed'> & {
+    replayed: boolean;
+};
+export type CallOptions = {
+    signal?: AbortSignal;
+};
+/** A class, because it is the thing people keep, pass around and log: private fields keep the secret out of that. */
+export declare class Billfold {
+    #private;
+    constructor(options: BillfoldOptions);
+    /** The balance and the newest transactions. */
+    wallet(request: OfUser<WalletRequest>, options?: CallOptions): Promise<WalletResponse>;
+    checkBalance(request: OfUser<CheckBalanceRequest>, options?: CallOptions): Promise<CheckBalanceResponse>;
+    /** Takes money. Repeating the same reference never takes it twice; a new attempt needs a new referenceId. */
+    debit(request: OfUser<PostingRequest>, options?: CallOptions): Promise<PostingResult>;
+    /** Gives money. A refund uses a reference of its own, not the one of the debit. */
+    credit(request: OfUser<PostingRequest>, options?: CallOptions): Promise<PostingResult>;
+    /** A session of five minutes for the widget in this user's browser. */
+    createSession(request: OfUser<WidgetSessionRequest>, options?: CallOptions): Promise<WidgetSessionResponse>;
+    /** Whose wallet it is, proved by the one-time code the widget gave to the browser. Store this id, not the browser's. */
+    verifyLink(request: VerifyLinkRequest, options?: CallOptions): Promise<VerifyLinkResponse>;
+}
