@@ -29,6 +29,9 @@ import { widgetPages } from './widget/pages.tsx'
 export type App = {
   readonly fetch: (request: Request, addressOf?: (() => string | undefined) | string) => Promise<Response>
   readonly readiness: Readiness
+  /** Everything that is answered: JSON routes by their path, pages by their pattern. */
+  readonly routes: readonly Route[]
+  readonly pages: readonly { readonly method: string; readonly path: string }[]
 }
 
 export function buildApp(service: Service): App {
@@ -54,23 +57,37 @@ export function buildApp(service: Service): App {
   // Operators look through everything, and may wait for it.
   adminPages({ ...service, db: service.db.patient }, web)
   sandboxPages(service, web)
-  const byPath = Map.groupBy(routes, (route) => route.path)
+  const routesAt = Map.groupBy(routes, (route) => route.path)
   // Here and not as a second handler of each path: a path with one handler takes Hono's shortest way.
   web.notFound((c) => {
-    const here = byPath.get(c.req.path)
-    if (!here) return toResponse(refuse('NOT_FOUND'), c.env.requestId)
-    c.env.route = c.req.path
-    const allow = here.flatMap(methodsOf).join(', ')
-    return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow }), c.env.requestId)
+    const { path } = c.req
+    const here =
+      routesAt.get(path)?.flatMap((route) => methodsOf(route).map((method) => ({ method, path }))) ?? pagesAt(web, path)
+    const methods = here.map(({ method }) => method)
+    // Of a page that is there and found nothing to show, the method is not what is wrong.
+    if (methods.length === 0 || methods.includes(c.req.method)) return toResponse(refuse('NOT_FOUND'), c.env.requestId)
+    c.env.route = here[0]!.path
+    return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow: methods.join(', ') }), c.env.requestId)
   })
   web.onError((error, c) => toResponse(faultAnswer(service, error, c.req.raw, c.env), c.env.requestId))
   return {
     readiness,
+    routes,
+    pages: web.routes,
     fetch: (request, address = '127.0.0.1') => {
       const addressOf = typeof address === 'string' ? () => address : address
       return answerRequest(service, web, exact, request, addressOf, readiness)
     },
   }
+}
+
+/** The pages with this path, one for each method; without what stands before many of them, or answers for all that are not there. */
+function pagesAt(web: WebApp, path: string): { method: string; path: string }[] {
+  return ['GET', 'POST'].flatMap((method) => {
+    const [found] = web.router.match(method, path)
+    const pages = found.map(([[, route]]) => route).filter((route) => route.method === method)
+    return pages.filter((page) => !page.path.endsWith('*')).slice(0, 1)
+  })
 }
 
 /** One request, from the outside in and out again: an id, a time, a line in the log, a count. */

@@ -6,16 +6,13 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generateSync } from 'otplib'
-import { totpPlace } from '../src/actions/operators/second-factor.ts'
-import { startSession } from '../src/actions/operators/keep-session.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { commands } from '../src/cli/commands.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { listTables, quoted } from '../src/store/migrations/tables.ts'
-import type { Stage } from '../src/store/operator-sessions.ts'
 import { callCommand } from './command.ts'
-import { newOperator, newVisitor, password, type TestOperator } from './operator.ts'
+import { adminForms, type AdminForms } from './admin-forms.ts'
+import { newOperator, password, type TestOperator } from './operator.ts'
 import { testDatabase } from './postgres.ts'
 import { newApp, newUser, secretsKey } from './service.ts'
 import { openBench, type Bench } from './topup/rig.ts'
@@ -24,11 +21,13 @@ setDefaultTimeout(60_000)
 
 let bench: Bench
 let admin: TestOperator
+let known: AdminForms
 const folder = await mkdtemp(join(tmpdir(), 'billfold-audit-'))
 
 beforeAll(async () => {
   bench = await openBench()
   admin = await newOperator(bench.opened)
+  known = adminForms(bench, admin)
   await watchChanges()
 })
 afterAll(async () => {
@@ -76,169 +75,15 @@ async function changesBy(actor: string, act: () => Promise<unknown>): Promise<{ 
   return { changed: changes.map(shown), silent: changes.filter((change) => !isOnRecord(change)).map(shown) }
 }
 
-/** Made before the form is sent, so that what makes it is not watched. */
-type Call = { readonly path?: Record<string, string>; readonly fields?: Record<string, string>; readonly by?: Someone }
-type Someone = Pick<TestOperator, 'post' | 'get'> & { readonly actor: string }
-
-type Form = { readonly isRead?: true; readonly make: () => Promise<Call> }
-
-async function signedIn(stage: Stage): Promise<Someone & { id: string }> {
-  const other = await newOperator(bench.opened, 'viewer')
-  const device = { address: '127.0.0.1', browser: 'Test' }
-  const token = await startSession(bench.service, bench.service.db.pool, other.id, stage, device)
-  const visitor = newVisitor(bench.app, new Map([['billfold-session', token]]))
-  return { ...visitor, id: other.id, actor: `operator:${other.id}` }
-}
-
-async function stranger(actor: string): Promise<Someone> {
-  const visitor = newVisitor(bench.app)
-  await visitor.get('/admin/sign-in')
-  return { ...visitor, actor }
-}
-
-const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
-const codeNow = () => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
-
-async function giveSecret(column: 'totp_secret' | 'totp_pending', id: string): Promise<void> {
-  const sealed = await bench.service.secrets.seal(secret, totpPlace({ id }))
-  await query(`update operators set ${column} = $2, totp_pending_until = now() + interval '5 minutes' where id = $1`, [
-    id,
-    sealed,
-  ])
-}
-
-const clientApp = async () => ({ path: { clientId: (await newApp(bench.service)).clientId } })
-const wallet = async () => ({ path: { id: (await newUser(bench.service, bench.credentials)).userId } })
-
-async function topup(): Promise<Record<string, string>> {
-  const payer = await bench.newPayer()
-  const payment = await payer.begin(25)
-  bench.standIn.state.pay(payment)
-  await payer.confirm(payment)
-  return { id: (await bench.topup(payment)).id }
-}
-
-const reason = { reason: 'as agreed' }
-const appFields = { name: 'Another shop', allowedOrigins: 'https://b.example', scopes: 'wallet:read' }
-
-/** Every form of the admin area, with input that is accepted. */
-const forms: Record<string, Form> = {
-  '/admin/sign-in': {
-    make: async () => {
-      const { id, email } = await newOperator(bench.opened)
-      return { by: await stranger(`operator:${id}`), fields: { email, password } }
-    },
-  },
-  '/admin/sign-in/code': {
-    make: async () => {
-      const by = await signedIn('code')
-      await giveSecret('totp_secret', by.id)
-      return { by, fields: { code: codeNow() } }
-    },
-  },
-  '/admin/sign-in/cancel': { make: async () => ({ by: await signedIn('code') }) },
-  '/admin/sign-out': { make: async () => ({ by: await signedIn('full') }) },
-  '/admin/second-factor': {
-    make: async () => {
-      const by = await signedIn('enrol')
-      await giveSecret('totp_pending', by.id)
-      return { by, fields: { code: codeNow() } }
-    },
-  },
-  '/admin/second-factor/skip': { make: async () => ({ by: await signedIn('enrol') }) },
-  '/admin/second-factor/cancel': { make: async () => ({ by: await signedIn('enrol') }) },
-  '/admin/welcome': {
-    make: async () => {
-      const token = (await invite()).split('token=')[1]!
-      return { by: await stranger(''), fields: { token, name: 'Eve', email: 'eve@example.com', password } }
-    },
-  },
-  '/admin/client-apps': { make: async () => ({ fields: { ...appFields, form: crypto.randomUUID() } }) },
-  '/admin/client-apps/:clientId': { make: async () => ({ ...(await clientApp()), fields: appFields }) },
-  '/admin/client-apps/:clientId/active': { make: async () => ({ ...(await clientApp()), fields: { to: 'inactive' } }) },
-  '/admin/client-apps/:clientId/secrets': {
-    make: async () => ({ ...(await clientApp()), fields: { overlap: '1h', form: crypto.randomUUID() } }),
-  },
-  '/admin/client-apps/:clientId/secrets/:id/revoke': {
-    make: async () => {
-      const { clientId } = await newApp(bench.service)
-      return { path: { clientId, id: await secretOf(clientId) } }
-    },
-  },
-  '/admin/wallets/:id/freeze': { make: async () => ({ ...(await wallet()), fields: reason }) },
-  '/admin/wallets/:id/unfreeze': {
-    make: async () => {
-      const { path } = await wallet()
-      await admin.post(`/admin/wallets/${path.id}/freeze`, reason)
-      return { path, fields: reason }
-    },
-  },
-  '/admin/wallets/:id/bonus': {
-    isRead: true,
-    make: async () => ({ ...(await wallet()), fields: { amount: '5', bonusReason: 'sorry' } }),
-  },
-  '/admin/wallets/:id/bonus/grant': {
-    make: async () => ({
-      ...(await wallet()),
-      fields: { amount: '5', bonusReason: 'sorry', referenceId: crypto.randomUUID() },
-    }),
-  },
-  '/admin/topups/:id/refund': {
-    isRead: true,
-    make: async () => ({ path: await topup(), fields: { ...reason, amount: '10' } }),
-  },
-  '/admin/topups/:id/refund/order': {
-    make: async () => ({ path: await topup(), fields: { ...reason, amount: '10', key: crypto.randomUUID() } }),
-  },
-  '/admin/operators/invite': { make: async () => ({ fields: { role: 'viewer' } }) },
-  '/admin/operators/invites/:id/revoke': {
-    make: async () => {
-      await invite()
-      const [row] = await query<{ id: string }>(
-        `select to_jsonb(i)->>'id' as id from operator_invites i order by created_at desc limit 1`,
-      )
-      return { path: { id: row!.id } }
-    },
-  },
-  '/admin/operators/:id/access': {
-    make: async () => ({ path: { id: (await signedIn('full')).id }, fields: { role: 'viewer' } }),
-  },
-  '/admin/operators/:id/reset': { make: async () => ({ path: { id: (await signedIn('full')).id } }) },
-  '/admin/operators/:id/sign-out': { make: async () => ({ path: { id: (await signedIn('full')).id } }) },
-  '/admin/account/password': {
-    make: async () => ({ by: await signedIn('full'), fields: { before: password, after: `${password} again` } }),
-  },
-  '/admin/account/recovery-codes': { make: async () => ({ by: await signedIn('full'), fields: { own: password } }) },
-  '/admin/account/second-factor': { make: async () => ({ by: await signedIn('full'), fields: { own: password } }) },
-  '/admin/account/sessions/end': {
-    make: async () => {
-      const by = await signedIn('full')
-      const [row] = await query<{ id: string }>(
-        'select id from operator_sessions where operator_id = $1 order by created_at limit 1',
-        [by.id],
-      )
-      return { by, fields: { id: row!.id } }
-    },
-  },
-  '/admin/account/sessions/end-all': { make: async () => ({ by: await signedIn('full') }) },
-}
-
-/** By the link that the page shows. */
-async function invite(): Promise<string> {
-  const page = await (await admin.post('/admin/operators/invite', { role: 'viewer' })).text()
-  return /\/admin\/welcome\?token=[\w-]+/.exec(page)![0]
-}
-
-async function secretOf(clientId: string): Promise<string> {
-  return (await query<{ id: string }>('select id from app_secrets where client_id = $1', [clientId]))[0]!.id
-}
-
 const posts = adminRoutes.filter((route) => route.method === 'POST')
 
 describe('a form of the admin area is on record before or with what it changes:', () => {
   test.each(posts.map((route) => [route.path]))('POST %s', async (route) => {
-    const form = forms[route]
-    if (!form) throw new Error(`No input is known for POST ${route}: add it to forms, so that its record is tested.`)
+    const form = known.forms[route]
+    if (!form)
+      throw new Error(
+        `No input is known for POST ${route}: add it to test/admin-forms.ts, so that its record is tested.`,
+      )
     const { path = {}, fields = {}, by = { ...admin, actor: `operator:${admin.id}` } } = await form.make()
     const target = route.replace(/:(\w+)/g, (_, name: string) => path[name]!)
     let status = 0
@@ -252,8 +97,8 @@ describe('a form of the admin area is on record before or with what it changes:'
 })
 
 test('the forms whose record is tested are those of the admin area', () => {
-  const known = new Set(posts.map((route) => route.path))
-  expect(Object.keys(forms).filter((path) => !known.has(path))).toEqual([])
+  const there = new Set(posts.map((route) => route.path))
+  expect(Object.keys(known.forms).filter((path) => !there.has(path))).toEqual([])
 })
 
 type Line = { readonly isRead?: true; readonly make: () => Promise<string[]> }
@@ -276,7 +121,7 @@ const lines: Record<string, Line> = {
   'app revoke-secret': {
     make: async () => {
       const clientId = await newClientId()
-      return [clientId, await secretOf(clientId)]
+      return [clientId, await known.secretOf(clientId)]
     },
   },
   'user create': {
@@ -290,7 +135,7 @@ const lines: Record<string, Line> = {
   'wallet unfreeze': {
     make: async () => {
       const { userId } = await newUser(bench.service, bench.credentials)
-      await admin.post(`/admin/wallets/${userId}/freeze`, reason)
+      await admin.post(`/admin/wallets/${userId}/freeze`, known.reason)
       return [userId, '--reason', 'x']
     },
   },
@@ -302,7 +147,7 @@ const lines: Record<string, Line> = {
   'admin invites': { isRead: true, make: async () => [] },
   'admin revoke': {
     make: async () => {
-      const { path } = await forms['/admin/operators/invites/:id/revoke']!.make()
+      const { path } = await known.forms['/admin/operators/invites/:id/revoke']!.make()
       return [path!['id']!]
     },
   },
@@ -313,7 +158,7 @@ const lines: Record<string, Line> = {
   export: { isRead: true, make: async () => [join(folder, 'export.billfold')] },
   'keys rotate': {
     make: async () => {
-      await giveSecret('totp_secret', (await newOperator(bench.opened)).id)
+      await known.giveSecret('totp_secret', (await newOperator(bench.opened)).id)
       return []
     },
   },
@@ -335,8 +180,8 @@ function environment(): Record<string, string> {
 const watched = commands.filter(({ name }) => name !== 'import')
 
 test('the commands whose record is tested are those there are', () => {
-  const known = new Set(watched.map(({ name }) => name))
-  expect(Object.keys(lines).filter((name) => !known.has(name))).toEqual([])
+  const there = new Set(watched.map(({ name }) => name))
+  expect(Object.keys(lines).filter((name) => !there.has(name))).toEqual([])
 })
 
 describe('a command is on record before or with what it changes:', () => {

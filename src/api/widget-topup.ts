@@ -4,6 +4,7 @@ import { confirmTopup, type ConfirmedTopup } from '../actions/topups/confirm-top
 import { createTopup } from '../actions/topups/create-topup.ts'
 import type { Service } from '../actions/service.ts'
 import { formatMinor, majorNumber, parseAmount } from '../ledger/money.ts'
+import { isLabel } from '../ledger/reference.ts'
 import { toTransaction } from './transaction.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
@@ -112,7 +113,11 @@ function createIntentRoute(service: Service): Route {
 
 function confirmRoute(service: Service): Route {
   const schema = z.object({
-    paymentIntentId: z.string('must be text').min(1, 'must be text').max(255, 'must have at most 255 characters'),
+    paymentIntentId: z
+      .string('must be text')
+      .min(1, 'must be text')
+      .max(255, 'must have at most 255 characters')
+      .refine((text) => isLabel(text, 255), 'must be text without control characters'),
   })
   return {
     method: 'POST',

@@ -10,14 +10,18 @@ export type Form = {
 
 const maxFormBytes = 64 * 1024
 
-/** Undefined when the body is not a URL-encoded form, or is longer than 64 KiB. */
-export async function readForm(request: Request): Promise<Form | 'too-late' | undefined> {
+/** Boxes that are ticked share a name; no other field may come twice. */
+const lists = ['scopes']
+
+/** Undefined when the body is not a URL-encoded form. */
+export async function readForm(request: Request): Promise<Form | 'too-late' | 'too-long' | 'twice' | undefined> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
   const body = await readBody(request, maxFormBytes)
-  if (body === 'too-late') return body
-  if (body === 'too-long') return undefined
-  return toForm(new URLSearchParams(new TextDecoder().decode(body)))
+  if (body === 'too-late' || body === 'too-long') return body
+  const fields = new URLSearchParams(new TextDecoder().decode(body))
+  const single = [...fields.keys()].filter((name) => !lists.includes(name))
+  return new Set(single).size < single.length ? 'twice' : toForm(fields)
 }
 
 export function toForm(fields: URLSearchParams): Form {

@@ -47,6 +47,8 @@ async function decide(route: AdminRoute, request: PublicRequest, bound: string):
       return showProblem(request, 403, 'This form was sent from another site.')
     const form = await readForm(raw)
     if (form === 'too-late') return showProblem(request, 408, 'The form did not arrive in time. Send it again.')
+    if (form === 'too-long') return showProblem(request, 413, 'This is longer than any form here.')
+    if (form === 'twice') return showProblem(request, 400, 'A field of this form came twice.')
     if (!form) return showProblem(request, 415, 'This was not a form of ours.')
     if (bound === '' || !isFormToken(bound, form.text('_token')))
       return showProblem(

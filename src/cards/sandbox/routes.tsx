@@ -4,6 +4,8 @@ import { NoticePage, renderPage, sandboxStyle, type SandboxPageDeps } from './sa
 import { panelRoutes } from './panel-routes.tsx'
 import { contentSecurityPolicy, payerRoutes } from './payer-routes.tsx'
 
+const isForm = /^(application\/(x-www-form-urlencoded|json)|multipart\/form-data)\s*(;|$)/i
+
 /** Everything the sandbox serves; to be mounted at `deps.basePath`. */
 export function sandboxRoutes(deps: SandboxPageDeps): Hono {
   const app = new Hono()
@@ -20,6 +22,11 @@ export function sandboxRoutes(deps: SandboxPageDeps): Hono {
   app.onError((error, c) => {
     if (!(error instanceof ProcessorUnavailable)) throw error
     return unavailable(c, deps)
+  })
+  app.use(async (c, next) => {
+    if (c.req.method === 'POST' && !isForm.test(c.req.header('content-type') ?? ''))
+      return c.text('Send a form, or JSON where a script pays.', 415)
+    return next()
   })
   app.get('/style.css', (c) => c.body(sandboxStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
   app.route('/', payerRoutes(deps))

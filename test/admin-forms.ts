@@ -1,0 +1,174 @@
+/** Every form of the admin area, with input that is accepted, and who sends it. */
+import { generateSync } from 'otplib'
+import { startSession } from '../src/actions/operators/keep-session.ts'
+import { totpPlace } from '../src/actions/operators/second-factor.ts'
+import type { Stage } from '../src/store/operator-sessions.ts'
+import { newOperator, newVisitor, password, type TestOperator, type Visitor } from './operator.ts'
+import { newApp, newUser } from './service.ts'
+import type { Bench } from './topup/rig.ts'
+
+/** Made before the form is sent, so that what makes it is not watched. Without `by` it is the admin who sends it. */
+type Call = { readonly path?: Record<string, string>; readonly fields?: Record<string, string>; readonly by?: Someone }
+type Someone = Visitor & { readonly actor: string }
+
+export type Form = { readonly isRead?: true; readonly make: () => Promise<Call> }
+
+const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+const codeNow = () => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
+const reason = { reason: 'as agreed' }
+const appFields = { name: 'Another shop', allowedOrigins: 'https://b.example', scopes: 'wallet:read' }
+
+export type AdminForms = ReturnType<typeof adminForms>
+
+export function adminForms(bench: Bench, admin: TestOperator) {
+  const query = async <T>(sql: string, values: unknown[] = []) =>
+    (await bench.service.db.pool.query(sql, values)).rows as T[]
+
+  async function signedIn(stage: Stage): Promise<Someone & { id: string }> {
+    const other = await newOperator(bench.opened, 'viewer')
+    const device = { address: '127.0.0.1', browser: 'Test' }
+    const token = await startSession(bench.service, bench.service.db.pool, other.id, stage, device)
+    const visitor = newVisitor(bench.app, new Map([['billfold-session', token]]))
+    return { ...visitor, id: other.id, actor: `operator:${other.id}` }
+  }
+
+  async function stranger(actor: string): Promise<Someone> {
+    const visitor = newVisitor(bench.app)
+    await visitor.get('/admin/sign-in')
+    return { ...visitor, actor }
+  }
+
+  async function giveSecret(column: 'totp_secret' | 'totp_pending', id: string): Promise<void> {
+    const sealed = await bench.service.secrets.seal(secret, totpPlace({ id }))
+    await query(
+      `update operators set ${column} = $2, totp_pending_until = now() + interval '5 minutes' where id = $1`,
+      [id, sealed],
+    )
+  }
+
+  const clientApp = async () => ({ path: { clientId: (await newApp(bench.service)).clientId } })
+  const wallet = async () => ({ path: { id: (await newUser(bench.service, bench.credentials)).userId } })
+
+  async function topup(): Promise<Record<string, string>> {
+    const payer = await bench.newPayer()
+    const payment = await payer.begin(25)
+    bench.standIn.state.pay(payment)
+    await payer.confirm(payment)
+    return { id: (await bench.topup(payment)).id }
+  }
+
+  const forms: Record<string, Form> = {
+    '/admin/sign-in': {
+      make: async () => {
+        const { id, email } = await newOperator(bench.opened)
+        return { by: await stranger(`operator:${id}`), fields: { email, password } }
+      },
+    },
+    '/admin/sign-in/code': {
+      make: async () => {
+        const by = await signedIn('code')
+        await giveSecret('totp_secret', by.id)
+        return { by, fields: { code: codeNow() } }
+      },
+    },
+    '/admin/sign-in/cancel': { make: async () => ({ by: await signedIn('code') }) },
+    '/admin/sign-out': { make: async () => ({ by: await signedIn('full') }) },
+    '/admin/second-factor': {
+      make: async () => {
+        const by = await signedIn('enrol')
+        await giveSecret('totp_pending', by.id)
+        return { by, fields: { code: codeNow() } }
+      },
+    },
+    '/admin/second-factor/skip': { make: async () => ({ by: await signedIn('enrol') }) },
+    '/admin/second-factor/cancel': { make: async () => ({ by: await signedIn('enrol') }) },
+    '/admin/welcome': {
+      make: async () => {
+        const token = (await invite()).split('token=')[1]!
+        return { by: await stranger(''), fields: { token, name: 'Eve', email: 'eve@example.com', password } }
+      },
+    },
+    '/admin/client-apps': { make: async () => ({ fields: { ...appFields, form: crypto.randomUUID() } }) },
+    '/admin/client-apps/:clientId': { make: async () => ({ ...(await clientApp()), fields: appFields }) },
+    '/admin/client-apps/:clientId/active': {
+      make: async () => ({ ...(await clientApp()), fields: { to: 'inactive' } }),
+    },
+    '/admin/client-apps/:clientId/secrets': {
+      make: async () => ({ ...(await clientApp()), fields: { overlap: '1h', form: crypto.randomUUID() } }),
+    },
+    '/admin/client-apps/:clientId/secrets/:id/revoke': {
+      make: async () => {
+        const { clientId } = await newApp(bench.service)
+        return { path: { clientId, id: await secretOf(clientId) } }
+      },
+    },
+    '/admin/wallets/:id/freeze': { make: async () => ({ ...(await wallet()), fields: reason }) },
+    '/admin/wallets/:id/unfreeze': {
+      make: async () => {
+        const { path } = await wallet()
+        await admin.post(`/admin/wallets/${path.id}/freeze`, reason)
+        return { path, fields: reason }
+      },
+    },
+    '/admin/wallets/:id/bonus': {
+      isRead: true,
+      make: async () => ({ ...(await wallet()), fields: { amount: '5', bonusReason: 'sorry' } }),
+    },
+    '/admin/wallets/:id/bonus/grant': {
+      make: async () => ({
+        ...(await wallet()),
+        fields: { amount: '5', bonusReason: 'sorry', referenceId: crypto.randomUUID() },
+      }),
+    },
+    '/admin/topups/:id/refund': {
+      isRead: true,
+      make: async () => ({ path: await topup(), fields: { ...reason, amount: '10' } }),
+    },
+    '/admin/topups/:id/refund/order': {
+      make: async () => ({ path: await topup(), fields: { ...reason, amount: '10', key: crypto.randomUUID() } }),
+    },
+    '/admin/operators/invite': { make: async () => ({ fields: { role: 'viewer' } }) },
+    '/admin/operators/invites/:id/revoke': {
+      make: async () => {
+        await invite()
+        const [row] = await query<{ id: string }>(
+          `select to_jsonb(i)->>'id' as id from operator_invites i order by created_at desc limit 1`,
+        )
+        return { path: { id: row!.id } }
+      },
+    },
+    '/admin/operators/:id/access': {
+      make: async () => ({ path: { id: (await signedIn('full')).id }, fields: { role: 'viewer' } }),
+    },
+    '/admin/operators/:id/reset': { make: async () => ({ path: { id: (await signedIn('full')).id } }) },
+    '/admin/operators/:id/sign-out': { make: async () => ({ path: { id: (await signedIn('full')).id } }) },
+    '/admin/account/password': {
+      make: async () => ({ by: await signedIn('full'), fields: { before: password, after: `${password} again` } }),
+    },
+    '/admin/account/recovery-codes': { make: async () => ({ by: await signedIn('full'), fields: { own: password } }) },
+    '/admin/account/second-factor': { make: async () => ({ by: await signedIn('full'), fields: { own: password } }) },
+    '/admin/account/sessions/end': {
+      make: async () => {
+        const by = await signedIn('full')
+        const [row] = await query<{ id: string }>(
+          'select id from operator_sessions where operator_id = $1 order by created_at limit 1',
+          [by.id],
+        )
+        return { by, fields: { id: row!.id } }
+      },
+    },
+    '/admin/account/sessions/end-all': { make: async () => ({ by: await signedIn('full') }) },
+  }
+
+  /** By the link that the page shows. */
+  async function invite(): Promise<string> {
+    const page = await (await admin.post('/admin/operators/invite', { role: 'viewer' })).text()
+    return /\/admin\/welcome\?token=[\w-]+/.exec(page)![0]
+  }
+
+  async function secretOf(clientId: string): Promise<string> {
+    return (await query<{ id: string }>('select id from app_secrets where client_id = $1', [clientId]))[0]!.id
+  }
+
+  return { forms, reason, signedIn, giveSecret, secretOf }
+}

@@ -1,0 +1,168 @@
+/** What every page and form of the admin area must refuse, by who may reach it; and a request that it must not. */
+import { endSessions, formTokenOf, startSession } from '../../src/actions/operators/keep-session.ts'
+import type { AdminRoute } from '../../src/admin/kit/route.ts'
+import type { Stage } from '../../src/store/operator-sessions.ts'
+import type { AdminForms } from '../admin-forms.ts'
+import { host, newOperator, type TestOperator, type Visitor } from '../operator.ts'
+import { operator as testActor } from '../service.ts'
+import type { Bench } from '../topup/rig.ts'
+import { wrongMethods, type Case } from './rig.ts'
+
+export type Operators = Awaited<ReturnType<typeof openOperators>>
+
+/** Operators and their sessions, in every state that must be refused. */
+export async function openOperators({ opened, service }: Bench, admin: TestOperator) {
+  const { pool } = service.db
+  const device = { address: '127.0.0.1', browser: 'Test' }
+  const tokenOf = async (stage: Stage) => {
+    const { id } = await newOperator(opened)
+    return { id, token: await startSession(service, pool, id, stage, device) }
+  }
+  const [expired, idle, signedOut, removed] = [
+    await tokenOf('full'),
+    await tokenOf('full'),
+    await tokenOf('full'),
+    await tokenOf('full'),
+  ]
+  await pool.query(`update operator_sessions set ends_at = now() - interval '1 second' where operator_id = $1`, [
+    expired.id,
+  ])
+  await pool.query(`update operator_sessions set seen_at = now() - interval '31 minutes' where operator_id = $1`, [
+    idle.id,
+  ])
+  await endSessions(service, testActor, signedOut.id)
+  await pool.query('update operators set is_active = false where id = $1', [removed.id])
+  return {
+    admin: admin.token,
+    viewer: (await newOperator(opened, 'viewer')).token,
+    stages: { code: (await tokenOf('code')).token, enrol: (await tokenOf('enrol')).token },
+    /** None of these is a session. */
+    ended: {
+      'no session': '',
+      'a token that is none': 'x'.repeat(43),
+      'a token of another form': '../../etc/passwd',
+      'an expired session': expired.token,
+      'an idle session': idle.token,
+      'a session that was signed out': signedOut.token,
+      'a session of an operator without access': removed.token,
+    },
+  }
+}
+
+export type AdminDoor = { readonly cases: readonly Case[]; readonly good: Request }
+
+type Sent = { readonly path: string; readonly session: string; readonly fields?: Readonly<Record<string, string>> }
+
+const cookieOf = (session: string, name = 'billfold-session') => ({ cookie: `${name}=${session}` })
+const own = { origin: host, host: new URL(host).host, 'sec-fetch-site': 'same-origin' }
+const formType = { 'content-type': 'application/x-www-form-urlencoded' }
+
+function get({ path, session }: Sent): Request {
+  return new Request(host + path, { headers: cookieOf(session) })
+}
+
+type Form = Sent & { readonly cookie?: Record<string, string>; readonly token?: string | undefined }
+
+function post(form: Form, headers: Record<string, string | undefined> = {}, more = ''): Request {
+  const { path, session, fields = {}, cookie = cookieOf(session), token = formTokenOf(session) } = form
+  const body = `${new URLSearchParams({ _token: token, ...fields })}${more}`
+  const all: Record<string, string | undefined> = { ...own, ...formType, ...cookie, ...headers }
+  const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return new Request(host + path, { method: 'POST', headers: given, body })
+}
+
+type Place = { readonly path: string; readonly has: readonly string[] }
+
+/** GET of a path that has forms alone is a page like any other that is not there: it asks to sign in first. */
+const methodsOf = ({ path, has }: Place) => wrongMethods(host + path, has, ['HEAD', 'GET'])
+
+/** Where a session is sent that is at another stage than the page is for. */
+const homes = { code: '303 /admin/sign-in/code', enrol: '303 /admin/second-factor', full: '303 /admin' } as const
+
+function wrongStages(
+  route: AdminRoute,
+  { stages, admin }: Operators,
+): [name: string, session: string, answer: string][] {
+  const wanted = route.access === 'code' || route.access === 'enrol' ? route.access : 'full'
+  const all = { ...stages, full: admin }
+  return (['code', 'enrol', 'full'] as const)
+    .filter((stage) => stage !== wanted)
+    .map((stage) => [`a session at the stage ${stage}`, all[stage], homes[stage]])
+}
+
+export function pageDoor(route: AdminRoute, place: Place, session: string, operators: Operators): AdminDoor {
+  const { path } = place
+  const cases = methodsOf(place)
+  const good = get({ path, session })
+  if (route.access === 'public') return { cases, good }
+  for (const [name, token] of Object.entries(operators.ended))
+    cases.push({ name, request: get({ path, session: token }), answers: ['303 /admin/sign-in*'] })
+  const two = { cookie: `billfold-session=${session}; billfold-session=${operators.viewer}` }
+  cases.push({
+    name: 'two sessions at once',
+    request: new Request(host + path, { headers: two }),
+    answers: ['303 /admin/sign-in*'],
+  })
+  for (const [name, token, answer] of wrongStages(route, operators))
+    cases.push({ name, request: get({ path, session: token }), answers: [answer] })
+  if (route.access === 'admin')
+    cases.push({ name: 'a viewer', request: get({ path, session: operators.viewer }), answers: ['403'] })
+  return { cases, good }
+}
+
+export function formDoor(route: AdminRoute, place: Place, form: Form, operators: Operators): AdminDoor {
+  const cases = methodsOf(place)
+  const refused = (name: string, request: Request, ...answers: string[]) => cases.push({ name, request, answers })
+  const good = post(form)
+  if (route.access !== 'public') {
+    for (const [name, session] of Object.entries(operators.ended)) refused(name, post({ ...form, session }), '401')
+    for (const [name, session, answer] of wrongStages(route, operators))
+      refused(name, post({ ...form, session }), answer)
+  } else refused('a form without its cookie', post(form, { cookie: undefined }), '403')
+  if (route.access === 'admin') refused('a viewer', post({ ...form, session: operators.viewer }), '403')
+  for (const [name, headers] of Object.entries({
+    'from another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+    'from another origin': { origin: 'https://evil.example', 'sec-fetch-site': undefined },
+    'from another port': { origin: 'http://127.0.0.1:3001', 'sec-fetch-site': 'same-site' },
+    'from nowhere': { origin: 'null', 'sec-fetch-site': undefined },
+    'without an origin': { origin: undefined, 'sec-fetch-site': undefined },
+    'from here by another site': { 'sec-fetch-site': 'cross-site' },
+    'from a click elsewhere': { 'sec-fetch-site': 'none' },
+  }))
+    refused(name, post(form, headers), '403')
+  for (const [name, token] of Object.entries({
+    'no token': '',
+    'a token that is none': 'x',
+    'the token of another session': formTokenOf(operators.viewer),
+    'the token of nobody': formTokenOf(''),
+  }))
+    refused(name, post({ ...form, token }), '403')
+  for (const type of ['text/plain', 'application/json', 'multipart/form-data; boundary=x'])
+    refused(`the content type ${type}`, post(form, { 'content-type': type }), '415')
+  refused('a form of more than 64 KiB', post(form, {}, `&more=${'x'.repeat(65_536)}`), '413')
+  for (const name of Object.keys({ _token: '', ...form.fields })) {
+    // Boxes that are ticked have one name.
+    if (name !== 'scopes') refused(`${name} twice`, post(form, {}, `&${name}=x`), '400')
+  }
+  return { cases, good }
+}
+
+/** A form as its sender would send it, and the page's own session with it. */
+export async function readForm(route: AdminRoute, { forms }: AdminForms, admin: TestOperator): Promise<Form> {
+  const form = forms[route.path]
+  if (!form) throw new Error(`No input is known for POST ${route.path}: add it to test/admin-forms.ts.`)
+  const { path = {}, fields = {}, by } = await form.make()
+  const visitor: Visitor = by ?? admin
+  const session = visitor.cookies.get('billfold-session')
+  const bound = session ?? visitor.cookies.get('billfold-form') ?? ''
+  const target = route.path.replace(/:(\w+)/g, (_, name: string) => path[name]!)
+  const cookie = session === undefined ? { cookie: cookieOf(bound, 'billfold-form') } : {}
+  return { path: target, session: bound, fields, ...cookie }
+}
+
+/** Who may open the page: whoever it is for. */
+export async function sessionFor(route: AdminRoute, { signedIn }: AdminForms, admin: TestOperator): Promise<string> {
+  if (route.access === 'public') return ''
+  if (route.access !== 'code' && route.access !== 'enrol') return admin.token
+  return (await signedIn(route.access)).cookies.get('billfold-session')!
+}

@@ -1,0 +1,298 @@
+/** What every JSON route must refuse, by what kind of route it is; and a call that it must not. */
+import type { z } from 'zod'
+import type { Route } from '../../src/api/route.ts'
+import { elsewhere, wrongMethods, type Case, type Rig } from './rig.ts'
+import type { Credentials } from '../service.ts'
+
+const base = 'http://billfold.test'
+
+type Values = Record<string, unknown>
+
+export type JsonDoor = {
+  readonly cases: readonly Case[]
+  /** Shows that what was refused was refused for what was wrong with it, and for nothing else. */
+  readonly good: { readonly request: Request; readonly answers: readonly string[] }
+}
+
+export type Signer = (body: string, how?: 'late' | 'forged') => Record<string, string>
+
+/** Routes that are for everybody: a new one has to be named here. */
+const open = new Set(['/healthz', '/readyz', '/api/openapi.json'])
+/** Calls of a backend for which no scope is needed: a new one has to be named here. */
+const withoutScope = new Set(['/api/server/link/verify', '/api/widget/session'])
+
+const fieldsOf = (schema: z.ZodType | undefined): string[] =>
+  Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
+
+type Kind = 'client' | 'session' | 'page' | 'webhook' | 'open'
+
+/** Undefined for a route that nobody has said how to speak to. */
+function kindOf(route: Route): Kind | undefined {
+  const fields = [...fieldsOf(route.input), ...fieldsOf(route.query)]
+  if (fields.includes('clientSecret')) return 'client'
+  if (fields.includes('session')) return 'session'
+  if (fields.includes('clientId')) return 'page'
+  if (route.path.startsWith('/api/processor/')) return 'webhook'
+  return open.has(route.path) ? 'open' : undefined
+}
+
+type Call = { readonly values: Values; readonly headers?: Record<string, string>; readonly body?: string }
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** Undefined values are left out. A POST has in its query what its query has, and the rest in its body. */
+function toRequest(route: Route, { values, headers = {}, body }: Call): Request {
+  const isGet = route.method === 'GET'
+  const inQuery = isGet ? Object.keys(values) : fieldsOf(route.query)
+  const query = new URLSearchParams()
+  for (const name of inQuery) if (values[name] !== undefined) query.set(name, textOf(values[name]))
+  const url = `${base}${route.path}${query.size > 0 ? `?${query}` : ''}`
+  if (isGet) return new Request(url, { headers })
+  const rest = Object.fromEntries(Object.entries(values).filter(([name]) => !inQuery.includes(name)))
+  const type = { 'content-type': 'application/json' }
+  return new Request(url, { method: 'POST', headers: { ...type, ...headers }, body: body ?? JSON.stringify(rest) })
+}
+
+export async function jsonDoor(rig: Rig, route: Route, sign: Signer, here: readonly string[]): Promise<JsonDoor> {
+  const kind = kindOf(route)
+  if (!kind)
+    throw new Error(`Nobody has said how to speak to ${route.method} ${route.path}: give it a kind in test/doors.`)
+  const methods = wrongMethods(`${base}${route.path}`, route.isProbe ? [...here, 'HEAD'] : here)
+  const door = await { client: clientDoor, session: sessionDoor, page: pageDoor, webhook: webhookDoor, open: openDoor }[
+    kind
+  ](rig, route, sign)
+  return { good: door.good, cases: [...methods, ...door.cases] }
+}
+
+/** The example of the route, with what is ours in the place of what is anybody's. */
+async function goodValues(rig: Rig, route: Route): Promise<Values> {
+  const fields = [...fieldsOf(route.input), ...fieldsOf(route.query)]
+  const user = await rig.newUser()
+  const mine: Values = {
+    ...rig.app,
+    serviceUserId: user.serviceUserId,
+    session: fields.includes('session') ? await rig.sessionOf(user.serviceUserId) : undefined,
+    linkCode: fields.includes('linkCode') ? await rig.newLinkCode() : undefined,
+    referenceId: `doors ${route.path}`,
+    email: 'nobody@example.com',
+  }
+  const own = Object.entries(mine).filter(([name]) => fields.includes(name))
+  // Enough for the debit, and the same for all.
+  const amount = fields.includes('amount') && { amount: route.path.endsWith('/debit') ? 0.01 : 10 }
+  return { ...route.example.input, ...Object.fromEntries(own), ...amount }
+}
+
+const nul = 'a\u0000b'
+const halfACharacter = 'a\ud800b'
+
+/** What is wrong with any body or query, whoever sends it. */
+function shapeCases(route: Route, values: Values): Case[] {
+  const inQuery = route.method === 'GET' ? fieldsOf(route.input) : fieldsOf(route.query)
+  const fields = [...new Set([...fieldsOf(route.input), ...inQuery])]
+  const cases: Case[] = []
+  for (const name of fields) {
+    const isLetIn = name === 'password' ? ['202*'] : []
+    for (const [what, value] of [
+      ['a NUL', nul],
+      ['half a character', halfACharacter],
+    ] as const)
+      cases.push({
+        name: `${what} in ${name}`,
+        request: toRequest(route, { values: { ...values, [name]: value } }),
+        answers: ['400*', '401*', '404*', ...isLetIn],
+      })
+    cases.push({
+      name: `${name} twice`,
+      request: twice(route, values, name, inQuery),
+      answers: ['400 INVALID_REQUEST'],
+    })
+  }
+  if (route.method === 'GET' || route.input === undefined) return cases
+  const rest = JSON.stringify(Object.fromEntries(Object.entries(values).filter(([name]) => !inQuery.includes(name))))
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=latin1',
+    '',
+  ])
+    cases.push({
+      name: `the content type ${type}`,
+      request: toRequest(route, { values, headers: { 'content-type': type } }),
+      answers: ['415 UNSUPPORTED_MEDIA_TYPE'],
+    })
+  for (const [what, body, answer] of [
+    [
+      'a body of 64 KiB and a byte',
+      `${rest.slice(0, -1)}${' '.repeat(65_537 - rest.length)}}`,
+      '413 PAYLOAD_TOO_LARGE',
+    ],
+    ['half a body', rest.slice(0, -1), '400 INVALID_REQUEST'],
+    ['a list', `[${rest}]`, '400 INVALID_REQUEST'],
+    ['no body', '', '400 INVALID_REQUEST'],
+  ] as const)
+    cases.push({ name: what, request: toRequest(route, { values, body }), answers: [answer] })
+  return cases
+}
+
+function twice(route: Route, values: Values, name: string, inQuery: readonly string[]): Request {
+  const value = values[name] ?? 'x'
+  const request = toRequest(route, { values: { ...values, [name]: value } })
+  if (inQuery.includes(name)) {
+    const url = `${request.url}&${name}=${encodeURIComponent(textOf(value))}`
+    return route.method === 'GET' ? new Request(url) : new Request(url, request)
+  }
+  const rest = Object.fromEntries(
+    Object.entries({ ...values, [name]: value }).filter(([key]) => !inQuery.includes(key)),
+  )
+  return toRequest(route, {
+    values,
+    body: `{${JSON.stringify(name)}:${JSON.stringify(value)},${JSON.stringify(rest).slice(1)}`,
+  })
+}
+
+async function clientDoor(rig: Rig, route: Route): Promise<JsonDoor> {
+  const { app, apps, disconnected, foreignUser } = rig
+  const values = await goodValues(rig, route)
+  const asApp = (who: Partial<Credentials>, changes: Values = {}) =>
+    toRequest(route, { values: { ...values, clientId: undefined, clientSecret: undefined, ...who, ...changes } })
+  const cases: Case[] = []
+  const wrong = (name: string, request: Request) => cases.push({ name, request, answers: ['401 INVALID_CLIENT'] })
+  wrong('no credentials', asApp({}))
+  wrong('no secret', asApp({ clientId: app.clientId }))
+  wrong('no clientId', asApp({ clientSecret: app.clientSecret }))
+  wrong('a wrong secret', asApp({ ...app, clientSecret: `${app.clientSecret}x` }))
+  wrong('an unknown app', asApp({ ...app, clientId: 'app_00000000000000000000' }))
+  wrong('the secret of another app', asApp({ ...app, clientSecret: apps.other.clientSecret }))
+  wrong('an inactive app', asApp(apps.inactive))
+  wrong('a revoked secret', asApp(apps.revoked))
+  wrong('an expired secret', asApp(apps.expired))
+  const basic = `Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}`
+  const headers = { authorization: basic, 'x-client-id': app.clientId, 'x-client-secret': app.clientSecret }
+  const anonymous = { ...values, clientId: undefined, clientSecret: undefined }
+  wrong('credentials in headers', toRequest(route, { values: anonymous, headers }))
+  if (route.method === 'POST') {
+    const inBody = toRequest(route, { values: anonymous })
+    wrong('credentials in the query', new Request(`${inBody.url}?${new URLSearchParams(app)}`, inBody))
+  }
+  for (const from of elsewhere)
+    cases.push({
+      name: `the secret from a browser, ${JSON.stringify(from)}`,
+      request: toRequest(route, { values, headers: from }),
+      answers: ['403 BROWSER_CALL_REFUSED'],
+    })
+  if (!withoutScope.has(route.path)) {
+    // Their own link of the same person, so that nothing else is wrong.
+    for (const [name, who] of Object.entries({ unscoped: apps.unscoped, half: halfScoped(route, rig) }))
+      cases.push({
+        name: `an app with too few scopes, ${name}`,
+        request: asApp(who, { serviceUserId: await rig.linkedTo(who) }),
+        answers: ['403 INSUFFICIENT_SCOPE'],
+      })
+  }
+  const unknown = [`${route.method === 'GET' ? 401 : 404} USER_NOT_FOUND`]
+  if ('serviceUserId' in values) {
+    for (const [name, serviceUserId] of Object.entries({
+      'a user of another app': foreignUser.serviceUserId,
+      'a disconnected user': disconnected.serviceUserId,
+      'a user who is none': 'su_00000000000000000000000000000000',
+    }))
+      cases.push({ name, request: asApp(app, { serviceUserId }), answers: unknown })
+    cases.push({ name: 'another app for this user', request: asApp(apps.other), answers: unknown })
+  } else cases.push({ name: 'another app', request: asApp(apps.other), answers: ['400*', '401*', '404*'] })
+  return {
+    cases: [...cases, ...shapeCases(route, values)],
+    // A debit of an empty wallet has passed every door.
+    good: { request: toRequest(route, { values }), answers: ['200', '400 INSUFFICIENT_BALANCE'] },
+  }
+}
+
+/** The app that has the other scope alone. */
+function halfScoped({ method }: Route, { apps }: Rig): Credentials {
+  return method === 'GET' ? apps.writeOnly : apps.readOnly
+}
+
+const crossSite = (route: Route, values: Values): Case[] =>
+  elsewhere.map((from) => ({
+    name: `from another site, ${JSON.stringify(from)}`,
+    request: toRequest(route, { values, headers: from }),
+    answers: ['403 CROSS_SITE_REFUSED'],
+  }))
+
+async function sessionDoor(rig: Rig, route: Route): Promise<JsonDoor> {
+  const values = await goodValues(rig, route)
+  const owned = { ...values, session: await rig.sessionOf(rig.owner.serviceUserId) }
+  const withSession = (session: unknown) => toRequest(route, { values: { ...values, session } })
+  const { expired, ...ended } = rig.endedSessions
+  const invalid = Object.entries({
+    'no session': undefined,
+    'an empty session': '',
+    'a session of another form': 'ws_',
+    'a session that is none': `ws_${crypto.randomUUID()}`,
+    'a clientSecret for a session': rig.app.clientSecret,
+    ...ended,
+  }).map(([name, session]): Case => ({ name, request: withSession(session), answers: ['401 INVALID_SESSION'] }))
+  const elsewhereGiven = toRequest(route, {
+    values: { ...values, session: undefined },
+    headers: { authorization: `Bearer ${String(values['session'])}`, cookie: `session=${String(values['session'])}` },
+  })
+  return {
+    cases: [
+      ...invalid,
+      { name: 'an expired session', request: withSession(expired), answers: ['401 SESSION_EXPIRED'] },
+      { name: 'the session in headers', request: elsewhereGiven, answers: ['401 INVALID_SESSION'] },
+      ...crossSite(route, owned),
+      ...shapeCases(route, values),
+    ],
+    good: { request: toRequest(route, { values }), answers: ['200', '202', '404 PAYMENT_INTENT_NOT_FOUND'] },
+  }
+}
+
+async function pageDoor(rig: Rig, route: Route): Promise<JsonDoor> {
+  const values = await goodValues(rig, route)
+  const withApp = (clientId: unknown) => toRequest(route, { values: { ...values, clientId } })
+  return {
+    cases: [
+      { name: 'no app', request: withApp(undefined), answers: ['400 INVALID_REQUEST'] },
+      { name: 'an unknown app', request: withApp('app_00000000000000000000'), answers: ['401 INVALID_CLIENT'] },
+      { name: 'an inactive app', request: withApp(rig.apps.inactive.clientId), answers: ['401 INVALID_CLIENT'] },
+      ...crossSite(route, values),
+      ...shapeCases(route, values),
+    ],
+    good: {
+      request: toRequest(route, { values }),
+      answers: ['202', '400 INVALID_CODE', '401 INVALID_CREDENTIALS'],
+    },
+  }
+}
+
+async function webhookDoor(_rig: Rig, route: Route, sign: Signer): Promise<JsonDoor> {
+  const body = JSON.stringify({
+    id: 'evt_doors',
+    object: 'event',
+    type: 'nothing.ours',
+    paymentIntentId: 'pi_none',
+    data: { object: {} },
+  })
+  const request = (headers: Record<string, string>, text = body) =>
+    new Request(`${base}${route.path}`, { method: 'POST', headers, body: text })
+  const unsigned = Object.entries({
+    'no signature': {},
+    'a signature that is none': Object.fromEntries(Object.keys(sign(body)).map((name) => [name, 'x'])),
+    'a signature with another key': sign(body, 'forged'),
+    'a signature of last week': sign(body, 'late'),
+    'the signature of another body': sign(`${body} `),
+  }).map(([name, headers]): Case => ({ name, request: request(headers), answers: ['400 INVALID_REQUEST'] }))
+  const huge = 'x'.repeat(1024 * 1024 + 1)
+  return {
+    cases: [
+      ...unsigned,
+      { name: 'a body of 1 MiB and a byte', request: request(sign(huge), huge), answers: ['413 PAYLOAD_TOO_LARGE'] },
+    ],
+    good: { request: request(sign(body)), answers: ['200'] },
+  }
+}
+
+async function openDoor(_rig: Rig, route: Route): Promise<JsonDoor> {
+  return { cases: [], good: { request: toRequest(route, { values: {} }), answers: ['200'] } }
+}

@@ -1,0 +1,186 @@
+/** What the suite over every route tries its doors with: apps, users, sessions and operators in every state that must be refused. */
+import { setAppActive, rotateSecret, revokeSecret } from '../../src/actions/apps/manage-apps.ts'
+import { createSession, revokeSession, checkSession } from '../../src/actions/people/open-session.ts'
+import { connect } from '../../src/actions/people/manage-links.ts'
+import { updateLinkDisconnected } from '../../src/store/links.ts'
+import { newClient } from '../client.ts'
+import { linkUser, newApp, newUser, operator, type Credentials, type TestService, type TestUser } from '../service.ts'
+import { letPass } from '../time.ts'
+
+export type Rig = Awaited<ReturnType<typeof openRig>>
+
+/** What nobody but its owner may see. */
+export const mark = 'OWNER-MARK'
+const hourMs = 3_600_000
+
+export async function openRig(opened: TestService) {
+  const { service } = opened
+  const { pool } = service.db
+  const find = async ({ clientId }: Credentials) => (await service.apps.find(clientId))!
+  const sessionFor = async (app: Credentials, serviceUserId: string) => {
+    const created = await createSession(service, await find(app), { serviceUserId, parentOrigin: null })
+    if (created.kind !== 'created') throw new Error(created.kind)
+    return created.sessionToken
+  }
+  const app = await newApp(service)
+  const owner = await newUser(service, app)
+
+  // What has expired was made an hour ago.
+  const expired = await newApp(service)
+  await rotateSecret(service, operator, expired.clientId, '1h')
+  const expiredSession = await sessionFor(app, owner.serviceUserId)
+  await letPass(pool, hourMs)
+
+  const other = await newApp(service)
+  const inactive = await newApp(service)
+  const inactiveUser = await newUser(service, inactive)
+  const inactiveSession = await sessionFor(inactive, inactiveUser.serviceUserId)
+  await setAppActive(service, operator, inactive.clientId, false)
+  const revoked = await newApp(service)
+  await revokeSecret(service, operator, revoked.clientId, (await find(revoked)).secrets[0]!.id)
+  const gone = await newUser(service, app)
+  const disconnectedSession = await sessionFor(app, gone.serviceUserId)
+  await updateLinkDisconnected(pool, gone.userId, gone.serviceUserId)
+  const revokedSession = await sessionFor(app, owner.serviceUserId)
+  await revokeSession(service, (await checkSession(service, revokedSession)).session!)
+  const stranger = await newUser(service, app)
+  const { status } = await newClient(opened.app.fetch, app).post('/api/server/wallet/credit', {
+    ...app,
+    serviceUserId: owner.serviceUserId,
+    amount: 123.45,
+    referenceType: mark,
+    referenceId: mark,
+  })
+  if (status !== 200) throw new Error(`the owner got no money: ${status}`)
+  await service.apps.refresh()
+
+  return {
+    opened,
+    app,
+    owner,
+    /** Each has its own right secret, and may do nothing, or not everything, with it. */
+    apps: {
+      other,
+      inactive,
+      revoked,
+      expired,
+      unscoped: await newApp(service, { scopes: [] }),
+      readOnly: await newApp(service, { scopes: ['wallet:read'] }),
+      writeOnly: await newApp(service, { scopes: ['wallet:write'] }),
+    },
+    disconnected: gone,
+    endedSessions: { expired: expiredSession, revoked: revokedSession, disconnectedSession, inactiveSession },
+    /** A user of the other app alone. */
+    foreignUser: await newUser(service, other),
+    strangerSession: () => sessionFor(app, stranger.serviceUserId),
+    newUser: (): Promise<TestUser> => newUser(service, app),
+    /** The owner as another app knows them. */
+    linkedTo: (who: Credentials) => linkUser(service, who, owner.userId),
+    sessionOf: (serviceUserId: string) => sessionFor(app, serviceUserId),
+    newLinkCode: async () => (await connect(pool, await find(app), owner.userId)).linkCode,
+  }
+}
+
+/** Everything that is worth money or gives a right. What counts tries, keeps records or holds sessions is not among it. */
+const precious = [
+  'apps',
+  'app_secrets',
+  'links',
+  'users',
+  'wallets',
+  'transfers',
+  'outcomes',
+  'positions',
+  'topups',
+  'topup_movements',
+  'sandbox_payments',
+  'operators',
+  'operator_invites',
+  'operator_recovery_codes',
+]
+const digestSql = `select md5(concat(${precious
+  .map((table) => `(select string_agg(t::text, ';' order by t::text) from ${table} t)`)
+  .join(", '|', ")})) as digest`
+
+/** Equal before and after means that nothing happened. */
+async function digestOf({ service }: TestService): Promise<string> {
+  const { rows } = await service.db.pool.query<{ digest: string }>({ name: 'digest', text: digestSql })
+  return rows[0]!.digest
+}
+
+/** One request that must be refused. */
+export type Case = {
+  readonly name: string
+  readonly request: Request
+  /** `401 INVALID_CLIENT`, `303 /admin`, `415`: the status, and the code or address behind it. One that ends in * is the beginning. */
+  readonly answers: readonly string[]
+  readonly allow?: string
+  readonly address?: string
+}
+
+let addresses = 0
+
+/** Each from an address of its own, so that none is refused or slowed for what another tried. */
+function nextAddress(): string {
+  addresses++
+  return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`
+}
+
+export type Outcome = { readonly told: string; readonly text: string; readonly headers: Headers }
+
+export async function send(opened: TestService, request: Request, address = nextAddress()): Promise<Outcome> {
+  const response = await opened.app.fetch(request, address)
+  const { status, headers } = response
+  const isStream = headers.get('content-type') === 'text/event-stream'
+  if (isStream) await response.body!.cancel()
+  const text = isStream ? '' : await response.text()
+  const isJson = headers.get('content-type')?.startsWith('application/json') === true && text !== ''
+  const body = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
+  const about = headers.get('location') ?? (typeof body['code'] === 'string' ? body['code'] : undefined)
+  return { told: about === undefined ? String(status) : `${status} ${about}`, text, headers }
+}
+
+export const isAmong = (told: string, answers: readonly string[]): boolean =>
+  answers.some((answer) => (answer.endsWith('*') ? told.startsWith(answer.slice(0, -1)) : told === answer))
+
+export type Tried = { readonly count: number; readonly faults: readonly string[] }
+
+/** What was not refused as it should be, and what changed something although it was refused. */
+export async function tryCases(opened: TestService, cases: readonly Case[]): Promise<Tried> {
+  const faults: string[] = []
+  let before = await digestOf(opened)
+  for (const { name, request, answers, allow, address } of cases) {
+    const { told, headers, text } = await send(opened, request, address)
+    if (!isAmong(told, answers)) faults.push(`${name}: ${told} instead of ${answers.join(' or ')}`)
+    if (allow !== undefined && headers.get('allow') !== allow)
+      faults.push(`${name}: Allow is ${headers.get('allow')} instead of ${allow}`)
+    if (text.includes(mark)) faults.push(`${name}: shows what only the owner may see`)
+    const after = await digestOf(opened)
+    if (after !== before) faults.push(`${name}: changed something`)
+    before = after
+  }
+  return { count: cases.length, faults }
+}
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']
+
+/** Every method that the path does not have. */
+export function wrongMethods(url: string, has: readonly string[], leftOut: readonly string[] = []): Case[] {
+  return methods
+    .filter((method) => !has.includes(method) && !leftOut.includes(method))
+    .map((method) => ({
+      name: `the method ${method}`,
+      request: new Request(url, { method, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+      answers: [method === 'HEAD' ? '405' : '405 METHOD_NOT_ALLOWED'],
+      allow: has.join(', '),
+    }))
+}
+
+export const elsewhere = [
+  { origin: 'https://evil.example' },
+  { origin: 'null' },
+  { 'sec-fetch-site': 'cross-site' },
+  { 'sec-fetch-site': 'same-site' },
+  { 'sec-fetch-site': 'none' },
+  { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+] as const

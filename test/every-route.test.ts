@@ -1,0 +1,155 @@
+/**
+ * One suite for every route there is, taken from the app itself: no credentials, wrong ones, those of others, ended sessions, wrong
+ * methods and types, other sites, too much, NUL, half characters, fields twice. Each is refused as it should be and changes nothing
+ * that is worth money or gives a right; and the same call with nothing wrong is not refused. A route that nobody has said
+ * how to speak to fails here.
+ */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { signatureHeader, signBody } from '../src/cards/sandbox/signature.ts'
+import { adminRoutes } from '../src/admin/pages.tsx'
+import { adminForms } from './admin-forms.ts'
+import { formDoor, openOperators, pageDoor as adminPageDoor, readForm, sessionFor } from './doors/admin-cases.ts'
+import { jsonDoor, type Signer } from './doors/json-cases.ts'
+import { pageDoor, type Payment } from './doors/page-cases.ts'
+import { isAmong, mark, openRig, send, tryCases, type Case } from './doors/rig.ts'
+import { newOperator } from './operator.ts'
+import { newClient } from './client.ts'
+import { openTestService, type TestService } from './service.ts'
+import { openBench } from './topup/rig.ts'
+
+setDefaultTimeout(60_000)
+
+// Two services, because each has one card processor: everything is tried with Stripe's, and what only the sandbox has with that.
+const bench = await openBench()
+const { opened, standIn } = bench
+const sandboxed = await openTestService()
+const rig = await openRig(opened)
+const sandboxRig = await openRig(sandboxed)
+const admin = await newOperator(opened)
+const operators = await openOperators(bench, admin)
+const forms = adminForms(bench, admin)
+const payments = [await newPayment(), await newPayment()] as const
+afterAll(async () => {
+  await bench.close()
+  await sandboxed.close()
+})
+
+let tried = 0
+
+async function newPayment(): Promise<Payment> {
+  const { serviceUserId } = await sandboxRig.newUser()
+  const session = await sandboxRig.sessionOf(serviceUserId)
+  const client = newClient(sandboxed.app.fetch, sandboxRig.app)
+  const { body } = await client.post(`/api/widget/topup/create-intent?session=${session}`, { amount: 25 })
+  return { id: String(body['paymentIntentId']), secret: String(body['clientSecret']) }
+}
+
+const lateMs = 7 * 24 * 3_600_000
+const signers: Record<string, Signer> = {
+  stripe: (body, how) => ({
+    'stripe-signature': standIn.sign(body, {
+      ...(how === 'forged' && { secret: 'whsec_forged' }),
+      ...(how === 'late' && { timestamp: Math.floor((Date.now() - lateMs) / 1000) }),
+    }),
+  }),
+  sandbox: (body, how) => {
+    const secret = how === 'forged' ? 'whsec_forged' : 'whsec_sandbox'
+    return { [signatureHeader]: signBody(body, secret, new Date(Date.now() - (how === 'late' ? lateMs : 0))) }
+  },
+}
+
+async function expectRefused(where: TestService, cases: readonly Case[]): Promise<void> {
+  const { count, faults } = await tryCases(where, cases)
+  tried += count
+  expect(faults).toEqual([])
+}
+
+async function expectTaken(where: TestService, request: Request, answers: readonly string[], address?: string) {
+  const { told } = await send(where, request, address)
+  expect(isAmong(told, answers), `${request.method} ${request.url} answered ${told}`).toBeTrue()
+}
+
+type Named = { readonly method: string; readonly path: string }
+
+const named = ({ method, path }: Named) => `${method} ${path}`
+const isAt = (path: string) => (route: Named) =>
+  !route.path.endsWith('*') && new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path)
+/** A path with a parameter may be another one as well. */
+const methodsAt = (routes: readonly Named[], path: string) =>
+  [...new Set(routes.filter(isAt(path)).map((route) => route.method))].sort()
+
+const json = opened.app.routes.map((route) => {
+  const isSandbox = route.path === '/api/processor/sandbox'
+  return { route, where: isSandbox ? sandboxRig : rig, sign: signers[isSandbox ? 'sandbox' : 'stripe']! }
+})
+
+test.each(json.map((each) => [named(each.route), each] as const))('%s refuses', async (_, { route, where, sign }) => {
+  const { cases, good } = await jsonDoor(where, route, sign, methodsAt(opened.app.routes, route.path))
+  await expectRefused(where.opened, cases)
+  await expectTaken(where.opened, good.request, good.answers)
+})
+
+/** What a session shows is its own user's. */
+test.each(
+  json.filter(({ route }) => named(route).startsWith('GET /api/widget/')).map(({ route }) => [named(route), route]),
+)('%s shows another user nothing of the owner', async (_, route) => {
+  const url = `http://billfold.test${route.path}?session=`
+  const foreign = await send(opened, new Request(url + (await rig.strangerSession())))
+  expect([foreign.told, foreign.text.includes(mark), foreign.text.includes('123.45')]).toEqual(['200', false, false])
+})
+
+// The paths of pages, which the router has with their patterns. Those for all methods are what stands before the pages.
+const pages = (service: TestService) =>
+  service.app.pages.filter(({ method, path }) => method !== 'ALL' || !path.endsWith('*'))
+const pagePaths = pages(opened)
+const isAdmin = ({ method, path }: Named) => adminRoutes.some((route) => route.method === method && route.path === path)
+
+test.each(adminRoutes.map((route) => [named(route), route] as const))('%s refuses', async (_, route) => {
+  if (route.method === 'POST') {
+    const form = await readForm(route, forms, admin)
+    const has = methodsAt(adminRoutes, form.path)
+    const { cases, good } = formDoor(route, { path: form.path, has }, form, operators)
+    await expectRefused(opened, cases)
+    await expectTaken(opened, good, ['200', '303*'])
+    return
+  }
+  const session = await sessionFor(route, forms, admin)
+  const path = await filled(route.path)
+  const has = methodsAt(adminRoutes, path.split('?')[0]!)
+  const { cases, good } = adminPageDoor(route, { path, has }, session, operators)
+  await expectRefused(opened, cases)
+  // A link that nobody sent, for the page that is opened with one.
+  await expectTaken(opened, good, path === '/admin/welcome' ? ['404'] : ['200'])
+})
+
+/** Of pages with a parameter, one that is there; and a month, where that is asked for. */
+async function filled(path: string): Promise<string> {
+  const known: Record<string, () => Promise<string> | string> = {
+    '/admin/client-apps/:clientId': () => rig.app.clientId,
+    '/admin/wallets/:id': () => rig.owner.userId,
+    '/admin/topups/:id': async () => (await forms.forms['/admin/topups/:id/refund']!.make()).path!['id']!,
+  }
+  const [prefix, of] = Object.entries(known).find(([start]) => path.startsWith(start)) ?? []
+  const month = /statement|settlement/.test(path) ? '?month=2026-01' : ''
+  return `${prefix && of ? path.replace(/:\w+/, await of()) : path}${month}`
+}
+
+const others = [
+  ...pagePaths.filter((page) => !isAdmin(page)).map((page) => ({ page, where: opened })),
+  ...pages(sandboxed)
+    .filter((page) => !isAdmin(page) && !pagePaths.some((known) => named(known) === named(page)))
+    .map((page) => ({ page, where: sandboxed })),
+]
+
+test.each(others.map((each) => [named(each.page), each] as const))('%s refuses', async (_, { page, where }) => {
+  const door = pageDoor({ ...page, has: methodsAt(where.app.pages, page.path) }, ...payments)
+  if (!door) throw new Error(`Nobody has said how to speak to ${named(page)}: give it a kind in test/doors.`)
+  await expectRefused(where, door.cases)
+  const answers = ['200', '303*', '400*', '404*', '422']
+  await expectTaken(where, door.good, page.path === '/metrics' ? ['200'] : answers, door.goodAddress)
+})
+
+test('the routes that were tried are many, and so are the calls', () => {
+  expect(json.length + adminRoutes.length + others.length).toBeGreaterThan(90)
+  expect(tried).toBeGreaterThan(2_000)
+})
