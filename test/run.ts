@@ -91,6 +91,7 @@ async function test(only: string[]): Promise<boolean> {
         `${isGood ? 'ok  ' : 'FAIL'} ${file} (${passed} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s)`,
       )
       if (!isGood) console.log(output)
+      else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)
     }
   }
   // A browser keeps a core busy, the others wait for disks and clocks: never more than two at once need the browser.

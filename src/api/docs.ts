@@ -27,7 +27,7 @@ const page = `<!doctype html>
 </html>
 `
 
-const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null, supportedSubmitMethods: [] })\n`
+const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null, supportedSubmitMethods: [], defaultModelsExpandDepth: -1 })\n`
 
 // swagger-ui draws its icons from data: addresses and sets styles on elements; nothing comes from another host.
 const policy =

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ERROR_MEANINGS } from '../../sdk/contract.ts'
 import type { Service } from '../actions/service.ts'
 import { signatureHeader } from '../cards/sandbox/signature.ts'
-import { answer, statusOf, type RefusalCode } from './reply.ts'
+import { answer, refuse, statusOf, type RefusalCode } from './reply.ts'
 import type { Proof, Route } from './route.ts'
 import { mismatch } from './shapes.ts'
 
@@ -220,6 +220,7 @@ function errorResponse(status: number, codes: readonly RefusalCode[], isIdempote
     content: {
       'application/json': {
         schema: { allOf: [{ $ref: '#/components/schemas/Error' }, { properties: { code: { enum: codes } } }] },
+        example: { ...refuse(codes[0]!).body, requestId: 'req_m3k9x2ab000001' },
       },
     },
   }

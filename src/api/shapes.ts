@@ -18,9 +18,7 @@ const label = (max: number) =>
 /** Documented here, checked by authenticate before any other field is looked at. */
 export const credentialFields = {
   clientId: z.unknown().meta({ type: 'string', description: 'Public identifier of the client app' }),
-  clientSecret: z
-    .unknown()
-    .meta({ type: 'string', format: 'password', description: 'Secret of the client app; backend only' }),
+  clientSecret: z.unknown().meta({ type: 'string', description: 'Secret of the client app; backend only' }),
 }
 
 export const serviceUserId = label(128).describe('The link of the app’s user to a service account, su_…')

@@ -16,7 +16,7 @@ import { eventually, fillLogIn, logIn, signUp, type Account, type Heard } from '
 setDefaultTimeout(90_000)
 
 const root = new URL('../..', import.meta.url).pathname
-const snippets = snippetsOf(await readGuides())
+const snippets = snippetsOf((await readGuides()).filter(({ name }) => name !== 'plain-http.md'))
 const files = ['wallet.mjs', 'orders.mjs', 'db.mjs', 'shop.mjs', 'page.html', 'handle-errors.mjs', 'verify.mjs']
 /** Run by orders.test.ts, and by sdk/served.test.ts. */
 const elsewhere = ['db-postgres.mjs', 'orders.sql', 'app.jsx', 'element.html', 'pin', 'pinned.html']
