@@ -53,6 +53,7 @@ const slow = [
   'test/example/shop',
   'test/browser',
   'test/two-processes',
+  'test/openapi-fuzz',
   'src/store/embedded',
   'test/faults',
   'test/widget-processes',

@@ -162,9 +162,10 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
       ...callErrors,
       'INVALID_AMOUNT',
       'USER_NOT_FOUND',
-      ...(direction === 'debit'
-        ? (['WALLET_INACTIVE', 'INSUFFICIENT_BALANCE'] as const)
-        : (['BALANCE_LIMIT'] as const)),
+      ...(direction === 'debit' ? (['WALLET_INACTIVE'] as const) : []),
+      // A repeat answers the first outcome of its reference, which may have been the other direction's.
+      'INSUFFICIENT_BALANCE',
+      'BALANCE_LIMIT',
       'REFERENCE_CONFLICT',
       'PAYLOAD_TOO_LARGE',
       'REQUEST_TIMEOUT',

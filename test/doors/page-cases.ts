@@ -13,6 +13,7 @@ const open: Record<string, string> = {
   '/docs': '/docs',
   '/docs/:file': '/docs/start.js',
   '/assets/:file': '/assets/none.js',
+  '/sdk/:file': '/sdk/billfold.js',
   '/metrics': '/metrics',
   '/sandbox/style.css': '/sandbox/style.css',
   '/sandbox/panel': '/sandbox/panel',

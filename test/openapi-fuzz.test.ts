@@ -1,0 +1,190 @@
+/**
+ * Requests made from the OpenAPI file, good ones and broken ones, by a seed that is printed: no fault, every answer is in the file, what
+ * the file forbids is never accepted, no refused call moves money, and every accepted debit and credit moves it once.
+ * BILLFOLD_FUZZ_SEED repeats a run, BILLFOLD_FUZZ_REQUESTS makes a longer one.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setAppActive } from '../src/actions/apps/manage-apps.ts'
+import { freezeWallet } from '../src/actions/money/manage-wallets.ts'
+import { signatureHeader, signBody } from '../src/cards/sandbox/signature.ts'
+import { expectBalancedBooks } from './books.ts'
+import { makeRequest, openRandom, operations, type Known, type Made } from './fuzz/random-request.ts'
+import { validatorOf } from './openapi.ts'
+import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from './service.ts'
+
+setDefaultTimeout(3_600_000)
+
+const seed = Number(process.env['BILLFOLD_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 32))
+const requests = Number(process.env['BILLFOLD_FUZZ_REQUESTS'] ?? 20_000)
+process.stdout.write(`BILLFOLD_FUZZ_SEED=${seed}\n`)
+
+let opened: TestService
+let folder: string
+let app: Credentials
+const random = openRandom(seed)
+const refusedApps: Credentials[] = []
+/** Those whose money moves, one of them frozen, and how much of it, in cents. Others are not the app's, or come and go. */
+const moved = new Map<string, bigint>()
+const strangers: string[] = []
+const visitors: string[] = []
+const sessions: string[] = []
+const payments: string[] = []
+const posted = new Set<string>()
+const faults: string[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billfold-fuzz-'))
+  opened = await openTestService({ DATA_DIR: folder, LOG_LEVEL: 'warn' })
+  const { service } = opened
+  app = await newApp(service)
+  const other = await newApp(service)
+  const inactive = await newApp(service)
+  const unknown = { ...app, clientId: 'app_00000000000000000000' }
+  refusedApps.push(inactive, unknown, { ...inactive, clientSecret: other.clientSecret })
+  for (let i = 0; i < 8; i++) moved.set((await newUser(service, app)).serviceUserId, 0n)
+  for (let i = 0; i < 20; i++) visitors.push((await newUser(service, app)).serviceUserId)
+  const frozen = await newUser(service, app)
+  moved.set(frozen.serviceUserId, 0n)
+  strangers.push((await newUser(service, other)).serviceUserId, 'su_nobody')
+  await freezeWallet(service, operator, frozen.userId, 'for the test')
+  await setAppActive(service, operator, inactive.clientId, false)
+})
+afterAll(async () => {
+  await opened.close()
+  await rm(folder, { recursive: true })
+})
+
+/** Of an app that is accepted, each sign-in costs the hash of a password or as long a wait: few of them are. */
+const acceptedOf = (path: string) => (path.startsWith('/api/widget/auth/') ? random.isOne(40) : !random.isOne(8))
+
+const knownOf = (path: string): Known => {
+  const who = acceptedOf(path) ? app : random.pick(refusedApps)
+  const users = path.endsWith('/session') ? visitors : [...moved.keys()]
+  return (name) => {
+    if (name === 'clientId') return who.clientId
+    if (name === 'clientSecret') return who.clientSecret
+    if (name === 'serviceUserId') return random.isOne(10) ? random.pick(strangers) : random.pick(users)
+    if (name === 'session') return sessions.length === 0 ? undefined : random.pick(sessions)
+    if (name === 'amount') return random.isOne(30) ? 999_999_999.99 : (1 + random.below(5_000)) / 100
+    if (name === 'requiredAmount') return String(random.below(5_000) / 100)
+    if (name === 'limit' || name === 'before') return String(1 + random.below(200))
+    if (name === 'referenceType') return random.pick(['ORDER', 'TOPUP'])
+    // Few enough that many come again, with another amount, user or direction.
+    if (name === 'referenceId') return `fuzz-${random.below(requests / 8)}`
+    if (name === 'email') return random.pick(['ada@example.com', 'eve@example.com'])
+    if (name === 'parentOrigin') return 'https://shop.example'
+    if (name === 'paymentIntentId') return payments.length === 0 ? undefined : random.pick(payments)
+    return undefined
+  }
+}
+
+let addresses = 0
+
+/** A client of its own each time, so that nobody is slowed or limited for what another did. */
+function nextAddress(): string {
+  addresses++
+  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`
+}
+
+const routine = operations.filter(({ path }) => path !== '/api/openapi.json')
+const money = operations.filter(({ path }) => /\/(debit|credit)$/.test(path))
+
+function nextRequest(): Made {
+  const operation = random.isOne(3)
+    ? random.pick(money)
+    : random.isOne(500)
+      ? random.pick(operations)
+      : random.pick(routine)
+  const made = makeRequest(operation, random, knownOf(operation.path))
+  // What the sandbox sends is signed; half of it here.
+  if (operation.path === '/api/processor/sandbox' && random.isOne(2) && made.values && !made.isSpoiled) {
+    const signature = signBody(JSON.stringify(made.values), 'whsec_sandbox', new Date())
+    made.request.headers.set(signatureHeader, signature)
+  }
+  return made
+}
+
+async function sendOne(number: number): Promise<void> {
+  const made = nextRequest()
+  const { operation, request } = made
+  const fault = (what: string) => {
+    faults.push(`request ${number}, ${request.method} ${operation.path} ${JSON.stringify(made.values)}: ${what}`)
+  }
+  let response: Response
+  try {
+    response = await opened.app.fetch(request, nextAddress())
+  } catch (error) {
+    // The answer is not in the file.
+    return fault(String(error))
+  }
+  // A busy machine may be a second too slow to be called ready, and that is no fault.
+  if (response.status >= 500 && operation.path !== '/readyz') fault(`answered ${response.status}`)
+  const isJson = response.headers.get('content-type') === 'application/json'
+  // A stream has no end of its own, and the answer to a HEAD no body.
+  if (!response.ok || !isJson || request.method === 'HEAD') return await response.body?.cancel()
+  const body = (await response.json()) as Record<string, unknown>
+  if (!isAllowed(made)) fault('was accepted, and the file forbids it')
+  await note(made, body, fault)
+}
+
+/** Whether the file lets this body pass. Fields that it does not name are nobody's business. */
+function isAllowed({ operation: { method, path, body }, values, isSpoiled }: Made): boolean {
+  // What a card processor signed is never refused for its shape: that would only make it send it again.
+  if (path.startsWith('/api/processor/')) return true
+  if (isSpoiled) return false
+  if (!body || !values) return true
+  const names = Object.keys(body.properties ?? {})
+  const named = Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)))
+  return validatorOf(`request ${method} ${path}`, body)(JSON.parse(JSON.stringify(named)))
+}
+
+function keep(list: string[], value: unknown): void {
+  if (list.push(String(value)) > 60) list.shift()
+}
+
+/** What an accepted call changed, for the next ones and for the sum at the end. */
+async function note(
+  { operation: { path }, values = {} }: Made,
+  body: Record<string, unknown>,
+  fault: (what: string) => void,
+): Promise<void> {
+  if (path.endsWith('/session')) keep(sessions, body['sessionToken'])
+  if (path.endsWith('/create-intent')) keep(payments, body['paymentIntentId'])
+  if (path.endsWith('/disconnect')) visitors.push((await newUser(opened.service, app)).serviceUserId)
+  if (!/\/(debit|credit)$/.test(path) || body['replayed'] === true) return
+  const { serviceUserId, amount } = values
+  const minor = BigInt(Math.round(Number(amount) * 100))
+  const before = moved.get(String(serviceUserId))
+  if (before === undefined) return fault('moved money of somebody who is not the app’s')
+  moved.set(String(serviceUserId), before + (path.endsWith('/debit') ? -minor : minor))
+  const id = String(body['transactionId'])
+  if (posted.has(id)) fault(`was accepted as ${id}, which is another one’s`)
+  posted.add(id)
+}
+
+test('requests made from the OpenAPI file cause no fault, and are answered as it says', async () => {
+  let sent = 0
+  const client = async () => {
+    while (sent < requests && faults.length < 10) await sendOne(++sent)
+  }
+  await Promise.all(Array.from({ length: 24 }, client))
+  expect([seed, faults]).toEqual([seed, []])
+  expect(opened.logged.filter((line) => line.includes('"level":"error"'))).toEqual([])
+})
+
+test('no refused request moved money, and every accepted one moved it once', async () => {
+  const { rows: transfers } = await opened.service.db.pool.query<{ id: string }>(
+    `select 'txn_' || replace(reference_key::text, '-', '') as id from transfers`,
+  )
+  expect(transfers.length).toBeGreaterThan(requests / 50)
+  expect(new Set(transfers.map(({ id }) => id))).toEqual(posted)
+  const { rows } = await opened.service.db.pool.query<{ id: string; balance: bigint }>(
+    'select l.id, w.balance from links l join wallets w on w.id = l.user_id where w.balance <> 0',
+  )
+  const balances = new Map(rows.map(({ id, balance }) => [id, balance]))
+  expect(balances).toEqual(new Map([...moved].filter(([, balance]) => balance !== 0n)))
+  await expectBalancedBooks(opened.service)
+})
