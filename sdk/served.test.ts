@@ -94,30 +94,46 @@ const putPage = (path: string, body: string) =>
   })
 const balance = () => page.frameLocator('iframe').locator('.hero-balance .visually-hidden').textContent()
 
-test('what npm installed from the service is typed, and talks to that service from Node', async () => {
-  const code = `
-    import { Billfold, BillfoldError, type PostingResult } from '@billfold/sdk/server'
-    const [, , baseUrl = '', clientId = '', clientSecret = '', serviceUserId = ''] = process.argv
-    const billfold = new Billfold({ baseUrl, clientId, clientSecret })
-    const gift = { serviceUserId, amount: 20, referenceType: 'GIFT', referenceId: 'first' }
-    const given: PostingResult = await billfold.credit(gift)
-    const again: PostingResult = await billfold.credit(gift)
-    const refused: unknown = await billfold.debit({ ...gift, amount: 99, referenceId: 'too-much' }).catch((error) => error)
-    const code = refused instanceof BillfoldError ? [refused.code, refused.shortfall] : []
-    console.log(JSON.stringify([given.balance, again.replayed, ...code]))`
-  await Bun.write(join(project, 'use.mts'), code)
-  await Bun.write(join(project, 'node.d.ts'), 'declare const process: { argv: string[] }\n')
+const tsc = (...files: string[]) => {
+  const options = ['--strict', '--target', 'ES2022', '--module', 'NodeNext', '--types', '', '--jsx', 'react-jsx']
+  return run(join(root, 'node_modules/.bin/tsc'), ...options, ...files)
+}
+
+/** What the examples take for granted: Node, and what a shop has. */
+const surroundings = `
+  declare const process: { argv: string[]; env: Record<string, string | undefined> }
+  type User = { serviceUserId?: string }
+  type Order = { id: string; attempt: number; amount: number }`
+
+test('what npm installed from the service is typed as its README shows, and talks to that service from Node', async () => {
+  await Bun.write(join(project, 'surroundings.d.ts'), surroundings)
+  const readme = await readFile(join(project, 'node_modules/@billfold/sdk/README.md'), 'utf8')
+  const examples = [...readme.matchAll(/^```(tsx?)\n([^]*?)^```$/gm)].map(([, kind, code = ''], n) => {
+    return { name: `example-${n}.${kind === 'ts' ? 'mts' : 'tsx'}`, code }
+  })
+  expect(examples).toHaveLength(3)
+  for (const { name, code } of examples) await Bun.write(join(project, name), code)
   await Bun.write(
-    join(project, 'wallet.tsx'),
-    `import { useWallet, Wallet, type WalletProps } from '@billfold/sdk/react'
-     export const Framed = (props: WalletProps) => <Wallet {...props} className="wallet" style={{ maxWidth: 400 }} />
+    join(project, 'use.mts'),
+    `import { Billfold, BillfoldError, type PostingResult } from '@billfold/sdk/server'
+     const [, , baseUrl = '', clientId = '', clientSecret = '', serviceUserId = ''] = process.argv
+     const billfold = new Billfold({ baseUrl, clientId, clientSecret })
+     const gift = { serviceUserId, amount: 20, referenceType: 'GIFT', referenceId: 'first' }
+     const given: PostingResult = await billfold.credit(gift)
+     const again: PostingResult = await billfold.credit(gift)
+     const refused: unknown = await billfold.debit({ ...gift, amount: 99, referenceId: 'too-much' }).catch((error) => error)
+     const code = refused instanceof BillfoldError ? [refused.code, refused.shortfall] : []
+     console.log(JSON.stringify([given.balance, again.replayed, ...code]))`,
+  )
+  await Bun.write(
+    join(project, 'hooked.tsx'),
+    `import { useWallet, type WalletProps } from '@billfold/sdk/react'
      export const Hooked = (props: WalletProps) => {
        const { ref, status, error } = useWallet(props)
-       return <div ref={ref} title={error?.code ?? status} />
+       return <div ref={ref} title={error?.code ?? status} style={props.style} />
      }`,
   )
-  const options = ['--strict', '--target', 'ES2022', '--module', 'NodeNext', '--types', '', '--jsx', 'react-jsx']
-  await run(join(root, 'node_modules/.bin/tsc'), ...options, 'use.mts', 'node.d.ts', 'wallet.tsx')
+  await tsc('surroundings.d.ts', 'use.mts', 'hooked.tsx', ...examples.map(({ name }) => name))
   const { clientId, clientSecret } = app
   const said = await run('node', 'use.mjs', service.url.origin, clientId, clientSecret, serviceUserId)
   expect(JSON.parse(said)).toEqual([20, true, 'INSUFFICIENT_BALANCE', 79])

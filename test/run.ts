@@ -51,6 +51,8 @@ const slow = [
   'test/topup/browser',
   'test/topup/shop',
   'test/example/shop',
+  'test/example/guide',
+  'sdk/served',
   'test/browser',
   'test/two-processes',
   'test/openapi-fuzz',
