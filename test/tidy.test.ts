@@ -46,8 +46,11 @@ const arrows: Record<string, readonly string[]> = {
   'src/api': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],
   'src/widget': ['src/actions', 'src/api', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],
   'src/admin': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'src/log.ts'],
+  // It must know a service by its address alone, whoever made it.
+  'src/conform': [],
   'src/cli': [
     'src/actions',
+    'src/conform',
     'src/store',
     'src/ledger',
     'src/cards',
@@ -153,7 +156,9 @@ test('only the embedded server’s room starts other programs', () => {
 
 /** The same thing for two audiences, or in two rooms: as rows and as an action, as an action and as a page or a command. */
 const sharedNames =
-  'apps audit books books-check limits migrate operators sandbox second-factor seed topups wallet wallets'.split(' ')
+  'apps audit books books-check conform limits migrate operators sandbox second-factor seed topups wallet wallets'.split(
+    ' ',
+  )
 /** For operators and for users; on the server and in the page's script. */
 const sharedByAudience = 'icons live pages parts route sign-in'.split(' ')
 

@@ -4,6 +4,7 @@ import { appSecretCommands } from './app-secrets.ts'
 import { appCommands } from './apps.ts'
 import { booksCommands } from './books.ts'
 import type { Command } from './command.ts'
+import { conformCommands } from './conform.ts'
 import { copyCommands } from './copy.ts'
 import { doctorCommands } from './doctor.ts'
 import { keysCommands } from './keys.ts'
@@ -19,6 +20,7 @@ export const commands: readonly Command[] = [
   ...walletCommands,
   ...adminCommands,
   ...doctorCommands,
+  ...conformCommands,
   ...migrateCommands,
   ...booksCommands,
   ...copyCommands,

@@ -16,7 +16,7 @@ export async function readPassword(io: Io): Promise<string> {
 }
 
 /** The first line; what a file or `echo` puts after it is not part of the password. */
-async function readLine(input: NodeJS.ReadStream): Promise<string> {
+export async function readLine(input: NodeJS.ReadStream): Promise<string> {
   let text = ''
   for await (const chunk of input) {
     text += String(chunk)
