@@ -54,7 +54,7 @@ export function apiRoutes(config: ShopConfig, store: Store) {
   )
 
   api.post('/orders/:id/refund', (c) =>
-    change(c, (order, steps, mishap) => refundOrder(openBillfold(config, steps, mishap), store, order)),
+    change(c, (order, steps, mishap) => refundOrder(openBillfold(config, steps, mishap), store, c.var.user, order)),
   )
 
   const busy = new Set<string>()

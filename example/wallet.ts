@@ -104,7 +104,7 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
 }
 
 /** Back to the wallet that paid, whichever is linked now, and under a reference of its own: one for each payment. */
-export async function refundOrder(billfold: Billfold, store: Store, order: Order): Promise<Outcome> {
+export async function refundOrder(billfold: Billfold, store: Store, user: ShopUser, order: Order): Promise<Outcome> {
   const orderId = order.id
   if (order.status === 'refunded') return { kind: 'refunded', orderId }
   if (order.status !== 'paid' && order.status !== 'refunding') {
@@ -124,6 +124,13 @@ export async function refundOrder(billfold: Billfold, store: Store, order: Order
     return { kind: replayed ? 'refunded-once' : 'refunded', orderId }
   } catch (error) {
     if (!(error instanceof BillfoldError)) throw error
+    if (forgetsLink(store, user, order.payment!.serviceUserId, error)) {
+      // Disconnected since. Once another wallet is linked, the money goes there, still under the same reference.
+      if (user.serviceUserId === undefined) return { kind: 'not-linked', orderId }
+      order.payment = { ...order.payment!, serviceUserId: user.serviceUserId }
+      store.save()
+      return await refundOrder(billfold, store, user, order)
+    }
     if (!isDecided(error)) return { kind: 'unknown', orderId }
     throw error
   }

@@ -164,6 +164,20 @@ export const orderCases: readonly OrderCase[] = [
     'refunded',
   ],
   [
+    'a refund after the shop was disconnected and linked again comes once',
+    'rich',
+    then(inTurn('pay'), (trial) => trial.relink(), inTurn('refund', 'refund')),
+    ['-1', '+1'],
+    'refunded',
+  ],
+  [
+    '… and is found if it had come before',
+    'rich',
+    then(losing('answer', 'refund', 'pay'), (trial) => trial.relink(), inTurn('refund', 'refund')),
+    ['-1', '+1'],
+    'refunded',
+  ],
+  [
     'a refund that arrives after a second payment moves nothing more',
     'rich',
     then(losing('late', 'refund', 'pay'), inTurn('refund', 'pay'), deliverLate),
