@@ -1,8 +1,9 @@
 /**
  * `npm test`: everything. `npm run check`: types, lint and format alone. Names of files or folders after it run those
  * tests alone. Test files run side by side, because each has its own databases and waits a lot; those that need a
- * browser share one Chromium.
+ * browser share one Chromium. At the end stands which files took longest, for whoever wants it to stay short.
  */
+import { availableParallelism, cpus } from 'node:os'
 import { Glob } from 'bun'
 import { shareChromium } from './chromium.ts'
 import { releaseTestServer, testDatabase } from './postgres.ts'
@@ -11,7 +12,7 @@ const root = new URL('..', import.meta.url).pathname
 const [mode, ...rest] = process.argv.slice(2)
 const bin = (name: string) => `${root}node_modules/.bin/${name}`
 
-type Run = { readonly isGood: boolean; readonly output: string }
+type Run = { readonly isGood: boolean; readonly output: string; readonly cpuSeconds: number }
 
 async function run(command: string[], environment: Record<string, string> = {}): Promise<Run> {
   const child = Bun.spawn(command, {
@@ -22,7 +23,8 @@ async function run(command: string[], environment: Record<string, string> = {}):
     stdin: 'ignore',
   })
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { isGood: (await child.exited) === 0, output: out + err }
+  const isGood = (await child.exited) === 0
+  return { isGood, output: out + err, cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 }
 }
 
 async function check(): Promise<boolean> {
@@ -46,6 +48,22 @@ const needsBrowser = (path: string) => /^(test\/(browser|admin|example|topup)|sd
 
 /** Longest first, as they were last seen, so that no process is left alone at the end. */
 const slow = [
+  'test/standby',
+  'src/store/embedded/embedded',
+  'src/store/embedded/crash',
+  'test/network',
+  'test/npm-start',
+  'test/widget-processes',
+  'test/faults',
+  'test/servers',
+  'test/start',
+  'test/other-postgres',
+  'test/secrets-at-rest',
+  'src/cli.test',
+  'test/two-processes',
+  'test/restart',
+  'test/drain',
+  'test/openapi-fuzz',
   'test/browser/states',
   'test/admin/looks',
   'test/topup/browser',
@@ -53,18 +71,51 @@ const slow = [
   'test/example/shop',
   'test/example/guide',
   'sdk/served',
+  'test/topup',
   'test/browser',
-  'test/two-processes',
-  'test/openapi-fuzz',
-  'src/store/embedded',
-  'test/faults',
-  'test/widget-processes',
-  'src/cli.test',
-  'test/other-postgres',
+  'test/admin',
   'src/store/copy',
-  'src/api/widget-auth-safety',
+  'test',
+  'sdk',
 ]
 const weight = (path: string) => slow.findIndex((prefix) => path.startsWith(prefix)) + 1 || 99
+
+/**
+ * How many files run at once: a few in any case, and one more each second in which the processors had little to do, for many
+ * tests wait for clocks and disks. A browser keeps a core busy, so never more than two files at once have one.
+ */
+const fewest = availableParallelism() + 2
+const most = 3 * availableParallelism()
+const mostBrowsers = 2
+
+/** The share of the last moment in which the processors were idle. */
+function idleShareSince(before: ReturnType<typeof cpus>): number {
+  const spent = cpus().map(({ times }, i) => {
+    const was = before[i]!.times
+    const all = Object.keys(times) as (keyof typeof times)[]
+    return { idle: times.idle - was.idle, all: all.reduce((sum, kind) => sum + times[kind] - was[kind], 0) }
+  })
+  return sum(spent.map(({ idle }) => idle)) / Math.max(1, sum(spent.map(({ all }) => all)))
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
+
+type Ran = { readonly file: string; readonly passed: number; readonly failed: number; readonly seconds: number }
+
+async function runFile(file: string, variables: Record<string, string>): Promise<Ran & { cpuSeconds: number }> {
+  const startedAt = performance.now()
+  const { isGood, output, cpuSeconds } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], {
+    NODE_ENV: 'test',
+    ...variables,
+  })
+  const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
+  const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
+  const seconds = (performance.now() - startedAt) / 1000
+  console.log(`${isGood ? 'ok  ' : 'FAIL'} ${file} (${passed} in ${seconds.toFixed(1)} s)`)
+  if (!isGood) console.log(output)
+  else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)
+  return { file, passed, failed: isGood ? 0 : Math.max(1, failed), seconds, cpuSeconds }
+}
 
 async function test(only: string[]): Promise<boolean> {
   // Held to the end, so that the shared server and its template are made once and gone afterwards.
@@ -76,40 +127,51 @@ async function test(only: string[]): Promise<boolean> {
   const browserFiles = files.filter(needsBrowser)
   const otherFiles = files.filter((path) => !needsBrowser(path))
   const chromium = browserFiles.length > 0 ? await shareChromium() : undefined
-  const totals = { passed: 0, failed: 0, files: 0 }
-  const worker = async (...queues: string[][]) => {
-    const next = () => queues.find((queue) => queue.length > 0)?.shift()
-    for (let file = next(); file !== undefined; file = next()) {
-      const startedAt = performance.now()
-      const { isGood, output } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], {
-        NODE_ENV: 'test',
-        ...chromium?.variables,
-      })
-      const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
-      const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
-      totals.passed += passed
-      totals.files++
-      totals.failed += isGood ? 0 : Math.max(1, failed)
-      console.log(
-        `${isGood ? 'ok  ' : 'FAIL'} ${file} (${passed} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s)`,
-      )
-      if (!isGood) console.log(output)
-      else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)
-    }
+  const ran: Awaited<ReturnType<typeof runFile>>[] = []
+  const running = new Map<string, Promise<unknown>>()
+  const next = (): string | undefined => {
+    const browsers = [...running.keys()].filter(needsBrowser).length
+    return (browsers < mostBrowsers ? browserFiles.shift() : undefined) ?? otherFiles.shift()
   }
-  // A browser keeps a core busy, the others wait for disks and clocks: never more than two at once need the browser.
-  await Promise.all([worker(browserFiles, otherFiles), worker(otherFiles, browserFiles), worker(otherFiles)])
+  let wasBusyAt = cpus()
+  let lookedAt = performance.now()
+  const hasRoom = () => {
+    if (running.size < fewest) return true
+    if (running.size >= most || performance.now() - lookedAt < 1_000) return false
+    const isIdle = idleShareSince(wasBusyAt) > 0.3
+    wasBusyAt = cpus()
+    lookedAt = performance.now()
+    return isIdle
+  }
+  for (let file: string | undefined; ;) {
+    while (hasRoom() && (file = next()) !== undefined) {
+      const name = file
+      const ended = runFile(name, chromium?.variables ?? {}).then((result) => {
+        ran.push(result)
+        running.delete(name)
+      })
+      running.set(name, ended)
+    }
+    if (running.size === 0) break
+    await Promise.race([...running.values(), Bun.sleep(500)])
+  }
   await chromium?.close()
   await releaseTestServer()
-  console.log(`${totals.files} files`)
-  console.log(`${totals.passed} passed, ${totals.failed} failed`)
-  return totals.failed === 0 && totals.passed > 0
+  const failed = sum(ran.map((each) => each.failed))
+  const passed = sum(ran.map((each) => each.passed))
+  console.log('The slowest files, and the processor time of their processes (browser and shared database apart):')
+  for (const { file, seconds, cpuSeconds } of ran.toSorted((a, b) => b.seconds - a.seconds).slice(0, 12))
+    console.log(`${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(4)} s  ${file}`)
+  console.log(`${ran.length} files, ${sum(ran.map((each) => each.cpuSeconds)).toFixed(0)} s of processor time`)
+  console.log(`${passed} passed, ${failed} failed`)
+  return failed === 0 && passed > 0
 }
 
 const startedAt = performance.now()
 const only = mode === undefined || mode === 'check' ? rest : [mode, ...rest]
-const isChecked = only.length > 0 || (await check())
-const isGood = mode === 'check' ? isChecked : (await test(only)) && isChecked
+// Beside each other: while the checks compute, many tests wait.
+const [isChecked, isTested] = await Promise.all([only.length > 0 || check(), mode === 'check' || test(only)])
+const isGood = isChecked && isTested
 console.log(
   `${isGood ? 'All is well' : 'Something failed'} after ${Math.round((performance.now() - startedAt) / 1000)} s.`,
 )

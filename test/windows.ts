@@ -31,7 +31,7 @@ export function newWindows(browser: Browser, plain: BrowserContextOptions, prepa
     for (const other of context.pages()) if (other !== page) await other.close()
     page.removeAllListeners()
     await Promise.all([
-      page.unrouteAll(),
+      page.unrouteAll({ behavior: 'ignoreErrors' }),
       context.setOffline(false),
       context.clearCookies(),
       context.clearPermissions(),

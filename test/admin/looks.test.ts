@@ -1,4 +1,4 @@
-/** Every page and state of the admin area: photographed in both sizes and schemes, held against axe, and used without JavaScript. */
+/** Every page and state of the admin area: looked at in both sizes and schemes, held against axe, and used without JavaScript. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { lookAt, startRig, type Rig } from './rig.ts'

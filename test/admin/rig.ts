@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { generateSync } from 'otplib'
 import type { BrowserContextOptions, Page } from '@playwright/test'
-import { findBarriers } from '../browser/axe.ts'
+import { findBarriers, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { runCommand } from '../command.ts'
 import { testDatabase } from '../postgres.ts'
@@ -98,7 +98,8 @@ export async function lookAt(page: Page, name: string): Promise<string[]> {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     if (overflow > 0) barriers.push(`${name}: ${overflow} pixels too wide at ${width}`)
     if (!isExamined) continue
-    await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
+    if (wantsPictures)
+      await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
     barriers.push(...(await findBarriers(page)))
   }
   await page.setViewportSize({ width: 1280, height: 900 })

@@ -6,24 +6,40 @@ import type { Frame, Page } from '@playwright/test'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** Pictures for people to look at, in test/screenshots: SCREENSHOTS=1 takes them. */
+export const wantsPictures = process.env['SCREENSHOTS'] === '1'
+
 /** Every rule, but only violations are described in full: describing what is well costs as much as finding out. */
 const options = { iframes: false, resultTypes: ['violations'] }
+/** The rules about colours: all that can change when nothing but the colour scheme does. */
+const colours = { ...options, runOnly: ['color-contrast', 'link-in-text-block'] }
 
 /** What is serious or critical. */
-export async function findBarriers(frame: Frame | Page): Promise<string[]> {
-  return (await examine(frame)).filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(describe)
+export async function findBarriers(frame: Frame | Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
+  return (await examine(frame, rules))
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(describe)
 }
 
 /** Everything, however small. */
-export async function findingsIn(frame: Frame | Page): Promise<string[]> {
-  return (await examine(frame)).flatMap(describe)
+export async function findingsIn(frame: Frame | Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
+  return (await examine(frame, rules)).flatMap(describe)
 }
 
-async function examine(frame: Frame | Page): Promise<Result[]> {
+async function examine(frame: Frame | Page, rules: 'all' | 'colours'): Promise<Result[]> {
+  await untilStill(frame)
   if (!(await frame.evaluate('"axe" in window'))) await frame.evaluate(source)
-  const { violations } = (await frame.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
+  const wanted = JSON.stringify(rules === 'all' ? options : colours)
+  const { violations } = (await frame.evaluate(`axe.run(document, ${wanted})`)) as AxeResults
   return violations
 }
+
+/** Colours fade from one scheme to the other; axe wants to see where they end. Only what ends by itself is waited for. */
+export const untilStill = (shown: Frame | Page) =>
+  shown.evaluate(async () => {
+    const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity)
+    await Promise.allSettled(ending.map(({ finished }) => finished))
+  })
 
 function describe({ id, nodes }: Result): string[] {
   return nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`)
