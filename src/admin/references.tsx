@@ -29,7 +29,7 @@ async function show(request: AdminRequest): Promise<Response> {
           label="referenceType"
           name="type"
           value={type}
-          attributes={{ required: true, maxlength: maxReferenceTypeLength, list: 'types' }}
+          attributes={{ required: true, maxlength: 2 * maxReferenceTypeLength, list: 'types' }}
         />
         <datalist id="types">
           {['ORDER_PAYMENT', 'ORDER_REFUND', 'SUBSCRIPTION_CHARGE', 'TOPUP', 'BONUS'].map((text) => (
@@ -41,7 +41,7 @@ async function show(request: AdminRequest): Promise<Response> {
             label="referenceId"
             name="id"
             value={id}
-            attributes={{ required: true, maxlength: maxReferenceIdLength }}
+            attributes={{ required: true, maxlength: 2 * maxReferenceIdLength }}
           />
         </div>
         <button class="button" type="submit">

@@ -147,6 +147,36 @@ describe('it works', () => {
   })
 })
 
+test.each(['x', '語', '🎉'])(
+  'limits of length count characters, and the database holds what they allow: %s',
+  async (one) => {
+    const post = (more: object) =>
+      client.post('/api/server/wallet/credit', {
+        ...credentials,
+        serviceUserId: su,
+        amount: 1,
+        referenceType: one.repeat(100),
+        referenceId: `${one.repeat(254)}.`,
+        description: one.repeat(500),
+        ...more,
+      })
+    expect((await post({})).body).toMatchObject({ balance: 1 })
+    expect((await post({})).body).toMatchObject({ balance: 1, replayed: true })
+    const [transaction] = (await client.wallet(su)).body['transactions'] as Record<string, unknown>[]
+    expect(transaction).toMatchObject({ referenceType: one.repeat(100), description: one.repeat(500) })
+    const refused = { description: one.repeat(501), referenceId: one.repeat(256), referenceType: one.repeat(101) }
+    const { status, body } = await post(refused)
+    expect([status, body['fields']]).toEqual([
+      400,
+      {
+        description: 'must have at most 500 characters',
+        referenceId: 'must be text of 1 to 255 characters, without control characters',
+        referenceType: 'must be text of 1 to 100 characters, without control characters',
+      },
+    ])
+  },
+)
+
 describe('repeats', () => {
   test('answers the first outcome, marked as a replay, and moves nothing', async () => {
     await client.credit(su, 100)

@@ -4,6 +4,7 @@ import { majorNumber, maxOperationMinor, parseAmount, parseDecimal, type Currenc
 import {
   isDescription,
   isLabel,
+  isLongerThan,
   maxDescriptionLength,
   maxReferenceIdLength,
   maxReferenceTypeLength,
@@ -28,8 +29,9 @@ export const referenceId = label(maxReferenceIdLength).describe(
 )
 export const description = z
   .string('must be text')
-  .max(maxDescriptionLength, `must have at most ${maxDescriptionLength} characters`)
+  .refine((text) => !isLongerThan(text, maxDescriptionLength), `must have at most ${maxDescriptionLength} characters`)
   .refine(isDescription, 'must be well-formed text without NUL')
+  .meta({ maxLength: maxDescriptionLength })
   .nullish()
   .describe('Shown to the user')
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isEmail, isName, maxNameLength, normaliseEmail } from '../actions/people/create-user.ts'
 import { maxPasswordLength } from '../actions/people/password-rules.ts'
-import { isLabel } from '../ledger/reference.ts'
+import { isLabel, isLongerThan } from '../ledger/reference.ts'
 
 /** Checked by the routes themselves: what is no session at all is 401, like one that has ended. */
 export const sessionQuery = z.object({
@@ -32,8 +32,9 @@ export const mailedCode = z
 
 const name = z
   .string(`must be text of 1 to ${maxNameLength} characters`)
-  .max(maxNameLength, `must have at most ${maxNameLength} characters`)
+  .refine((text) => !isLongerThan(text, maxNameLength), `must have at most ${maxNameLength} characters`)
   .refine((text) => isName(text.trim()), `must be text of 1 to ${maxNameLength} characters, without control characters`)
+  .meta({ maxLength: maxNameLength })
   .transform((text) => text.trim())
 
 export const firstName = name.describe('Shown in the widget')

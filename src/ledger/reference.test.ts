@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { findMismatch, type Mismatch } from './reference.ts'
+import { findMismatch, isDescription, isLabel, isLongerThan, maxDescriptionLength, type Mismatch } from './reference.ts'
 
 const first = { walletId: 'ann', amountMinor: -500n }
 
@@ -19,3 +19,15 @@ test.each(cases)(
     expect(findMismatch({ walletId, amountMinor }, first)).toEqual(said)
   },
 )
+
+test('a length counts what people see as characters: an emoji is one, however it is stored', () => {
+  for (const character of ['x', 'é', '語', '🎉']) {
+    expect(isLongerThan(character.repeat(9), 10)).toBeFalse()
+    expect(isLongerThan(character.repeat(10), 10)).toBeFalse()
+    expect(isLongerThan(character.repeat(11), 10)).toBeTrue()
+    expect(isLongerThan(character.repeat(10_000), 10)).toBeTrue()
+    expect([10, 11].map((times) => isLabel(character.repeat(times), 10))).toEqual([true, false])
+    const lengths = [maxDescriptionLength, maxDescriptionLength + 1]
+    expect(lengths.map((times) => isDescription(character.repeat(times)))).toEqual([true, false])
+  }
+})

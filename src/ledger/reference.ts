@@ -9,19 +9,26 @@ export type Reference = {
 
 export const serviceNamespace = 'service'
 
+/** In characters as Unicode, PostgreSQL and JSON Schema count them: code points. An emoji is one, and two of JavaScript's. */
 export const maxReferenceTypeLength = 100
 export const maxReferenceIdLength = 255
 export const maxDescriptionLength = 500
 
+export function isLongerThan(text: string, maxLength: number): boolean {
+  // A code point takes one unit of text or two, so most texts need no counting.
+  if (text.length <= maxLength) return false
+  return text.length > 2 * maxLength || Array.from(text).length > maxLength
+}
+
 /** Control characters and lone surrogates have no place in a label; PostgreSQL could not even hold some of them. */
 export function isLabel(text: string, maxLength: number): boolean {
-  if (text.length === 0 || text.length > maxLength) return false
+  if (text.length === 0 || isLongerThan(text, maxLength)) return false
   // Printable ASCII, which nearly every label is, needs no second look.
   return /^[ -~]*$/.test(text) || (text.isWellFormed() && !/\p{Cc}/u.test(text))
 }
 
 export function isDescription(text: string): boolean {
-  return text.length <= maxDescriptionLength && text.isWellFormed() && !text.includes('\0')
+  return !isLongerThan(text, maxDescriptionLength) && text.isWellFormed() && !text.includes('\0')
 }
 
 /** One text for each reference and one reference for each text: no part can hold the separator. */

@@ -25,12 +25,24 @@ function anchorsOf(text: string): string[] {
 const repository = new URL('../../', import.meta.url)
 
 test('the guide lists every error code, once, with its status', () => {
-  const rows = [...textOf('errors.md').matchAll(/^\| `([A-Z_]+)`\s+\| (\d{3}|–) /gm)]
+  const rows = [...textOf('errors.md').matchAll(/^\| `([A-Z_]+)`\s+\| (\d{3}|–) (.*)$/gm)]
   expect(rows.map(([, code]) => code as string).sort()).toEqual([...ERROR_CODES].sort())
-  for (const [, code = '', status] of rows) {
-    const expected = code === 'ACCOUNT_NOT_LINKED' ? '–' : statusOf(code as RefusalCode, 'POST')
-    expect(`${code} ${status}`).toBe(`${code} ${expected}`)
+  for (const [, code = '', status, text = ''] of rows) {
+    // The service never answers it, so there is no status.
+    if (code === 'ACCOUNT_NOT_LINKED') expect(status).toBe('–')
+    else {
+      const onGet = /(\d{3}) on GET/.exec(text)?.[1] ?? status
+      const right = (['POST', 'GET'] as const).map((method) => statusOf(code as RefusalCode, method))
+      expect([code, Number(status), Number(onGet)]).toEqual([code, ...right])
+    }
   }
+})
+
+test('the guide names what only the SDK says, and the SDK says no more', async () => {
+  const source = await Bun.file(new URL('sdk/server/error.ts', repository)).text()
+  const codes = namesIn(/type FaultCode = (.*)$/m.exec(source)![1]!, /'(\w+)'/g)
+  const [sentence = ''] = /^The SDK adds four of its own.*$/m.exec(textOf('errors.md'))!
+  expect(namesIn(sentence, /`([A-Z_]+)`/g).sort()).toEqual(codes.sort())
 })
 
 test('the guide lists every message, with exactly its fields', async () => {
