@@ -65,7 +65,7 @@ export type Known = (name: string) => unknown
 
 /** A value that the schema allows. */
 function make(schema: Schema, random: Random, known: Known, name = ''): unknown {
-  const meant = random.isOne(12) ? undefined : known(name)
+  const meant = random.isOne(40) ? undefined : known(name)
   if (meant !== undefined) return meant
   if (schema.$ref !== undefined) return make(resolved(schema.$ref), random, known, name)
   if (schema.const !== undefined) return schema.const
