@@ -11,7 +11,7 @@ import { newApp, newUser, openTestService, type Credentials, type TestService } 
 import { Billfold } from './server.ts'
 import { eventually } from './test/shop-visit.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = join(import.meta.dir, '..')
 const snippets = snippetsOf((await readGuides()).filter(({ name }) => name === 'add-a-wallet.md'))

@@ -1,5 +1,6 @@
 /** What the README says, done word for word: only the port and the data folder are this test's own. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,6 +47,22 @@ test('in development the service prints the address of a shop that is really the
   const shop = /The demo shop, with the wallet in it\s+(\S+)/.exec(service.output())?.[1]
   expect(shop).toStartWith('http://localhost:')
   expect((await fetch(shop!)).status).toBe(200)
+})
+
+test('the addresses of the SDK that the service prints are those of an archive and of the script with that integrity', async () => {
+  for (let tries = 0; tries < 100 && !service.output().includes('The admin area'); tries++) await Bun.sleep(100)
+  const archive = /npm install (\S+)/.exec(service.output())?.[1]
+  expect(readme.replaceAll('http://127.0.0.1:3000', service.url)).toContain(`npm install ${archive}\``)
+  expect(Buffer.from(await (await fetch(archive!)).bytes()).toString('hex', 0, 2)).toBe('1f8b')
+  const scripts = [...service.output().matchAll(/<script src="([^"]+)"(?: integrity="([^"]+)")?/g)]
+  expect(scripts.map(([, src]) => src!.replace(/\.\w{16}/, ''))).toEqual(
+    Array(2).fill(`${service.url}/sdk/billfold.js`),
+  )
+  const integrity = scripts[1]![2]!
+  for (const [, src] of scripts) {
+    const hash = createHash('sha384').update(await (await fetch(src!)).bytes())
+    expect(`sha384-${hash.digest('base64')}`).toBe(integrity)
+  }
 })
 
 test('every file the README points to is there', async () => {

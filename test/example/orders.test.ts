@@ -18,7 +18,7 @@ import { openLossyWay } from './lossy-way.ts'
 import { orderCases, type Trial } from './order-cases.ts'
 import { readGuides, snippetsOf } from './snippets.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const snippets = snippetsOf((await readGuides()).filter(({ name }) => name === 'add-a-wallet.md'))
 const root = new URL('../../', import.meta.url).pathname
