@@ -97,12 +97,14 @@ export async function shareChromium() {
   return { variables: { TEST_CHROMIUM: server.wsEndpoint() }, close: () => server.close() }
 }
 
-/** One of one's own that blocks pop-ups as people's does. Playwright's lets every window through, and so the shared one does. */
+const unlikePeople = ['--disable-popup-blocking', '--disable-back-forward-cache']
+
+/**
+ * One of one's own as people have it: it blocks pop-ups, and Back may show a page just as it was left. Playwright's does neither, and so
+ * the shared one does not.
+ */
 export async function launchStrictChromium(): Promise<Browser> {
-  return await chromium.launch({
-    ...launchOptions(await ensureChromium()),
-    ignoreDefaultArgs: ['--disable-popup-blocking'],
-  })
+  return await chromium.launch({ ...launchOptions(await ensureChromium()), ignoreDefaultArgs: unlikePeople })
 }
 
 /** The run's shared Chromium, of which closing gives back one's own windows alone; without a run, one of one's own. */

@@ -53,6 +53,12 @@ describe('new top-ups', () => {
     },
   )
 
+  test('a new top-up beyond the highest amount is told the highest amount', async () => {
+    const { body } = await payer.create(500.01)
+    expect(body['error']).toBe('A top-up must be from 2.00 to 500.00 USD.')
+    expect(body['fields']).toEqual({ amount: 'must be from 2.00 to 500.00 USD' })
+  })
+
   test('a new top-up at either bound is taken', async () => {
     expect((await payer.create(2)).status).toBe(200)
     expect((await payer.create(500)).status).toBe(200)

@@ -59,9 +59,12 @@ export function topupRoutes(service: Service): Route[] {
 function createIntentRoute(service: Service): Route {
   const { currency, topup } = service.config
   const schema = z.object({ amount: shape.amount(currency) })
-  const bounds = `must be from ${formatMinor(topup.minMinor, currency)} to ${formatMinor(topup.maxMinor, currency)}`
+  const bounds = `from ${formatMinor(topup.minMinor, currency)} to ${formatMinor(topup.maxMinor, currency)} ${currency.code}`
   const refusals = {
-    'amount-out-of-bounds': refuse('INVALID_AMOUNT', { fields: { amount: bounds } }),
+    'amount-out-of-bounds': refuse('INVALID_AMOUNT', {
+      error: `A top-up must be ${bounds}.`,
+      fields: { amount: `must be ${bounds}` },
+    }),
     'amount-unsupported': refuse('INVALID_AMOUNT', { fields: { amount: 'the card processor does not take it' } }),
     'balance-limit': refuse('BALANCE_LIMIT'),
     inactive: refuse('WALLET_INACTIVE'),

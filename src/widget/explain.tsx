@@ -1,11 +1,32 @@
-/** The pages shown instead of a wallet or a top-up that cannot be shown, and why it cannot. They need no script. */
+/** Pages that cannot be what was asked for, and say why. They need no script. */
+import type { Unplaced } from '../actions/apps/find-placement.ts'
 import { Icon } from './client/icons.tsx'
 import type { Words } from './words.ts'
 
-export type Explanation = 'outside' | 'not-allowed'
+export type Explanation = {
+  readonly reason: Unplaced
+  /** Opened by itself, by somebody who only followed an address. */
+  readonly isOutside: boolean
+  /** Of the page that asked for it, if it said so. */
+  readonly origin: string
+}
+
+/** The cause and the remedy, for whoever wrote the page around the frame: in English, as all that is for developers. */
+const remedies: Record<Unplaced, (origin: string) => string> = {
+  'no-app': () =>
+    'The address names no app, and the page around the frame sends no Referer, so nothing tells which app this is. Add the clientId: /widget/wallet?clientId=app_…',
+  'several-apps': (origin) =>
+    `More than one app lists ${origin} as a parent, so the Referer does not tell which app this is. Add the clientId: /widget/wallet?clientId=app_…`,
+  'not-listed': (origin) =>
+    `No app lists ${origin} among its allowed iframe parents. Add exactly this origin in the admin area.`,
+  'unknown-app': () => 'There is no app with the clientId in the address.',
+  'inactive-app': () => 'The app is not active. An operator can activate it in the admin area.',
+}
 
 export function ExplainPage({ what, words }: { what: Explanation; words: Words }) {
-  const isOutside = what === 'outside'
+  const { reason, isOutside, origin } = what
+  const isUnnamed = reason === 'no-app' || reason === 'several-apps'
+  const text = isOutside ? words.outsideText : isUnnamed ? words.whichAppText : words.notAllowedText
   return (
     <main id="root" class="widget explain">
       <section class="panel card">
@@ -13,7 +34,10 @@ export function ExplainPage({ what, words }: { what: Explanation; words: Words }
           <Icon name={isOutside ? 'window' : 'shield'} />
         </span>
         <h1>{isOutside ? words.outsideTitle : words.notAllowedTitle}</h1>
-        <p class="muted">{isOutside ? words.outsideText : words.notAllowedText}</p>
+        <p class="muted">{text}</p>
+        <p class="remedy muted" lang="en" dir="ltr">
+          <strong>For developers.</strong> {remedies[reason](origin)} <code>npx billfold doctor</code> checks a page.
+        </p>
       </section>
     </main>
   )

@@ -15,6 +15,8 @@ const parents = ['https://shop.example', 'https://app.shop.example:8443']
 beforeAll(async () => {
   opened = await openTestService()
   app = await newApp(opened.service, { allowedIframeParents: parents, name: 'Shop', accentColor: '#ffd400' })
+  // Of two apps a page has to say which it means.
+  await newApp(opened.service, { allowedIframeParents: ['https://two.example', parents[1]!] })
   const { serviceUserId } = await newUser(opened.service, app)
   const client = newClient(opened.app.fetch, app)
   session = async (parentOrigin) =>
@@ -66,6 +68,44 @@ describe('who may frame a page', () => {
     }
   })
 })
+
+describe('a page that belongs to no app', () => {
+  const inFrame = { 'sec-fetch-dest': 'iframe' }
+
+  test.each([
+    ['no app is named', inFrame, '', 'names no app, and the page around the frame sends no Referer'],
+    [
+      'two apps list the origin',
+      { ...inFrame, referer: `${parents[1]}/x` },
+      '',
+      `More than one app lists ${parents[1]}`,
+    ],
+    ['no app lists the origin', { referer: 'https://far.example/' }, '', 'No app lists https://far.example among'],
+    ['there is no such app', inFrame, '?clientId=app_nobody', 'no app with the clientId'],
+  ])('names the cause and the remedy: %s', async (_, headers, query, cause) => {
+    const { status, html } = await get(`/widget/wallet${query}`, headers)
+    expect(status).toBe(403)
+    expect(html).toContain(cause)
+    const isNamed = query !== '' || cause.startsWith('No app lists')
+    expect(html.includes('clientId=app_…')).toBe(!isNamed)
+    expect(html.includes('not allowed to show this wallet')).toBe(isNamed)
+  })
+
+  test('shows an origin as text, whatever it holds', async () => {
+    const { html } = await get('/widget/wallet', { referer: 'https://<img src=x>/' })
+    expect(html).not.toContain('<img')
+  })
+})
+
+test.each(['/widget/wallet', '/widget/topup'])(
+  'a wrong method on %s is 405, and Allow names the right one',
+  async (path) => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const response = await opened.app.fetch(new Request(`http://billfold.test${path}`, { method }))
+      expect([method, response.status, response.headers.get('allow')]).toEqual([method, 405, 'GET'])
+    }
+  },
+)
 
 describe('the pages', () => {
   test('runs only what carries its nonce, and talks to us alone', async () => {

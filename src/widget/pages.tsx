@@ -1,6 +1,6 @@
 /** The hosted pages: /widget/wallet and /widget/topup. Each is framed by its own app's origins, and by nobody else. */
 import type { Context } from 'hono'
-import { findPlacement, type Placement } from '../actions/apps/find-placement.ts'
+import { findPlacement, originOf, type Placement, type Unplaced } from '../actions/apps/find-placement.ts'
 import type { Service } from '../actions/service.ts'
 import type { Config } from '../config.ts'
 import { majorNumber, parseDecimal } from '../ledger/money.ts'
@@ -32,7 +32,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     clientId: c.req.query('clientId'),
     referer: c.req.header('referer'),
   })
-  if (placement.kind === 'unknown') return await explain(language, theme, explanationOf(placement, c))
+  if (placement.kind === 'unknown') return await explain(language, theme, explanationOf(placement.reason, c))
   const data = pageData(service, placement, { page, language, theme, amount: c.req.query('amount') })
   const nonce = newNonce()
   const html = renderPage(
@@ -110,10 +110,10 @@ function themeOf(asked: string | undefined): PageData['theme'] {
   return asked === 'light' || asked === 'dark' ? asked : undefined
 }
 
-/** A page that is framed was refused to the page around it; one without an app that is not framed was opened by itself. */
-function explanationOf({ reason }: Extract<Placement, { kind: 'unknown' }>, c: HonoContext): Explanation {
+/** A page that was opened by itself is for nobody to mend; one in a frame has a developer who can. */
+function explanationOf(reason: Unplaced, c: HonoContext): Explanation {
   const isFramed = ['iframe', 'frame', 'embed', 'object'].includes(c.req.header('sec-fetch-dest') ?? '')
-  return reason === 'no-app' && !isFramed ? 'outside' : 'not-allowed'
+  return { reason, isOutside: reason === 'no-app' && !isFramed, origin: originOf(c.req.header('referer')) ?? '' }
 }
 
 /** No page may frame the explanation: it is seen only in a window, and a frame shows the browser's own refusal. */
@@ -130,5 +130,5 @@ async function explain(language: Language, theme: PageData['theme'], what: Expla
     },
     nonce,
   )
-  return pageResponse(html, { nonce, frameAncestors: [] }, what === 'outside' ? 400 : 403)
+  return pageResponse(html, { nonce, frameAncestors: [] }, what.isOutside ? 400 : 403)
 }

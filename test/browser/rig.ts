@@ -23,9 +23,11 @@ const frameAttributes = {
   sandbox: 'allow-same-origin allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox',
 }
 
+const slot = '<main id="slot"></main>'
+
 const shopPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Shop</title><style>body{margin:0;color-scheme:light dark}iframe{display:block;border:0;width:100%;height:320px}</style>
-<main id="slot"></main><script src="/sdk.js"></script><script>
+${slot}<script src="/sdk.js"></script><script>
 window.heard = []
 addEventListener('message', (event) => {
   heard.push({ data: event.data, origin: event.origin })
@@ -108,10 +110,17 @@ function startShop(sdk: string) {
   return Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    fetch: ({ url }) =>
-      new URL(url).pathname === '/sdk.js'
-        ? new Response(sdk, { headers: { 'content-type': 'text/javascript' } })
-        : new Response(shopPage, { headers: { 'content-type': 'text/html' } }),
+    fetch: ({ url }) => {
+      const { pathname, searchParams } = new URL(url)
+      if (pathname === '/sdk.js') return new Response(sdk, { headers: { 'content-type': 'text/javascript' } })
+      const headers = { 'content-type': 'text/html', 'referrer-policy': searchParams.get('referrer') ?? '' }
+      // A frame that the server has written into the page.
+      const src = searchParams.get('src')?.replaceAll('&', '&amp;')
+      return new Response(
+        src ? shopPage.replace(slot, `<main id="slot"><iframe src="${src}"></iframe></main>`) : shopPage,
+        { headers },
+      )
+    },
   })
 }
 

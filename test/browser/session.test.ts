@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newUser } from '../service.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
-import { openShop, renew, waitForBalance, walletUrl } from './shop.ts'
+import { openShop, openSignIn, renew, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -64,6 +64,59 @@ describe('sessions', () => {
     await (await answered).finished()
     await tenant.client.credit(other.serviceUserId, 1)
     await waitForBalance(frame, '$21.00')
+    await rig.closePage(page)
+  })
+
+  test('a sign-in that is answered after the shop has brought another person’s session is not told to the shop', async () => {
+    const tenant = await rig.newTenant()
+    const { page, frame } = await openSignIn(rig, tenant)
+    const held = Promise.withResolvers<void>()
+    let isHeld = false
+    rig.trouble.answer = async ({ pathname }) => {
+      if (pathname !== '/api/widget/auth/login') return undefined
+      isHeld = true
+      await held.promise
+      return Response.json({ serviceUserId: tenant.user.serviceUserId, linkCode: 'lc_of_the_first' })
+    }
+    await frame.fill('#field-email', 'first@example.com')
+    await frame.fill('#field-password', 'seven tired llamas')
+    await frame.click('form > .button')
+    await waitUntil(() => isHeld)
+    await renew(rig, page, await tenant.newSession(rig.shop))
+    await waitForBalance(frame, '$0.00')
+    const answered = page.waitForResponse((response) => response.url().includes('/auth/login'))
+    held.resolve()
+    await (await answered).finished()
+    await tenant.client.credit(tenant.user.serviceUserId, 2)
+    await waitForBalance(frame, '$2.00')
+    expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_AUTH_SUCCESS')
+    await rig.closePage(page)
+  })
+
+  test('an app that one person disconnects does not sign out the person who came after', async () => {
+    const tenant = await rig.newTenant()
+    const { page, frame } = await openShop(rig, tenant)
+    const held = Promise.withResolvers<void>()
+    let isHeld = false
+    rig.trouble.answer = async ({ pathname }) => {
+      if (pathname !== '/api/widget/links/disconnect') return undefined
+      isHeld = true
+      await held.promise
+      return Response.json({ message: 'Disconnected.' })
+    }
+    await frame.click('.avatar')
+    await frame.click('.account .entry .button')
+    await frame.click('.ask .danger')
+    await waitUntil(() => isHeld)
+    const other = await newUser(rig.service, tenant)
+    await renew(rig, page, await tenant.newSession(rig.shop, other))
+    await waitForBalance(frame, '$0.00')
+    const answered = page.waitForResponse((response) => response.url().includes('/disconnect'))
+    held.resolve()
+    await (await answered).finished()
+    await tenant.client.credit(other.serviceUserId, 3)
+    await waitForBalance(frame, '$3.00')
+    expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_LOGOUT_REQUEST')
     await rig.closePage(page)
   })
 

@@ -2,6 +2,7 @@
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, operator } from '../service.ts'
+import { cards, typeCard } from '../topup/card-form.ts'
 import type { StatesOf } from './stage.ts'
 
 export const topupStates: StatesOf = (stage) => {
@@ -18,6 +19,28 @@ export const topupStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await inShop(page, topup({ session: await tenant.newSession() }))
         await frame.waitForSelector('.top .round')
+        return frame
+      },
+    },
+    'top-up-in-the-frame-card': {
+      show: async (page) => {
+        const frame = await inShop(page, topup({ session: await tenant.newSession() }))
+        await frame.click('.preset:nth-child(3)')
+        await frame.click('form > .button')
+        await frame.waitForSelector('.card-frame')
+        return frame
+      },
+    },
+    'top-up-in-the-frame-done': {
+      show: async (page) => {
+        const { client, user, newSession } = await rig.newTenant()
+        await client.credit(user.serviceUserId, 3)
+        const frame = await inShop(page, topup({ session: await newSession() }))
+        await frame.click('.preset.other')
+        await frame.fill('#field-other', '12.34')
+        await frame.click('form > .button')
+        await typeCard(frame, cards.good)
+        await frame.waitForSelector('.panel .button')
         return frame
       },
     },
@@ -49,6 +72,8 @@ export const topupStates: StatesOf = (stage) => {
         const { body } = await newClient(plain.app.fetch, app).post('/api/widget/session', { ...app, serviceUserId })
         // The browser asks the one service, and the other answers.
         await page.route(`${rig.base}/**`, async (route) => {
+          // A stream has no end that could be waited for.
+          if (route.request().url().includes('/events')) return await route.abort()
           const answer = await plain.app.fetch(
             new Request(route.request().url(), { headers: { 'sec-fetch-site': 'same-origin' } }),
           )

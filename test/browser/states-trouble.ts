@@ -83,6 +83,14 @@ export const troubleStates: StatesOf = (stage) => {
         return page
       },
     },
+    'which-app': {
+      show: async (page) => {
+        await page.goto(rig.shop)
+        await page.evaluate((src) => void (location.href = src), `${rig.base}/widget/wallet`)
+        await page.waitForSelector('.remedy')
+        return page
+      },
+    },
     'not-allowed': {
       show: async (page) => {
         await page.goto(wallet({ clientId: 'app_unknown' }))

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Frame, Page } from '@playwright/test'
+import { expectNothingStays } from './another-person.ts'
 import { findBarriers, untilStill, wantsPictures } from './axe.ts'
 import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
@@ -15,6 +16,7 @@ setDefaultTimeout(120_000)
 
 const folder = join(import.meta.dir, '../screenshots')
 const rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+rig.service.sandbox!.setOrigin(rig.base)
 const stage = newStage(rig, await rig.newTenant())
 const states = { ...walletStates(stage), ...troubleStates(stage), ...signInStates(stage), ...topupStates(stage) }
 
@@ -41,7 +43,7 @@ async function barriersIn(page: Page, shown: Frame | Page, { colorScheme, rules 
 }
 
 for (const [name, { show, hasScript = true, isLast = false }] of Object.entries(states)) {
-  test(`axe finds no barrier in the state ${name}`, async () => {
+  test(`axe finds no barrier in the state ${name}, and nothing of it stays for another person`, async () => {
     const page = await rig.openPage(hasScript ? {} : { javaScriptEnabled: false })
     try {
       await page.emulateMedia({ colorScheme: 'light' })
@@ -53,6 +55,10 @@ for (const [name, { show, hasScript = true, isLast = false }] of Object.entries(
       const dark = await barriersIn(page, shown, { colorScheme: 'dark', rules: 'all' })
       const light = await barriersIn(page, shown, { colorScheme: 'light', rules: 'colours' })
       expect([...dark, ...light]).toEqual([])
+      rig.trouble.answer = undefined
+      if (isLast || !('parentFrame' in shown)) return
+      await Promise.all([page.unrouteAll(), page.context().setOffline(false)])
+      await expectNothingStays(rig, page, shown)
     } finally {
       rig.trouble.answer = undefined
       await page.unrouteAll({ behavior: 'ignoreErrors' })

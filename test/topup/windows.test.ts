@@ -170,6 +170,22 @@ describe('one window', () => {
 const expireAll = () => rig.pass(5 * 60_000 + 1_000)
 const waitForExpired = (where: Page | Frame) => where.waitForSelector('text=Your session has ended')
 
+test('a page from the browser’s cache of pages has the balance of now, and knows when its session has ended', async () => {
+  await openWallet()
+  await page.evaluate(() => void (document.body.dataset['mark'] = 'same document'))
+  // Of frames in pages from the cache Playwright knows nothing, and it hears of no load; the page itself goes on as it was.
+  const awayAndBack = async (meanwhile: () => Promise<unknown>) => {
+    await page.goto(rig.strangerShop)
+    await meanwhile()
+    await page.goBack({ waitUntil: 'commit' })
+    expect(await page.evaluate(() => document.body.dataset['mark'])).toBe('same document')
+  }
+  await awayAndBack(() => tenant.client.credit(tenant.user.serviceUserId, 5))
+  await hear(page, 'SERVICE_WALLET_UPDATED')
+  await awayAndBack(expireAll)
+  await hear(page, 'SERVICE_SESSION_EXPIRED')
+})
+
 describe('a renewed session', () => {
   test('reaches the top-up window, also after the wallet itself had expired', async () => {
     const frame = await openContractPage()

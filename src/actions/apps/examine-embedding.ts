@@ -32,6 +32,8 @@ export type Embedding = {
   readonly app: App | undefined
   /** Active apps that list the page's origin. */
   readonly listing: readonly App[]
+  /** Whether no other app is active: a page that names none can then only mean this one. */
+  readonly isOnlyApp: boolean
   readonly page: PageFacts | { readonly problem: string }
   readonly publicUrl: string
   readonly isProduction: boolean
@@ -226,7 +228,8 @@ function checkSandbox({ frames }: PageFacts): Check {
   return { name, state: 'bad', text: `The frame’s sandbox lacks ${missing.join(', ')}.`, fix }
 }
 
-function checkReferrer({ app, listing }: Embedding, { referrerPolicy, frames }: PageFacts): Check {
+/** How the service learns which app a frame without a session belongs to: by clientId, else by the Referer. */
+function checkReferrer({ app, listing, isOnlyApp }: Embedding, { referrerPolicy, frames }: PageFacts): Check {
   const name = 'Referer'
   const policies = [frames.find((frame) => frame['referrerpolicy'])?.['referrerpolicy'], referrerPolicy]
   const policy =
@@ -238,20 +241,29 @@ function checkReferrer({ app, listing }: Embedding, { referrerPolicy, frames }: 
       ?.trim() ?? ''
   const isNamed = frames.some((frame) => /[?&]clientId=/.test(frame['src'] ?? ''))
   if (isNamed) return { name, state: 'good', text: 'The frame names its app by clientId, so no Referer is needed.' }
-  const fix = app && `Name the app in the frame's address: /widget/wallet?clientId=${app.clientId}`
-  if (policy === 'no-referrer' || policy === 'same-origin')
+  const isSilent = policy === 'no-referrer' || policy === 'same-origin'
+  if (isSilent && isOnlyApp)
     return {
       name,
-      state: 'warn',
-      text: `The page sends no Referer (${policy}). Without a session the service cannot tell which app the widget belongs to.`,
-      ...(fix && { fix }),
+      state: 'good',
+      text: `The page sends no Referer (${policy}). None is needed while there is one active app; name it by clientId before there are two.`,
+    }
+  // A frame that a script makes is not seen here, and may well name its app: the SDK's does.
+  const state = frames.length > 0 ? 'bad' : 'warn'
+  const fix = `Name the app in the frame's address: /widget/wallet?clientId=${app?.clientId ?? 'app_…'}`
+  if (isSilent)
+    return {
+      name,
+      state,
+      text: `The page sends no Referer (${policy}), so without a clientId the service cannot tell which app a frame without a session belongs to, and refuses it.`,
+      fix,
     }
   if (listing.length > 1)
     return {
       name,
-      state: 'warn',
-      text: 'Several apps list this origin, so the Referer alone does not tell them apart.',
-      ...(fix && { fix }),
+      state,
+      text: 'Several apps list this origin, so the Referer does not tell them apart, and without a clientId a frame without a session is refused.',
+      fix,
     }
   return { name, state: 'good', text: 'The page sends its origin, which names its app.' }
 }

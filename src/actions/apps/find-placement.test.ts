@@ -58,6 +58,7 @@ test('a session that nobody knows any more is expired where the app is known by 
   expect(await find({ session, clientId })).toMatchObject({ kind: 'expired', parents })
   expect(await find({ session, referer: one })).toMatchObject({ kind: 'expired', parents })
   expect(await find({ session: 'nonsense', clientId })).toMatchObject({ kind: 'expired', parents })
+  await newApp(opened.service)
   expect(await find({ session })).toEqual({ kind: 'unknown', reason: 'no-app' })
 })
 
@@ -73,19 +74,21 @@ test('without a session the app is the one named, or the only one that lists the
   expect(await find({ referer })).toMatchObject({ app: { clientId } })
 })
 
+const silent = [undefined, '', 'nonsense', 'null', 'about:blank', 'data:text/html,x']
+
+test.each(silent)('the only active app needs no referer such as %j; one of two does', async (referer) => {
+  expect(await find({ referer })).toMatchObject({ kind: 'signed-out', app: { clientId }, parents })
+  await newApp(opened.service)
+  expect(await find({ referer })).toEqual({ kind: 'unknown', reason: 'no-app' })
+})
+
 test.each([
-  undefined,
-  '',
-  'nonsense',
-  'null',
-  'about:blank',
-  'data:text/html,x',
   'https://one.example.evil.example/',
   'http://one.example/',
   'https://one.example:8443/',
   'https://a.one.example/',
 ])('the referer %j belongs to no app', async (referer) => {
-  expect((await find({ referer })).kind).toBe('unknown')
+  expect(await find({ referer })).toEqual({ kind: 'unknown', reason: 'not-listed' })
 })
 
 test('an unknown or inactive app frames nothing', async () => {

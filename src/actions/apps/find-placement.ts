@@ -20,13 +20,19 @@ type Placed = {
   readonly parents: readonly string[]
 }
 
+/**
+ * Why a page belongs to no app: none is named and several could be meant; there is none of that clientId; it is not active; none lists the page around
+ * it, or more than one does.
+ */
+export type Unplaced = 'no-app' | 'unknown-app' | 'inactive-app' | 'not-listed' | 'several-apps'
+
 export type Placement =
   | (Placed & { readonly kind: 'session'; readonly session: Session })
   /** The session has ended by itself: the page asks its parent for another. */
   | (Placed & { readonly kind: 'expired' })
   /** There is no session, or the user or the app ended it: the page shows the sign-in. */
   | (Placed & { readonly kind: 'signed-out' })
-  | { readonly kind: 'unknown'; readonly reason: 'no-app' | 'unknown-app' | 'inactive-app' | 'several-apps' }
+  | { readonly kind: 'unknown'; readonly reason: Unplaced }
 
 export async function findPlacement(service: Service, query: PlacementQuery): Promise<Placement> {
   const { session: token } = query
@@ -60,13 +66,21 @@ async function findApp(
     if (!app) return { kind: 'unknown', reason: 'unknown-app' }
     return app.isActive ? { app } : { kind: 'unknown', reason: 'inactive-app' }
   }
-  const origin = referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined
-  if (origin === undefined || origin === 'null') return { kind: 'unknown', reason: 'no-app' }
-  const listing = (await service.apps.list()).filter((app) => app.allowedIframeParents.includes(origin))
+  const origin = originOf(referer)
+  const apps = await service.apps.list()
+  // Many pages send no Referer. The only app there is needs none: its list alone says who may frame the page.
+  const listing = origin === undefined ? apps : apps.filter((each) => each.allowedIframeParents.includes(origin))
   const [app, another] = listing.filter((each) => each.isActive)
+  if (origin === undefined) return app && !another ? { app } : { kind: 'unknown', reason: 'no-app' }
   if (another) return { kind: 'unknown', reason: 'several-apps' }
   if (app) return { app }
-  return { kind: 'unknown', reason: listing.length > 0 ? 'inactive-app' : 'unknown-app' }
+  return { kind: 'unknown', reason: listing.length > 0 ? 'inactive-app' : 'not-listed' }
+}
+
+/** Of the page that a Referer names; undefined where it names none. */
+export function originOf(referer: string | undefined): string | undefined {
+  const origin = referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : 'null'
+  return origin === 'null' ? undefined : origin
 }
 
 /* The origins whose pages may have a top-up, and so the card form in it, in a frame. */

@@ -29,6 +29,7 @@ export async function diagnoseEmbedding(service: Service, question: Question): P
   const named = apps.find((app) => app.clientId === question.clientId)
   if (question.clientId && !named) return { problem: 'There is no app with this clientId.' }
   const app = named ?? (listing.length === 1 ? listing[0] : undefined)
+  const isOnlyApp = app !== undefined && apps.every((each) => each === app || !each.isActive)
   const { publicUrl, isProduction } = service.config
   // In development pages are on this machine; elsewhere nobody may use the service to look into its own network.
   const page = await readPage(url, publicUrl, isProduction ? isPublicAddress : () => true)
@@ -36,7 +37,7 @@ export async function diagnoseEmbedding(service: Service, question: Question): P
   return {
     url,
     app,
-    checks: examineEmbedding({ url, outer, parentOrigin, app, listing, page, publicUrl, isProduction }),
+    checks: examineEmbedding({ url, outer, parentOrigin, app, listing, isOnlyApp, page, publicUrl, isProduction }),
   }
 }
 

@@ -54,7 +54,8 @@ export function TopupOffer({ offer: { url, close } }: { offer: TopupOfferState }
             {words.noWindow}{' '}
             <a href={url} target="_blank" rel="opener" onClick={close}>
               {words.openTopup}
-            </a>{' '}
+            </a>
+            {' · '}
             <a href={url}>{words.continueHere}</a>
           </p>
         </div>

@@ -145,6 +145,7 @@ export const words: Words = {
   notAllowedTitle: 'Das Guthaben kann hier nicht angezeigt werden',
   notAllowedText:
     'Die Seite, von der Sie kommen, darf dieses Guthaben nicht anzeigen. Geben Sie dort niemals Ihr Passwort ein.',
+  whichAppText: 'Die Seite, von der Sie kommen, sagt nicht, zu welcher App dieses Guthaben gehört.',
   scriptTitle: 'JavaScript ist blockiert',
   scriptText:
     'Zum Anzeigen des Guthabens wird JavaScript benötigt. Erlauben Sie es für diese Seite und laden Sie sie neu.',

@@ -138,6 +138,7 @@ export const words = {
   outsideText: 'This page works inside an app that uses your wallet. Go back to the app and open the wallet there.',
   notAllowedTitle: 'The wallet cannot be shown here',
   notAllowedText: 'The page you came from is not allowed to show this wallet. Never enter your password there.',
+  whichAppText: 'The page you came from does not say which app this wallet belongs to.',
   scriptTitle: 'JavaScript is blocked',
   scriptText: 'The wallet needs JavaScript to show your balance. Allow it for this page and reload.',
 }

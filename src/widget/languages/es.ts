@@ -142,6 +142,7 @@ export const words: Words = {
   notAllowedTitle: 'El monedero no se puede mostrar aquí',
   notAllowedText:
     'La página de la que vienes no tiene permiso para mostrar este monedero. No escribas nunca tu contraseña en ella.',
+  whichAppText: 'La página de la que vienes no dice a qué aplicación pertenece este monedero.',
   scriptTitle: 'JavaScript está bloqueado',
   scriptText: 'El monedero necesita JavaScript para mostrar tu saldo. Permítelo en esta página y vuelve a cargarla.',
 }

@@ -142,6 +142,7 @@ export const words: Words = {
   notAllowedTitle: 'Le portefeuille ne peut pas s’afficher ici',
   notAllowedText:
     'La page d’où vous venez n’est pas autorisée à afficher ce portefeuille. N’y saisissez jamais votre mot de passe.',
+  whichAppText: 'La page d’où vous venez ne dit pas à quelle application appartient ce portefeuille.',
   scriptTitle: 'JavaScript est bloqué',
   scriptText:
     'Le portefeuille a besoin de JavaScript pour afficher votre solde. Autorisez-le pour cette page et rechargez-la.',

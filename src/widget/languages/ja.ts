@@ -140,6 +140,7 @@ export const words: Words = {
   notAllowedTitle: 'ここではウォレットを表示できません',
   notAllowedText:
     '直前のページには、このウォレットを表示する許可がありません。そのページでは絶対にパスワードを入力しないでください。',
+  whichAppText: '元のページは、このウォレットがどのアプリのものかを示していません。',
   scriptTitle: 'JavaScript がブロックされています',
   scriptText: '残高の表示には JavaScript が必要です。このページで許可して、再読み込みしてください。',
 }

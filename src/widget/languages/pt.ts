@@ -142,6 +142,7 @@ export const words: Words = {
   notAllowedTitle: 'A carteira não pode ser exibida aqui',
   notAllowedText:
     'A página de onde você veio não tem permissão para exibir esta carteira. Nunca digite sua senha nela.',
+  whichAppText: 'A página de onde você veio não diz a qual aplicativo esta carteira pertence.',
   scriptTitle: 'O JavaScript está bloqueado',
   scriptText: 'A carteira precisa de JavaScript para mostrar seu saldo. Permita-o nesta página e recarregue.',
 }

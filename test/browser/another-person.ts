@@ -1,0 +1,63 @@
+/** The page brings the session of somebody else into a frame that has been used: nothing of the first person may stay. */
+import { expect } from 'bun:test'
+import type { Frame, Page } from '@playwright/test'
+import { createSession } from '../../src/actions/people/open-session.ts'
+import { transact } from '../../src/store/database.ts'
+import { getOrInsertLink } from '../../src/store/links.ts'
+import { insertUser } from '../../src/store/users.ts'
+import { newId, newServiceUserId } from '../../src/actions/tokens.ts'
+import { embed, type Rig } from './rig.ts'
+import { renew } from './shop.ts'
+
+/** What a reader sees and what stands in the fields; times pass, so they are left out. */
+const shownIn = (frame: Frame) =>
+  frame.evaluate(() => {
+    const root = document.getElementById('root')!.cloneNode(true) as HTMLElement
+    for (const time of root.querySelectorAll('time')) time.remove()
+    const inputs = [...document.querySelectorAll('input')]
+    const typed = inputs.map(({ name, value, checked, type }) => (type === 'radio' ? [value, checked] : [name, value]))
+    // Written by the server or by the script, an attribute may be there or not; which session it is must differ.
+    const html = root.innerHTML.replace(/ (style|class|checked)="[^"]*"/g, '').replace(/ws_[0-9a-f-]{36}/g, 'ws_')
+    return JSON.stringify([location.pathname, html, typed])
+  })
+
+const hasTaken = async (frame: Frame, session: string) => {
+  await frame.waitForFunction((session) => (history.state as { session?: string })?.session === session, session)
+  await frame.waitForSelector('.hero-balance, .presets')
+}
+
+/** After the switch the frame shows what a new frame of the other person shows, to the letter. */
+export async function expectNothingStays(rig: Rig, page: Page, used: Frame): Promise<void> {
+  const url = new URL(used.url())
+  const newSession = await somebodyElse(rig, url.searchParams.get('clientId')!)
+  const session = await newSession()
+  await renew(rig, page, session)
+  await hasTaken(used, session)
+  const fresh = await newSession()
+  url.searchParams.set('session', fresh)
+  const another = await embed(page, url.href)
+  await hasTaken(another, fresh)
+  const expected = await shownIn(another)
+  let shown = await shownIn(used)
+  for (let tries = 0; tries < 100 && shown !== expected; tries++) {
+    await Bun.sleep(50)
+    shown = await shownIn(used)
+  }
+  expect(shown).toBe(expected)
+}
+
+async function somebodyElse(rig: Rig, clientId: string): Promise<() => Promise<string>> {
+  const { service } = rig
+  const userId = newId()
+  const link = await transact(service.db, async (tx) => {
+    const person = { id: userId, email: `${userId}@example.com`, firstName: 'Grace', lastName: 'Hopper' }
+    await insertUser(tx, { ...person, passwordHash: null })
+    return await getOrInsertLink(tx, { id: newServiceUserId(), clientId, userId })
+  })
+  const app = (await service.apps.find(clientId))!
+  return async () => {
+    const created = await createSession(service, app, { serviceUserId: link.id, parentOrigin: null })
+    if (created.kind !== 'created') throw new Error(created.kind)
+    return created.sessionToken
+  }
+}

@@ -1,0 +1,123 @@
+/** Reload, Back and forth: the wallet again, or a view that asks for a session; no dead end. */
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame, Page } from '@playwright/test'
+import { hear, startRig, type Rig } from './rig.ts'
+import { renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
+
+setDefaultTimeout(60_000)
+
+let rig: Rig
+let tenant: Tenant
+let page: Page
+beforeAll(async () => {
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+  tenant = await rig.newTenant()
+  // Without a clientId nothing but the Referer could tell the two apps apart, and both list the shop.
+  await rig.newTenant()
+})
+beforeEach(async () => {
+  page = await rig.openPage()
+})
+afterEach(() => rig.closePage(page))
+afterAll(() => rig.stop())
+
+const expireAll = () => rig.pass(5 * 60_000 + 1_000)
+
+/** The document in the page's frame, as it is now. */
+async function frameOf(): Promise<Frame> {
+  return (await (await page.waitForSelector('iframe')).contentFrame())!
+}
+
+/** A page of a server that writes the frame into its HTML. */
+async function openPlainPage(query: Record<string, string>, referrer = ''): Promise<Frame> {
+  const src = walletUrl(rig, query)
+  await page.goto(`${rig.shop}/plain?${new URLSearchParams({ src, referrer })}`)
+  return await frameOf()
+}
+
+async function awayAndBack(during?: () => Promise<void>): Promise<Frame> {
+  await page.goto(`${rig.strangerShop}/`)
+  await during?.()
+  await page.goBack()
+  return await frameOf()
+}
+
+describe('Back', () => {
+  test.each([
+    ['without a clientId', false, ''],
+    ['with a clientId', true, ''],
+    ['without a clientId and a Referer', false, 'no-referrer'],
+  ])(
+    'to a page with a plain frame %s shows the wallet, and later the view that asks for a session',
+    async (_, isNamed, referrer) => {
+      const query = { session: await tenant.newSession(rig.shop), ...(isNamed && { clientId: tenant.clientId }) }
+      await waitForBalance(await openPlainPage(query, referrer), '$0.00')
+      await waitForBalance(await awayAndBack(), '$0.00')
+      const expired = await awayAndBack(expireAll)
+      await expired.waitForSelector('text=Your session has ended')
+      await hear(page, 'SERVICE_SESSION_EXPIRED')
+      await renew(rig, page, await tenant.newSession(rig.shop))
+      await waitForBalance(expired, '$0.00')
+      // What the page brought is what is kept.
+      await waitForBalance(await awayAndBack(), '$0.00')
+    },
+  )
+
+  test('from the top-up in the frame is the wallet', async () => {
+    const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
+    await frame.click('.hero-action')
+    await frame.getByRole('link', { name: 'Continue here' }).click()
+    await frame.waitForSelector('.presets')
+    await page.evaluate(() => history.back())
+    await waitForBalance(await frameOf(), '$0.00')
+    await page.evaluate(() => history.forward())
+    await (await frameOf()).waitForSelector('.presets')
+  })
+})
+
+describe('a reload', () => {
+  test('of the top-up window goes on with the session, and no address carries the token', async () => {
+    const session = await tenant.newSession(rig.shop)
+    await page.goto(`${rig.base}/widget/topup?session=${session}`)
+    for (let times = 0; times < 2; times++) {
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.locator('iframe.card-frame').waitFor()
+      expect(page.url()).toBe(`${rig.base}/widget/topup?clientId=${tenant.clientId}`)
+      await page.reload()
+    }
+    await expireAll()
+    await page.reload()
+    await page.getByText('choose “Add money” in Fernweh Books again').waitFor()
+  })
+
+  test('of the frame alone shows the wallet again, and after a log-out the sign-in', async () => {
+    const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
+    await waitForBalance(frame, '$0.00')
+    await frame.evaluate(() => location.reload())
+    await frame.waitForSelector('.hero-balance')
+    await waitForBalance(frame, '$0.00')
+    await frame.click('.avatar')
+    await frame.click('text=Log out')
+    await frame.waitForSelector('#field-password')
+    await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
+    await frame.evaluate(() => location.reload())
+    await frame.waitForFunction(() => document.body.dataset['mark'] === undefined)
+    await frame.waitForSelector('#field-password')
+    expect(await frame.evaluate(() => history.state as unknown)).toEqual({ session: null })
+  })
+
+  test('with a session so old that nobody knows it any more asks for one, and signing in is the other way out', async () => {
+    const old = await tenant.newSession(rig.shop)
+    await page.clock.install()
+    const frame = await openPlainPage({ session: old })
+    await waitForBalance(frame, '$0.00')
+    await rig.service.db.pool.query('delete from widget_sessions')
+    await frame.evaluate(() => location.reload())
+    await hear(page, 'SERVICE_SESSION_EXPIRED')
+    await page.clock.runFor(11_000)
+    await frame.click('text=Sign in')
+    await frame.waitForSelector('#field-password')
+    await hear(page, 'SERVICE_AUTH_REQUIRED')
+    await page.context().close()
+  })
+})
