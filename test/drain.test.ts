@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isStopped, makeFolder, postmasterPid, removeFolder } from './embedded-process.ts'
 import { openForwarder } from './forwarder.ts'
 import { newClient } from './client.ts'
+import { copyNewDatabase } from './new-database.ts'
 import { startProcess } from './process.ts'
 import { newApp, newUser, openTestService } from './service.ts'
 
@@ -39,6 +40,7 @@ test('a database that has gone silent, with a request and an event stream open, 
 test('an embedded database that does not stop is left behind after the limit, and the log says what was waited for', async () => {
   const folder = await makeFolder()
   const dataDir = join(folder, 'data')
+  await copyNewDatabase(dataDir)
   const service = await startProcess({ DATA_DIR: dataDir })
   // The last that the start asks the database for.
   while (!service.output().includes('Make the first admin')) await Bun.sleep(20)

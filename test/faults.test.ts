@@ -7,6 +7,7 @@ import { openDatabase } from '../src/store/database.ts'
 import { prepareDatabase } from '../src/store/prepare.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Reply } from './client.ts'
+import { copyNewDatabase } from './new-database.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import { newApp, newUser, openTestService, type TestService } from './service.ts'
 
@@ -162,6 +163,7 @@ describe('broken connections', () => {
 describe('the embedded database', () => {
   test('the embedded database, killed under load with the service and without it, loses nothing', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'billfold faults '))
+    await copyNewDatabase(dataDir)
     const environment = { DATA_DIR: dataDir }
     let process = await startProcess(environment)
     const prepared = await prepareDatabase({ databaseUrls: [], dataDir }, () => {})

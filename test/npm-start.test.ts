@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isStopped, makeFolder, removeFolder } from './embedded-process.ts'
 import { freePort } from './free-port.ts'
+import { copyNewDatabase } from './new-database.ts'
 
 const root = new URL('..', import.meta.url).pathname
 
@@ -13,6 +14,7 @@ let started: number | undefined
 beforeEach(async () => {
   folder = await makeFolder()
   dataDir = join(folder, 'data')
+  await copyNewDatabase(dataDir)
 })
 afterEach(async () => {
   if (started && groupOf(started).length > 0) process.kill(-started, 'SIGKILL')

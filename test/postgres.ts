@@ -72,7 +72,7 @@ function urlOf({ connectionString, host, user, database }: Connection): string {
 }
 
 /** The folder of one user's tests of one checkout: others on the machine have their own. */
-function testDataDir(): string {
+export function testDataDir(): string {
   const project = fileURLToPath(new URL('..', import.meta.url))
   return join(tmpdir(), `billfold-test-${process.getuid?.() ?? 0}-${hash(project)}`)
 }

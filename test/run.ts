@@ -31,7 +31,7 @@ async function check(): Promise<boolean> {
   const checks = {
     types: [bin('tsc'), '-p', '.'],
     lint: [bin('oxlint'), '--type-aware', '--deny-warnings'],
-    format: [bin('prettier'), '--check', '--log-level', 'warn', '.'],
+    format: [process.execPath, bin('prettier'), '--check', '--log-level', 'warn', '.'],
     unused: [bin('knip')],
   }
   let isGood = true

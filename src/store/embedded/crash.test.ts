@@ -13,6 +13,7 @@ import {
   removeFolder,
 } from '../../../test/embedded-process.ts'
 import { complaintOf, startService } from '../../../test/embedded-process.ts'
+import { copyNewDatabase } from '../../../test/new-database.ts'
 import { startEmbedded } from './embedded.ts'
 import { findNative } from './native.ts'
 import { isAlive } from './server-process.ts'
@@ -26,6 +27,7 @@ const log = () => undefined
 beforeEach(async () => {
   folder = await makeFolder()
   dataDir = join(folder, 'data')
+  await copyNewDatabase(dataDir)
 })
 afterEach(() => removeFolder(folder))
 
@@ -157,6 +159,7 @@ test('a server that someone started by hand is neither joined through an open fo
 const canMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0
 
 test.if(canMount)('a full disk is named in one sentence, before and after there is a database', async () => {
+  dataDir = join(folder, 'disk')
   await mkdir(dataDir)
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', dataDir]).status).toBe(0)
   try {
