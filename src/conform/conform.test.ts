@@ -30,15 +30,16 @@ afterAll(async () => {
 
 type Send = (request: Request) => Promise<Response>
 
-let runs = 0
+const answer: Send = (request) => opened.app.fetch(request)
 
-/** Each run from an address of its own, so that none is slowed for the wrong secrets of another. */
-const answer: Send = (request) => opened.app.fetch(request, `10.0.0.${runs}`)
-
-async function tryOn(send: Send): Promise<Conformance> {
-  runs++
-  const { serviceUserId } = user
-  const result = await conform({ url: 'http://billfold.test/', ...app, serviceUserId, parentOrigin, send })
+/** Each with an app of its own, so that none is slowed for the wrong secrets of another. */
+async function tryOn(send: Send, money = 0): Promise<Conformance> {
+  const parentOrigin = `https://${crypto.randomUUID()}.example`
+  const own = await newApp(opened.service, { allowedIframeParents: [parentOrigin] })
+  const { serviceUserId } = await newUser(opened.service, own)
+  if (money > 0) await newClient(opened.app.fetch, own).credit(serviceUserId, money)
+  const settings = { ...own, serviceUserId, parentOrigin, send, withinMs: 600_000 }
+  const result = await conform({ url: 'http://billfold.test/', ...settings })
   if ('problem' in result) throw new Error(result.problem)
   return result
 }
@@ -251,8 +252,11 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
     () => async (request) => {
       const url = new URL(request.url)
       if (url.pathname === wallet && request.headers.has('authorization'))
-        for (const [name, value] of Object.entries(app))
-          if (name.startsWith('client')) url.searchParams.set(name, value)
+        for (const [name, header] of [
+          ['clientId', 'x-client-id'],
+          ['clientSecret', 'x-client-secret'],
+        ] as const)
+          url.searchParams.set(name, request.headers.get(header)!)
       return await answer(new Request(url, request))
     },
     'Credentials in a header are none on GET /api/server/wallet',
@@ -314,13 +318,21 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
 }
 
 describe('a service that breaks a statement fails it, and no other', () => {
-  test.each(Object.entries(broken))('%s', async (_, [send, ...fails]) => {
+  // They wait for the disk more than they work, so some go side by side.
+  test.concurrent.each(Object.entries(broken))('%s', async (_, [send, ...fails]) => {
     expect(failedOf(await tryOn(send()))).toEqual(fails)
   })
 
+  test('a limit of rate breaks nothing, for the contract has none', async () => {
+    const limited = withAnswers(({ path }) => (path === '/api/widget/session' ? { status: 429 } : undefined))
+    const result = await tryOn(limited)
+    expect(failedOf(result)).toEqual([])
+    const { why } = result.verdicts.find(({ says }) => says.startsWith('A session token is ws_'))!
+    expect(why).toBe('the service limits how often it may be asked')
+  })
+
   test('whatever it did to the money, the wallet is what it was', async () => {
-    await client.credit(user.serviceUserId, 5)
-    const result = await tryOn(broken['a debit that moves twice']![0]())
-    expect([result.balance, await client.balance(user.serviceUserId)]).toEqual([{ before: 5, after: 5 }, 5])
+    const { balance } = await tryOn(broken['a debit that moves twice']![0](), 5)
+    expect(balance).toEqual({ before: 5, after: 5 })
   })
 })

@@ -12,6 +12,8 @@ export type Settings = {
   readonly parentOrigin?: string | undefined
   readonly send?: (request: Request) => Promise<Response>
   readonly signal?: AbortSignal | undefined
+  /** For all statements together; what comes later is not tried. */
+  readonly withinMs?: number
 }
 
 export type Reply = {

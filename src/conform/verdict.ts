@@ -40,6 +40,7 @@ export function demand(isSo: boolean, otherwise: string): asserts isSo {
 
 /** A success, and its fields. */
 export function demandSuccess(reply: Reply, what: string): Readonly<Record<string, unknown>> {
+  allowLimits(reply)
   demand(reply.status >= 200 && reply.status < 300, `${what} answered ${shown(reply)}`)
   demand(reply.body !== undefined, `${what} answered no JSON object`)
   return reply.body
@@ -47,6 +48,7 @@ export function demandSuccess(reply: Reply, what: string): Readonly<Record<strin
 
 /** A refusal as the contract shapes it; the status and code only where it names them. */
 export function demandRefusal(reply: Reply, what: string, expected: { status?: number; code?: string } = {}): void {
+  allowLimits(reply)
   const { status, code } = expected
   const isRefusal = reply.status >= 400 && reply.status < 500
   demand(
@@ -57,6 +59,11 @@ export function demandRefusal(reply: Reply, what: string, expected: { status?: n
     code === undefined || reply.body?.['code'] === code,
     `${what} has the code ${String(reply.body?.['code'])}, not ${code}`,
   )
+}
+
+/** The contract leaves limits of rate open, so to be slowed down breaks nothing. */
+function allowLimits({ status }: Reply): void {
+  if (status === 429) throw new NotTried('the service limits how often it may be asked')
 }
 
 export function demandNumber(value: unknown, what: string): number {

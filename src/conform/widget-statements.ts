@@ -175,11 +175,16 @@ const page = (path: string, says: string, queryOf: (subject: Subject) => Promise
   section: '4.D',
   says,
   attempt: async (subject) => {
+    const { parentOrigin, credentials } = subject
+    const headers: Record<string, string> = parentOrigin ? { referer: `${parentOrigin}/` } : {}
     const query = await queryOf(subject)
-    const headers: Record<string, string> = subject.parentOrigin ? { referer: `${subject.parentOrigin}/` } : {}
     const reply = await subject.call(`${path}${query}`, { headers })
-    if (!isPage(reply) && query === '' && !subject.parentOrigin)
-      throw new NotTried(`it answered ${reply.status}: it may have to know who embeds it, so give --parent-origin`)
+    // Whose sign-in it is to show has to be known somehow: by who embeds it, unless several apps are embedded there.
+    if (!isPage(reply) && query === '') {
+      const named = await subject.call(`${path}?clientId=${encodeURIComponent(credentials.clientId)}`, { headers })
+      const isKnown = parentOrigin === undefined || isPage(named)
+      if (isKnown) throw new NotTried(`it answered ${reply.status}: it cannot tell which app embeds it`)
+    }
     demand(isPage(reply), `it answered ${reply.status} with ${reply.headers.get('content-type') ?? 'no content type'}`)
   },
 })
