@@ -79,12 +79,15 @@ export const troubleStates: StatesOf = (stage) => {
     },
     outside: {
       show: async (page) => {
+        // The only app there is would be meant without being named.
+        await rig.newTenant()
         await page.goto(`${rig.base}/widget/wallet`)
         return page
       },
     },
     'which-app': {
       show: async (page) => {
+        await rig.newTenant()
         await page.goto(rig.shop)
         await page.evaluate((src) => void (location.href = src), `${rig.base}/widget/wallet`)
         await page.waitForSelector('.remedy')

@@ -147,6 +147,21 @@ describe('test cards', () => {
   }, 30_000)
 })
 
+test('two card forms that are open for one payment take the money once, and both windows say that it is there', async () => {
+  const intent = page.waitForResponse(/create-intent/)
+  await openTopup()
+  await chooseAmount()
+  const json: unknown = await (await intent).json()
+  const other = await page.context().newPage()
+  await other.route(/create-intent/, (route) => route.fulfill({ json }))
+  await openTopup('', other)
+  await chooseAmount(other)
+  await formIn(other).getByLabel('Card number').waitFor()
+  await Promise.all([payWith(cards.good), payWith(cards.good, other)])
+  for (const each of [page, other]) await each.getByText('Your balance is now $25.00').waitFor()
+  expect(await balance()).toBe(25)
+}, 60_000)
+
 describe('amounts', () => {
   test('the amount comes from the address when an app knows what is missing', async () => {
     await openTopup('&amount=50')

@@ -42,14 +42,17 @@ beforeEach(async () => {
   page.on('console', (message) => {
     if (message.text().includes('Content Security Policy')) violations.push(message.text())
   })
-  await page.route('https://js.stripe.com/**', (route) =>
+  await page.context().route('https://js.stripe.com/**', (route) =>
     route.fulfill({
       status: scriptStatus,
       contentType: 'text/javascript',
       body: scriptStatus === 200 ? stripeScript : '',
     }),
   )
-  await page.exposeFunction('bank', ({ id, card }: { id: string; card: string }) => {
+  await page.context().exposeFunction('bank', ({ id, card }: { id: string; card: string }) => {
+    // As Stripe answers: a payment that has succeeded takes no second card.
+    if (bench.standIn.state.intents.get(id)!.status === 'succeeded')
+      return { error: { type: 'invalid_request_error', code: 'payment_intent_unexpected_state' } }
     if (card === 'good') bench.standIn.state.pay(id)
     if (card === 'poor') bench.standIn.state.decline(id, 'insufficient_funds')
     if (card === 'slow') bench.standIn.state.process(id)
@@ -87,6 +90,23 @@ test('the card goes to Stripe’s own form, from Stripe’s own script, and the 
   expect(await payer.balance()).toBe(25)
   expect(violations).toEqual([])
 }, 30_000)
+
+test('two of Stripe’s forms that are open for one payment take the money once, and both windows say that it is there', async () => {
+  const intent = page.waitForResponse(/create-intent/)
+  await open()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  const json: unknown = await (await intent).json()
+  const other = await page.context().newPage()
+  await other.route(/create-intent/, (route) => route.fulfill({ json }))
+  await other.goto(`${server.url.origin}/widget/topup?session=${payer.session()}&lang=en`)
+  await other.getByRole('button', { name: 'Continue' }).click()
+  for (const each of [page, other]) {
+    await each.getByLabel('Card').fill('good')
+    await each.getByRole('button', { name: 'Pay $25.00' }).click()
+    await each.getByRole('heading', { name: 'Money added' }).waitFor()
+  }
+  expect(await payer.entries()).toEqual(['TOPUP 25'])
+}, 60_000)
 
 test('a Stripe payment that takes its time ends by itself', async () => {
   await open()

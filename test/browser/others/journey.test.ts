@@ -1,0 +1,193 @@
+/** The journey of a shop's customer in Firefox and WebKit, whose rules for frames, storage and pop-ups differ from Chromium's. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { startRig, type Rig } from '../rig.ts'
+import { walletUrl } from '../shop.ts'
+import { startShopRig, type ShopRig } from '../../example/rig.ts'
+import { newName } from '../../example/visit.ts'
+import { until, type Driver, type Place } from './driver.ts'
+import { findOtherBrowsers } from './find.ts'
+
+setDefaultTimeout(240_000)
+
+const all = await findOtherBrowsers()
+const browsers = all.filter(({ missing }) => missing === undefined)
+for (const { name, missing } of all)
+  if (missing) test.skip(`the journey in ${name}, because there is no ${missing} here`, () => {})
+
+let shop: ShopRig
+let rig: Rig
+beforeAll(async () => {
+  if (browsers.length === 0) return
+  shop = await startShopRig()
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+})
+afterAll(async () => {
+  await shop?.stop()
+  await rig?.stop()
+})
+
+let count = 0
+
+/** A person at one of these browsers. */
+function newPerson(driver: Driver) {
+  const see = (place: Place, selector: string) =>
+    until(driver, place, `return document.querySelector(${JSON.stringify(selector)}) !== null`)
+  const read = (place: Place, text: string) =>
+    until(driver, place, `return document.body.innerText.includes(${JSON.stringify(text)})`)
+  const press = async (place: Place, selector: string) => {
+    await see(place, `${selector}:not(:disabled)`)
+    await untilStill(driver, place, selector)
+    await driver.click(place, selector)
+  }
+  const write = async (place: Place, selector: string, text: string) => {
+    await see(place, selector)
+    await untilStill(driver, place, selector)
+    await driver.type(place, selector, text)
+  }
+  const seeBalance = (wallet: Place, text: string) =>
+    until(
+      driver,
+      wallet,
+      `return document.querySelector('.hero-balance .visually-hidden')?.textContent === ${JSON.stringify(text)}`,
+    )
+
+  async function signUp(wallet: Place): Promise<void> {
+    const email = `person-${process.pid}-${++count}@example.com`
+    await press(wallet, '.under .link-button')
+    await write(wallet, '#field-firstName', 'Robin')
+    await write(wallet, '#field-lastName', 'Vesper')
+    await write(wallet, '#field-email', email)
+    await write(wallet, '#field-password', 'seven tired llamas')
+    await press(wallet, 'form > .button')
+    await write(wallet, '#field-code', await shop.mailedCode(email))
+    await press(wallet, 'form > .button')
+  }
+
+  /** In a top-up page, wherever it is: the amount that is chosen already, and the good card. */
+  async function payByCard(topup: Place): Promise<void> {
+    await press(topup, 'form > .button')
+    const form = { ...topup, frames: [...(topup.frames ?? []), 0] }
+    await write(form, 'input[name=number]', '4242424242424242')
+    await write(form, 'input[name=expiry]', '1240')
+    await write(form, 'input[name=cvc]', '123')
+    await press(form, 'button[type=submit]')
+    await read(topup, 'Money added')
+  }
+
+  return { see, read, press, write, seeBalance, signUp, payByCard }
+}
+
+describe.each(browsers)('in $name', ({ start }) => {
+  let driver: Driver
+  let window: string
+  beforeAll(async () => {
+    driver = await start!()
+    window = (await driver.windows())[0]!
+  })
+  afterAll(() => driver?.close())
+
+  test('a newcomer signs up in the frame, is linked, tops up in a window, pays, tops up in the frame, and switches the account', async () => {
+    const { see, read, press, write, seeBalance, signUp, payByCard } = newPerson(driver)
+    const page = { window }
+    const wallet = { window, frames: [0] }
+    await driver.go(window, shop.shopOrigin)
+    await write(page, '#name', newName())
+    await press(page, '.newcomer .button')
+    await signUp(wallet)
+    await seeBalance(wallet, '$0.00')
+
+    await press(wallet, '.hero-action')
+    const popup = { window: await newWindow(driver, window) }
+    await see(popup, '.presets')
+    await until(driver, popup, `return !location.search.includes('session=')`)
+    await driver.reload(popup.window)
+    await payByCard(popup)
+    await seeBalance(wallet, '$25.00')
+    expect(await driver.run(wallet, `return document.querySelector('.topup-offer') === null`)).toBeTrue()
+    expect(await driver.windows()).toHaveLength(2)
+    // The click takes away the document it is made in, which may be told as a failed click.
+    await press(popup, '.panel .button').catch(() => {})
+    await untilAlone(driver)
+
+    await press(page, '[data-buy]')
+    await until(driver, page, `return /Paid/.test(document.querySelector('#orders .state')?.textContent)`)
+
+    // As where a blocker of the person's own keeps every window away.
+    await driver.run(page, 'window.open = () => null')
+    await press(wallet, '.hero-action')
+    await press(wallet, '.topup-offer a:last-child')
+    await see(wallet, '.presets')
+    await payByCard(wallet)
+    await press(wallet, '.panel a.button')
+    await see(wallet, '.hero-balance')
+
+    await press(wallet, '.avatar')
+    await press(wallet, '.account-exits .button')
+    // The SDK puts a new frame, without a session, in place of this one.
+    await until(driver, page, `return !document.querySelector('#wallet iframe').src.includes('session=')`)
+    await signUp(wallet)
+    await seeBalance(wallet, '$0.00')
+    await read(page, 'Unlink this wallet')
+  })
+
+  test('after a reload, and after Back, a plain frame shows the wallet, or asks for a session', async () => {
+    const { see, read, seeBalance } = newPerson(driver)
+    const wallet = { window, frames: [0] }
+    // A server that writes a fresh session into each page it sends.
+    const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => pageWithFrame() })
+    const origin = `http://localhost:${server.port}`
+    const tenant = await rig.newTenant({ allowedIframeParents: [origin] })
+    await rig.newTenant({ allowedIframeParents: [origin] })
+    async function pageWithFrame(): Promise<Response> {
+      const session = await tenant.newSession()
+      const html = `<!doctype html><title>Shop</title><iframe title="Wallet" src="${walletUrl(rig, { session })}"></iframe>`
+      return new Response(html, { headers: { 'content-type': 'text/html', 'referrer-policy': 'no-referrer' } })
+    }
+    await driver.go(window, origin)
+    await seeBalance(wallet, '$0.00')
+    await driver.reload(window)
+    await seeBalance(wallet, '$0.00')
+    await driver.go(window, rig.shop)
+    await driver.back(window)
+    await seeBalance(wallet, '$0.00')
+    await driver.go(window, rig.shop)
+    await rig.pass(6 * 60_000)
+    await driver.back(window)
+    await read(wallet, 'Your session has ended')
+    // Whatever the browser kept of the frame, a reload of the page helps.
+    await driver.reload(window)
+    await seeBalance(wallet, '$0.00')
+    await see(wallet, '.hero-action')
+    await server.stop(true)
+  })
+})
+
+/** A frame that is still growing has moved under the hand when it clicks. */
+async function untilStill(driver: Driver, place: Place, selector: string): Promise<void> {
+  const where = `const box = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect()
+    return [box.x, box.y, innerWidth, innerHeight].join()`
+  let before = ''
+  for (let tries = 0; tries < 100; tries++) {
+    const now = await driver.run<string>(place, where)
+    if (now === before) return
+    before = now
+    await Bun.sleep(150)
+  }
+}
+
+async function untilAlone(driver: Driver): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await driver.windows()).length === 1) return
+    await Bun.sleep(50)
+  }
+  throw new Error('The window did not close.')
+}
+
+async function newWindow(driver: Driver, first: string): Promise<string> {
+  for (let tries = 0; tries < 200; tries++) {
+    const other = (await driver.windows()).find((each) => each !== first)
+    if (other !== undefined) return other
+    await Bun.sleep(50)
+  }
+  throw new Error('No window came up.')
+}
