@@ -113,7 +113,8 @@ function startShop(sdk: string) {
     fetch: ({ url }) => {
       const { pathname, searchParams } = new URL(url)
       if (pathname === '/sdk.js') return new Response(sdk, { headers: { 'content-type': 'text/javascript' } })
-      const headers = { 'content-type': 'text/html', 'referrer-policy': searchParams.get('referrer') ?? '' }
+      const referrer = searchParams.get('referrer')
+      const headers = { 'content-type': 'text/html', ...(referrer && { 'referrer-policy': referrer }) }
       // A frame that the server has written into the page.
       const src = searchParams.get('src')?.replaceAll('&', '&amp;')
       return new Response(

@@ -44,8 +44,8 @@ async function openWallet(): Promise<Frame> {
 }
 
 /** A page whose author has read the specification and nothing else. */
-async function openContractPage(): Promise<Frame> {
-  const session = await tenant.newSession(rig.shop)
+async function openContractPage(parentOrigin: string | undefined = rig.shop): Promise<Frame> {
+  const session = await tenant.newSession(parentOrigin || undefined)
   await page.evaluate(
     ([service, session]) =>
       addEventListener('message', (event) => {
@@ -118,6 +118,22 @@ describe('one window', () => {
       .click()
       .catch(() => {})
     await closed
+  })
+
+  test('nothing is posted to an origin that is not there, which Chromium would tell in the console of a page of the same site', async () => {
+    const sameSite = rig.shop.replace('localhost', '127.0.0.1')
+    tenant = await rig.newTenant({ allowedIframeParents: [rig.shop, sameSite, rig.strangerShop] })
+    const warnings: string[] = []
+    page.context().on('console', (message) => {
+      if (message.text().includes('target origin')) warnings.push(message.text())
+    })
+    await page.goto(sameSite)
+    const frame = await openContractPage('')
+    await pay(await openedBy(() => addMoney(frame)))
+    await waitForBalance(frame, '$25.00')
+    await hear(page, 'SERVICE_WALLET_UPDATED')
+    expect(warnings).toEqual([])
+    page.context().removeAllListeners('console')
   })
 
   test('a page that ignores the message gets none, and a click on the wallet’s own link opens one', async () => {
