@@ -1,5 +1,5 @@
 /** Every code an error of the service can carry, and the body it comes in. */
-import type { MismatchField } from './wire.ts'
+import type { MismatchField, Scope } from './wire.ts'
 
 export const ERROR_CODES = [
   'INVALID_CLIENT',
@@ -84,6 +84,8 @@ export type ErrorBody = {
   requestId: string
   /** INVALID_REQUEST, INVALID_AMOUNT: what is wrong with each wrong field, by its name. */
   fields?: Record<string, string>
+  /** INSUFFICIENT_SCOPE: the one that the call needs. */
+  requiredScope?: Scope
   /** INSUFFICIENT_BALANCE: the balance, what was asked for, and what is missing. */
   balance?: number
   requiredAmount?: number

@@ -20,7 +20,8 @@ type Operation = {
   requestBody?: { content: { 'application/json': Media } }
   responses: Record<string, { content?: Record<string, Media> }>
 }
-type Document = { paths: Record<string, Record<string, Operation>>; servers: { url: string }[] }
+type Components = { schemas: Record<string, { properties: object }> }
+type Document = { paths: Record<string, Record<string, Operation>>; servers: { url: string }[]; components: Components }
 
 beforeAll(async () => {
   opened = await openTestService()
@@ -108,6 +109,14 @@ test('the description names the address of its own service', async () => {
   const response = await elsewhere.app.fetch(new Request('https://wallet.example/api/openapi.json'))
   expect(((await response.json()) as Document).servers.map(({ url }) => url)).toEqual(['https://wallet.example'])
   await elsewhere.close()
+})
+
+test('an error has the same fields in the document and in the contract of the SDK', async () => {
+  const source = await readFile(new URL('../../sdk/contract/errors.ts', import.meta.url), 'utf8')
+  const [, body = ''] = /export type ErrorBody = \{\n([^}]*)\}/.exec(source)!
+  const typed = [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, name = '']) => name)
+  const { properties } = document.components.schemas['Error']!
+  expect(typed.sort()).toEqual(Object.keys(properties).sort())
 })
 
 test('every code of the contract that a route can answer is in the document', () => {

@@ -1,5 +1,5 @@
 /** Every code an error of the service can carry, and the body it comes in. */
-import type { MismatchField } from './wire.ts';
+import type { MismatchField, Scope } from './wire.ts';
 export declare const ERROR_CODES: readonly ['INVALID_CLIENT', 'INSUFFICIENT_SCOPE', 'INVALID_REQUEST', 'INVALID_AMOUNT', 'USER_NOT_FOUND', 'ACCOUNT_NOT_LINKED', 'INSUFFICIENT_BALANCE', 'BALANCE_LIMIT', 'WALLET_INACTIVE', 'REFERENCE_CONFLICT', 'ORIGIN_NOT_ALLOWED', 'SESSION_EXPIRED', 'INVALID_SESSION', 'CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', 'BROWSER_CALL_REFUSED', 'CROSS_SITE_REFUSED', 'INVALID_LINK_CODE', 'INVALID_CREDENTIALS', 'INVALID_CODE', 'WEAK_PASSWORD', 'RATE_LIMITED', 'PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'UNSUPPORTED_MEDIA_TYPE', 'METHOD_NOT_ALLOWED', 'NOT_FOUND', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL'];
 export type ErrorCode = (typeof ERROR_CODES)[number];
 export declare const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>>;
@@ -14,6 +14,8 @@ export type ErrorBody = {
     requestId: string;
     /** INVALID_REQUEST, INVALID_AMOUNT: what is wrong with each wrong field, by its name. */
     fields?: Record<string, string>;
+    /** INSUFFICIENT_SCOPE: the one that the call needs. */
+    requiredScope?: Scope;
     /** INSUFFICIENT_BALANCE: the balance, what was asked for, and what is missing. */
     balance?: number;
     requiredAmount?: number;
