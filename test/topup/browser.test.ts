@@ -202,6 +202,22 @@ describe('amounts', () => {
 })
 
 describe('windows and frames', () => {
+  test('where nothing blocks windows, Add money in a page written from the specification opens one, and not two', async () => {
+    await page.goto(rig.shop)
+    const session = await tenant.newSession(rig.shop)
+    await page.evaluate((url) => {
+      addEventListener('message', ({ data }) => void (data.type === 'SERVICE_OPEN_TOPUP' && window.open(url)))
+    }, `${rig.base}/widget/topup?session=${session}`)
+    const frame = await embed(page, `${rig.base}/widget/wallet?session=${session}`)
+    const opening = page.context().waitForEvent('page')
+    await frame.getByRole('button', { name: 'Add money' }).click()
+    const popup = await opening
+    await chooseAmount(popup)
+    await payWith(cards.good, popup)
+    await popup.getByRole('heading', { name: 'Money added' }).waitFor()
+    expect(page.context().pages()).toHaveLength(2)
+  }, 30_000)
+
   test('a top-up window that the shop opened itself tells the shop', async () => {
     await page.goto(rig.shop)
     const opening = page.context().waitForEvent('page')
