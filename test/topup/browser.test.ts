@@ -61,6 +61,24 @@ describe('test cards', () => {
     expect(await balance()).toBe(25)
   }, 30_000)
 
+  test('an amount that was chosen before the script of the page came is the one that is paid', async () => {
+    const came = Promise.withResolvers<void>()
+    await page.route('**/topup*.js', async (route) => {
+      await came.promise
+      await route.continue()
+    })
+    await page.goto(`${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=en`, { waitUntil: 'commit' })
+    await page.getByRole('radio', { name: '$50', exact: true }).check()
+    came.resolve()
+    await page.waitForLoadState('load')
+    expect(await page.getByRole('radio', { name: '$50', exact: true }).isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('No fee').waitFor()
+    await payWith(cards.good)
+    await page.getByText('Your balance is now $50.00').waitFor()
+    expect(await balance()).toBe(50)
+  }, 30_000)
+
   test('a test card that asks for a challenge ends in the money once it is approved', async () => {
     await openTopup()
     await chooseAmount()

@@ -13,21 +13,21 @@ import { askWallets, isFramed, walletUrl } from './topup-window.ts'
 import { useWalletSession, type Visit } from './use-wallet-session.ts'
 import type { WalletState } from './wallet-session.ts'
 
-type Here = Surroundings & { paymentIntentId?: string | undefined }
+type Here = Surroundings & { paymentIntentId?: string | undefined; chosen?: string | undefined }
 
 export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
   const visit = useWalletSession(page, here)
   const { state, person } = visit
   const linkKey = state.kind === 'open' ? state.wallet.linkKey : undefined
   useAskingWallets(linkKey, state.kind)
-  // The payment that a bank's page sent back is the first person's.
-  const paymentIntentId = person === 0 ? here?.paymentIntentId : undefined
+  // The payment that a bank's page sent back is the first person's, and so is what was chosen before the script ran.
+  const { paymentIntentId, chosen } = (person === 0 && here) || {}
   return (
     <PageContext.Provider value={page}>
       <TopBar>
         <BackToWallet token={visit.token()} />
       </TopBar>
-      <Topup key={person} visit={visit} paymentIntentId={paymentIntentId} />
+      <Topup key={person} visit={visit} paymentIntentId={paymentIntentId} chosen={chosen} />
     </PageContext.Provider>
   )
 }
@@ -61,7 +61,9 @@ function useAskingWallets(linkKey: string | undefined, kind: WalletState['kind']
   }, [linkKey, kind])
 }
 
-function Topup({ visit, paymentIntentId }: { visit: Visit; paymentIntentId: string | undefined }) {
+type TopupProps = { visit: Visit; paymentIntentId: string | undefined; chosen: string | undefined }
+
+function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
   const { topup, say } = usePage()
   const { state } = visit
   const [order, setOrder] = useState<TopupCardProps['order'] | undefined>(
@@ -74,7 +76,8 @@ function Topup({ visit, paymentIntentId }: { visit: Visit; paymentIntentId: stri
   if (topup.processor === 'none') return <Panel icon="card" title={say('topupNoneTitle')} text={say('topupNoneText')} />
   if (state.kind === 'open' && !state.wallet.isActive && order === undefined)
     return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
-  if (order === undefined) return <AmountForm offer={topup} onAmount={(amount) => setOrder({ amount })} />
+  if (order === undefined)
+    return <AmountForm offer={topup} before={chosen} onAmount={(amount) => setOrder({ amount })} />
   return <TopupCard order={order} visit={visit} onChangeAmount={() => setOrder(undefined)} />
 }
 
@@ -113,12 +116,14 @@ function Trouble({ state, visit, hasOrder }: TroubleProps) {
   )
 }
 
-function AmountForm({ offer, onAmount }: { offer: TopupOffer; onAmount: (amount: number) => void }) {
+type AmountProps = { offer: TopupOffer; before: string | undefined; onAmount: (amount: number) => void }
+
+function AmountForm({ offer, before, onAmount }: AmountProps) {
   const { lang, say } = usePage()
   const { currency, min, max } = offer
   const presets = presetsFor(offer)
-  const first = offer.amount ?? presets[1] ?? presets[0] ?? 'other'
-  const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? first : 'other')
+  const first = before ?? offer.amount ?? presets[1] ?? presets[0] ?? 'other'
+  const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? Number(first) : 'other')
   const [isWrong, setWrong] = useState(false)
   const money = (amount: number) => formatMoney(amount, currency, lang)
 
