@@ -41,9 +41,9 @@ describe('load errors', () => {
   })
 
   test('a wallet that is there reports no load error', async () => {
-    await shop.mountIn('a', { sessions: [first], loadTimeoutMs: 300 })
+    await shop.mountIn('a', { sessions: [first], loadTimeoutMs: 2_000 })
     await widgetIn(shop.page(), 'a', first)
-    await Bun.sleep(500)
+    await Bun.sleep(2_200)
     expect(await shop.errorsOf('a')).toEqual([])
   })
 

@@ -29,7 +29,7 @@ const answerWithinMs = 10_000
 
 export function newSubject(settings: Settings) {
   const { clientId, clientSecret, serviceUserId, parentOrigin } = settings
-  const base = settings.url.replace(/\/+$/, '')
+  const base = settings.url.replace(/(?<!\/)\/+$/, '')
   const send = settings.send ?? fetch
   // Never used before and never again, whatever ran before and runs beside.
   const run = crypto.randomUUID()

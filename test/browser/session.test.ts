@@ -1,4 +1,5 @@
 /** A session's end and renewal, and a network that comes and goes. */
+import type { Frame } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newUser } from '../service.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
@@ -14,6 +15,12 @@ afterEach(() => {
   rig.trouble.answer = undefined
 })
 afterAll(() => rig.stop())
+
+/** The frame has the whole answer. (Asked of the page itself: an event of the driver is sometimes lost beside a renewal.) */
+async function hasHad(frame: Frame, part: string): Promise<void> {
+  const isThere = (text: string) => performance.getEntriesByType('resource').some(({ name }) => name.includes(text))
+  await frame.waitForFunction(isThere, part)
+}
 
 describe('sessions', () => {
   test('45 seconds before a session ends the shop is asked, and its new session carries on without a reload', async () => {
@@ -59,9 +66,8 @@ describe('sessions', () => {
     await tenant.client.credit(other.serviceUserId, 20)
     await renew(rig, page, await tenant.newSession(rig.shop, other))
     await waitForBalance(frame, '$20.00')
-    const answered = page.waitForResponse((response) => response.url().includes(first))
     held.resolve()
-    await (await answered).finished()
+    await hasHad(frame, first)
     await tenant.client.credit(other.serviceUserId, 1)
     await waitForBalance(frame, '$21.00')
     await rig.closePage(page)
@@ -84,9 +90,8 @@ describe('sessions', () => {
     await waitUntil(() => isHeld)
     await renew(rig, page, await tenant.newSession(rig.shop))
     await waitForBalance(frame, '$0.00')
-    const answered = page.waitForResponse((response) => response.url().includes('/auth/login'))
     held.resolve()
-    await (await answered).finished()
+    await hasHad(frame, '/auth/login')
     await tenant.client.credit(tenant.user.serviceUserId, 2)
     await waitForBalance(frame, '$2.00')
     expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_AUTH_SUCCESS')
@@ -111,9 +116,8 @@ describe('sessions', () => {
     const other = await newUser(rig.service, tenant)
     await renew(rig, page, await tenant.newSession(rig.shop, other))
     await waitForBalance(frame, '$0.00')
-    const answered = page.waitForResponse((response) => response.url().includes('/disconnect'))
     held.resolve()
-    await (await answered).finished()
+    await hasHad(frame, '/disconnect')
     await tenant.client.credit(other.serviceUserId, 3)
     await waitForBalance(frame, '$3.00')
     expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_LOGOUT_REQUEST')

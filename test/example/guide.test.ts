@@ -189,6 +189,16 @@ test('the guide “Messages” makes a page without the SDK link, renew, and ign
   expect(
     await page.evaluate(() => fetch('/wallet/session', { method: 'POST', body: '{}' }).then((r) => r.json())),
   ).toBeNull()
+
+  // A session that ends when the link is gone: there is no next one, and the widget starts over.
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  const startsOver = page.waitForEvent('framenavigated')
+  const last = page.frames().find((one) => one.url().startsWith(service.url))!
+  await last.evaluate((target) => parent.postMessage({ type: 'SERVICE_SESSION_EXPIRED', version: 1 }, target), origin)
+  await startsOver
+  await wallet().getByRole('button', { name: 'Create account' }).waitFor()
+  expect(faults).toEqual([])
 })
 
 test('each of the four kinds of error leads to what the guide “Errors” says', async () => {

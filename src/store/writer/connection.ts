@@ -22,8 +22,12 @@ const settingsSql = `select set_config('enable_seqscan', 'off', false), set_conf
   set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
     else current_setting('synchronous_commit') end, false)`
 
-/** The lowest number that no living connection holds: the walk ends at the first one that can be locked. A server has far fewer connections. */
-const takeNumberSql = `select number from generate_series(1, 100000) as number where pg_try_advisory_lock($1, number) limit 1`
+/**
+ * The lowest number that no living connection holds: the walk ends at the first one that can be locked. The numbers are made in
+ * the select list, one by one; as a table of its own, all of them would be made before the first is tried.
+ */
+const takeNumberSql = `select number from (select generate_series(1, 100000) as number) as n
+  where pg_try_advisory_lock($1, number) limit 1`
 
 /** For the connection, and for its settings and number. */
 const openWithinMs = 2_500
