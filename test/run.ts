@@ -102,21 +102,39 @@ function idleShareSince(before: ReturnType<typeof cpus>): number {
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
 
-type Ran = { readonly file: string; readonly passed: number; readonly failed: number; readonly seconds: number }
+/** Files that run in one process: starting one, with all it imports, costs a second of processor time. */
+type Job = readonly string[]
 
-async function runFile(file: string, variables: Record<string, string>): Promise<Ran & { cpuSeconds: number }> {
+const together = 8
+
+const isQuick = (path: string) => path.startsWith('src/') && weight(path) === 99
+
+/** The quick ones share a process; one that takes long has its own, so that they run side by side. */
+function jobsOf(files: readonly string[]): Job[] {
+  const quick = files.filter(isQuick)
+  const groups = Array.from({ length: Math.ceil(quick.length / together) }, (_, i) =>
+    quick.slice(i * together, (i + 1) * together),
+  )
+  return [...files.filter((path) => !isQuick(path)).map((path) => [path]), ...groups]
+}
+
+type Ran = { readonly name: string; readonly passed: number; readonly failed: number; readonly seconds: number }
+
+async function runJob(job: Job, variables: Record<string, string>): Promise<Ran & { cpuSeconds: number }> {
   const startedAt = performance.now()
-  const { isGood, output, cpuSeconds } = await run([process.execPath, 'test', '--timeout', '60000', `./${file}`], {
+  const paths = job.map((file) => `./${file}`)
+  const { isGood, output, cpuSeconds } = await run([process.execPath, 'test', '--timeout', '60000', ...paths], {
     NODE_ENV: 'test',
     ...variables,
   })
   const passed = Number(/^\s*(\d+) pass$/m.exec(output)?.[1] ?? 0)
   const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
   const seconds = (performance.now() - startedAt) / 1000
-  console.log(`${isGood ? 'ok  ' : 'FAIL'} ${file} (${passed} in ${seconds.toFixed(1)} s)`)
+  const name = job.length > 1 ? `${job[0]} and the ${job.length - 1} after it` : job[0]!
+  console.log(`${isGood ? 'ok  ' : 'FAIL'} ${job.join('\n     ')} (${passed} in ${seconds.toFixed(1)} s)`)
   if (!isGood) console.log(output)
   else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)
-  return { file, passed, failed: isGood ? 0 : Math.max(1, failed), seconds, cpuSeconds }
+  return { name, passed, failed: isGood ? 0 : Math.max(1, failed), seconds, cpuSeconds }
 }
 
 async function test(only: string[]): Promise<boolean> {
@@ -126,14 +144,16 @@ async function test(only: string[]): Promise<boolean> {
   const files = found
     .filter((path) => !path.includes('node_modules') && (only.length === 0 || only.some((name) => path.includes(name))))
     .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))
-  const browserFiles = files.filter(needsBrowser)
-  const otherFiles = files.filter((path) => !needsBrowser(path))
-  const chromium = browserFiles.length > 0 ? await shareChromium() : undefined
-  const ran: Awaited<ReturnType<typeof runFile>>[] = []
-  const running = new Map<string, Promise<unknown>>()
-  const next = (): string | undefined => {
-    const browsers = [...running.keys()].filter(needsBrowser).length
-    return (browsers < mostBrowsers ? browserFiles.shift() : undefined) ?? otherFiles.shift()
+  const jobs = jobsOf(files)
+  const hasBrowser = (job: Job) => job.some(needsBrowser)
+  const browserJobs = jobs.filter(hasBrowser)
+  const otherJobs = jobs.filter((job) => !hasBrowser(job))
+  const chromium = browserJobs.length > 0 ? await shareChromium() : undefined
+  const ran: Awaited<ReturnType<typeof runJob>>[] = []
+  const running = new Map<Job, Promise<unknown>>()
+  const next = (): Job | undefined => {
+    const browsers = [...running.keys()].filter(hasBrowser).length
+    return (browsers < mostBrowsers ? browserJobs.shift() : undefined) ?? otherJobs.shift()
   }
   let wasBusyAt = cpus()
   let lookedAt = performance.now()
@@ -145,14 +165,14 @@ async function test(only: string[]): Promise<boolean> {
     lookedAt = performance.now()
     return isIdle
   }
-  for (let file: string | undefined; ;) {
-    while (hasRoom() && (file = next()) !== undefined) {
-      const name = file
-      const ended = runFile(name, chromium?.variables ?? {}).then((result) => {
+  for (let job: Job | undefined; ;) {
+    while (hasRoom() && (job = next()) !== undefined) {
+      const begun = job
+      const ended = runJob(begun, chromium?.variables ?? {}).then((result) => {
         ran.push(result)
-        running.delete(name)
+        running.delete(begun)
       })
-      running.set(name, ended)
+      running.set(begun, ended)
     }
     if (running.size === 0) break
     await Promise.race([...running.values(), Bun.sleep(500)])
@@ -162,9 +182,9 @@ async function test(only: string[]): Promise<boolean> {
   const failed = sum(ran.map((each) => each.failed))
   const passed = sum(ran.map((each) => each.passed))
   console.log('The slowest files, and the processor time of their processes (browser and shared database apart):')
-  for (const { file, seconds, cpuSeconds } of ran.toSorted((a, b) => b.seconds - a.seconds).slice(0, 12))
-    console.log(`${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(4)} s  ${file}`)
-  console.log(`${ran.length} files, ${sum(ran.map((each) => each.cpuSeconds)).toFixed(0)} s of processor time`)
+  for (const { name, seconds, cpuSeconds } of ran.toSorted((a, b) => b.seconds - a.seconds).slice(0, 12))
+    console.log(`${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(4)} s  ${name}`)
+  console.log(`${files.length} files, ${sum(ran.map((each) => each.cpuSeconds)).toFixed(0)} s of processor time`)
   console.log(`${passed} passed, ${failed} failed`)
   return failed === 0 && passed > 0
 }

@@ -18,8 +18,10 @@ afterAll(() => rig.stop())
 
 /** The frame has the whole answer. (Asked of the page itself: an event of the driver is sometimes lost beside a renewal.) */
 async function hasHad(frame: Frame, part: string): Promise<void> {
-  const isThere = (text: string) => performance.getEntriesByType('resource').some(({ name }) => name.includes(text))
-  await frame.waitForFunction(isThere, part)
+  await frame.waitForFunction(
+    (text: string) => performance.getEntriesByType('resource').some(({ name }) => name.includes(text)),
+    part,
+  )
 }
 
 describe('sessions', () => {
