@@ -44,14 +44,20 @@ export function newVisitor(app: App, cookies = new Map<string, string>(), addres
 
 export const password = 'correct horse battery staple'
 
-export type TestOperator = Visitor & { readonly id: string; readonly email: string; readonly token: string }
+export type TestOperator = Visitor & {
+  readonly id: string
+  readonly name: string
+  readonly email: string
+  readonly token: string
+}
 
 let made = 0
 
 /** Signed in, second factor and all. */
 export async function newOperator({ service, app }: TestService, role: Role = 'admin'): Promise<TestOperator> {
   const email = `operator${++made}@example.com`
-  const id = (await createOperator(service, testActor, { email, name: `Operator ${made}`, password, role }))!
+  const name = `Operator ${made}`
+  const id = (await createOperator(service, testActor, { email, name, password, role }))!
   const token = await startSession(service, service.db.pool, id, 'full', { address: '127.0.0.1', browser: 'Test' })
-  return { ...newVisitor(app, new Map([['billfold-session', token]])), id, email, token }
+  return { ...newVisitor(app, new Map([['billfold-session', token]])), id, name, email, token }
 }
