@@ -51,7 +51,7 @@ export function openRateLimit(everyMs: number): (key: string, write: (suppressed
     const last = seen.get(key)
     if (last && now - last.at < everyMs) last.suppressed++
     else {
-      // Keys are made of codes and places in the program: few. Should that ever be wrong, memory stays bounded.
+      // Keys are few, or hold a caller's address, of which there may be any number: memory stays bounded.
       if (seen.size > 1_000) seen.clear()
       seen.set(key, { at: now, suppressed: 0 })
       write(last?.suppressed ?? 0)

@@ -29,7 +29,7 @@ export type Asset = {
 
 type Bytes = Uint8Array<ArrayBuffer>
 
-const built = new Map<AssetName, Promise<Asset>>()
+const getters = new Map<AssetName, () => Promise<Asset>>()
 
 /** The address of an asset, to put into a page. */
 export async function assetUrl(name: AssetName): Promise<string> {
@@ -80,14 +80,21 @@ export function chooseEncoding(accepted: string): 'br' | 'gzip' | 'identity' {
 }
 
 function getAsset(name: AssetName): Promise<Asset> {
-  let asset = built.get(name)
-  if (!asset) {
-    asset = build(name)
-    built.set(name, asset)
-    // A build that failed is tried again by the next visitor instead of failing for ever.
-    asset.catch(() => built.delete(name))
+  let get = getters.get(name)
+  if (!get) getters.set(name, (get = once(() => build(name))))
+  return get()
+}
+
+/** Built at the first call. A build that failed is tried again by the next visitor instead of failing for ever. */
+export function once<T>(build: () => Promise<T>): () => Promise<T> {
+  let built: Promise<T> | undefined
+  return () => {
+    if (!built) {
+      built = build()
+      built.catch(() => (built = undefined))
+    }
+    return built
   }
-  return asset
 }
 
 async function build(name: AssetName): Promise<Asset> {

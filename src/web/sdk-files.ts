@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { buildPackage, buildScript, sdkVersion } from '../../sdk/build.ts'
 import { packTarball } from '../../sdk/tarball.ts'
-import { forEver, sendAsset, toAsset, type Asset } from './assets.ts'
+import { forEver, once, sendAsset, toAsset, type Asset } from './assets.ts'
 import { plainHeaders } from './headers.ts'
 import type { WebApp } from './request-context.ts'
 
@@ -16,16 +16,6 @@ const openToAll = { 'access-control-allow-origin': '*', 'cross-origin-resource-p
 
 /** The name stays while the content changes with the service, so a copy is asked about again soon. */
 const briefly = 'public, max-age=300'
-
-/** Built at the first call, and again after a failure. */
-function once<T>(build: () => Promise<T>): () => Promise<T> {
-  let built: Promise<T> | undefined
-  return () => {
-    built ??= build()
-    built.catch(() => (built = undefined))
-    return built
-  }
-}
 
 const getScript = once(async () => {
   const bytes: Bytes = new Uint8Array(await buildScript())
