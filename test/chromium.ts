@@ -1,7 +1,7 @@
 /** A real Chromium for the browser tests: Playwright's own, or the system's; installed when there is none. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium, type Browser, type LaunchOptions } from '@playwright/test'
+import { chromium, type Browser, type Frame, type LaunchOptions, type Page } from '@playwright/test'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 const places = [
@@ -111,4 +111,13 @@ export async function launchStrictChromium(): Promise<Browser> {
 export async function launchChromium(): Promise<Browser> {
   const shared = process.env['TEST_CHROMIUM']
   return shared ? await chromium.connect(shared) : await chromium.launch(launchOptions(await ensureShell()))
+}
+
+/** Runs a script that ends the document it runs in, and perhaps its own answer with it. What follows is for the caller to wait for. */
+export async function leaveBy(shown: Page | Frame, script: (argument: string) => void, argument = ''): Promise<void> {
+  try {
+    await shown.evaluate(script, argument)
+  } catch (error) {
+    if (!/context was destroyed|navigat/.test((error as Error).message)) throw error
+  }
 }

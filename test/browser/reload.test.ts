@@ -1,6 +1,7 @@
 /** Reload, Back and forth: the wallet again, or a view that asks for a session; no dead end. */
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
+import { leaveBy } from '../chromium.ts'
 import { hear, startRig, type Rig } from './rig.ts'
 import { renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
@@ -68,9 +69,9 @@ describe('Back', () => {
     await frame.click('.hero-action')
     await frame.getByRole('link', { name: 'Continue here' }).click()
     await frame.waitForSelector('.presets')
-    await page.evaluate(() => history.back())
+    await leaveBy(page, () => history.back())
     await waitForBalance(await frameOf(), '$0.00')
-    await page.evaluate(() => history.forward())
+    await leaveBy(page, () => history.forward())
     await (await frameOf()).waitForSelector('.presets')
   })
 })
@@ -93,14 +94,14 @@ describe('a reload', () => {
   test('of the frame alone shows the wallet again, and after a log-out the sign-in', async () => {
     const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
     await waitForBalance(frame, '$0.00')
-    await frame.evaluate(() => location.reload())
+    await leaveBy(frame, () => location.reload())
     await frame.waitForSelector('.hero-balance')
     await waitForBalance(frame, '$0.00')
     await frame.click('.avatar')
     await frame.click('text=Log out')
     await frame.waitForSelector('#field-password')
     await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
-    await frame.evaluate(() => location.reload())
+    await leaveBy(frame, () => location.reload())
     await frame.waitForFunction(() => document.body.dataset['mark'] === undefined)
     await frame.waitForSelector('#field-password')
     expect(await frame.evaluate(() => history.state as unknown)).toEqual({ session: null })
@@ -112,7 +113,7 @@ describe('a reload', () => {
     const frame = await openPlainPage({ session: old })
     await waitForBalance(frame, '$0.00')
     await rig.service.db.pool.query('delete from widget_sessions')
-    await frame.evaluate(() => location.reload())
+    await leaveBy(frame, () => location.reload())
     await hear(page, 'SERVICE_SESSION_EXPIRED')
     await page.clock.runFor(11_000)
     await frame.click('text=Sign in')

@@ -1,4 +1,5 @@
 /** What the page shows when it cannot show the wallet. */
+import { leaveBy } from '../chromium.ts'
 import type { StatesOf } from './stage.ts'
 
 export const troubleStates: StatesOf = (stage) => {
@@ -89,7 +90,7 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         await rig.newTenant()
         await page.goto(rig.shop)
-        await page.evaluate((src) => void (location.href = src), `${rig.base}/widget/wallet`)
+        await leaveBy(page, (src) => void (location.href = src), `${rig.base}/widget/wallet`)
         await page.waitForSelector('.remedy')
         return page
       },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from '@playwright/test'
 import { Billfold } from '@billfold/sdk/server'
-import { launchChromium } from '../chromium.ts'
+import { launchChromium, leaveBy } from '../chromium.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { openTestService, type Credentials, type TestService } from '../service.ts'
 import { freePort } from '../free-port.ts'
@@ -195,7 +195,7 @@ test('the guide “Messages” makes a page without the SDK link, renew, and ign
   page.on('pageerror', (error) => faults.push(error.message))
   const startsOver = page.waitForEvent('framenavigated')
   const last = page.frames().find((one) => one.url().startsWith(service.url))!
-  await last.evaluate((target) => parent.postMessage({ type: 'SERVICE_SESSION_EXPIRED', version: 1 }, target), origin)
+  await leaveBy(last, (to) => parent.postMessage({ type: 'SERVICE_SESSION_EXPIRED', version: 1 }, to), origin)
   await startsOver
   await wallet().getByRole('button', { name: 'Create account' }).waitFor()
   expect(faults).toEqual([])

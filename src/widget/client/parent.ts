@@ -9,8 +9,13 @@ export type Parent = {
   listen(onSession: (sessionToken: string) => void): () => void
 }
 
+/** On the server nothing is framed yet, and the browser's first view must be the same. */
+export function isFramed(): boolean {
+  return typeof window !== 'undefined' && window.parent !== window
+}
+
 export function openParent(origins: readonly string[]): Parent {
-  const isThere = window.parent !== window
+  const isThere = isFramed()
   // Of a window around us the browser may tell the origin; then posts to others, which it would drop, are left out.
   const targets = targetsAmong(origins, location.ancestorOrigins?.[0])
   return {

@@ -2,7 +2,7 @@
 import { hydrate, render, type VNode } from 'preact'
 import type { PageData } from '../page-data.ts'
 import { takeSession, type FirstSession } from './kept-session.ts'
-import { openParent, type Parent } from './parent.ts'
+import { isFramed, openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
 import { openOpener } from './topup-window.ts'
 
@@ -12,7 +12,7 @@ export type Surroundings = { readonly first: FirstSession; readonly parent: Pare
 export function start(view: (page: PageData, here: Surroundings) => VNode): void {
   const page = JSON.parse(document.getElementById('data')!.textContent) as PageData
   const root = document.getElementById('root')!
-  const isWindow = page.page === 'topup' && window.parent === window
+  const isWindow = page.page === 'topup' && !isFramed()
   const parent = isWindow ? openOpener(page.parents) : openParent(page.parents)
   // Focus is moved only for people who have already used the page; see `Heading`.
   for (const type of ['pointerdown', 'keydown'])

@@ -1,9 +1,10 @@
 /** How a top-up ended, or why it cannot be told yet. */
 import { formatMoney, relativeWait } from './format.ts'
 import { usePage } from './page-context.tsx'
+import { isFramed } from './parent.ts'
 import { Panel } from './parts.tsx'
 import { isSessionOver, type TopupPayment, type TopupState } from './topup-payment.ts'
-import { isFramed, walletUrl } from './topup-window.ts'
+import { walletUrl } from './topup-window.ts'
 
 type Props = { payment: TopupPayment; token: () => string | null; onStartAgain: () => void }
 

@@ -23,11 +23,6 @@ function pageUrl(path: string, { lang, theme, clientId }: PageData, session: str
   return url.href
 }
 
-/** On the server nothing is framed yet, and the browser's first view must be the same. */
-export function isFramed(): boolean {
-  return typeof window !== 'undefined' && window.parent !== window
-}
-
 /** What a top-up window says to the wallets near its opener: I am here, for this person; which session is it now? */
 type Asking = { readonly type: 'TOPUP_WINDOW'; readonly linkKey: string }
 
