@@ -24,6 +24,8 @@ test('nothing at all is a working configuration for development', () => {
     currency: { code: 'USD', decimals: 2 },
     workers: 1,
     hasDemo: true,
+    mail: { smtpUrl: undefined, from: '"Billfold" <wallet@localhost>' },
+    about: { name: 'Billfold', supportUrl: undefined, supportEmail: undefined, logoUrl: undefined },
     cards: { processor: 'sandbox' },
     topup: { minMinor: 100n, maxMinor: 1_000_000n },
   })
@@ -51,6 +53,16 @@ test.each([
   ['TOPUP_MIN', '-1'],
   ['TOPUP_MAX', '0.5'],
   ['NODE_ENV', 'prod'],
+  ['SERVICE_NAME', 'A name of more than forty characters, which no form has room for'],
+  ['SERVICE_NAME', 'Two\nlines'],
+  ['SERVICE_NAME', 'Wallet <b>'],
+  ['SERVICE_LOGO', 'http://wallet.example/logo.png'],
+  ['SERVICE_LOGO', './logo.png'],
+  ['SUPPORT_URL', 'mailto:help@wallet.example'],
+  ['SUPPORT_URL', 'javascript:alert(1)'],
+  ['SUPPORT_EMAIL', 'https://wallet.example/help'],
+  ['TERMS_URL', 'wallet.example/terms'],
+  ['PRIVACY_URL', 'http://wallet.example/privacy'],
   ['METRICS_PORT', '0'],
   ['METRICS_PORT', '3000'],
 ])('%s=%s is a mistake that is named', (name, value) => {
@@ -97,6 +109,13 @@ test('a mistake never shows what could be a secret', () => {
   const mistakes = mistakesOf({ DATABASE_URL: 'mysql://me:hunter2@x', SMTP_URL: 'hunter2', STRIPE_API_URL: 'hunter2' })
   expect(mistakes).toHaveLength(3)
   expect(mistakes.join()).not.toContain('hunter2')
+})
+
+test('the service has the name, the links and the sender that it was given', () => {
+  const given = { SUPPORT_URL: 'https://wallet.example/help', SUPPORT_EMAIL: 'help@wallet.example' }
+  const { about, mail } = parseConfig({ SERVICE_NAME: ' Café Purse ', ...given })
+  expect(about).toMatchObject({ name: 'Café Purse', supportUrl: given.SUPPORT_URL, supportEmail: given.SUPPORT_EMAIL })
+  expect(mail.from).toBe('"Café Purse" <wallet@localhost>')
 })
 
 const key = (letter: string) => Buffer.alloc(32, letter).toString('base64')

@@ -32,8 +32,21 @@ export type Config = {
   /** The metrics have a port of their own, and are nowhere else. */
   readonly metricsPort: number | undefined
   readonly mail: { readonly smtpUrl: string | undefined; readonly from: string }
+  readonly about: About
   readonly cards: CardConfig
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
+}
+
+/** Whose wallet this is, as its users are told: a shop in which the widget stands is somebody else. */
+export type About = {
+  readonly name: string
+  /** Where help is; either, both or neither. */
+  readonly supportUrl: string | undefined
+  readonly supportEmail: string | undefined
+  readonly termsUrl: string | undefined
+  readonly privacyUrl: string | undefined
+  /** A picture that this service fetches and hands on, as it does with an app's logo. */
+  readonly logoUrl: string | undefined
 }
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -82,6 +95,12 @@ function isServer(text: string): boolean {
   return URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol)
 }
 
+/** In a mail's header, an authenticator's list and a page's title a name is a name only without these. */
+const plainName = z
+  .string()
+  .trim()
+  .regex(/^[^\p{C}<>"\\]{1,40}$/u, 'write a name of at most 40 characters, without < > " and \\')
+
 const decimal = z.string().regex(/^\d+(\.\d+)?$/, 'write a plain amount such as 10 or 2.50')
 
 /** 32 bytes in base64. */
@@ -124,7 +143,13 @@ const settings = z.object({
   METRICS_TOKEN: z.string().min(16, 'write at least 16 characters').optional(),
   METRICS_PORT: whole(1, 65_535).optional(),
   SMTP_URL: url(['smtp:', 'smtps:']).optional(),
-  MAIL_FROM: z.string().min(3).default('Billfold <wallet@localhost>'),
+  MAIL_FROM: z.string().min(3).optional(),
+  SERVICE_NAME: plainName.default('Billfold'),
+  SERVICE_LOGO: url(['https:']).optional(),
+  SUPPORT_URL: url(['https:']).optional(),
+  SUPPORT_EMAIL: z.email('write an email address').optional(),
+  TERMS_URL: url(['https:']).optional(),
+  PRIVACY_URL: url(['https:']).optional(),
   CARD_PROCESSOR: z.enum(['sandbox', 'stripe', 'none'], 'write stripe, sandbox or none').optional(),
   STRIPE_SECRET_KEY: z.string().optional(),
   STRIPE_PUBLISHABLE_KEY: z.string().optional(),
@@ -263,7 +288,15 @@ function toConfig(s: Settings): Config {
     hasHsts: isProduction && s.HSTS === '1',
     metricsToken: s.METRICS_TOKEN,
     metricsPort: s.METRICS_PORT,
-    mail: { smtpUrl: s.SMTP_URL, from: s.MAIL_FROM },
+    mail: { smtpUrl: s.SMTP_URL, from: s.MAIL_FROM ?? `"${s.SERVICE_NAME}" <wallet@localhost>` },
+    about: {
+      name: s.SERVICE_NAME,
+      supportUrl: s.SUPPORT_URL,
+      supportEmail: s.SUPPORT_EMAIL,
+      termsUrl: s.TERMS_URL,
+      privacyUrl: s.PRIVACY_URL,
+      logoUrl: s.SERVICE_LOGO,
+    },
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },
   })

@@ -28,7 +28,7 @@ async function signInPage(request: PublicRequest, { problem, email = '', status,
     <section class="card stack narrow">
       <div>
         <h1>Sign in</h1>
-        <p class="muted">The admin area of this wallet service.</p>
+        <p class="muted">{`The admin area of ${request.service.config.about.name}.`}</p>
       </div>
       {problem && <Notice kind="bad">{problem}</Notice>}
       <Form request={request} action="/admin/sign-in" class="stack">

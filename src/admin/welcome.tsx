@@ -24,7 +24,7 @@ async function welcomePage(
 ): Promise<Response> {
   const { form } = request
   const hasProblems = Object.keys(problems).length > 0
-  const title = operator ? 'Choose a new password' : 'Welcome to Billfold'
+  const title = operator ? 'Choose a new password' : `Welcome to ${request.service.config.about.name}`
   const body = (
     <section class="card stack narrow">
       <div>

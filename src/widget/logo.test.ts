@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isPublicAddress } from '../actions/public-fetch.ts'
 import { fetchLogo, pictureType } from './logo-fetch.ts'
-import { keepLogos, logoPath } from './logo.ts'
+import { keepLogos, logoPath, serviceLogoPath } from './logo.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 
@@ -90,6 +90,8 @@ describe('logos', () => {
     expect(path('https://cdn.example/a.png')).toMatch(/^\/widget\/logo\/app_1\?v=[0-9a-f]{8}$/)
     expect(path('https://cdn.example/a.png')).not.toBe(path('https://cdn.example/b.png'))
     expect(path(null)).toBeNull()
+    expect(serviceLogoPath({ logoUrl: 'https://cdn.example/a.png' })).toMatch(/^\/widget\/logo\?v=[0-9a-f]{8}$/)
+    expect(serviceLogoPath({ logoUrl: undefined })).toBeNull()
   })
 })
 

@@ -1,5 +1,6 @@
-/** /widget/logo/:clientId, an app's logo from our own origin, fetched at most once an hour in each process. */
+/** Logos from our own origin, fetched at most once an hour in each process: an app's at /widget/logo/:clientId, the service's at /widget/logo. */
 import { createHash } from 'node:crypto'
+import type { About } from '../config.ts'
 import type { Service } from '../actions/service.ts'
 import type { App } from '../store/apps.ts'
 import { plainHeaders } from '../web/headers.ts'
@@ -12,9 +13,16 @@ const maxKept = 200
 
 /** The logo's address in our pages. It changes whenever the app's logoUrl does, so browsers may cache what it answers. */
 export function logoPath({ clientId, logoUrl }: Pick<App, 'clientId' | 'logoUrl'>): string | null {
-  if (logoUrl === null) return null
-  const mark = createHash('sha256').update(logoUrl).digest('hex').slice(0, 8)
-  return `/widget/logo/${encodeURIComponent(clientId)}?v=${mark}`
+  return logoUrl === null ? null : `/widget/logo/${encodeURIComponent(clientId)}?v=${markOf(logoUrl)}`
+}
+
+/** The service's own logo; in a mail, behind the public address. */
+export function serviceLogoPath({ logoUrl }: Pick<About, 'logoUrl'>): string | null {
+  return logoUrl === undefined ? null : `/widget/logo?v=${markOf(logoUrl)}`
+}
+
+function markOf(logoUrl: string): string {
+  return createHash('sha256').update(logoUrl).digest('hex').slice(0, 8)
 }
 
 export function logoRoute(service: Service, web: WebApp): void {
@@ -22,12 +30,20 @@ export function logoRoute(service: Service, web: WebApp): void {
   web.get('/widget/logo/:clientId', async (c) => {
     c.env.route = '/widget/logo/:clientId'
     const app = await service.apps.find(c.req.param('clientId'))
-    const logo = app?.logoUrl && app.isActive ? await keep(app.logoUrl, performance.now()) : undefined
-    if (!logo) return c.notFound()
+    return (await sendLogo(app?.isActive ? app.logoUrl : null)) ?? c.notFound()
+  })
+  web.get('/widget/logo', async (c) => {
+    c.env.route = '/widget/logo'
+    return (await sendLogo(service.config.about.logoUrl)) ?? c.notFound()
+  })
+
+  async function sendLogo(logoUrl: string | null | undefined): Promise<Response | undefined> {
+    const logo = logoUrl ? await keep(logoUrl, performance.now()) : undefined
+    if (!logo) return undefined
     return new Response(logo.bytes, {
       headers: { ...plainHeaders, 'content-type': logo.type, 'cache-control': 'public, max-age=3600' },
     })
-  })
+  }
 }
 
 type Kept = { readonly until: number; readonly logo: Promise<Logo | undefined> }

@@ -9,6 +9,7 @@ export type PageDoor = { readonly cases: readonly Case[]; readonly good: Request
 const open: Record<string, string> = {
   '/widget/wallet': '/widget/wallet',
   '/widget/topup': '/widget/topup',
+  '/widget/logo': '/widget/logo',
   '/widget/logo/:clientId': '/widget/logo/app_none',
   '/docs': '/docs',
   '/docs/:file': '/docs/start.js',

@@ -36,8 +36,8 @@ export function totpPlace({ id }: Pick<Operator, 'id'>): Place {
 
 /** What the picture says to the authenticator app. */
 export function totpUri(service: Service, operator: Operator, secret: string): string {
-  const { host } = new URL(service.config.publicUrl)
-  return generateURI({ issuer: `Billfold ${host}`, label: operator.email, secret })
+  const { about, publicUrl } = service.config
+  return generateURI({ issuer: `${about.name} ${new URL(publicUrl).host}`, label: operator.email, secret })
 }
 
 /** The time step a code belongs to, one step early or late allowed for clocks; undefined when it is wrong. */

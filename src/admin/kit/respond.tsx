@@ -19,7 +19,7 @@ export async function showPage(request: PublicRequest, { title, here, body, stat
   const nonce = newNonce()
   const html = renderPage(
     {
-      title: `${title} · Billfold`,
+      title: `${title} · ${request.service.config.about.name}`,
       styles: [await assetUrl('style.css'), await assetUrl('admin.css')],
       scripts: [await assetUrl('admin.js')],
       body: (

@@ -30,7 +30,7 @@ export function Shell({ request, here, children }: ShellProps) {
       <a class="skip button small" href="#main">
         Skip to content
       </a>
-      {isWhole ? <Side request={request} here={here} /> : <Brand />}
+      {isWhole ? <Side request={request} here={here} /> : <Brand request={request} />}
       <main id="main" tabindex={-1}>
         {notice && <Notice kind="good">{notice}</Notice>}
         {children}
@@ -39,11 +39,11 @@ export function Shell({ request, here, children }: ShellProps) {
   )
 }
 
-function Brand() {
+function Brand({ request }: { request: PublicRequest }) {
   return (
     <a class="brand" href="/admin">
       <Mark />
-      <span>Billfold</span>
+      <span>{request.service.config.about.name}</span>
     </a>
   )
 }
@@ -52,7 +52,7 @@ function Side({ request, here }: { request: PublicRequest; here: NavName | undef
   const { operator } = request.me!
   return (
     <header class="side">
-      <Brand />
+      <Brand request={request} />
       <nav aria-label="Admin area">
         <ul role="list">
           {nav.map(([name, label, href]) => (
