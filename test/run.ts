@@ -31,7 +31,7 @@ async function check(): Promise<boolean> {
   const checks = {
     types: [bin('tsc'), '-p', '.'],
     lint: [bin('oxlint'), '--type-aware', '--deny-warnings'],
-    format: [process.execPath, bin('prettier'), '--check', '--log-level', 'warn', '.'],
+    format: [bin('oxfmt'), '--check', '.'],
     unused: [bin('knip')],
   }
   let isGood = true

@@ -103,7 +103,12 @@ export type WidgetWalletResponse = {
 export type CreateIntentRequest = { amount: number }
 
 export type TopupStatus =
-  'requires_payment_method' | 'requires_action' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
+  | 'requires_payment_method'
+  | 'requires_action'
+  | 'processing'
+  | 'succeeded'
+  | 'failed'
+  | 'cancelled'
 
 export type CreateIntentResponse = {
   paymentIntentId: string

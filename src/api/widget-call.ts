@@ -11,7 +11,8 @@ import { readJson, readQuery } from './request.ts'
 import type { Call } from './route.ts'
 
 export type SessionCall<T> =
-  { readonly session: Session; readonly input: T; readonly refusal?: never } | { readonly refusal: Answer }
+  | { readonly session: Session; readonly input: T; readonly refusal?: never }
+  | { readonly refusal: Answer }
 
 /** A call with `?session=`. The schema is of the JSON body, for a POST. */
 export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {
@@ -28,7 +29,8 @@ export async function readSessionCall<T>(service: Service, call: Call, schema: z
 }
 
 export type PageCall<T> =
-  { readonly app: App; readonly input: T; readonly refusal?: never } | { readonly refusal: Answer }
+  | { readonly app: App; readonly input: T; readonly refusal?: never }
+  | { readonly refusal: Answer }
 
 /** A call of the signed-out page, which names its app. */
 export async function readPageCall<T extends { clientId: string }>(

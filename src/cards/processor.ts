@@ -54,7 +54,12 @@ export type RefundOrder = {
  * `failed`; the sandbox does.
  */
 export type PaymentStatus =
-  'requires_payment_method' | 'requires_action' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
+  | 'requires_payment_method'
+  | 'requires_action'
+  | 'processing'
+  | 'succeeded'
+  | 'failed'
+  | 'cancelled'
 
 export type DisputeState = 'none' | 'open' | 'won' | 'lost'
 

@@ -28,7 +28,9 @@ import { renewRecoveryCodes, stepOfCode, takeCode, totpPlace } from './second-fa
 import type { Service } from '../service.ts'
 
 export type SignInResult =
-  { readonly kind: 'session'; readonly token: string; readonly stage: Stage } | { readonly kind: 'wrong' } | Limited
+  | { readonly kind: 'session'; readonly token: string; readonly stage: Stage }
+  | { readonly kind: 'wrong' }
+  | Limited
 
 export async function signInWithPassword(
   service: Service,

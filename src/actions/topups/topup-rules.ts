@@ -6,7 +6,11 @@ type PlannedMovement = { readonly referenceType: MovementType; readonly amountMi
 
 /** TOPUP once for each payment; the others as often as the processor's totals change. */
 export type MovementType =
-  'TOPUP' | 'TOPUP_REFUND' | 'TOPUP_REFUND_RETURNED' | 'TOPUP_DISPUTE' | 'TOPUP_DISPUTE_RETURNED'
+  | 'TOPUP'
+  | 'TOPUP_REFUND'
+  | 'TOPUP_REFUND_RETURNED'
+  | 'TOPUP_DISPUTE'
+  | 'TOPUP_DISPUTE_RETURNED'
 
 export const movementTexts: Record<MovementType, string> = {
   TOPUP: 'Card top-up',
