@@ -282,7 +282,7 @@ async function startShop(demo: Demo): Promise<string> {
 async function readConfig(): Promise<Config> {
   try {
     const config = parseConfig(process.env)
-    return config.port === 0 ? parseConfig({ ...process.env, PORT: String(await findPort(config.host)) }) : config
+    return config.port === 0 ? parseConfig({ ...process.env, PORT: String(await findPort(config)) }) : config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
@@ -290,12 +290,24 @@ async function readConfig(): Promise<Config> {
   }
 }
 
-/** Any free port, known before anything listens: workers share it, and mails, webhooks and links name it. */
-async function findPort(hostname: string): Promise<number> {
-  const probe = Bun.serve({ hostname, port: 0, fetch: () => new Response() })
-  const { port } = probe
-  await probe.stop(true)
-  return port!
+/**
+ * Any free port, known before anything listens: workers share it, and mails, webhooks and links name it. With the demo, one
+ * whose next is free as well, for the shop.
+ */
+async function findPort({ host: hostname, hasDemo }: Config): Promise<number> {
+  const listenOn = (port: number) => Bun.serve({ hostname, port, fetch: () => new Response() })
+  for (let tries = 1; ; tries++) {
+    const found = listenOn(0)
+    const port = found.port!
+    try {
+      if (hasDemo) await listenOn(port + 1).stop(true)
+      return port
+    } catch (error) {
+      if (tries === 20) throw error
+    } finally {
+      await found.stop(true)
+    }
+  }
 }
 
 /** Lines are collected and written together: a write for each would cost more than the request it tells about. */

@@ -110,6 +110,8 @@ describe('a reload', () => {
   test('with a session so old that nobody knows it any more asks for one, and signing in is the other way out', async () => {
     const old = await tenant.newSession(rig.shop)
     await page.clock.install()
+    // The live stream would tell the open wallet of it, before the reload can.
+    await page.route('**/api/widget/events*', (route) => route.abort())
     const frame = await openPlainPage({ session: old })
     await waitForBalance(frame, '$0.00')
     await rig.service.db.pool.query('delete from widget_sessions')
