@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { openTestService, type TestService } from '../../test/service.ts'
-import { assetUrl, chooseEncoding } from './assets.ts'
+import { chooseEncoding, scriptUrls, styleUrl } from './assets.ts'
 
 let opened: TestService
 beforeAll(async () => {
@@ -15,7 +15,7 @@ const get = async (path: string, encoding?: string) =>
   )
 
 test('an asset is named by its hash, kept for ever, and the same whatever its compression', async () => {
-  const url = await assetUrl('style.css')
+  const url = await styleUrl('style.css')
   expect(url).toMatch(/^\/assets\/style\.[0-9a-f]{16}\.css$/)
   const plain = await get(url)
   expect(Object.fromEntries(plain.headers)).toMatchObject({
@@ -31,19 +31,42 @@ test('an asset is named by its hash, kept for ever, and the same whatever its co
   expect(gunzipSync(await gzip.arrayBuffer()).toString()).toBe(text)
 })
 
-test('a script is the production build', async () => {
-  const text = await (await get(await assetUrl('wallet.js'))).text()
-  expect(text).not.toMatch(/jsxDEV|sourceMappingURL|process\.env/)
+test('a script and all it imports are the production build, kept for ever and compressed', async () => {
+  const urls = await scriptUrls('wallet.js')
+  expect(urls.length).toBeGreaterThan(1)
+  expect(urls.at(-1)).toMatch(/^\/assets\/wallet-page\.[0-9a-f]{16}\.js$/)
+  for (const url of urls) {
+    const response = await get(url, 'br')
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-encoding': 'br',
+    })
+    const text = brotliDecompressSync(await response.arrayBuffer()).toString()
+    expect(text).not.toMatch(/jsxDEV|sourceMappingURL|process\.env/)
+    for (const [, file] of text.matchAll(/from"\.\/([^"]+)"/g)) expect(urls).toContain(`/assets/${file}`)
+  }
 })
 
-test.each(['/assets/style.css', '/assets/style.0000000000000000.css', '/assets/constructor', '/assets/..%2fassets.ts'])(
-  '%s is not there',
-  async (path) => {
-    const { status, headers } = await get(path)
-    expect(status).toBe(404)
-    expect(headers.get('cache-control')).toBe('no-store')
-  },
-)
+test('another process gives every script the same name', async () => {
+  const names = ['wallet.js', 'topup.js', 'account.js', 'admin.js'] as const
+  const asked = `console.log(JSON.stringify(await Promise.all(${JSON.stringify(names)}.map((name) => scriptUrls(name)))))`
+  const code = `import { scriptUrls } from ${JSON.stringify(`${import.meta.dir}/assets.ts`)}; ${asked}`
+  const { stdout } = Bun.spawnSync([process.execPath, '-e', code], { cwd: '/' })
+  expect(JSON.parse(stdout.toString())).toEqual(await Promise.all(names.map((name) => scriptUrls(name))))
+})
+
+test.each([
+  '/assets/style.css',
+  '/assets/style.0000000000000000.css',
+  '/assets/constructor',
+  '/assets/shared.0000000000000000.js',
+  '/assets/..%2fassets.ts',
+])('%s is not there', async (path) => {
+  const { status, headers } = await get(path)
+  expect(status).toBe(404)
+  expect(headers.get('cache-control')).toBe('no-store')
+})
 
 test.each([
   ['br, gzip', 'br'],

@@ -3,22 +3,32 @@
  * ever, and kept compressed. The same sources give the same names in every process.
  */
 import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { plainHeaders } from './headers.ts'
 import type { WebApp } from './request-context.ts'
 
 /** Adding an asset is adding a line; the bundler follows what it imports. */
-const sources = {
+const styles = {
   'style.css': './style.css',
   'widget.css': '../widget/widget.css',
+  'admin.css': '../admin/kit/admin.css',
+} as const
+
+/**
+ * Scripts are ES modules, built together: what two of them import is a file that both load. A view that few people open is a
+ * script of its own, which the page imports when it is asked for.
+ */
+const scripts = {
   'wallet.js': '../widget/client/wallet-page.tsx',
   'topup.js': '../widget/client/topup-page.tsx',
-  'admin.css': '../admin/kit/admin.css',
+  'account.js': '../widget/client/account-panel.tsx',
   'admin.js': '../admin/kit/enhance.ts',
-} as const satisfies Record<string, `${string}.css` | `${string}.ts` | `${string}.tsx`>
+} as const
 
-export type AssetName = keyof typeof sources
+type StyleName = keyof typeof styles
+export type ScriptName = keyof typeof scripts
 
 export type Asset = {
   /** The name with the hash of the content in it: what is behind it never changes. */
@@ -29,16 +39,38 @@ export type Asset = {
 
 type Bytes = Uint8Array<ArrayBuffer>
 
-const getters = new Map<AssetName, () => Promise<Asset>>()
+/** By the name without the hash. Scripts are elsewhere: the name of one hangs on the names of those it imports. */
+const getters = new Map<string, () => Promise<Asset>>(
+  Object.entries(styles).map(([name, source]) => [name, once(() => buildStyle(name, source))]),
+)
 
-/** The address of an asset, to put into a page. */
-export async function assetUrl(name: AssetName): Promise<string> {
-  return `/assets/${(await getAsset(name)).file}`
+/** Text of another folder as an asset, made when first asked for; gives the way to its address. */
+export function provideAsset(name: string, text: () => string): () => Promise<string> {
+  const get = once(async () => toAsset(name, new TextEncoder().encode(text())))
+  getters.set(name, get)
+  return async () => `/assets/${(await get()).file}`
 }
 
-/** How many bytes the asset costs the browser, compressed. */
-export async function assetSize(name: AssetName): Promise<number> {
-  return (await getAsset(name)).bytes.br.length
+/** The address of a stylesheet, to put into a page. */
+export async function styleUrl(name: StyleName): Promise<string> {
+  return `/assets/${(await getters.get(name)!()).file}`
+}
+
+/** The addresses of a script, to put into a page: those it imports, which the browser then loads beside it, and itself last. */
+export async function scriptUrls(name: ScriptName): Promise<string[]> {
+  return (await filesOf(name)).map((file) => `/assets/${file}`)
+}
+
+async function filesOf(name: ScriptName): Promise<string[]> {
+  const { entries, assets } = await getScripts()
+  const found: string[] = []
+  const walk = (file: string): void => {
+    if (found.includes(file)) return
+    for (const imported of assets.get(file)!.imports) walk(imported)
+    found.push(file)
+  }
+  walk(entries.get(name)!)
+  return found
 }
 
 export function assetRoute(web: WebApp): void {
@@ -66,9 +98,9 @@ export function sendAsset({ bytes, type }: Asset, request: Request, headers: Rec
 
 async function findAsset(file: string): Promise<Asset | undefined> {
   const name = file.replace(/\.[0-9a-f]{16}(?=\.\w+$)/, '')
-  if (!Object.hasOwn(sources, name)) return undefined
-  const asset = await getAsset(name as AssetName)
-  return asset.file === file ? asset : undefined
+  const asset = await getters.get(name)?.()
+  if (asset) return asset.file === file ? asset : undefined
+  return file.endsWith('.js') ? (await getScripts()).assets.get(file) : undefined
 }
 
 /** Brotli is a fifth smaller than gzip here, and every browser that takes it says so. */
@@ -77,12 +109,6 @@ export function chooseEncoding(accepted: string): 'br' | 'gzip' | 'identity' {
   const isOffered = (name: string) => offers.some((offer) => offer === name || offer.startsWith(`${name};q=0.`))
   if (isOffered('br')) return 'br'
   return isOffered('gzip') ? 'gzip' : 'identity'
-}
-
-function getAsset(name: AssetName): Promise<Asset> {
-  let get = getters.get(name)
-  if (!get) getters.set(name, (get = once(() => build(name))))
-  return get()
 }
 
 /** Built at the first call. A build that failed is tried again by the next visitor instead of failing for ever. */
@@ -97,24 +123,70 @@ export function once<T>(build: () => Promise<T>): () => Promise<T> {
   }
 }
 
-async function build(name: AssetName): Promise<Asset> {
-  const result = await Bun.build({
-    entrypoints: [fileURLToPath(new URL(sources[name], import.meta.url))],
-    target: 'browser',
-    format: 'iife',
-    minify: true,
-    sourcemap: 'none',
-    define: { 'process.env.NODE_ENV': '"production"' },
-    jsx: { runtime: 'automatic', importSource: 'preact', development: false },
-  })
-  return toAsset(name, new Uint8Array(await result.outputs[0]!.arrayBuffer()))
+const settings = {
+  target: 'browser',
+  minify: true,
+  sourcemap: 'none',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  jsx: { runtime: 'automatic', importSource: 'preact', development: false },
+} as const
+
+const pathOf = (source: string) => fileURLToPath(new URL(source, import.meta.url))
+
+async function buildStyle(name: string, source: string): Promise<Asset> {
+  const { outputs } = await Bun.build({ ...settings, entrypoints: [pathOf(source)] })
+  return toAsset(name, new Uint8Array(await outputs[0]!.arrayBuffer()))
 }
+
+type Script = Asset & { readonly imports: readonly string[] }
+
+const getScripts = once(async () => {
+  const { outputs } = await Bun.build({
+    ...settings,
+    entrypoints: Object.values(scripts).map(pathOf),
+    format: 'esm',
+    splitting: true,
+    naming: { entry: '[name].js', chunk: 'shared.[hash].js' },
+  })
+  const texts = new Map<string, string>()
+  for (const output of outputs) texts.set(basename(output.path), await output.text())
+  const built = nameByContent(texts)
+  const entryOf = (source: string) => built.get(basename(source).replace(/\.tsx?$/, '.js'))!
+  return {
+    entries: new Map(Object.entries(scripts).map(([name, source]) => [name, entryOf(source).file])),
+    assets: new Map([...built.values()].map((script) => [script.file, script])),
+  }
+})
+
+/**
+ * The bundler's own hash differs with the folder that the process was started in. Files name those they import, so these get
+ * their names first; none imports itself over any way round, because what several scripts import is never a script.
+ */
+function nameByContent(texts: ReadonlyMap<string, string>): Map<string, Script> {
+  const named = new Map<string, Script>()
+  const transpiler = new Bun.Transpiler({ loader: 'js' })
+  const name = (file: string): Script => {
+    const known = named.get(file)
+    if (known) return known
+    let text = texts.get(file)!
+    const imports = transpiler.scanImports(text).map(({ path }) => basename(path))
+    for (const imported of imports) text = text.replaceAll(`"./${imported}"`, `"./${name(imported).file}"`)
+    const asset = toAsset(file.replace(/^shared\..*/, 'shared.js'), new TextEncoder().encode(text))
+    const script = { ...asset, imports: imports.map((imported) => name(imported).file) }
+    named.set(file, script)
+    return script
+  }
+  for (const file of texts.keys()) name(file)
+  return named
+}
+
+const types = { css: 'text/css', js: 'text/javascript', json: 'application/json' }
 
 export function toAsset(name: string, identity: Bytes): Asset {
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16)
   return {
     file: name.replace(/(?=\.\w+$)/, `.${hash}`),
-    type: name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+    type: `${types[name.split('.').at(-1) as keyof typeof types]}; charset=utf-8`,
     bytes: {
       identity,
       gzip: new Uint8Array(gzipSync(identity, { level: 9 })),

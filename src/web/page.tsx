@@ -11,7 +11,7 @@ export type Page = {
   readonly lang?: string
   readonly dir?: 'ltr' | 'rtl'
   readonly theme?: 'light' | 'dark' | undefined
-  /** Addresses of stylesheets and scripts, from `assetUrl`; scripts are deferred. */
+  /** Addresses from `styleUrl` and `scriptUrls`. Scripts are modules, which run when the page has been read. */
   readonly styles?: readonly string[]
   readonly scripts?: readonly string[]
   /** Text of one inline stylesheet, for values that differ from page to page. It must come from our own code alone. */
@@ -56,7 +56,7 @@ function Shell({ page, nonce }: { page: Page; nonce: string }) {
         ))}
         {page.inlineStyle && <style nonce={nonce} dangerouslySetInnerHTML={{ __html: page.inlineStyle }} />}
         {page.scripts?.map((src) => (
-          <script defer nonce={nonce} src={src} />
+          <script type="module" nonce={nonce} src={src} />
         ))}
       </head>
       <body>

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { chooseLanguage, languages } from './languages.ts'
-import { words as english } from './languages/en.ts'
+import { chooseLanguage, languages, type Language } from './languages.ts'
+import { laterViews } from './later-views.ts'
 import { fill } from './words.ts'
 
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort()
@@ -9,21 +9,39 @@ test('the seven languages are there', () => {
   expect([...languages.keys()].sort()).toEqual(['ar', 'de', 'en', 'es', 'fr', 'ja', 'pt'])
 })
 
-for (const [code, { words }] of languages) {
+type Texts = Readonly<Record<string, string>>
+
+/** The texts of the first view and of each later one. */
+const groupsOf = ({ words, later }: Pick<Language, 'words' | 'later'>): Record<string, Texts> => ({
+  first: words,
+  ...later,
+})
+const english = groupsOf(languages.get('en')!)
+
+for (const [code, language] of languages) {
   test(`${code} says everything that English says, with the same names in braces`, () => {
-    expect(Object.keys(words).sort()).toEqual(Object.keys(english).sort())
-    for (const [key, text] of Object.entries(english)) {
-      const translated = words[key as keyof typeof english]
-      expect({ key, isSaid: translated.trim() !== '' }).toEqual({ key, isSaid: true })
-      expect({ key, names: placeholders(translated) }).toEqual({ key, names: placeholders(text) })
+    for (const [group, texts] of Object.entries(groupsOf(language))) {
+      expect(Object.keys(texts).sort()).toEqual(Object.keys(english[group]!).sort())
+      for (const [key, text] of Object.entries(english[group]!)) {
+        const translated = texts[key]!
+        expect({ key, isSaid: translated.trim() !== '' }).toEqual({ key, isSaid: true })
+        expect({ key, names: placeholders(translated) }).toEqual({ key, names: placeholders(text) })
+      }
     }
   })
 }
 
+test('a later view says nothing by a word of the first', () => {
+  const first = new Set(Object.keys(english['first']!))
+  for (const view of laterViews) expect(Object.keys(english[view]!).filter((key) => first.has(key))).toEqual([])
+})
+
 test('most texts of a language are its own', () => {
-  for (const [code, { words }] of languages) {
-    const same = Object.entries(english).filter(([key, text]) => words[key as keyof typeof english] === text)
-    if (code !== 'en') expect(same.length).toBeLessThan(5)
+  for (const [code, language] of languages) {
+    const texts = Object.entries(groupsOf(language)).flatMap(([group, own]) =>
+      Object.entries(own).filter(([key, text]) => english[group]![key] === text),
+    )
+    if (code !== 'en') expect(texts.length).toBeLessThan(5)
   }
 })
 

@@ -1,8 +1,17 @@
-/** The languages there are: one file each in `languages/`. Adding one is adding a file. */
+/** The languages there are: one file each in `languages/`, and in the folder of each later view. Adding one is adding a file. */
 import { readdirSync } from 'node:fs'
+import { provideAsset } from '../web/assets.ts'
+import { laterViews, type LaterView, type LaterWords } from './later-views.ts'
 import { directionOf, type Words } from './words.ts'
 
-export type Language = { readonly code: string; readonly dir: 'ltr' | 'rtl'; readonly words: Words }
+export type Language = {
+  readonly code: string
+  readonly dir: 'ltr' | 'rtl'
+  readonly words: Words
+  readonly later: LaterWords
+  /** The address of a later view's words: a file that the browser keeps. */
+  readonly laterUrl: (view: LaterView) => Promise<string>
+}
 
 const codes = readdirSync(new URL('./languages/', import.meta.url))
   .filter((file) => /^[a-z]{2,3}\.ts$/.test(file))
@@ -11,9 +20,22 @@ const codes = readdirSync(new URL('./languages/', import.meta.url))
 const all = await Promise.all(
   codes.map(async (code) => {
     const { words } = (await import(`./languages/${code}.ts`)) as { words: Words }
-    return { code, dir: directionOf(code), words } satisfies Language
+    const later = await readLater(code)
+    const urls = laterViews.map(
+      (view) => [view, provideAsset(`${view}.${code}.json`, () => JSON.stringify(later[view]))] as const,
+    )
+    const laterUrl = (view: LaterView) => new Map(urls).get(view)!()
+    return { code, dir: directionOf(code), words, later, laterUrl } satisfies Language
   }),
 )
+
+async function readLater(code: string): Promise<LaterWords> {
+  const read = async (view: LaterView) => {
+    const { words } = (await import(`./languages/${view}/${code}.ts`)) as { words: LaterWords[LaterView] }
+    return [view, words] as const
+  }
+  return Object.fromEntries(await Promise.all(laterViews.map(read))) as LaterWords
+}
 
 export const languages: ReadonlyMap<string, Language> = new Map(all.map((language) => [language.code, language]))
 

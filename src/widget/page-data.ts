@@ -1,4 +1,5 @@
 /** What the server hands to the script of a hosted page. Nothing in it is secret: the session token is only in the address. */
+import type { LaterFiles, LaterView } from './later-views.ts'
 import type { Words } from './words.ts'
 
 export type PageData = {
@@ -7,7 +8,9 @@ export type PageData = {
   readonly lang: string
   readonly dir: 'ltr' | 'rtl'
   readonly theme?: 'light' | 'dark' | undefined
+  /** Those of the first view; a view that is loaded later brings its own. */
   readonly words: Words
+  readonly later: Readonly<Partial<Record<LaterView, LaterFiles>>>
   readonly clientId: string
   readonly appName: string
   /** An address of this service: the logo's own host gets no request from the visitor's browser. */

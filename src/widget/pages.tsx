@@ -4,13 +4,14 @@ import { findPlacement, originOf, type Placement, type Unplaced } from '../actio
 import type { Service } from '../actions/service.ts'
 import type { Config } from '../config.ts'
 import { majorNumber, parseDecimal } from '../ledger/money.ts'
-import { assetUrl } from '../web/assets.ts'
+import { scriptUrls, styleUrl } from '../web/assets.ts'
 import { compressedPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { brandStyle } from './brand.ts'
 import { TopupApp } from './client/topup-app.tsx'
 import { WalletApp } from './client/wallet-app.tsx'
 import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
+import { laterViews } from './later-views.ts'
 import type { PageData } from './page-data.ts'
 import { chooseLanguage, type Language } from './languages.ts'
 import { logoPath, logoRoute } from './logo.ts'
@@ -33,7 +34,8 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     referer: c.req.header('referer'),
   })
   if (placement.kind === 'unknown') return await explain(language, theme, explanationOf(placement.reason, c))
-  const data = pageData(service, placement, { page, language, theme, amount: c.req.query('amount') })
+  const later = page === 'wallet' ? await laterFiles(language) : {}
+  const data = pageData(service, placement, { page, language, theme, later, amount: c.req.query('amount') })
   const nonce = newNonce()
   const html = renderPage(
     {
@@ -41,8 +43,8 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
       lang: language.code,
       dir: language.dir,
       theme,
-      styles: [await assetUrl('widget.css')],
-      scripts: [await assetUrl(`${page}.js`)],
+      styles: [await styleUrl('widget.css')],
+      scripts: await scriptUrls(`${page}.js`),
       inlineStyle: brandStyle(placement.app.accentColor),
       data,
       body: (
@@ -66,11 +68,12 @@ type Shown = {
   page: PageData['page']
   language: Language
   theme: PageData['theme']
+  later: PageData['later']
   amount: string | undefined
 }
 
 function pageData(service: Service, { kind, app, parents }: Known, shown: Shown): PageData {
-  const { page, language, theme } = shown
+  const { page, language, theme, later } = shown
   const { currency, cards, topup } = service.config
   return {
     page,
@@ -79,6 +82,7 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
     dir: language.dir,
     theme,
     words: language.words,
+    later,
     clientId: app.clientId,
     appName: app.name,
     logo: logoPath(app),
@@ -93,6 +97,14 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
       scriptUrl: service.cards?.page.scriptUrl ?? null,
     },
   }
+}
+
+async function laterFiles(language: Language): Promise<PageData['later']> {
+  const files = laterViews.map(async (view) => {
+    const script = (await scriptUrls(`${view}.js`)).at(-1)!
+    return [view, { script, words: await language.laterUrl(view) }] as const
+  })
+  return Object.fromEntries(await Promise.all(files))
 }
 
 function amountOf({ currency, topup }: Config, asked: string | undefined): number | null {
@@ -125,7 +137,7 @@ async function explain(language: Language, theme: PageData['theme'], what: Expla
       lang: language.code,
       dir: language.dir,
       theme,
-      styles: [await assetUrl('widget.css')],
+      styles: [await styleUrl('widget.css')],
       body: <ExplainPage what={what} words={language.words} />,
     },
     nonce,

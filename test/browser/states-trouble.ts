@@ -78,6 +78,24 @@ export const troubleStates: StatesOf = (stage) => {
         return frame
       },
     },
+    'view-loading': {
+      show: async (page) => {
+        await page.route(/\/assets\/account-panel\./, () => {})
+        const frame = await openWallet(page, tenant)
+        await frame.click('.avatar')
+        await frame.waitForSelector('.account[aria-busy=true]')
+        return frame
+      },
+    },
+    'view-failed': {
+      show: async (page) => {
+        await page.route(/\/assets\/account-panel\./, (route) => route.abort())
+        const frame = await openWallet(page, tenant)
+        await frame.click('.avatar')
+        await frame.waitForSelector('.account [role=alert] .bad')
+        return frame
+      },
+    },
     outside: {
       show: async (page) => {
         // The only app there is would be meant without being named.

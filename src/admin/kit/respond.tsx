@@ -1,6 +1,6 @@
 /** Answers of the admin area: pages, redirects, and files to keep. */
 import type { ComponentChildren } from 'preact'
-import { assetUrl } from '../../web/assets.ts'
+import { scriptUrls, styleUrl } from '../../web/assets.ts'
 import { plainHeaders } from '../../web/headers.ts'
 import { newNonce, pageHeaders, renderPage } from '../../web/page.tsx'
 import { setCookie, type CookieName } from './cookies.ts'
@@ -20,8 +20,8 @@ export async function showPage(request: PublicRequest, { title, here, body, stat
   const html = renderPage(
     {
       title: `${title} · ${request.service.config.about.name}`,
-      styles: [await assetUrl('style.css'), await assetUrl('admin.css')],
-      scripts: [await assetUrl('admin.js')],
+      styles: [await styleUrl('style.css'), await styleUrl('admin.css')],
+      scripts: await scriptUrls('admin.js'),
       body: (
         <Shell request={request} here={here}>
           {body}

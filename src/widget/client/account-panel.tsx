@@ -4,7 +4,7 @@ import { call, type LinkedApp } from './call.ts'
 import { exactTime, relativeTime } from './format.ts'
 import { usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
-import { AppMark, Heading, Notice } from './parts.tsx'
+import { AppMark, Notice, ViewHead } from './parts.tsx'
 
 type AccountProps = {
   user: { firstName: string; lastName: string }
@@ -16,8 +16,8 @@ type AccountProps = {
 
 type Load = { kind: 'loading' } | { kind: 'failed' } | { kind: 'there'; links: readonly LinkedApp[] }
 
-export function Account({ user, token, skewMs, onBack, onLeave }: AccountProps) {
-  const { say } = usePage()
+export function View({ user, token, skewMs, onBack, onLeave }: AccountProps) {
+  const { say } = usePage<'account'>()
   const [load, setLoad] = useState<Load>({ kind: 'loading' })
   const [news, setNews] = useState('')
 
@@ -42,12 +42,7 @@ export function Account({ user, token, skewMs, onBack, onLeave }: AccountProps) 
 
   return (
     <section class="account">
-      <header class="account-head">
-        <button type="button" class="round" aria-label={say('back')} onClick={onBack}>
-          <Icon name="back" />
-        </button>
-        <Heading>{say('account')}</Heading>
-      </header>
+      <ViewHead title={say('account')} onBack={onBack} />
       <p class="account-name">
         <bdi>{`${user.firstName} ${user.lastName}`.trim()}</bdi>
       </p>
@@ -99,7 +94,7 @@ export function Account({ user, token, skewMs, onBack, onLeave }: AccountProps) 
 type AppEntryProps = { app: LinkedApp; skewMs: number; onDisconnect: () => Promise<boolean> }
 
 function AppEntry({ app, skewMs, onDisconnect }: AppEntryProps) {
-  const { lang, say } = usePage()
+  const { lang, say } = usePage<'account'>()
   const [step, setStep] = useState<'idle' | 'asking' | 'busy' | 'failed'>('idle')
   const { appName } = app
   const at = new Date(app.connectedAt)

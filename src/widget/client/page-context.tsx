@@ -2,16 +2,19 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { PageData } from '../page-data.ts'
-import { fill, isolate, type WordKey } from '../words.ts'
+import type { LaterView, LaterWords } from '../later-views.ts'
+import { fill, isolate, type WordKey, type Words } from '../words.ts'
 
 export const PageContext = createContext<PageData | null>(null)
 
-export type Say = (key: WordKey, values?: Readonly<Record<string, string>>) => string
+export type Say<Key extends string = WordKey> = (key: Key, values?: Readonly<Record<string, string>>) => string
 
-export function usePage(): PageData & { say: Say } {
+/** A view that is loaded later names itself, for it has words of its own. */
+export function usePage<View extends LaterView = never>() {
   const page = useContext(PageContext)!
-  const { words, lang, appName } = page
-  const say: Say = (key, values = {}) => {
+  const { lang, appName } = page
+  const words = page.words as Words & LaterWords[View]
+  const say: Say<keyof typeof words & string> = (key, values = {}) => {
     const named = Object.entries({ app: appName, ...values })
     return fill(words[key], Object.fromEntries(named.map(([name, value]) => [name, isolate(value, lang)])))
   }

@@ -102,3 +102,16 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
     </header>
   )
 }
+
+/** The top of a view that has a way back to the wallet. */
+export function ViewHead({ title, onBack }: { title: string; onBack: () => void }) {
+  const { say } = usePage()
+  return (
+    <header class="account-head">
+      <button type="button" class="round" aria-label={say('back')} onClick={onBack}>
+        <Icon name="back" />
+      </button>
+      <Heading>{title}</Heading>
+    </header>
+  )
+}

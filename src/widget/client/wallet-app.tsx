@@ -1,12 +1,13 @@
 /** The wallet page: one state of the session, one view. The same code renders its first state on the server. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { laterViews } from '../later-views.ts'
 import type { PageData } from '../page-data.ts'
-import { Account } from './account-panel.tsx'
 import { Activity } from './activity.tsx'
 import { call } from './call.ts'
 import { PageContext, usePage } from './page-context.tsx'
 import { Hero } from './hero.tsx'
+import { Later, usePreload } from './later.tsx'
 import type { Parent } from './parent.ts'
 import { firstLetter, Notice, Panel, TopBar, useIsHere } from './parts.tsx'
 import { SignIn } from './sign-in.tsx'
@@ -108,6 +109,7 @@ function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; vi
   const token = session.token()
   const offer = useTopupOffer(parent, token, `${visit.topupWindows} ${wallet.balance}`)
   const isHere = useIsHere()
+  usePreload(laterViews)
 
   async function leave(): Promise<void> {
     // An answer to the person before must not sign out the one who is here now.
@@ -120,13 +122,17 @@ function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; vi
 
   if (isAccount)
     return (
-      <Account
-        user={wallet.user}
-        token={token}
-        skewMs={state.clockSkewMs}
-        onBack={() => setAccount(false)}
-        onLeave={() => void leave()}
-      />
+      <Later name="account" title={words.account} onBack={() => setAccount(false)}>
+        {(Account) => (
+          <Account
+            user={wallet.user}
+            token={token}
+            skewMs={state.clockSkewMs}
+            onBack={() => setAccount(false)}
+            onLeave={() => void leave()}
+          />
+        )}
+      </Later>
     )
   return (
     <>

@@ -84,18 +84,6 @@ export const words: Words = {
   wentWrong: 'حدث خطأ ما. يُرجى المحاولة مرة أخرى.',
 
   account: 'الحساب',
-  apps: 'التطبيقات التي تستخدم محفظتي',
-  appsText: 'يمكن لهذه التطبيقات الاطلاع على رصيدك والدفع منه.',
-  thisApp: 'هذا التطبيق',
-  connected: 'مرتبط {date}',
-  disconnect: 'إلغاء الربط',
-  disconnectApp: 'إلغاء ربط {app}',
-  disconnectAsk: 'هل تريد إلغاء ربط {app}؟',
-  disconnectText: 'لن يتمكن {app} بعد ذلك من الاطلاع على محفظتك أو استخدامها. تبقى أموالك لك.',
-  disconnected: 'أُلغي ربط {app}.',
-  cancel: 'إلغاء',
-  switchAccount: 'تبديل الحساب',
-  logOut: 'تسجيل الخروج',
 
   amount: 'المبلغ',
   otherAmount: 'مبلغ آخر',

@@ -86,18 +86,6 @@ export const words: Words = {
   wentWrong: 'Etwas ist schiefgelaufen. Bitte versuchen Sie es erneut.',
 
   account: 'Konto',
-  apps: 'Apps, die mein Guthaben nutzen',
-  appsText: 'Diese Apps können Ihr Guthaben sehen und damit bezahlen.',
-  thisApp: 'Diese App',
-  connected: 'Verbunden {date}',
-  disconnect: 'Trennen',
-  disconnectApp: '{app} trennen',
-  disconnectAsk: '{app} trennen?',
-  disconnectText: '{app} kann Ihr Guthaben dann nicht mehr sehen oder nutzen. Ihr Geld bleibt Ihnen.',
-  disconnected: '{app} ist getrennt.',
-  cancel: 'Abbrechen',
-  switchAccount: 'Konto wechseln',
-  logOut: 'Abmelden',
 
   amount: 'Betrag',
   otherAmount: 'Anderer Betrag',

@@ -83,18 +83,6 @@ export const words = {
   wentWrong: 'Something went wrong. Please try again.',
 
   account: 'Account',
-  apps: 'Apps using my wallet',
-  appsText: 'These apps can see your balance and make payments from it.',
-  thisApp: 'This app',
-  connected: 'Connected {date}',
-  disconnect: 'Disconnect',
-  disconnectApp: 'Disconnect {app}',
-  disconnectAsk: 'Disconnect {app}?',
-  disconnectText: '{app} will no longer see or use your wallet. Your money stays yours.',
-  disconnected: '{app} is disconnected.',
-  cancel: 'Cancel',
-  switchAccount: 'Switch account',
-  logOut: 'Log out',
 
   amount: 'Amount',
   otherAmount: 'Other amount',

@@ -84,18 +84,6 @@ export const words: Words = {
   wentWrong: '問題が発生しました。もう一度お試しください。',
 
   account: 'アカウント',
-  apps: 'ウォレットを利用中のアプリ',
-  appsText: 'これらのアプリは残高を確認し、支払いに使うことができます。',
-  thisApp: 'このアプリ',
-  connected: '{date}に接続',
-  disconnect: '接続を解除',
-  disconnectApp: '{app} の接続を解除',
-  disconnectAsk: '{app} の接続を解除しますか？',
-  disconnectText: '{app} はウォレットを確認も利用もできなくなります。お金はそのまま残ります。',
-  disconnected: '{app} の接続を解除しました。',
-  cancel: 'キャンセル',
-  switchAccount: 'アカウントを切り替える',
-  logOut: 'ログアウト',
 
   amount: '金額',
   otherAmount: 'その他の金額',

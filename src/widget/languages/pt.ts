@@ -85,18 +85,6 @@ export const words: Words = {
   wentWrong: 'Algo deu errado. Tente novamente.',
 
   account: 'Conta',
-  apps: 'Aplicativos que usam minha carteira',
-  appsText: 'Estes aplicativos podem ver seu saldo e fazer pagamentos com ele.',
-  thisApp: 'Este aplicativo',
-  connected: 'Conectado {date}',
-  disconnect: 'Desconectar',
-  disconnectApp: 'Desconectar {app}',
-  disconnectAsk: 'Desconectar {app}?',
-  disconnectText: '{app} não poderá mais ver nem usar sua carteira. Seu dinheiro continua sendo seu.',
-  disconnected: '{app} foi desconectado.',
-  cancel: 'Cancelar',
-  switchAccount: 'Trocar de conta',
-  logOut: 'Sair',
 
   amount: 'Valor',
   otherAmount: 'Outro valor',

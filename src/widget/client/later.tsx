@@ -1,0 +1,141 @@
+/** Shows a view whose script and words are loaded when it is asked for. `later-views` tells how to add one. */
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { LaterFiles, LaterView } from '../later-views.ts'
+import type { View as Account } from './account-panel.tsx'
+import { PageContext, usePage } from './page-context.tsx'
+import { Notice, useIsHere, ViewHead } from './parts.tsx'
+
+type Views = { readonly account: typeof Account }
+type Loaded<Name extends LaterView> = { readonly View: Views[Name]; readonly words: Readonly<Record<string, string>> }
+
+type LaterProps<Name extends LaterView> = {
+  name: Name
+  /** Shown at once, while the view is loading. */
+  title: string
+  onBack: () => void
+  children: (View: Views[Name]) => VNode
+}
+
+export function Later<Name extends LaterView>({ name, title, onBack, children }: LaterProps<Name>) {
+  const page = usePage()
+  const isHere = useIsHere()
+  const [loaded, setLoaded] = useState(ready.get(name) as Loaded<Name> | undefined)
+  const [hasFailed, setFailed] = useState(false)
+  const files = page.later[name]!
+
+  async function read(): Promise<void> {
+    setFailed(false)
+    const result = await load(name, files)
+    if (!isHere()) return
+    if (result) setLoaded(result)
+    else setFailed(true)
+  }
+
+  /** A newer version of the service does not have the files of the page that is open: then the page is loaded again. */
+  async function tryAgain(): Promise<void> {
+    setFailed(false)
+    if (await isGone(files)) location.reload()
+    else await read()
+  }
+
+  useEffect(() => {
+    if (!loaded) void read()
+  }, [])
+
+  if (loaded)
+    return (
+      <PageContext.Provider value={{ ...page, words: { ...page.words, ...loaded.words } }}>
+        {children(loaded.View)}
+      </PageContext.Provider>
+    )
+  return (
+    <section class="account" aria-busy={!hasFailed}>
+      <ViewHead title={title} onBack={onBack} />
+      <div class="card stack">
+        <div role="alert">
+          {hasFailed && (
+            <Notice tone="bad" icon="alert">
+              {page.say(navigator.onLine ? 'wentWrong' : 'notReached')}
+            </Notice>
+          )}
+        </div>
+        {hasFailed ? (
+          <button type="button" class="button quiet" onClick={() => void tryAgain()}>
+            {page.say('retry')}
+          </button>
+        ) : (
+          [0, 1, 2].map((row) => <span key={row} class="skeleton line" />)
+        )}
+      </div>
+    </section>
+  )
+}
+
+/** Loads views while nobody waits for them, so that they are there at once when somebody does. */
+export function usePreload(names: readonly LaterView[]): void {
+  const { later } = usePage()
+  useEffect(() => {
+    const { connection } = navigator as { connection?: { saveData?: boolean } }
+    if (connection?.saveData) return undefined
+    const start = () => void Promise.all(names.map((name) => load(name, later[name]!)))
+    if (!('requestIdleCallback' in window)) {
+      const timer = setTimeout(start, 1_000)
+      return () => clearTimeout(timer)
+    }
+    const idle = requestIdleCallback(start, { timeout: 5_000 })
+    return () => cancelIdleCallback(idle)
+  }, [])
+}
+
+const timeoutMs = 15_000
+const ready = new Map<LaterView, Loaded<LaterView>>()
+const loading = new Map<LaterView, Promise<Loaded<LaterView> | undefined>>()
+let failures = 0
+
+/** Undefined when it could not be loaded. */
+function load<Name extends LaterView>(name: Name, files: LaterFiles): Promise<Loaded<Name> | undefined> {
+  let under = loading.get(name)
+  if (!under) {
+    under = fetchView(files).then(
+      (loaded) => {
+        ready.set(name, loaded)
+        return loaded
+      },
+      () => {
+        failures++
+        loading.delete(name)
+        return undefined
+      },
+    )
+    loading.set(name, under)
+  }
+  return under as Promise<Loaded<Name> | undefined>
+}
+
+async function fetchView({ script, words }: LaterFiles): Promise<Loaded<LaterView>> {
+  // Browsers remember that an import has failed, and do not ask again under the same address.
+  const address = failures === 0 ? script : `${script}?try=${failures}`
+  const [view, texts] = await Promise.all([
+    withinLimit(import(address) as Promise<{ View: Views[LaterView] }>),
+    fetchFile(words).then((response) => {
+      if (!response.ok) throw new Error(`${response.status} ${words}`)
+      return response.json() as Promise<Record<string, string>>
+    }),
+  ])
+  return { View: view.View, words: texts }
+}
+
+function withinLimit<T>(result: Promise<T>): Promise<T> {
+  const tooLate = new Promise<never>((_, reject) => setTimeout(() => reject(new Error('too late')), timeoutMs))
+  return Promise.race([result, tooLate])
+}
+
+function fetchFile(address: string): Promise<Response> {
+  return fetch(address, { credentials: 'omit', signal: AbortSignal.timeout(timeoutMs) })
+}
+
+async function isGone({ script, words }: LaterFiles): Promise<boolean> {
+  const answers = await Promise.allSettled([fetchFile(script), fetchFile(words)])
+  return answers.some((answer) => answer.status === 'fulfilled' && answer.value.status === 404)
+}
