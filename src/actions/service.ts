@@ -12,7 +12,7 @@ import { openAttempts, type Attempts } from './attempts.ts'
 import { openWrongSecrets } from './apps/authenticate.ts'
 import { openCards, type Cards } from './topups/open-processor.ts'
 import { openLive, type Live } from './live.ts'
-import { openMail, type MailSender } from './mail.ts'
+import { openMail, type MailSender } from './mails/send-mail.ts'
 import { passwordCost as usualCost, type PasswordCost } from './people/passwords.ts'
 import { openSecrets, type Secrets } from './secrets/open-secrets.ts'
 

@@ -8,9 +8,11 @@ import { findPasswordProblem } from '../actions/people/password-rules.ts'
 import { resetPassword } from '../actions/people/reset-password.ts'
 import type { Service } from '../actions/service.ts'
 import { confirmEmail, signUp } from '../actions/people/sign-up.ts'
+import { findMailLanguage } from '../actions/mails/mail-words.ts'
 import type { App } from '../store/apps.ts'
+import { parseAcceptLanguage } from '../web/accept-language.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
 import { readPageCall, unlessBusy } from './widget-call.ts'
 import * as shape from './widget-shapes.ts'
 
@@ -47,10 +49,10 @@ function signUpRoute(service: Service): Route {
       input: { ...example, password: examplePassword, firstName: 'Ada', lastName: 'Lovelace' },
       output: { next: 'confirm' },
     },
-    run: async (app, input, address) => {
+    run: async (app, input, from) => {
       const problem = findPasswordProblem(input.password, input.email)
       if (problem) return refuse('WEAK_PASSWORD', { fields: { password: problem } })
-      return toMailedAnswer(await signUp(service, app, { ...input, address }), 'confirm')
+      return toMailedAnswer(await signUp(service, app, { ...input, ...from }), 'confirm')
     },
   })
 }
@@ -63,7 +65,7 @@ function confirmRoute(service: Service): Route {
     output: shape.connected,
     errors: ['INVALID_CODE', ...errors],
     example: { input: { ...example, code: '204863' }, output: connectedExample },
-    run: async (app, input, address) => toCodeAnswer(await confirmEmail(service, app, { ...input, address })),
+    run: async (app, input, from) => toCodeAnswer(await confirmEmail(service, app, { ...input, ...from })),
   })
 }
 
@@ -84,8 +86,8 @@ function logInRoute(service: Service): Route {
     others: { 202: { description: 'The email is not confirmed yet.', schema: next('confirm') } },
     errors: ['INVALID_CREDENTIALS', ...errors],
     example: { input: { ...example, password: examplePassword }, output: connectedExample },
-    run: async (app, input, address) => {
-      const result = await logIn(service, app, { ...input, address })
+    run: async (app, input, from) => {
+      const result = await logIn(service, app, { ...input, ...from })
       if (result.kind === 'wrong') return refuse('INVALID_CREDENTIALS')
       if (result.kind === 'unconfirmed') return { status: 202, body: { next: 'confirm' } }
       return toConnectedAnswer(result)
@@ -113,7 +115,7 @@ function mailRoute(
     output: next(step),
     errors,
     example: { input: example, output: { next: step } },
-    run: async (app, input, address) => toMailedAnswer(await send(service, app, { ...input, address }), step),
+    run: async (app, input, from) => toMailedAnswer(await send(service, app, { ...input, ...from }), step),
   })
 }
 
@@ -125,16 +127,24 @@ function resetRoute(service: Service): Route {
     output: shape.connected,
     errors: ['INVALID_CODE', 'WEAK_PASSWORD', ...errors],
     example: { input: { ...example, code: '204863', password: examplePassword }, output: connectedExample },
-    run: async (app, input, address) => {
+    run: async (app, input, from) => {
       const problem = findPasswordProblem(input.password, input.email)
       if (problem) return refuse('WEAK_PASSWORD', { fields: { password: problem } })
-      return toCodeAnswer(await resetPassword(service, app, { ...input, address }))
+      return toCodeAnswer(await resetPassword(service, app, { ...input, ...from }))
     },
   })
 }
 
 type AuthRoute<T> = Omit<Route, 'method' | 'tag' | 'input' | 'handle'> & {
-  readonly run: (app: App, input: T, address: string) => Promise<Answer>
+  readonly run: (app: App, input: T, from: From) => Promise<Answer>
+}
+
+/** Where the call comes from; `lang` is the language of the page, whose script asks for it. */
+type From = { readonly address: string; readonly lang: string | undefined }
+
+function fromOf({ request, context }: Call): From {
+  const tags = parseAcceptLanguage(request.headers.get('accept-language') ?? '')
+  return { address: context.address, lang: findMailLanguage(tags) }
 }
 
 function authRoute<T extends { clientId: string }>(
@@ -149,7 +159,7 @@ function authRoute<T extends { clientId: string }>(
     input: schema,
     handle: async (call) => {
       const read = await readPageCall(service, call, schema)
-      return read.refusal ?? (await unlessBusy(() => run(read.app, read.input, call.context.address)))
+      return read.refusal ?? (await unlessBusy(() => run(read.app, read.input, fromOf(call))))
     },
   }
 }

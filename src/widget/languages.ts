@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { provideAsset } from '../web/assets.ts'
 import { laterViews, type LaterView, type LaterWords } from './later-views.ts'
+import { parseAcceptLanguage } from '../web/accept-language.ts'
 import { directionOf, type Words } from './words.ts'
 
 export type Language = {
@@ -44,19 +45,4 @@ export function chooseLanguage(asked: string | undefined, acceptLanguage: string
   const wanted = [asked ?? '', ...parseAcceptLanguage(acceptLanguage ?? '')]
   const found = wanted.map((tag) => languages.get(tag.toLowerCase().split('-')[0]!)).find(Boolean)
   return found ?? languages.get('en')!
-}
-
-/** The language tags of an Accept-Language header, most wanted first. `q=0` means "not this one". */
-function parseAcceptLanguage(header: string): string[] {
-  return header
-    .slice(0, 500)
-    .split(',')
-    .map((part) => {
-      const [tag = '', ...parameters] = part.trim().split(';')
-      const q = parameters.map((parameter) => /^\s*q=([\d.]+)$/.exec(parameter)?.[1]).find(Boolean)
-      return { tag, weight: q === undefined ? 1 : Number(q) || 0 }
-    })
-    .filter(({ weight }) => weight > 0)
-    .sort((a, b) => b.weight - a.weight)
-    .map(({ tag }) => tag)
 }

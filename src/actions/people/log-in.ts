@@ -5,11 +5,11 @@ import { getIdentity, type Identity } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
-import { ensureConfirmCode } from './mail-code.ts'
+import { ensureConfirmCode, type Asked } from './mail-code.ts'
 import { isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
 
-export type LogIn = { readonly email: string; readonly password: string; readonly address: string }
+export type LogIn = Asked & { readonly password: string }
 
 export type LoggedIn = Connected | Limited | { readonly kind: 'unconfirmed' } | { readonly kind: 'wrong' }
 
@@ -39,10 +39,10 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
 async function logInUnconfirmed(
   service: Service,
   app: App,
-  { email, password, address }: LogIn,
+  { email, password, address, lang }: LogIn,
   { isSigningUp, signUpHash }: Identity,
 ): Promise<LoggedIn> {
   if (!isSigningUp || !(await isPassword(service, password, signUpHash))) return { kind: 'wrong' }
-  await ensureConfirmCode(service, app, normaliseEmail(email), address)
+  await ensureConfirmCode(service, app, { email: normaliseEmail(email), address, lang })
   return { kind: 'unconfirmed' }
 }

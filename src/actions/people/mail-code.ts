@@ -11,8 +11,8 @@ import {
 import { getIdentity, type Identity } from '../../store/users.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
-import type { Mail } from '../mail.ts'
-import { confirmMail, resetMail, takenMail, unconfirmedMail } from '../mail-texts.ts'
+import { mailLanguage } from '../mails/mail-words.ts'
+import { writeCodeLetter, type CodeMail } from '../mails/write-letters.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
@@ -24,46 +24,53 @@ export type Mailed = { readonly kind: 'mailed' } | Limited
 
 /** A new code for a sign-up that waits to be confirmed. */
 export async function resendConfirmCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
-  return await sendCode(service, 'confirm', asked, (email, code, identity) =>
-    identity.isSigningUp ? signUpMail(app, email, code, identity) : undefined,
+  return await sendCode(service, 'confirm', asked, (code, identity) =>
+    identity.isSigningUp ? signUpMail(app, code, identity) : undefined,
   )
 }
 
 /** A code that lets the owner of the mailbox choose a new password. */
 export async function sendResetCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
-  return await sendCode(service, 'reset', asked, (email, code, identity) => {
-    if (identity.userId) return resetMail(app, email, code)
-    return identity.isSigningUp ? unconfirmedMail(app, email) : undefined
+  return await sendCode(service, 'reset', asked, (code, identity) => {
+    if (identity.userId) return { kind: 'reset', appName: app.name, code }
+    return identity.isSigningUp ? { kind: 'unconfirmed', appName: app.name } : undefined
   })
 }
 
 /** What the owner of the address reads about a sign-up. The code is of no use to one who has an account: it is not told. */
-export function signUpMail(app: App, email: string, code: string, { userId }: Identity): Mail {
-  return userId ? takenMail(app, email) : confirmMail(app, email, code)
+export function signUpMail({ name: appName }: App, code: string, { userId }: Identity): CodeMail {
+  return userId ? { kind: 'taken', appName } : { kind: 'confirm', appName, code }
 }
 
-export type Asked = { readonly email: string; readonly address: string }
+/** In the language of the page where it was asked for. */
+export function mailCode(service: Service, to: string, lang: string | undefined, mail: CodeMail): void {
+  const language = mailLanguage(lang)
+  service.mail.send({ to, language, letter: writeCodeLetter({ language, config: service.config }, mail) })
+}
+
+/** Who asks, and where from; `lang` is the language of the page. */
+export type Asked = { readonly email: string; readonly address: string; readonly lang?: string | undefined }
 
 async function sendCode(
   service: Service,
   purpose: CodePurpose,
   asked: Asked,
-  write: (email: string, code: string, identity: Identity) => Mail | undefined,
+  choose: (code: string, identity: Identity) => CodeMail | undefined,
 ): Promise<Mailed> {
   const email = normaliseEmail(asked.email)
   const identity = await getIdentity(service.db.pool, email, addressHash(asked.address))
   const limited = await takeMailLimits(service, email, asked.address, identity)
   if (limited) return limited
   const code = await newCode(service, purpose, email)
-  const mail = write(email, code, identity)
-  if (mail) service.mail.send(mail)
+  const mail = choose(code, identity)
+  if (mail) mailCode(service, email, asked.lang, mail)
   return { kind: 'mailed' }
 }
 
 /** Someone who signs in before confirming gets a code only when the last one is of no more use. */
-export async function ensureConfirmCode(service: Service, app: App, email: string, address: string): Promise<void> {
-  const isLive = await hasMailedCode(service.db.pool, email, 'confirm', maxTries)
-  if (!isLive) await resendConfirmCode(service, app, { email, address })
+export async function ensureConfirmCode(service: Service, app: App, asked: Asked): Promise<void> {
+  const isLive = await hasMailedCode(service.db.pool, asked.email, 'confirm', maxTries)
+  if (!isLive) await resendConfirmCode(service, app, asked)
 }
 
 export async function takeMailLimits(

@@ -7,8 +7,9 @@ import { updatePassword } from '../../store/users.ts'
 import { connect } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
-import { checkCode, useCode } from './mail-code.ts'
-import { passwordChangedMail } from '../mail-texts.ts'
+import { checkCode, useCode, type Asked } from './mail-code.ts'
+import { mailLanguage } from '../mails/mail-words.ts'
+import { writeFactLetter } from '../mails/write-letters.ts'
 import { hashPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -17,14 +18,14 @@ import type { Confirmed } from './sign-up.ts'
 export async function resetPassword(
   service: Service,
   app: App,
-  attempt: { email: string; code: string; password: string; address: string },
+  attempt: Asked & { code: string; password: string },
 ): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
   const { address } = attempt
   const checked = await checkCode(service, 'reset', { email, code: attempt.code, address })
   if (!checked || 'kind' in checked) return checked ?? { kind: 'wrong-code' }
   const passwordHash = await hashPassword(service, attempt.password)
-  const connected = await transact(service.db, async (tx) => {
+  const changed = await transact(service.db, async (tx) => {
     if (!(await useCode(tx, email, checked.id))) return undefined
     const user = await updatePassword(tx, email, passwordHash)
     if (!user) return undefined
@@ -33,10 +34,17 @@ export async function resetPassword(
     await upsertAddress(tx, 'user', user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }
     await record(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
-    return await connect(tx, app, user.id)
+    return { user, connected: await connect(tx, app, user.id) }
   })
-  if (!connected) return { kind: 'wrong-code' }
+  if (!changed) return { kind: 'wrong-code' }
   await clearLimit(service, userPasswords.here, email, addressKey(address))
-  service.mail.send(passwordChangedMail(app, email))
-  return connected
+  const language = mailLanguage(attempt.lang)
+  const fact = { kind: 'password-changed', at: service.now().toISOString(), browser: null } as const
+  const reader = { firstName: changed.user.firstName, nameOf: () => app.name }
+  service.mail.send({
+    to: email,
+    language,
+    letter: writeFactLetter({ language, config: service.config }, fact, reader),
+  })
+  return changed.connected
 }

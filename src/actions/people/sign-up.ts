@@ -10,19 +10,27 @@ import { getIdentity, insertUser } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
-import { checkCode, newCode, signUpMail, takeMailLimits, useCode, type Mailed } from './mail-code.ts'
-import { noPasswordMail } from '../mail-texts.ts'
+import {
+  checkCode,
+  mailCode,
+  newCode,
+  signUpMail,
+  takeMailLimits,
+  useCode,
+  type Asked,
+  type Mailed,
+} from './mail-code.ts'
+import { mailLanguage } from '../mails/mail-words.ts'
+import { writeFactLetter } from '../mails/write-letters.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 
-export type SignUpAttempt = {
-  readonly email: string
+export type SignUpAttempt = Asked & {
   readonly password: string
   readonly firstName: string
   readonly lastName: string
-  readonly address: string
 }
 
 const signUpLifetimeMs = 24 * 60 * 60_000
@@ -42,18 +50,14 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   const code = await newCode(service, 'confirm', email)
   const waiting = { email, passwordHash, firstName, lastName, lifetimeMs: signUpLifetimeMs }
   await upsertSignUp(service.db.pool, waiting, isSame ? identity.signUpHash : null)
-  service.mail.send(signUpMail(app, email, code, identity))
+  mailCode(service, email, attempt.lang, signUpMail(app, code, identity))
   return { kind: 'mailed' }
 }
 
 export type Confirmed = Connected | Limited | { readonly kind: 'wrong-code' }
 
 /** The code makes the account, with its wallet, and signs in. */
-export async function confirmEmail(
-  service: Service,
-  app: App,
-  attempt: { email: string; code: string; address: string },
-): Promise<Confirmed> {
+export async function confirmEmail(service: Service, app: App, attempt: Asked & { code: string }): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
   const { address } = attempt
   const checked = await checkCode(service, 'confirm', { email, code: attempt.code, address })
@@ -68,9 +72,18 @@ export async function confirmEmail(
     await upsertAddress(tx, 'user', id, addressHash(address))
     const actor = { name: `user:${id}`, address }
     await record(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
-    return { hasPassword: passwordHash !== null, connected: await connect(tx, app, id) }
+    return { firstName, hasPassword: passwordHash !== null, connected: await connect(tx, app, id) }
   })
   if (!created) return { kind: 'wrong-code' }
-  if (!created.hasPassword) service.mail.send(noPasswordMail(app, email))
+  const language = mailLanguage(attempt.lang)
+  const fact = created.hasPassword
+    ? ({ kind: 'welcome', clientId: app.clientId } as const)
+    : ({ kind: 'no-password' } as const)
+  const reader = { firstName: created.firstName, nameOf: () => app.name }
+  service.mail.send({
+    to: email,
+    language,
+    letter: writeFactLetter({ language, config: service.config }, fact, reader),
+  })
   return created.connected
 }

@@ -39,7 +39,12 @@ export async function call<T>(path: string, session: string | null, body?: objec
       credentials: 'omit',
       cache: 'no-store',
       signal: AbortSignal.timeout(timeoutMs),
-      ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      // The page's language, which may be another than the browser's: a mail that this leads to is written in it.
+      headers: {
+        'accept-language': document.documentElement.lang,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
     })
     const answer = (await response.json()) as T & ErrorBody
     if (response.ok) return { body: answer }

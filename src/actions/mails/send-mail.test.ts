@@ -3,9 +3,10 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseConfig } from '../config.ts'
-import { openLog } from '../log.ts'
-import { openMail } from './mail.ts'
+import { parseConfig } from '../../config.ts'
+import { openLog } from '../../log.ts'
+import { mailLanguage } from './mail-words.ts'
+import { openMail } from './send-mail.ts'
 
 /** A mail server of the simplest kind: it takes everything, but for the first so many mails. */
 let server: Server
@@ -52,7 +53,11 @@ function openSmtp() {
   return open({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Billfold <wallet@shop.example>' })
 }
 
-const letter = { to: 'ada@example.com', subject: '123456 is your code', text: 'Your code is 123456.' }
+const letter = {
+  to: 'ada@example.com',
+  language: mailLanguage('en'),
+  letter: { subject: '123456 is your code', title: 'Code', code: '123456', lines: ['Enter it.'], why: 'You asked.' },
+}
 
 test('a mail goes to the mail server, from the configured sender, and none of it into the log', async () => {
   const { mail, logged } = openSmtp()
@@ -61,7 +66,7 @@ test('a mail goes to the mail server, from the configured sender, and none of it
   expect(received).toContain('MAIL FROM:<wallet@shop.example>')
   expect(received).toContain('RCPT TO:<ada@example.com>')
   expect(received).toContain('Subject: 123456 is your code')
-  expect(received).toContain('Your code is 123456.')
+  expect(received).toContain('123456')
   expect(logged.join('')).not.toMatch(/123456|ada@/)
 })
 
@@ -76,8 +81,8 @@ test('a mail that was refused for the moment is sent again', async () => {
   const { mail, logged } = openSmtp()
   refuseNext = 1
   mail.send(letter)
-  for (let tries = 0; tries < 300 && !received.includes('Your code is 123456.'); tries++) await Bun.sleep(20)
-  expect(received).toContain('Your code is 123456.')
+  for (let tries = 0; tries < 300 && !received.includes('123456'); tries++) await Bun.sleep(20)
+  expect(received).toContain('123456')
   expect(logged.join('')).toContain('a mail was not sent')
   await mail.close()
 }, 20_000)
@@ -95,12 +100,19 @@ test('without a mail server, in development, a mail is a file of its owner alone
   const { mail, logged } = open({ DATA_DIR: dataDir })
   mail.send(letter)
   await mail.close()
-  const [file] = await readdir(join(dataDir, 'mail'))
-  const path = join(dataDir, 'mail', file!)
-  expect(await readFile(path, 'utf8')).toContain(
-    'To: ada@example.com\nSubject: 123456 is your code\n\nYour code is 123456.',
+  const [page, text] = (await readdir(join(dataDir, 'mail'))).sort().map((file) => join(dataDir, 'mail', file))
+  const written = await readFile(text!, 'utf8')
+  expect(written).toContain(
+    'To: ada@example.com\nSubject: 123456 is your code\n\nBillfold\n\nCode\n\n123456\n\nEnter it.',
   )
-  expect((await stat(path)).mode & 0o777).toBe(0o600)
-  expect(JSON.parse(logged[0]!)).toMatchObject({ message: 'mail', file: path, ...letter })
+  expect(await readFile(page!, 'utf8')).toContain('>123456</div>')
+  for (const path of [page!, text!]) expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect(JSON.parse(logged[0]!)).toMatchObject({
+    message: 'mail',
+    file: text,
+    to: letter.to,
+    subject: '123456 is your code',
+  })
+  expect(written).toContain(JSON.parse(logged[0]!).text)
   await rm(dataDir, { recursive: true })
 })

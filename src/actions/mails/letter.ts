@@ -1,0 +1,184 @@
+/**
+ * The one template. A letter becomes a mail in two parts that say the same, because both are made from the same lines.
+ *
+ * Tables hold the page together where Outlook reads it, which knows neither max-width nor margins of a div; everything
+ * that carries a colour has it inline, and a class by which a mail program with a dark theme gets the other one. There is
+ * no script, no font and no picture from elsewhere: a logo travels inside the mail, so opening it tells nobody anything.
+ */
+import type { About } from '../../config.ts'
+import { say, type MailLanguage } from './mail-words.ts'
+
+export type Letter = {
+  readonly subject: string
+  readonly title: string
+  /** Six digits to copy. */
+  readonly code?: string
+  readonly lines: readonly string[]
+  /** What happened, by name. */
+  readonly facts?: readonly (readonly [name: string, value: string])[]
+  /** What to do about it. */
+  readonly after?: readonly string[]
+  /** The one fact to be seen first needs care: money is missing, or somebody else may be at work. */
+  readonly isUrgent?: boolean
+  readonly why: string
+  /** An address that stops mails of this kind; of those that can be stopped. */
+  readonly stopUrl?: string | undefined
+}
+
+export type WrittenMail = { readonly subject: string; readonly text: string; readonly html: string }
+
+/** `cid:` of the picture that travels with the mail. */
+const logoId = 'logo'
+
+export function writeMail(
+  letter: Letter,
+  { language, about, hasLogo }: { language: MailLanguage; about: About; hasLogo: boolean },
+): WrittenMail {
+  const footer = footerOf(letter, language, about)
+  return {
+    subject: letter.subject,
+    text: textOf(letter, footer, about),
+    html: htmlOf(letter, footer, { language, about, hasLogo }),
+  }
+}
+
+type Footer = { readonly why: string; readonly links: readonly (readonly [name: string, address: string])[] }
+
+function footerOf({ why, stopUrl }: Letter, language: MailLanguage, about: About): Footer {
+  const help = about.supportUrl ?? (about.supportEmail && `mailto:${about.supportEmail}`)
+  const links = [
+    [say(language, 'help'), help],
+    [say(language, 'terms'), about.termsUrl],
+    [say(language, 'privacy'), about.privacyUrl],
+    [say(language, 'stop'), stopUrl],
+  ] as const
+  return { why, links: links.flatMap(([name, address]) => (address ? [[name, address] as const] : [])) }
+}
+
+function textOf({ title, code, lines, facts = [], after = [] }: Letter, { why, links }: Footer, about: About): string {
+  const parts = [
+    about.name,
+    title,
+    ...(code ? [code] : []),
+    ...lines,
+    facts.map(([name, value]) => `${name}: ${value}`).join('\n'),
+    ...after,
+    '-- ',
+    [why, ...links.map(([name, address]) => `${name}: ${address.replace(/^mailto:/, '')}`)].join('\n'),
+  ]
+  return parts
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .replace('-- \n\n', '-- \n')
+}
+
+const font = `-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans','Helvetica Neue',Arial,sans-serif`
+const mono = `ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono',monospace`
+
+/** Light and dark, as in style.css. */
+export const colors = {
+  ground: ['background-color', '#f6f6f2', '#0f1211'],
+  card: ['background-color', '#ffffff', '#181c1a'],
+  soft: ['background-color', '#e8f1ed', '#1a2a24'],
+  alert: ['background-color', '#fdf2df', '#2d2413'],
+  ink: ['color', '#171b19', '#f0f3f1'],
+  muted: ['color', '#5a625d', '#a3ada7'],
+  accent: ['color', '#0e5a47', '#7adcb9'],
+  warn: ['color', '#8a4b08', '#f3c06b'],
+  edge: ['border-color', '#e4e4dd', '#2a302d'],
+} as const satisfies Record<string, readonly [property: string, light: string, dark: string]>
+
+type Color = keyof typeof colors
+
+/** Inline for the light theme, and by class for the dark one, which must win over what is inline. */
+function paint(names: readonly Color[], style: string): string {
+  const inline = names.map((name) => `${colors[name][0]}:${colors[name][1]}`).join(';')
+  return `class="${names.join(' ')}" style="${inline};${style}"`
+}
+
+const dark = Object.entries(colors)
+  .map(([name, [property, , color]]) => `.${name}{${property}:${color} !important}`)
+  .join('')
+const sheet = `:root{color-scheme:light dark;supported-color-schemes:light dark}@media (prefers-color-scheme:dark){${dark}}@media (max-width:480px){.card{padding:24px 20px !important}.code{font-size:28px !important;letter-spacing:5px !important}}`
+
+type Look = { readonly language: MailLanguage; readonly about: About; readonly hasLogo: boolean }
+
+function htmlOf(letter: Letter, footer: Footer, { language: { code, dir }, about, hasLogo }: Look): string {
+  const align = dir === 'rtl' ? 'right' : 'left'
+  const whole = 'role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"'
+  const logo = hasLogo
+    ? `<img src="cid:${logoId}" width="32" height="32" alt="" style="border-radius:8px;vertical-align:middle;border:0"> &nbsp;`
+    : ''
+  return `<!doctype html>
+<html lang="${code}" dir="${dir}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><meta name="x-apple-disable-message-reformatting"><meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no"><title>${escape(letter.subject)}</title><style>${sheet}</style></head>
+<body dir="${dir}" ${paint(['ground'], 'margin:0;padding:0')}>
+<div style="display:none;max-height:0;max-width:0;overflow:hidden;font-size:1px;line-height:1px;opacity:0">${escape(previewOf(letter))}${'&#847;&zwnj;&nbsp;'.repeat(60)}</div>
+<table ${whole} ${paint(['ground'], `font-family:${font};text-align:${align}`)}><tr><td align="center" style="padding:32px 12px">
+<!--[if mso]><table role="presentation" width="560" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->
+<table ${whole} style="max-width:560px"><tr><td ${paint(['ink'], `padding:0 8px 20px;font-size:17px;line-height:32px;font-weight:600;text-align:${align}`)}>${logo}${escape(about.name)}</td></tr>
+<tr><td ${paint(['card', 'ink', 'edge'], `padding:32px;border-width:1px;border-style:solid;border-radius:16px;font-size:16px;line-height:1.5;text-align:${align}`)}>
+${bodyOf(letter, align)}
+</td></tr>
+<tr><td ${paint(['muted'], `padding:20px 8px 0;font-size:13px;line-height:1.5;text-align:${align}`)}>${escape(footer.why)}${linksOf(footer)}</td></tr></table>
+<!--[if mso]></td></tr></table><![endif]-->
+</td></tr></table>
+</body></html>
+`
+}
+
+function bodyOf({ title, code, lines, facts = [], after = [], isUrgent = false }: Letter, align: string): string {
+  const line = (text: string) => `<p style="margin:${space};overflow-wrap:anywhere">${escape(text)}</p>`
+  const blocks = [
+    `<h1 style="margin:${space};font-size:22px;line-height:1.3;font-weight:650;overflow-wrap:anywhere">${escape(title)}</h1>`,
+    ...(code ? [codeBox(code)] : []),
+    ...lines.map(line),
+    ...(facts.length > 0 ? [factTable(facts, align, isUrgent)] : []),
+    ...after.map(line),
+  ]
+  const last = blocks.length - 1
+  return blocks.map((block, i) => (i === last ? block.replace(`margin:${space}`, 'margin:0') : block)).join('\n')
+}
+
+/** Below each block but the last. */
+const space = '0 0 16px'
+
+/** Digits run from left to right in every language. */
+function codeBox(code: string): string {
+  const style = `margin:${space};padding:16px 8px;border-radius:12px;font-family:${mono};font-size:34px;line-height:1.2;font-weight:600;letter-spacing:8px;text-align:center`
+  return `<div dir="ltr" ${paint(['soft', 'accent'], style).replace('class="', 'class="code ')}>${escape(code)}</div>`
+}
+
+function factTable(facts: NonNullable<Letter['facts']>, align: string, isUrgent: boolean): string {
+  const other = align === 'left' ? 'right' : 'left'
+  const rows = facts.map(([name, value], i) => {
+    const rule = i === 0 ? '' : 'border-top-width:1px;border-top-style:solid;'
+    const cell = (names: Color[], tag: string, style: string, text: string) =>
+      `<${tag} ${paint([...names, 'edge'], `${rule}padding:10px 14px;font-size:15px;line-height:1.4;vertical-align:top;${style}`)}>${escape(text)}</${tag.split(' ')[0]}>`
+    const isMain = i === 0
+    const main: Color = isUrgent ? 'warn' : 'accent'
+    return `<tr>${cell(['muted'], 'th scope="row"', `text-align:${align};font-weight:400;white-space:nowrap`, name)}${cell(
+      [isMain ? main : 'ink'],
+      'td',
+      `text-align:${other};overflow-wrap:anywhere;word-break:break-word;font-weight:${isMain ? 650 : 500}`,
+      value,
+    )}</tr>`
+  })
+  return `<table width="100%" cellpadding="0" cellspacing="0" border="0" ${paint([isUrgent ? 'alert' : 'soft'], `margin:${space};border-radius:12px;border-collapse:separate`)}>${rows.join('')}</table>`
+}
+
+function linksOf({ links }: Footer): string {
+  const all = links.map(
+    ([name, address]) =>
+      `<a href="${escape(address)}" ${paint(['muted'], 'text-decoration:underline')}>${escape(name)}</a>`,
+  )
+  return all.length === 0 ? '' : `<br>${all.join(' &nbsp;·&nbsp; ')}`
+}
+
+/** What lists of mails show behind the subject. A code is in the subject; here it would stand on a locked screen twice. */
+function previewOf({ lines }: Letter): string {
+  return lines.at(-1) ?? ''
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import { contrastOf } from '../../widget/brand.ts'
+import { languages } from '../../widget/languages.ts'
+import { facts, reader, sampleConfig, sampleLetters, stopUrl } from '../../../test/mail-samples.ts'
+import { colors, writeMail } from './letter.ts'
+import { foreign, mailLanguage, mailWords } from './mail-words.ts'
+import { maskEmail, writeFactLetter } from './write-letters.ts'
+import { words as english } from './languages/en.ts'
+
+const { about } = sampleConfig
+
+/** What a reader of the HTML sees, without its tags. */
+function seenIn(html: string): string {
+  return html
+    .replace(/<head>.*?<\/head>|<!--.*?-->|<div style="display:none.*?<\/div>/gs, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&#(\d+);/g, (_, number: string) => String.fromCodePoint(Number(number)))
+    .replace(/&nbsp;|\s+/g, ' ')
+}
+
+const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort()
+
+test('mails are written in the languages of the pages', () => {
+  expect(Object.keys(mailWords).sort()).toEqual([...languages.keys()].sort())
+})
+
+describe.each(Object.keys(mailWords))('%s', (lang) => {
+  const words = mailWords[lang]!
+  const language = mailLanguage(lang)
+
+  test('says everything that English says, with the same names in braces', () => {
+    expect(Object.keys(words)).toEqual(Object.keys(english))
+    for (const [key, text] of Object.entries(english)) {
+      const translated = words[key as keyof typeof english]
+      expect({ key, names: placeholders(translated) }).toEqual({ key, names: placeholders(text) })
+    }
+    const same = Object.entries(english).filter(([key, text]) => words[key as keyof typeof english] === text)
+    if (lang !== 'en') expect(same.map(([key]) => key).length).toBeLessThan(5)
+  })
+
+  test.each(Object.entries(sampleLetters(lang)))(
+    '%s says the same in both parts, and nothing is left open',
+    (_, letter) => {
+      const { subject, text, html } = writeMail(letter, { language, about, hasLogo: false })
+      const seen = seenIn(html)
+      const said = [letter.title, letter.code ?? '', letter.why].concat(
+        letter.lines,
+        letter.after ?? [],
+        (letter.facts ?? []).flat(),
+      )
+      for (const each of said) {
+        expect(text).toContain(each)
+        expect(seen).toContain(each.replace(/\s+/g, ' '))
+      }
+      for (const address of ['https://harbour.example/help', ...(letter.stopUrl ? [stopUrl] : [])]) {
+        expect(text).toContain(address)
+        expect(html).toContain(`href="${address}"`)
+      }
+      expect(`${subject}${text}${seen}`).not.toMatch(/\{\w+\}|undefined|: null|NaN/)
+      expect(subject).not.toMatch(/[\r\n]/)
+      expect(html).toContain(`<html lang="${lang}" dir="${lang === 'ar' ? 'rtl' : 'ltr'}">`)
+      expect(html).not.toMatch(/<script|<link|<iframe|@import|@font-face|src="(?!cid:)|url\(/)
+    },
+  )
+
+  test('a receipt has the amount, the balance and the receipt in the figures of the language', () => {
+    const told = sampleLetters(lang)['topup']!.facts!.map(([, value]) => value.replace(/[\u2068\u2069]/g, ''))
+    const money = (amount: number) =>
+      new Intl.NumberFormat(lang, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }).format(
+        amount,
+      )
+    expect(told).toEqual(expect.arrayContaining([money(50), money(1234.56), 'txn_3f9a0c6be2d14f7785b1c0de44a9e210']))
+  })
+})
+
+test('what others wrote is text in every part, on one line, and turns nothing round', () => {
+  const nasty = `<img src=x onerror=alert(1)>"'\r\nBcc: all@evil.example\u202Egnp.exe\u2066 www.evil.example ${'x'.repeat(5_000)}`
+  const who = { firstName: nasty, nameOf: () => nasty }
+  const first = { ...facts['first-payment']!, description: nasty }
+  for (const lang of ['en', 'ar']) {
+    const language = mailLanguage(lang)
+    for (const fact of [facts['welcome']!, first as typeof first & { kind: 'first-payment' }]) {
+      const letter = writeFactLetter({ language, config: sampleConfig }, fact, who)
+      const { subject, text, html } = writeMail(letter, { language, about, hasLogo: false })
+      expect(html).not.toContain('<img')
+      expect(subject + text + html).not.toMatch(/[\r\u202e\u2066]|evil\.example/)
+      expect(subject).not.toContain('\n')
+      expect(text).not.toMatch(/^Bcc/m)
+      for (const line of [subject, letter.title]) expect(line.length).toBeLessThan(150)
+    }
+  }
+  expect(foreign('\u{1f600}'.repeat(100))).toBe(`${'\u{1f600}'.repeat(59)}…`)
+})
+
+test('in Arabic every name and amount keeps its own direction', () => {
+  const letter = sampleLetters('ar')['first-payment']!
+  expect(letter.title).toContain('\u2068Small Hours\u2069')
+  expect(sampleLetters('en', { ...reader, nameOf: () => 'متجر' })['first-payment']!.title).toContain('\u2068متجر\u2069')
+  expect(sampleLetters('en')['first-payment']!.title).toBe('First payment to Small Hours')
+})
+
+test('the old mailbox learns of the new address no more than its owner needs', () => {
+  expect(maskEmail('ada.lovelace@example.org').replaceAll('\u200c', '')).toBe('a•••@example.org')
+})
+
+test('a debt is named, and how it is repaid', () => {
+  const { lines, facts: told, after } = sampleLetters('en')['debt']!
+  expect(lines).toContain(english.debtText)
+  expect(told).toContainEqual(['You owe', '$20.00'])
+  expect(after).toContain(english.debtNext)
+  expect(sampleLetters('en')['dispute']!.after).not.toContain(english.debtNext)
+})
+
+test('every text is legible on every ground it stands on, in both themes', () => {
+  const grounds = {
+    ground: ['ink', 'muted'],
+    card: ['ink'],
+    soft: ['ink', 'muted', 'accent'],
+    alert: ['ink', 'muted', 'warn'],
+  } as const
+  for (const [ground, texts] of Object.entries(grounds))
+    for (const text of texts)
+      for (const theme of [1, 2] as const) {
+        const contrast = contrastOf(colors[text][theme], colors[ground as keyof typeof grounds][theme])
+        expect({ ground, text, theme, isLegible: contrast >= 4.5 }).toEqual({ ground, text, theme, isLegible: true })
+      }
+})

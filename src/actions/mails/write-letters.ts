@@ -1,0 +1,233 @@
+/** What the service writes to people. Who has not proved that a mailbox is theirs is told nothing that a stranger wrote. */
+import type { Config } from '../../config.ts'
+import { majorNumber } from '../../ledger/money.ts'
+import type { Letter } from './letter.ts'
+import { foreign, say, type MailLanguage, type MailWords } from './mail-words.ts'
+
+/* Codes, and what is written instead of one. They are asked for, and nobody keeps them. */
+
+export type CodeMail =
+  | { readonly kind: 'confirm' | 'reset'; readonly appName: string; readonly code: string }
+  | { readonly kind: 'taken' | 'unconfirmed'; readonly appName: string }
+  /** To the address that is to be left, and to the new one. */
+  | { readonly kind: 'change-old'; readonly code: string; readonly newEmail: string }
+  | { readonly kind: 'change-new'; readonly code: string }
+
+export type Writer = {
+  readonly language: MailLanguage
+  readonly config: Pick<Config, 'about' | 'currency'>
+}
+
+export function writeCodeLetter({ language, config }: Writer, mail: CodeMail): Letter {
+  const text = (key: keyof MailWords, values: Record<string, string> = {}) => say(language, key, values)
+  const service = { service: config.about.name }
+  const app = 'appName' in mail ? { app: foreign(mail.appName) } : {}
+  const why = text(mail.kind === 'change-old' ? 'why' : 'whyStranger', service)
+  const code = 'code' in mail ? { code: mail.code } : {}
+  const plain = (title: keyof MailWords, ...lines: string[]): Letter => ({
+    subject: text(title),
+    title: text(title),
+    lines,
+    why,
+  })
+  switch (mail.kind) {
+    case 'confirm':
+      return {
+        ...plain('confirmTitle', `${text('confirmText', app)} ${text('codeLife')}`),
+        ...code,
+        subject: text('confirmSubject', code),
+        after: [text('confirmElse')],
+      }
+    case 'reset':
+      return {
+        ...plain('resetTitle', `${text('resetText', app)} ${text('codeLife')}`),
+        ...code,
+        subject: text('resetSubject', code),
+        after: [text('resetElse')],
+      }
+    case 'change-old':
+      return {
+        ...plain('changeTitle', `${text('changeOldText', { email: maskEmail(mail.newEmail) })} ${text('codeLife')}`),
+        ...code,
+        subject: text('changeSubject', code),
+        after: [text('changeOldElse')],
+      }
+    case 'change-new':
+      return {
+        ...plain('changeTitle', `${text('changeNewText')} ${text('codeLife')}`),
+        ...code,
+        subject: text('changeSubject', code),
+        after: [text('changeNewElse')],
+      }
+    case 'taken':
+      return plain('takenTitle', text('takenText', app), text('takenNext'), text('takenElse'))
+    case 'unconfirmed':
+      break
+  }
+  return plain('unconfirmedTitle', text('unconfirmedText', app), text('unconfirmedNext'), text('confirmElse'))
+}
+
+/* What happened to somebody's wallet or account. */
+
+type Moved = {
+  readonly amountMinor: string
+  readonly balanceMinor: string
+  /** The id of the transaction, for support to find it by. */
+  readonly receipt: string
+  readonly at: string
+}
+
+/** As it is kept until it is sent: ids, amounts in minor units and moments, and no name that may change until then. */
+export type Fact =
+  | { readonly kind: 'welcome'; readonly clientId: string }
+  | { readonly kind: 'no-password' }
+  | ({ readonly kind: 'topup' | 'refund' | 'dispute' | 'returned' } & Moved)
+  | { readonly kind: 'declined'; readonly amountMinor: string }
+  | ({
+      readonly kind: 'first-payment'
+      readonly clientId: string
+      readonly description: string | null
+      readonly connectedAt: string
+    } & Omit<Moved, 'balanceMinor'>)
+  | { readonly kind: 'password-changed'; readonly at: string; readonly browser: string | null }
+  /** To the address that was left. */
+  | { readonly kind: 'email-changed'; readonly at: string; readonly newEmail: string }
+  | { readonly kind: 'sign-in'; readonly at: string; readonly browser: string | null }
+
+export type Reader = { readonly firstName: string; readonly nameOf: (clientId: string) => string }
+
+export function writeFactLetter({ language, config }: Writer, fact: Fact, reader: Reader): Letter {
+  const { about, currency } = config
+  const text = (key: keyof MailWords, values: Record<string, string> = {}) => say(language, key, values)
+  const service = { service: about.name }
+  const money = (minor: string | bigint) => moneyText(BigInt(minor), currency, language.code)
+  const when = (at: string) => [text('when'), timeText(at, language.code)] as const
+  const by = (browser: string | null) => (browser ? [[text('browser'), browserText(browser)] as const] : [])
+  const letter = (title: keyof MailWords, values: Record<string, string>, ...lines: string[]): Letter => ({
+    subject: text(title, values),
+    title: text(title, values),
+    lines: [text('hello', { name: foreign(reader.firstName, 40) }), ...lines],
+    why: text('why', service),
+  })
+  switch (fact.kind) {
+    case 'welcome': {
+      const app = { app: foreign(reader.nameOf(fact.clientId)) }
+      return {
+        ...letter('welcomeTitle', service, text('welcomeText', app)),
+        after: [text('welcomeNext'), text('welcomeElse')],
+      }
+    }
+    case 'no-password':
+      // Without the name: of several who signed up, it may be the stranger's.
+      return {
+        ...letter('noPasswordTitle', {}),
+        lines: [text('noPasswordText')],
+        after: [text('noPasswordNext')],
+      }
+    case 'topup':
+    case 'refund':
+    case 'dispute':
+    case 'returned': {
+      const amount = { amount: money(fact.amountMinor) }
+      const balanceMinor = BigInt(fact.balanceMinor)
+      const isOwing = balanceMinor < 0n && (fact.kind === 'refund' || fact.kind === 'dispute')
+      const disputed = fact.kind === 'dispute' ? [text('disputeNext')] : []
+      return {
+        ...letter(`${fact.kind}Title`, amount, text(`${fact.kind}Text`), ...(isOwing ? [text('debtText')] : [])),
+        facts: [
+          [text('amount'), amount.amount],
+          isOwing ? [text('owed'), money(-balanceMinor)] : [text('balance'), money(balanceMinor)],
+          when(fact.at),
+          [text('receipt'), fact.receipt],
+        ],
+        after: [...(isOwing ? [text('debtNext')] : []), ...disputed],
+        isUrgent: isOwing || fact.kind === 'dispute',
+      }
+    }
+    case 'declined':
+      return {
+        ...letter('declinedTitle', {}, text('declinedText', { amount: money(fact.amountMinor) })),
+        after: [text('declinedNext')],
+      }
+    case 'first-payment': {
+      const app = { app: foreign(reader.nameOf(fact.clientId)) }
+      const date = dateText(fact.connectedAt, language.code)
+      return {
+        ...letter('firstTitle', app, text('firstText', { ...app, date })),
+        facts: [
+          [text('amount'), money(fact.amountMinor)],
+          [text('app'), app.app],
+          ...(fact.description ? [[text('forWhat'), foreign(fact.description, 120)] as const] : []),
+          when(fact.at),
+          [text('receipt'), fact.receipt],
+        ],
+        after: [text('firstNext', app), text('firstElse')],
+      }
+    }
+    case 'password-changed':
+      return {
+        ...letter('passwordTitle', {}, text('passwordText')),
+        facts: [when(fact.at), ...by(fact.browser)],
+        after: [text('passwordElse')],
+      }
+    case 'email-changed': {
+      const support = [about.supportUrl, about.supportEmail].find(Boolean)
+      return {
+        ...letter('emailTitle', {}, text('emailText', { email: maskEmail(fact.newEmail) })),
+        facts: [when(fact.at)],
+        after: [`${text('emailElse')}${support ? ` ${support}` : ''}`],
+      }
+    }
+    case 'sign-in':
+      break
+  }
+  return {
+    ...letter('signInTitle', {}, text('signInText')),
+    facts: [when(fact.at), ...by(fact.browser)],
+    after: [text('signInElse')],
+  }
+}
+
+/** Enough for its owner to know it again: whoever reads the old mailbox need not learn the new address. */
+export function maskEmail(email: string): string {
+  const at = email.lastIndexOf('@')
+  const [first = ''] = email
+  return foreign(`${first}•••${email.slice(at)}`, 80)
+}
+
+/** `Firefox/Linux`, of which either may be unknown. */
+function browserText(browser: string): string {
+  return browser
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => foreign(part))
+    .join(', ')
+}
+
+function moneyText(minor: bigint, currency: Config['currency'], lang: string): string {
+  const { code, decimals } = currency
+  const parts = new Intl.NumberFormat(lang, {
+    style: 'currency',
+    currency: code,
+    currencyDisplay: 'narrowSymbol',
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  }).formatToParts(majorNumber(minor, currency))
+  // In a line from right to left, the letters and the sign of a symbol such as US$ would change places.
+  const isolated = parts.map(({ type, value }) =>
+    type === 'currency' && lang === 'ar' ? `\u2068${value}\u2069` : value.replace('-', '\u2212'),
+  )
+  return isolated.join('')
+}
+
+const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } as const
+
+/** Nobody knows in which zone a mail is read, so the moment says its own. */
+function timeText(at: string, lang: string): string {
+  const minute = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const
+  return new Intl.DateTimeFormat(lang, { ...day, ...minute }).format(new Date(at))
+}
+
+function dateText(at: string, lang: string): string {
+  return new Intl.DateTimeFormat(lang, day).format(new Date(at))
+}

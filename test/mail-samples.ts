@@ -1,0 +1,72 @@
+/** One of every mail there is, for tests and for people to look at. */
+import { mailLanguage } from '../src/actions/mails/mail-words.ts'
+import type { Letter } from '../src/actions/mails/letter.ts'
+import {
+  writeCodeLetter,
+  writeFactLetter,
+  type CodeMail,
+  type Fact,
+  type Reader,
+} from '../src/actions/mails/write-letters.ts'
+import { parseConfig } from '../src/config.ts'
+
+export const sampleConfig = parseConfig({
+  SERVICE_NAME: 'Harbour Pay',
+  SUPPORT_URL: 'https://harbour.example/help',
+  TERMS_URL: 'https://harbour.example/terms',
+  PRIVACY_URL: 'https://harbour.example/privacy',
+})
+
+const at = '2026-11-14T18:05:09.000Z'
+const receipt = 'txn_3f9a0c6be2d14f7785b1c0de44a9e210'
+const clientId = 'app_0123456789abcdef0123'
+const code = '204863'
+
+const codeMails: Record<string, CodeMail> = {
+  confirm: { kind: 'confirm', appName: 'Small Hours', code },
+  reset: { kind: 'reset', appName: 'Small Hours', code },
+  taken: { kind: 'taken', appName: 'Small Hours' },
+  unconfirmed: { kind: 'unconfirmed', appName: 'Small Hours' },
+  'change-old': { kind: 'change-old', code, newEmail: 'ada.lovelace@example.org' },
+  'change-new': { kind: 'change-new', code },
+}
+
+export const facts: Record<string, Fact> = {
+  welcome: { kind: 'welcome', clientId },
+  'no-password': { kind: 'no-password' },
+  topup: { kind: 'topup', amountMinor: '5000', balanceMinor: '123456', receipt, at },
+  refund: { kind: 'refund', amountMinor: '5000', balanceMinor: '700', receipt, at },
+  dispute: { kind: 'dispute', amountMinor: '5000', balanceMinor: '700', receipt, at },
+  debt: { kind: 'dispute', amountMinor: '5000', balanceMinor: '-2000', receipt, at },
+  'refund-debt': { kind: 'refund', amountMinor: '5000', balanceMinor: '-2000', receipt, at },
+  returned: { kind: 'returned', amountMinor: '5000', balanceMinor: '3000', receipt, at },
+  declined: { kind: 'declined', amountMinor: '5000' },
+  'first-payment': {
+    kind: 'first-payment',
+    clientId,
+    amountMinor: '1499',
+    description: 'Order 1042: two candles and a very long night',
+    connectedAt: '2026-11-13T09:00:00.000Z',
+    receipt,
+    at,
+  },
+  'password-changed': { kind: 'password-changed', at, browser: 'Firefox/Linux' },
+  'email-changed': { kind: 'email-changed', at, newEmail: 'ada.lovelace@example.org' },
+  'sign-in': { kind: 'sign-in', at, browser: 'Safari/iPhone' },
+}
+
+const stoppable = ['topup', 'refund', 'returned', 'declined', 'first-payment', 'sign-in']
+export const stopUrl = 'https://wallet.example/mails/stop?token=abc'
+
+export const reader: Reader = { firstName: 'Ada', nameOf: () => 'Small Hours' }
+
+/** By name, in a language. */
+export function sampleLetters(lang: string, who = reader): Record<string, Letter> {
+  const writer = { language: mailLanguage(lang), config: sampleConfig }
+  const codes = Object.entries(codeMails).map(([name, mail]) => [name, writeCodeLetter(writer, mail)] as const)
+  const told = Object.entries(facts).map(([name, fact]) => {
+    const letter = writeFactLetter(writer, fact, who)
+    return [name, stoppable.includes(name) ? { ...letter, stopUrl } : letter] as const
+  })
+  return Object.fromEntries([...codes, ...told])
+}
