@@ -3,7 +3,9 @@
  * tests alone. Test files run side by side, because each has its own databases and waits a lot; those that need a
  * browser share one Chromium. At the end stands which files took longest, for whoever wants it to stay short.
  */
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
+import { dirname, join } from 'node:path'
 import { Glob } from 'bun'
 import { shareChromium } from './chromium.ts'
 import { releaseTestServer, testDatabase } from './postgres.ts'
@@ -44,7 +46,20 @@ async function check(): Promise<boolean> {
   return isGood
 }
 
-const needsBrowser = (path: string) => /^(test\/(browser|admin|example|topup)|sdk)\//.test(path)
+/** The files whose imports lead to Playwright. */
+const leadsToBrowser = new Map<string, boolean>()
+
+function needsBrowser(path: string): boolean {
+  const known = leadsToBrowser.get(path)
+  if (known !== undefined) return known
+  // Until it is known, so that files that import each other come to an end.
+  leadsToBrowser.set(path, false)
+  const text = existsSync(root + path) ? readFileSync(root + path, 'utf8') : ''
+  const imported = [...text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].map(([, to]) => join(dirname(path), to!))
+  const needs = /from '(@playwright\/test|playwright)/.test(text) || imported.some(needsBrowser)
+  leadsToBrowser.set(path, needs)
+  return needs
+}
 
 /** Longest first, as they were last seen, so that no process is left alone at the end. */
 const slow = [
@@ -66,6 +81,20 @@ const slow = [
   'test/restart',
   'test/drain',
   'test/openapi-fuzz',
+  'test/topup/two-processes',
+  'test/every-route',
+  'test/half-a-request',
+  'test/logins-and-debits',
+  'test/topup/exactly-once',
+  'test/pgbouncer',
+  'test/metrics-port',
+  'test/example/orders',
+  'test/property',
+  'test/readme',
+  'test/regular-expressions',
+  'test/postgres',
+  'test/plain-http',
+  'sdk/package',
   'test/browser/states',
   'test/admin/looks',
   'test/topup/browser',
@@ -77,18 +106,16 @@ const slow = [
   'test/browser',
   'test/admin',
   'src/store/copy',
-  'test',
-  'sdk',
 ]
 const weight = (path: string) => slow.findIndex((prefix) => path.startsWith(prefix)) + 1 || 99
 
 /**
  * How many files run at once: a few in any case, and one more each second in which the processors had little to do, for many
- * tests wait for clocks and disks. A browser keeps a core busy, so never more than two files at once have one.
+ * tests wait for clocks and disks. A browser keeps a core busy, so never more than two files at once have one, and three when no other is left.
  */
 const fewest = availableParallelism() + 2
 const most = 3 * availableParallelism()
-const mostBrowsers = 2
+const mostBrowsers = (isAlone: boolean) => (isAlone ? 3 : 2)
 
 /** The share of the last moment in which the processors were idle. */
 function idleShareSince(before: ReturnType<typeof cpus>): number {
@@ -107,7 +134,7 @@ type Job = readonly string[]
 
 const together = 8
 
-const isQuick = (path: string) => path.startsWith('src/') && weight(path) === 99
+const isQuick = (path: string) => weight(path) === 99 && !needsBrowser(path)
 
 /** The quick ones share a process; one that takes long has its own, so that they run side by side. */
 function jobsOf(files: readonly string[]): Job[] {
@@ -153,7 +180,7 @@ async function test(only: string[]): Promise<boolean> {
   const running = new Map<Job, Promise<unknown>>()
   const next = (): Job | undefined => {
     const browsers = [...running.keys()].filter(hasBrowser).length
-    return (browsers < mostBrowsers ? browserJobs.shift() : undefined) ?? otherJobs.shift()
+    return (browsers < mostBrowsers(otherJobs.length === 0) ? browserJobs.shift() : undefined) ?? otherJobs.shift()
   }
   let wasBusyAt = cpus()
   let lookedAt = performance.now()
