@@ -11,6 +11,12 @@ export const decideCases: [bigint, Wallet['frozenFor'], bigint, boolean, string]
   [0n, 'operator', -1n, false, 'WALLET_INACTIVE'],
   [-5n, 'debt', -1n, false, 'WALLET_INACTIVE'],
   [-max, 'debt', -1n, false, 'WALLET_INACTIVE'],
+  // The wallet of a deleted user takes no money, whoever sends it; debts of cards come and go, and it stays closed.
+  [0n, 'closed', -1n, false, 'WALLET_INACTIVE'],
+  [0n, 'closed', 1n, false, 'WALLET_CLOSED'],
+  [-5n, 'closed', 6n, true, 'WALLET_CLOSED'],
+  [0n, 'closed', -5n, true, '-5 closed'],
+  [-5n, 'closed', 5n, false, '0 closed'],
   // Then the money.
   [0n, null, -1n, false, 'INSUFFICIENT_BALANCE'],
   [99n, null, -100n, false, 'INSUFFICIENT_BALANCE'],

@@ -150,7 +150,7 @@ const paths: [name: string, statements: number, work: (client: ReturnType<typeof
     1,
     async (client) => {
       const app = await findApp(opened.service.db.pool, credentials.clientId)
-      const { linkCode } = await connect(opened.service.db.pool, app!, people[7]!.userId)
+      const { linkCode } = (await connect(opened.service.db.pool, app!, people[7]!.userId, '10.0.0.1'))!
       ok(await client.post('/api/server/link/verify', { ...credentials, linkCode }))
     },
   ],

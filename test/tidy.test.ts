@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
+import { readMigrations } from '../src/store/migrations/migrate.ts'
 
 const root = new URL('..', import.meta.url).pathname
 
@@ -201,6 +202,10 @@ test('no file has grown past 400 lines', () => {
 async function readJson(name: string): Promise<unknown> {
   return JSON.parse(await readFile(join(root, name), 'utf8'))
 }
+
+test('migrations are numbered from 1 without a gap or a repeat', async () => {
+  expect((await readMigrations()).length).toBeGreaterThan(8)
+})
 
 test('there are six npm scripts, and every dependency is pinned exactly', async () => {
   const manifest = (await readJson('package.json')) as Record<string, Record<string, string>>

@@ -9,6 +9,7 @@ const ageing = [
   'widget_sessions',
   'link_codes',
   'mailed_codes',
+  'email_changes',
   'sign_ups',
   'limits',
   'operator_sessions',

@@ -126,7 +126,7 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
           linkCode,
         })
       ).status
-    const codes = [0, 1, 2, 3].map(async () => (await connect(made().db.pool, app, userId)).linkCode)
+    const codes = [0, 1, 2, 3].map(async () => (await connect(made().db.pool, app, userId, '10.0.0.1'))!.linkCode)
     const [one, two, three, four] = (await Promise.all(codes)) as [string, string, string, string]
     await pass(1.9 * minuteMs)
     expect([await verify(0, one), await verify(1, two)]).toEqual([200, 200])

@@ -1,11 +1,21 @@
 /** What must hold over several processes: the widget's codes, sessions, links and live changes. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { createUser } from '../src/actions/people/create-user.ts'
 import { connect } from '../src/actions/people/manage-links.ts'
 import { findApp } from '../src/store/apps.ts'
+import { expectBalancedBooks } from './books.ts'
 import { newClient } from './client.ts'
-import { newPage, readEvents } from './page.ts'
+import { newEmail, newPage, readEvents } from './page.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
-import { newApp, newUser, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
+import {
+  newApp,
+  newUser,
+  openTestService,
+  operator,
+  type Credentials,
+  type TestService,
+  type TestUser,
+} from './service.ts'
 
 setDefaultTimeout(60_000)
 
@@ -22,6 +32,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await Promise.all(processes.map((each) => each.stop()))
+  await expectBalancedBooks(opened.service)
   await opened.close()
 })
 
@@ -37,7 +48,7 @@ const watch = async (i: number, session: string) =>
 test('a link code used on two processes at once works on one of them', async () => {
   const app = (await findApp(opened.service.db.pool, credentials.clientId))!
   for (let round = 0; round < 10; round++) {
-    const { linkCode } = await connect(opened.service.db.pool, app, user.userId)
+    const { linkCode } = (await connect(opened.service.db.pool, app, user.userId, '10.0.0.1'))!
     const replies = await Promise.all(
       [0, 1, 0, 1].map((i) => client(i).post('/api/server/link/verify', { ...credentials, linkCode })),
     )
@@ -104,6 +115,94 @@ test('a widget that goes away without a word makes room for the next', async () 
     await response.body?.cancel()
   }
   expect(status).toBe(200)
+})
+
+const password = 'seven tired llamas'
+
+async function newMember(): Promise<TestUser & { readonly email: string }> {
+  const email = newEmail()
+  const names = { firstName: 'Ada', lastName: 'Lovelace' }
+  const { clientId } = credentials
+  const created = await createUser(opened.service, operator, { email, password, ...names, clientId })
+  return { userId: created!.userId, serviceUserId: created!.serviceUserId!, email }
+}
+
+test('credits that race the deletion of their user keep the account or are refused: never is there money nobody sees', async () => {
+  const ends = new Set<string>()
+  for (let round = 0; round < 8; round++) {
+    const member = await newMember()
+    const session = await newSession(0, member)
+    const credits = Array.from({ length: 12 }, async (_, i) => {
+      // Some come before the deletion has proved the password, some while it holds the wallet, and some after.
+      await Bun.sleep(i * round)
+      return (await client(1).credit(member.serviceUserId, 1)).status
+    })
+    const deletion = page(0).post(`/api/widget/account/delete?session=${session}`, { password })
+    const statuses = await Promise.all(credits)
+    const { status, body } = await deletion
+    const { rows } = await opened.service.db.pool.query<{ balance: bigint; frozen_for: string | null }>(
+      'select balance, frozen_for from wallets where id = $1',
+      [member.userId],
+    )
+    const credited = statuses.filter((each) => each === 200).length
+    expect(statuses.filter((each) => each !== 200 && each !== 404)).toEqual([])
+    expect(rows[0]!.balance).toBe(BigInt(credited) * 100n)
+    if (status === 200) expect([credited, rows[0]!.frozen_for]).toEqual([0, 'closed'])
+    else expect([status, body['reason'], rows[0]!.frozen_for]).toEqual([409, 'balance', null])
+    ends.add(String(status))
+  }
+  expect(ends.size).toBeGreaterThan(0)
+})
+
+test('a credit that waits for the wallet while its user is deleted finds nobody', async () => {
+  const member = await newMember()
+  const holder = await opened.service.db.pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query('select 1 from wallets where id = $1 for update', [member.userId])
+    const session = await newSession(0, member)
+    const deletion = page(0).post(`/api/widget/account/delete?session=${session}`, { password })
+    await waitForLock(1)
+    const credit = client(1).credit(member.serviceUserId, 1)
+    await waitForLock(2)
+    await holder.query('commit')
+    const replies = await Promise.all([deletion, credit])
+    // Whoever gets the row first is right, and the other one knows it.
+    expect([[200, 404].join(), [409, 200].join()]).toContain(replies.map(({ status }) => status).join())
+  } finally {
+    holder.release()
+  }
+})
+
+/** So many connections wait for a row or a transaction. */
+async function waitForLock(count: number): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    const { rows } = await opened.service.db.pool.query<{ waiting: bigint }>(
+      `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rows[0]!.waiting >= BigInt(count)) return
+    await Bun.sleep(10)
+  }
+  throw new Error('nobody waits')
+}
+
+test('signing in while the account is deleted gives a link or is refused, and no link outlives the account', async () => {
+  for (let round = 0; round < 3; round++) {
+    const member = await newMember()
+    const session = await newSession(0, member)
+    const who = { clientId: credentials.clientId, email: member.email, password }
+    const [deletion, ...logIns] = await Promise.all([
+      page(0).post(`/api/widget/account/delete?session=${session}`, { password }),
+      ...Array.from({ length: 3 }, () => page(1).auth('login', who)),
+    ])
+    expect(deletion.status).toBe(200)
+    for (const { status } of logIns) expect([200, 401]).toContain(status)
+    const { rows } = await opened.service.db.pool.query(
+      'select 1 from links where user_id = $1 and disconnected_at is null',
+      [member.userId],
+    )
+    expect(rows).toEqual([])
+  }
 })
 
 test('an open widget outlives the silence after which a connection is taken for dead', async () => {

@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   'INVALID_CREDENTIALS',
   'INVALID_CODE',
   'WEAK_PASSWORD',
+  'ACCOUNT_NOT_DELETABLE',
   'RATE_LIMITED',
   'PAYLOAD_TOO_LARGE',
   'REQUEST_TIMEOUT',
@@ -58,6 +59,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_CREDENTIALS: 'The email address and password do not belong together.',
   INVALID_CODE: 'The mailed code is wrong, used or expired.',
   WEAK_PASSWORD: 'The password is too short, too long, or too common.',
+  ACCOUNT_NOT_DELETABLE:
+    'The account cannot be deleted while it holds money or debt, is frozen, or a top-up or dispute is open; `reason` says which.',
   RATE_LIMITED: 'Too many requests; Retry-After says when to come back.',
   PAYLOAD_TOO_LARGE: 'The body of the request is too large.',
   REQUEST_TIMEOUT: 'The body of the request did not arrive within ten seconds; nothing was done.',
@@ -92,6 +95,8 @@ export type ErrorBody = {
   shortfall?: number
   /** CARD_DECLINED: the processor's reason. */
   declineCode?: string
+  /** ACCOUNT_NOT_DELETABLE: what keeps it. */
+  reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute'
   /** A recorded refusal, answered again because its reference was used again. */
   replayed?: true
   mismatch?: MismatchField[]

@@ -7,6 +7,7 @@ import { findPerson, type Person } from '../store/user-search.ts'
 import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { nameOf } from './kit/states.tsx'
 
 export const referenceRoutes: AdminRoute[] = [get('/admin/references', show)]
 
@@ -165,5 +166,5 @@ function Story({ request, inspected, people }: StoryProps) {
 
 function Who({ people, id }: { people: ReadonlyMap<string, Person>; id: string }) {
   const person = people.get(id)
-  return <a href={`/admin/wallets/${id}`}>{person ? `${person.firstName} ${person.lastName}` : id}</a>
+  return <a href={`/admin/wallets/${id}`}>{person ? nameOf(person) : id}</a>
 }

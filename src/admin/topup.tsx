@@ -10,7 +10,7 @@ import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-
 import { Badge, Copy, Facts, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
-import { currencyOf, problemTexts, TopupBadges } from './kit/states.tsx'
+import { currencyOf, nameOf, problemTexts, TopupBadges } from './kit/states.tsx'
 
 export const topupRoutes: AdminRoute[] = [
   get('/admin/topups/:id', async (request) => await withTopup(request, (topup) => showTopup(request, topup))),
@@ -41,7 +41,7 @@ async function showTopup(request: AdminRequest, topup: Topup, problems: Problems
   const isRefundable = request.me.operator.role === 'admin' && refundableOf(topup) > 0n
   const body = (
     <>
-      <Heading title="Card top-up" sub={person && `${person.firstName} ${person.lastName} · ${person.email}`}>
+      <Heading title="Card top-up" sub={person && [nameOf(person), person.email].filter(Boolean).join(' · ')}>
         <a class="button quiet small" href={`/admin/wallets/${topup.userId}`}>
           The wallet
         </a>

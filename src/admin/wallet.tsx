@@ -9,6 +9,7 @@ import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-
 import { Facts, Field, Form, Heading, Money, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { nameOf } from './kit/states.tsx'
 import { Ledger, readLedger } from './kit/wallet-ledger.tsx'
 import { Balance, findPersonOf, Links, Sessions } from './kit/wallet-view.tsx'
 
@@ -32,10 +33,10 @@ async function showWallet(request: AdminRequest, person: Person, problems: Probl
     readLedger(request, person.id),
   ])
   const isAdmin = request.me.operator.role === 'admin'
-  const name = `${person.firstName} ${person.lastName}`
+  const name = nameOf(person)
   const body = (
     <>
-      <Heading title={name} sub={person.email}>
+      <Heading title={name} sub={person.email ?? 'The account was deleted; the books stay.'}>
         <a class="button quiet small" href={withQuery('/admin/topups', { user: person.id })}>
           Card top-ups
         </a>
@@ -67,6 +68,16 @@ function Actions({ request, wallet, problems }: { request: AdminRequest; wallet:
   const base = `/admin/wallets/${wallet.id}`
   const { form } = request
   const isFrozen = wallet.frozenFor === 'operator'
+  if (wallet.frozenFor === 'closed')
+    return (
+      <section class="card stack">
+        <h2>The account was deleted</h2>
+        <p class="muted">
+          The wallet is closed for good: it takes no money. A charge-back that still comes puts it below zero, which is
+          then the service’s loss.
+        </p>
+      </section>
+    )
   return (
     <section class="card stack">
       <h2>Grant a bonus</h2>
@@ -123,6 +134,8 @@ async function changeFreeze(request: AdminRequest, change: typeof freezeWallet, 
   const problem = reasonProblem(reason)
   if (problem) return await showWallet(request, person, { reason: problem })
   const result = await change(request.service, request.actor, person.id, reason)
+  if (result === 'closed')
+    return await showProblem(request, 409, 'The account was deleted: its wallet is closed for good.')
   request.service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=${result === 'in-debt' ? 'wallet-in-debt' : done}`)
 }
@@ -152,10 +165,10 @@ async function confirmBonus(request: AdminRequest): Promise<Response> {
   const { currency } = request.service.config
   const after = wallet.balanceMinor + bonus.amountMinor
   if (after > maxBalanceMinor) return await showWallet(request, person, { amount: 'the balance would be too high' })
-  const name = `${person.firstName} ${person.lastName}`
+  const name = nameOf(person)
   const body = (
     <>
-      <Heading title="Grant this bonus?" sub={`${name} · ${person.email}`} />
+      <Heading title="Grant this bonus?" sub={[name, person.email].filter(Boolean).join(' · ')} />
       <Form request={request} action={`/admin/wallets/${person.id}/bonus/grant`} class="card stack">
         <input type="hidden" name="amount" value={request.form.text('amount').trim()} />
         <input type="hidden" name="bonusReason" value={bonus.reason} />
@@ -208,7 +221,13 @@ async function grant(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const result = await grantBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
   if (result.kind !== 'outcome' || result.outcome.refusal)
-    return await showProblem(request, 409, 'The bonus was not granted: the balance would be too high.')
+    return await showProblem(
+      request,
+      409,
+      result.kind === 'unknown-user'
+        ? 'The bonus was not granted: the account was deleted.'
+        : 'The bonus was not granted: the balance would be too high.',
+    )
   service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=bonus-granted`)
 }

@@ -3,7 +3,7 @@ import { isUuid } from '../actions/tokens.ts'
 import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/user-search.ts'
 import { Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
-import { WalletState } from './kit/states.tsx'
+import { nameOf, WalletState } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
@@ -91,9 +91,7 @@ function People({ request, people }: { request: AdminRequest; people: readonly P
       {people.map((person) => (
         <tr key={person.id}>
           <td>
-            <a href={`/admin/wallets/${person.id}`}>
-              {person.firstName} {person.lastName}
-            </a>
+            <a href={`/admin/wallets/${person.id}`}>{nameOf(person)}</a>
           </td>
           <td class="wide">{person.email}</td>
           <td class="number">

@@ -1,6 +1,7 @@
 /** The OpenAPI document, made from the schemas that validate. */
 import { z } from 'zod'
 import { ERROR_MEANINGS } from '../../sdk/contract.ts'
+import { keptReasons } from '../actions/people/delete-account.ts'
 import type { Service } from '../actions/service.ts'
 import { signatureHeader } from '../cards/sandbox/signature.ts'
 import { answer, refuse, statusOf, type RefusalCode } from './reply.ts'
@@ -246,6 +247,7 @@ const errorBody = z.object({
   balance: z.number().optional().describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: as it was then'),
   requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: what was asked for'),
   shortfall: z.number().optional().describe('INSUFFICIENT_BALANCE: what is missing'),
+  reason: z.enum(keptReasons).optional().describe('ACCOUNT_NOT_DELETABLE: what keeps it'),
   declineCode: z.string().optional().describe('CARD_DECLINED: the card processor’s reason'),
   replayed: z.literal(true).optional().describe('A recorded refusal, answered again'),
   mismatch: z.array(mismatch).optional().describe('In what a repeat differs from the first use of its reference'),

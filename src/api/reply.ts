@@ -32,6 +32,7 @@ const refusals: Record<RefusalCode, Row> = {
   INVALID_LINK_CODE: [400, 'The link code is unknown, used or expired.'],
   INVALID_CREDENTIALS: [401, 'The email and password do not match.'],
   INVALID_CODE: [400, 'The code is wrong, used or expired.'],
+  ACCOUNT_NOT_DELETABLE: [409, 'The account cannot be deleted yet; `reason` says why.'],
   WEAK_PASSWORD: [400, 'The password is too short, too long or too common.'],
   RATE_LIMITED: [429, 'Too many requests; wait as long as Retry-After says.'],
   PAYLOAD_TOO_LARGE: [413, 'The body is larger than 64 KiB.'],

@@ -8,12 +8,10 @@ import { findPasswordProblem } from '../actions/people/password-rules.ts'
 import { resetPassword } from '../actions/people/reset-password.ts'
 import type { Service } from '../actions/service.ts'
 import { confirmEmail, signUp } from '../actions/people/sign-up.ts'
-import { findMailLanguage } from '../actions/mails/mail-words.ts'
 import type { App } from '../store/apps.ts'
-import { parseAcceptLanguage } from '../web/accept-language.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
-import type { Call, Route } from './route.ts'
-import { readPageCall, unlessBusy } from './widget-call.ts'
+import type { Route } from './route.ts'
+import { fromOf, readPageCall, unlessBusy, type From } from './widget-call.ts'
 import * as shape from './widget-shapes.ts'
 
 const { clientId, email } = shape
@@ -137,14 +135,6 @@ function resetRoute(service: Service): Route {
 
 type AuthRoute<T> = Omit<Route, 'method' | 'tag' | 'input' | 'handle'> & {
   readonly run: (app: App, input: T, from: From) => Promise<Answer>
-}
-
-/** Where the call comes from; `lang` is the language of the page, whose script asks for it. */
-type From = { readonly address: string; readonly lang: string | undefined }
-
-function fromOf({ request, context }: Call): From {
-  const tags = parseAcceptLanguage(request.headers.get('accept-language') ?? '')
-  return { address: context.address, lang: findMailLanguage(tags) }
 }
 
 function authRoute<T extends { clientId: string }>(

@@ -3,8 +3,10 @@ import type { z } from 'zod'
 import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
 import { checkSession } from '../actions/people/open-session.ts'
+import { findMailLanguage } from '../actions/mails/mail-words.ts'
 import type { App } from '../store/apps.ts'
 import type { Session } from '../store/widget-sessions.ts'
+import { parseAcceptLanguage } from '../web/accept-language.ts'
 import { parseInput } from './client-call.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
 import { readJson, readQuery } from './request.ts'
@@ -70,4 +72,12 @@ export async function unlessBusy(work: () => Promise<Answer>): Promise<Answer> {
     if (error instanceof PasswordsBusy) return refuseFor(5)
     throw error
   }
+}
+
+/** Where the call comes from; `lang` is the language of the page, whose script asks for it. */
+export type From = { readonly address: string; readonly lang: string | undefined; readonly userAgent: string | null }
+
+export function fromOf({ request, context }: Call): From {
+  const tags = parseAcceptLanguage(request.headers.get('accept-language') ?? '')
+  return { address: context.address, lang: findMailLanguage(tags), userAgent: request.headers.get('user-agent') }
 }

@@ -5,7 +5,7 @@ import { parseOrigin } from '../actions/apps/origins.ts'
 import { readWidgetWallet } from '../actions/money/read-wallet.ts'
 import type { Service } from '../actions/service.ts'
 import { linkKeyOf } from '../actions/tokens.ts'
-import { createSession, revokeSession } from '../actions/people/open-session.ts'
+import { createSession, noteBrowser, revokeSession } from '../actions/people/open-session.ts'
 import { majorNumber } from '../ledger/money.ts'
 import { readClientCall } from './client-call.ts'
 import { walletExample } from './examples.ts'
@@ -13,6 +13,7 @@ import { toTransaction } from './transaction.ts'
 import { answer, refuse, refuseUnknownUser } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
+import { widgetAccountRoutes } from './widget-account.ts'
 import { widgetAuthRoutes } from './widget-auth.ts'
 import { readSessionCall } from './widget-call.ts'
 import { eventsRoute } from './widget-events.ts'
@@ -39,7 +40,11 @@ const widgetWallet = z
     transactions: z.array(shape.transaction).max(10),
     isActive: z.boolean(),
     currency: shape.currencyCode,
-    user: z.object({ firstName: z.string(), lastName: z.string() }),
+    user: z.object({
+      firstName: z.string(),
+      lastName: z.string(),
+      language: z.string().nullable().describe('Which the user has chosen; null when none'),
+    }),
     app: z.object({ name: z.string() }),
     linkKey: z.string().describe('The same in every session of one serviceUserId, and in no other'),
     frozenReason: z.enum(['operator', 'debt']).optional().describe('Why it is not active'),
@@ -71,6 +76,7 @@ export function widgetRoutes(service: Service): Route[] {
     linksRoute(service),
     disconnectRoute(service),
     ...widgetAuthRoutes(service),
+    ...widgetAccountRoutes(service),
   ]
 }
 
@@ -162,7 +168,7 @@ function walletRoute(service: Service): Route {
         transactions,
         isActive,
         currency: 'USD',
-        user: { firstName: 'Ada', lastName: 'Lovelace' },
+        user: { firstName: 'Ada', lastName: 'Lovelace', language: null },
         app: { name: 'Example shop' },
         linkKey: exampleIds.linkKey,
         expiresAt: '2026-01-31T12:05:00.000Z',
@@ -173,13 +179,15 @@ function walletRoute(service: Service): Route {
       const read = await readSessionCall(service, call, sessionQuery)
       if (read.refusal) return read.refusal
       const { session } = read
+      const userAgent = call.request.headers.get('user-agent')
+      await noteBrowser(service, session, { userAgent, address: call.context.address })
       const { wallet, transfers, appName } = await readWidgetWallet(service, session)
       return answer({
         balance: majorNumber(wallet.balanceMinor, currency),
         transactions: transfers.map((transfer) => toTransaction(transfer, currency)),
         isActive: wallet.frozenFor === null,
         currency: currency.code,
-        user: { firstName: session.firstName, lastName: session.lastName },
+        user: { firstName: session.firstName, lastName: session.lastName, language: session.language },
         app: { name: appName },
         linkKey: linkKeyOf(session.linkId),
         ...(wallet.frozenFor === null ? {} : { frozenReason: wallet.frozenFor }),

@@ -28,7 +28,7 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
   const money = (minor: bigint) => formatMinor(minor, currency)
   const text = facts([
     ['wallet', walletId],
-    ['user', user ? `${user.firstName} ${user.lastName} <${user.email}>` : null],
+    ['user', user?.email ? `${user.firstName} ${user.lastName} <${user.email}>` : user ? 'deleted' : null],
     ['balance', `${money(wallet.balanceMinor)} ${currency.code}`],
     ['state', stateOf(wallet)],
     ...links.map((link) => ['link', `${link.id} (${link.clientId})`] as const),
@@ -60,6 +60,7 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
 
 function stateOf({ frozenFor, frozenReason }: WalletRow): string {
   if (frozenFor === null) return 'active'
+  if (frozenFor === 'closed') return 'closed: the account was deleted'
   return frozenFor === 'debt' ? 'frozen until its debt is repaid' : `frozen by an operator: ${frozenReason}`
 }
 

@@ -93,6 +93,7 @@ function amountOf(invocation: Invocation, currency: Currency): bigint {
 
 function frozenReply(walletId: string, result: FreezeResult, isActive: boolean): Reply {
   if (result === 'unknown-wallet') throw new CommandRefused(`There is no wallet ${walletId}.`)
+  if (result === 'closed') throw new CommandRefused(`Wallet ${walletId} is closed for good: the account was deleted.`)
   if (result === 'in-debt')
     throw new CommandRefused(`Wallet ${walletId} is below zero: it thaws by itself when the debt is repaid.`)
   const already = result === 'already' ? ' already' : ''
@@ -103,7 +104,7 @@ function frozenReply(walletId: string, result: FreezeResult, isActive: boolean):
 }
 
 function creditReply(walletId: string, referenceId: string, result: PostingResult, currency: Currency): Reply {
-  if (result.kind !== 'outcome') throw new CommandRefused(`There is no wallet ${walletId}.`)
+  if (result.kind !== 'outcome') throw new CommandRefused(`There is no wallet ${walletId}, or its account was deleted.`)
   const { outcome, replay } = result
   if (replay && replay.mismatch.length > 0)
     throw new CommandRefused(

@@ -4,8 +4,11 @@ import { maxBalanceMinor } from './money.ts'
 export type Wallet = {
   readonly balanceMinor: bigint
   readonly sequence: number
-  /** What froze it; null when it is active. Debt is a reversal that found the money already spent. */
-  readonly frozenFor: 'operator' | 'debt' | null
+  /**
+   * What froze it; null when it is active. Debt is a reversal that found the money already spent. Closed is the wallet of a
+   * deleted user: a debt may come and go, but no money comes into it.
+   */
+  readonly frozenFor: 'operator' | 'debt' | 'closed' | null
 }
 
 export type Operation = {
@@ -15,7 +18,7 @@ export type Operation = {
   readonly isReversal: boolean
 }
 
-export type Refusal = 'WALLET_INACTIVE' | 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
+export type Refusal = 'WALLET_INACTIVE' | 'WALLET_CLOSED' | 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
 
 export type Decision = { readonly wallet: Wallet; readonly refusal?: never } | { readonly refusal: Refusal }
 
@@ -25,6 +28,7 @@ export function decide(wallet: Wallet, operation: Operation): Decision {
   const isDebit = amountMinor < 0n
 
   if (isDebit && !isReversal && wallet.frozenFor !== null) return { refusal: 'WALLET_INACTIVE' }
+  if (wallet.frozenFor === 'closed' && balanceMinor > 0n) return { refusal: 'WALLET_CLOSED' }
   if (isDebit && !isReversal && balanceMinor < 0n) return { refusal: 'INSUFFICIENT_BALANCE' }
   if (balanceMinor > maxBalanceMinor || balanceMinor < -maxBalanceMinor) return { refusal: 'BALANCE_LIMIT' }
 
@@ -32,8 +36,8 @@ export function decide(wallet: Wallet, operation: Operation): Decision {
   return { wallet: { balanceMinor, sequence: wallet.sequence + 1, frozenFor: freezeAfter(wallet, balanceMinor) } }
 }
 
-/** A wallet below zero is frozen for its debt until that is repaid; what an operator froze, an operator thaws. */
+/** A wallet below zero is frozen for its debt until that is repaid; what an operator froze, an operator thaws; closed is for ever. */
 function freezeAfter(wallet: Wallet, balanceMinor: bigint): Wallet['frozenFor'] {
-  if (wallet.frozenFor === 'operator') return 'operator'
+  if (wallet.frozenFor === 'operator' || wallet.frozenFor === 'closed') return wallet.frozenFor
   return balanceMinor < 0n ? 'debt' : null
 }

@@ -63,6 +63,27 @@ export async function listAudit(
   return rows
 }
 
+const walk = (placeholder: string) => `(select id, at, actor, action, subject, address, detail from audit
+  where subject = ${placeholder} and action = any($3::text[])
+    and ($4::uuid is null or (at, id) < (select at, id from audit where id = $4 and subject in ($1, $2)))
+  order by at desc, id desc limit $5)`
+
+/**
+ * Records of these actions about one of two subjects, newest first. One walk down the index of subjects for each, so that however many
+ * records there are, a page costs a page. A `before` that is about neither gives nothing.
+ */
+export async function listAuditOf(
+  db: Queryable,
+  [subject, otherSubject]: readonly [string, string],
+  { actions, before, limit }: { actions: readonly string[]; before: string | undefined; limit: number },
+): Promise<AuditRecord[]> {
+  const { rows } = await db.query<AuditRecord>(
+    `${walk('$1')} union all ${walk('$2')} order by at desc, id desc limit $5`,
+    [subject, otherSubject, actions, before ?? null, limit],
+  )
+  return rows
+}
+
 /** Every action there is: one look at the index for each, however long the log. */
 export async function listAuditActions(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ action: string }>(`

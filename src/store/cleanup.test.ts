@@ -35,7 +35,7 @@ async function fill(): Promise<void> {
   const app = (await findApp(pool, credentials.clientId))!
   const { userId, serviceUserId } = await newUser(service, credentials)
   await createSession(service, app, { serviceUserId, parentOrigin: null })
-  await connect(pool, app, userId)
+  await connect(pool, app, userId, '10.0.0.1')
   const email = `${userId}@example.com`
   await upsertMailedCode(pool, { email, purpose: 'confirm', id: userId, codeHash: 'x', lifetimeMs: hourMs / 4 })
   const waiting = { email, passwordHash: 'x', firstName: 'A', lastName: 'B', lifetimeMs: 24 * hourMs }

@@ -14,6 +14,7 @@ const tables = [
   ['widget_sessions', 'token_hash', 'expires_at', sessionKeepMs],
   ['link_codes', 'code_hash', 'expires_at', 0],
   ['mailed_codes', '(email, purpose)', 'expires_at', 0],
+  ['email_changes', 'user_id', 'expires_at', 0],
   ['sign_ups', 'email', 'expires_at', 0],
   ['limits', 'key', 'ends_at', 0],
   ['processor_events', 'id', 'received_at', eventKeepMs],

@@ -5,18 +5,32 @@ export type Link = { readonly id: string; readonly clientId: string; readonly us
 
 type Row = { id: string; client_id: string; user_id: string; created_at: Date }
 
-/** The live link of this app and user: the one there is, or a new one with the given id. */
+/**
+ * The live link of this app and user, who has just signed in: the one there is, or a new one with the given id. Undefined when
+ * the user is being deleted: the row of users is waited for, and read again when it is free.
+ */
+export async function upsertLink(
+  db: Queryable,
+  link: { id: string; clientId: string; userId: string },
+): Promise<(Link & { readonly isNew: boolean }) | undefined> {
+  const { rows } = await db.query<Row>(
+    `insert into links as l (id, client_id, user_id, signed_in_at)
+     select $1, $2, id, now() from users where id = $3 and deleted_at is null for key share
+     on conflict (user_id, client_id, disconnected_at) do update set signed_in_at = now(), signed_out_at = null
+     returning id, client_id, user_id, created_at`,
+    [link.id, link.clientId, link.userId],
+  )
+  return rows[0] && { ...toLink(rows[0]), isNew: rows[0].id === link.id }
+}
+
+/** The same, of a user who is known to be there. */
 export async function getOrInsertLink(
   db: Queryable,
   link: { id: string; clientId: string; userId: string },
 ): Promise<Link> {
-  const { rows } = await db.query<Row>(
-    `insert into links as l (id, client_id, user_id) values ($1, $2, $3)
-     on conflict (user_id, client_id, disconnected_at) do update set user_id = l.user_id
-     returning id, client_id, user_id, created_at`,
-    [link.id, link.clientId, link.userId],
-  )
-  return toLink(rows[0]!)
+  const upserted = await upsertLink(db, link)
+  if (!upserted) throw new Error('the user is deleted')
+  return upserted
 }
 
 /** The user's live link, when it is this app's. */
@@ -26,6 +40,20 @@ export async function findLink(db: Queryable, clientId: string, serviceUserId: s
     [serviceUserId, clientId],
   )
   return rows[0] && toLink(rows[0])
+}
+
+/** The user's live links, or the one of this app, take no session until the user signs in again. How many they are. */
+export async function updateLinksSignedOut(
+  db: Queryable,
+  userId: string,
+  { clientId, exceptLinkId }: { clientId?: string | undefined; exceptLinkId?: string | undefined } = {},
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `update links set signed_out_at = now() where user_id = $1 and disconnected_at is null and signed_out_at is null
+       and ($2::text is null or client_id = $2) and ($3::text is null or id <> $3)`,
+    [userId, clientId ?? null, exceptLinkId ?? null],
+  )
+  return rowCount ?? 0
 }
 
 export async function listLinksOfUser(db: Queryable, userId: string): Promise<Link[]> {

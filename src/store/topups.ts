@@ -41,13 +41,36 @@ const columns = `id, user_id as "userId", client_id as "clientId", processor, pa
   declines_told as "declinesTold", declined_at as "declinedAt", problem, created_at as "createdAt",
   updated_at as "updatedAt", expires_at as "expiresAt", version, look_at as "lookAt", looks`
 
-export async function insertTopup(db: Queryable, topup: NewTopup): Promise<void> {
+/** False when the user is deleted, or being deleted: the row of users is waited for, and read again when it is free. */
+export async function insertTopup(db: Queryable, topup: NewTopup): Promise<boolean> {
   const { id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt, lookAt } = topup
-  await db.query(
+  const { rowCount } = await db.query(
     `insert into topups (id, user_id, client_id, processor, amount, currency, created_at, updated_at, expires_at, look_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9)`,
+     select $1, id, $3, $4, $5, $6, $7, $7, $8, $9 from users where id = $2 and deleted_at is null for key share`,
     [id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt, lookAt],
   )
+  return rowCount === 1
+}
+
+/** What of the user's top-ups has no end yet: one that is open, or whose money is on its way to the ledger; or a dispute. */
+export async function findUnsettled(db: Queryable, userId: string): Promise<'topup' | 'dispute' | undefined> {
+  const { rows } = await db.query<{ is_open: boolean | null; is_disputed: boolean | null }>(
+    `select bool_or(state in ('created', 'processing') or exists (
+         select from topup_movements m where m.topup_id = t.id and m.posted_at is null)) as is_open,
+       bool_or(dispute = 'open') as is_disputed
+     from topups t where user_id = $1`,
+    [userId],
+  )
+  return rows[0]?.is_open ? 'topup' : rows[0]?.is_disputed ? 'dispute' : undefined
+}
+
+/** Those of the user that may yet be paid, newest first. */
+export async function listOpenTopups(db: Queryable, userId: string, limit: number): Promise<Topup[]> {
+  const { rows } = await db.query<Topup>(
+    `select ${columns} from topups where user_id = $1 and state = 'created' order by created_at desc limit $2`,
+    [userId, limit],
+  )
+  return rows
 }
 
 /**

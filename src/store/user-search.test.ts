@@ -36,7 +36,7 @@ async function searchAll(prefix: string, limit: number): Promise<string[]> {
   let after: { key: string; id: string } | undefined
   for (;;) {
     const page = await searchPeople(db, prefix, { after, limit })
-    emails.push(...page.map(({ person }) => person.email))
+    emails.push(...page.map(({ person }) => person.email!))
     const last = page.at(-1)
     if (!last || page.length < limit) return emails
     after = { key: last.key, id: last.person.id }

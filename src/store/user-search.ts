@@ -4,7 +4,8 @@ import type { FrozenFor } from './wallets.ts'
 
 export type Person = {
   readonly id: string
-  readonly email: string
+  /** Null of a deleted user, who has no name either. */
+  readonly email: string | null
   readonly firstName: string
   readonly lastName: string
   readonly createdAt: Date
@@ -14,7 +15,7 @@ export type Person = {
 
 type Row = {
   id: string
-  email: string
+  email: string | null
   first_name: string
   last_name: string
   created_at: Date

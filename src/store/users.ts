@@ -3,24 +3,33 @@ import type { Queryable, Transaction } from './database.ts'
 
 export type User = {
   readonly id: string
-  readonly email: string
+  /** Null of a deleted user. */
+  readonly email: string | null
   readonly passwordHash: string | null
   readonly firstName: string
   readonly lastName: string
+  /** Null when none was chosen. */
+  readonly language: string | null
   readonly createdAt: Date
 }
 
+/** One who has not deleted the account. */
+export type LiveUser = User & { readonly email: string }
+
 type Row = {
   id: string
-  email: string
+  email: string | null
   password_hash: string | null
   first_name: string
   last_name: string
+  language: string | null
   created_at: Date
 }
 
+type NewUser = Pick<LiveUser, 'id' | 'email' | 'passwordHash' | 'firstName' | 'lastName'>
+
 /** False when the email is taken. */
-export async function insertUser(tx: Transaction, user: Omit<User, 'createdAt'>): Promise<boolean> {
+export async function insertUser(tx: Transaction, user: NewUser): Promise<boolean> {
   const { rowCount } = await tx.query(
     `insert into users (id, email, password_hash, first_name, last_name) values ($1, $2, $3, $4, $5)
      on conflict (email) do nothing`,
@@ -39,6 +48,61 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
 export async function findUser(db: Queryable, id: string): Promise<User | undefined> {
   const { rows } = await db.query<Row>('select * from users where id = $1', [id])
   return rows[0] && toUser(rows[0])
+}
+
+/** Holds the user until the transaction ends: nobody else changes, links or deletes them. Undefined when they are deleted. */
+export async function lockUser(tx: Transaction, id: string): Promise<LiveUser | undefined> {
+  const { rows } = await tx.query<Row>('select * from users where id = $1 for update', [id])
+  const user = rows[0] && toUser(rows[0])
+  return user && isLive(user) ? user : undefined
+}
+
+export async function findLiveUser(db: Queryable, id: string): Promise<LiveUser | undefined> {
+  const user = await findUser(db, id)
+  return user && isLive(user) ? user : undefined
+}
+
+function isLive(user: User): user is LiveUser {
+  return user.email !== null
+}
+
+export async function updateNames(
+  tx: Transaction,
+  id: string,
+  { firstName, lastName }: { firstName: string; lastName: string },
+): Promise<void> {
+  await tx.query('update users set first_name = $2, last_name = $3 where id = $1', [id, firstName, lastName])
+}
+
+/** Whether there was a user to change, who is not deleted. */
+export async function updateLanguage(db: Queryable, id: string, language: string | null): Promise<boolean> {
+  const { rowCount } = await db.query('update users set language = $2 where id = $1 and deleted_at is null', [
+    id,
+    language,
+  ])
+  return rowCount === 1
+}
+
+/** Throws a unique violation when somebody else has the email. */
+export async function updateEmail(tx: Transaction, id: string, email: string): Promise<void> {
+  await tx.query('update users set email = $2 where id = $1', [id, email])
+}
+
+/**
+ * Takes away everything that tells who the user was. The row, the links (ended) and the audit log stay: the books and what
+ * apps hold refer to their ids.
+ */
+export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser): Promise<void> {
+  await tx.query(
+    `update users set email = null, password_hash = null, first_name = '', last_name = '', language = null, deleted_at = now()
+     where id = $1`,
+    [id],
+  )
+  await tx.query('update links set disconnected_at = now() where user_id = $1 and disconnected_at is null', [id])
+  await tx.query('delete from link_codes where link_id in (select id from links where user_id = $1)', [id])
+  for (const table of ['widget_sessions', 'user_addresses', 'email_changes'])
+    await tx.query(`delete from ${table} where user_id = $1`, [id])
+  for (const table of ['sign_ups', 'mailed_codes']) await tx.query(`delete from ${table} where email = $1`, [email])
 }
 
 /** The user, when there is one. */
@@ -94,6 +158,7 @@ function toUser(row: Row): User {
     passwordHash: row.password_hash,
     firstName: row.first_name,
     lastName: row.last_name,
+    language: row.language,
     createdAt: row.created_at,
   }
 }

@@ -3,7 +3,8 @@ import { textArray } from './arrays.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
 
-export type FrozenFor = 'operator' | 'debt' | null
+/** Closed: its user deleted the account. */
+export type FrozenFor = 'operator' | 'debt' | 'closed' | null
 
 export type WalletRow = {
   readonly id: string

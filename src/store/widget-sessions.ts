@@ -19,6 +19,10 @@ export type Session = Omit<NewSession, 'lifetimeMs'> & {
   readonly isExpired: boolean
   readonly firstName: string
   readonly lastName: string
+  /** Which the user has chosen; null when none. */
+  readonly language: string | null
+  /** The browser that uses it was noted. */
+  readonly isNoted: boolean
   readonly isRevoked: boolean
   readonly isLinked: boolean
   readonly isAppActive: boolean
@@ -38,6 +42,8 @@ type Row = {
   is_expired: boolean
   first_name: string
   last_name: string
+  language: string | null
+  is_noted: boolean
   is_revoked: boolean
   is_linked: boolean
   is_app_active: boolean
@@ -46,20 +52,25 @@ type Row = {
   frozen_for: FrozenFor
 }
 
-/** When it ends. */
-export async function insertSession(db: Queryable, session: NewSession): Promise<Date> {
+/**
+ * When it ends; undefined when the link has no sessions any more. The link's row is held, so that whoever signs out or deletes at
+ * this moment either finds the session, or is seen here.
+ */
+export async function insertSession(db: Queryable, session: NewSession): Promise<Date | undefined> {
   const { tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs } = session
   const { rows } = await db.query<{ expires_at: Date }>(
     `insert into widget_sessions (token_hash, client_id, link_id, user_id, parent_origin, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, now(), now() + $6 * interval '1 ms') returning expires_at`,
+     select $1, $2, id, $4, $5, now(), now() + $6 * interval '1 ms' from links
+     where id = $3 and disconnected_at is null and signed_out_at is null for share returning expires_at`,
     [tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs],
   )
-  return rows[0]!.expires_at
+  return rows[0]?.expires_at
 }
 
 // The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
 const findSql = `select s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, now() as read_at,
-    s.expires_at <= now() as is_expired, u.first_name, u.last_name, s.revoked_at is not null as is_revoked, l.disconnected_at is null as is_linked,
+    s.expires_at <= now() as is_expired, u.first_name, u.last_name, u.language, s.address_hash is not null as is_noted,
+    s.revoked_at is not null as is_revoked, l.disconnected_at is null and l.signed_out_at is null as is_linked,
     a.is_active as is_app_active, w.balance, w.sequence, w.frozen_for
   from widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
     join users u on u.id = s.user_id join wallets w on w.id = s.user_id
@@ -82,6 +93,93 @@ export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Pr
   ])
 }
 
+/** Ends the user's sessions, or those of one app, now. */
+export async function updateSessionsRevoked(
+  db: Queryable,
+  userId: string,
+  { clientId, except }: { clientId?: string | undefined; except?: Buffer | undefined } = {},
+): Promise<void> {
+  await db.query(
+    `update widget_sessions set revoked_at = now() where user_id = $1 and expires_at > now() and revoked_at is null
+       and ($2::text is null or client_id = $2) and ($3::bytea is null or token_hash <> $3)`,
+    [userId, clientId ?? null, except ?? null],
+  )
+}
+
+/** Which browser uses the session, and from which network; the first to call with it counts. */
+export async function updateSessionNoted(
+  db: Queryable,
+  tokenHash: Buffer,
+  { browser, addressHash }: { browser: string | null; addressHash: Buffer },
+): Promise<void> {
+  await db.query(
+    'update widget_sessions set browser = $2, address_hash = $3 where token_hash = $1 and address_hash is null',
+    [tokenHash, browser, addressHash],
+  )
+}
+
+/* Where a user is signed in: an app, and the browsers that used the wallet in it within the last day. */
+
+export type Place = {
+  readonly clientId: string
+  readonly since: Date
+  readonly browsers: readonly PlaceBrowser[]
+}
+
+export type PlaceBrowser = {
+  readonly browser: string | null
+  readonly addressHash: Buffer
+  readonly lastAt: Date
+  /** A session of it lives yet. */
+  readonly isLive: boolean
+  /** The session that asks is one of its. */
+  readonly isThis: boolean
+}
+
+type PlaceRow = {
+  client_id: string
+  since: Date
+  browser: string | null
+  address_hash: Buffer | null
+  last_at: Date | null
+  is_live: boolean | null
+  is_this: boolean | null
+}
+
+/** An app may open sessions as often as it likes, so the newest thousand are looked at; a browser renews every five minutes. */
+const placesSql = `
+with recent as materialized (
+  select link_id, browser, address_hash, created_at, expires_at, token_hash from widget_sessions
+  where user_id = $1 and expires_at > now() - interval '1 day' and revoked_at is null and address_hash is not null
+  order by expires_at desc limit 1000
+), browsers as (
+  select link_id, browser, address_hash, max(created_at) as last_at, bool_or(expires_at > now()) as is_live,
+    bool_or(token_hash = $2) as is_this, row_number() over (partition by link_id order by max(created_at) desc) as place
+  from recent group by link_id, browser, address_hash
+)
+select l.client_id, coalesce(l.signed_in_at, l.created_at) as since, b.browser, b.address_hash, b.last_at, b.is_live, b.is_this
+from links l left join browsers b on b.link_id = l.id and b.place <= 10
+where l.user_id = $1 and l.disconnected_at is null and l.signed_out_at is null
+order by since desc, l.id, b.last_at desc`
+
+export async function listPlaces(db: Queryable, userId: string, tokenHash: Buffer): Promise<Place[]> {
+  const { rows } = await db.query<PlaceRow>(placesSql, [userId, tokenHash])
+  const places = new Map<string, { clientId: string; since: Date; browsers: PlaceBrowser[] }>()
+  for (const row of rows) {
+    const place = places.get(row.client_id) ?? { clientId: row.client_id, since: row.since, browsers: [] }
+    places.set(row.client_id, place)
+    if (row.address_hash === null) continue
+    place.browsers.push({
+      browser: row.browser,
+      addressHash: row.address_hash,
+      lastAt: row.last_at!,
+      isLive: row.is_live!,
+      isThis: row.is_this!,
+    })
+  }
+  return [...places.values()]
+}
+
 function toSession(row: Row): Session {
   return {
     tokenHash: row.token_hash,
@@ -94,6 +192,8 @@ function toSession(row: Row): Session {
     isExpired: row.is_expired,
     firstName: row.first_name,
     lastName: row.last_name,
+    language: row.language,
+    isNoted: row.is_noted,
     isRevoked: row.is_revoked,
     isLinked: row.is_linked,
     isAppActive: row.is_app_active,

@@ -77,7 +77,7 @@ export async function openRig(opened: TestService) {
     /** The owner as another app knows them. */
     linkedTo: (who: Credentials) => linkUser(service, who, owner.userId),
     sessionOf: (serviceUserId: string) => sessionFor(app, serviceUserId),
-    newLinkCode: async () => (await connect(pool, await find(app), owner.userId)).linkCode,
+    newLinkCode: async () => (await connect(pool, await find(app), owner.userId, '10.0.0.1'))!.linkCode,
   }
 }
 

@@ -1,6 +1,6 @@
 /** Every code an error of the service can carry, and the body it comes in. */
 import type { MismatchField, Scope } from './wire.ts';
-export declare const ERROR_CODES: readonly ['INVALID_CLIENT', 'INSUFFICIENT_SCOPE', 'INVALID_REQUEST', 'INVALID_AMOUNT', 'USER_NOT_FOUND', 'ACCOUNT_NOT_LINKED', 'INSUFFICIENT_BALANCE', 'BALANCE_LIMIT', 'WALLET_INACTIVE', 'REFERENCE_CONFLICT', 'ORIGIN_NOT_ALLOWED', 'SESSION_EXPIRED', 'INVALID_SESSION', 'CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', 'BROWSER_CALL_REFUSED', 'CROSS_SITE_REFUSED', 'INVALID_LINK_CODE', 'INVALID_CREDENTIALS', 'INVALID_CODE', 'WEAK_PASSWORD', 'RATE_LIMITED', 'PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'UNSUPPORTED_MEDIA_TYPE', 'METHOD_NOT_ALLOWED', 'NOT_FOUND', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL'];
+export declare const ERROR_CODES: readonly ['INVALID_CLIENT', 'INSUFFICIENT_SCOPE', 'INVALID_REQUEST', 'INVALID_AMOUNT', 'USER_NOT_FOUND', 'ACCOUNT_NOT_LINKED', 'INSUFFICIENT_BALANCE', 'BALANCE_LIMIT', 'WALLET_INACTIVE', 'REFERENCE_CONFLICT', 'ORIGIN_NOT_ALLOWED', 'SESSION_EXPIRED', 'INVALID_SESSION', 'CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', 'BROWSER_CALL_REFUSED', 'CROSS_SITE_REFUSED', 'INVALID_LINK_CODE', 'INVALID_CREDENTIALS', 'INVALID_CODE', 'WEAK_PASSWORD', 'ACCOUNT_NOT_DELETABLE', 'RATE_LIMITED', 'PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'UNSUPPORTED_MEDIA_TYPE', 'METHOD_NOT_ALLOWED', 'NOT_FOUND', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL'];
 export type ErrorCode = (typeof ERROR_CODES)[number];
 export declare const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>>;
 /** A newer service may use codes this version does not know; they still pass through as text. */
@@ -22,6 +22,8 @@ export type ErrorBody = {
     shortfall?: number;
     /** CARD_DECLINED: the processor's reason. */
     declineCode?: string;
+    /** ACCOUNT_NOT_DELETABLE: what keeps it. */
+    reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute';
     /** A recorded refusal, answered again because its reference was used again. */
     replayed?: true;
     mismatch?: MismatchField[];

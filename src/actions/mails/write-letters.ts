@@ -92,6 +92,7 @@ export type Fact =
   | { readonly kind: 'password-changed'; readonly at: string; readonly browser: string | null }
   /** To the address that was left. */
   | { readonly kind: 'email-changed'; readonly at: string; readonly newEmail: string }
+  | { readonly kind: 'deleted' }
   | { readonly kind: 'sign-in'; readonly at: string; readonly browser: string | null }
 
 export type Reader = { readonly firstName: string; readonly nameOf: (clientId: string) => string }
@@ -178,6 +179,8 @@ export function writeFactLetter({ language, config }: Writer, fact: Fact, reader
         after: [`${text('emailElse')}${support ? ` ${support}` : ''}`],
       }
     }
+    case 'deleted':
+      return { ...letter('deletedTitle', {}, text('deletedText')), after: [text('deletedNext')] }
     case 'sign-in':
       break
   }

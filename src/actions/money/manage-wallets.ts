@@ -6,7 +6,7 @@ import { postForService } from './post.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 
-export type FreezeResult = 'done' | 'unknown-wallet' | 'already' | 'in-debt'
+export type FreezeResult = 'done' | 'unknown-wallet' | 'already' | 'in-debt' | 'closed'
 
 export async function freezeWallet(
   service: Service,
@@ -17,6 +17,7 @@ export async function freezeWallet(
   return await transact(service.db, async (tx) => {
     const wallet = await lockWallet(tx, walletId)
     if (!wallet) return 'unknown-wallet'
+    if (wallet.frozenFor === 'closed') return 'closed'
     if (wallet.frozenFor === 'operator') return 'already'
     await updateFreeze(tx, walletId, 'operator', reason)
     await record(tx, actor, 'wallet.frozen', `wallet:${walletId}`, { reason })
@@ -34,6 +35,7 @@ export async function unfreezeWallet(
   return await transact(service.db, async (tx) => {
     const wallet = await lockWallet(tx, walletId)
     if (!wallet) return 'unknown-wallet'
+    if (wallet.frozenFor === 'closed') return 'closed'
     if (wallet.frozenFor === null) return 'already'
     if (wallet.frozenFor === 'debt') return 'in-debt'
     const isInDebt = wallet.balanceMinor < 0n

@@ -1,15 +1,18 @@
 /** Email and password → a link. An unknown email and a wrong password are one answer, after the same work. */
 import { upsertAddress } from '../../store/addresses.ts'
 import type { App } from '../../store/apps.ts'
+import { transact } from '../../store/database.ts'
 import { getIdentity, type Identity } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode, type Asked } from './mail-code.ts'
 import { isPassword } from './passwords.ts'
+import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
+import { browserName } from './browser-name.ts'
 
-export type LogIn = Asked & { readonly password: string }
+export type LogIn = Asked & { readonly password: string; readonly userAgent: string | null }
 
 export type LoggedIn = Connected | Limited | { readonly kind: 'unconfirmed' } | { readonly kind: 'wrong' }
 
@@ -27,8 +30,23 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
     return result
   }
   await forgiveRightGuess(service, userPasswords, guess)
-  await upsertAddress(service.db.pool, 'user', identity.userId, addressHash(attempt.address))
-  return await connect(service.db.pool, app, identity.userId)
+  return (await signIn(service, app, attempt, identity.userId)) ?? { kind: 'wrong' }
+}
+
+async function signIn(
+  service: Service,
+  app: App,
+  { address, userAgent }: LogIn,
+  userId: string,
+): Promise<Connected | undefined> {
+  return await transact(service.db, async (tx) => {
+    const connected = await connect(tx, app, userId, address)
+    if (!connected) return undefined
+    await upsertAddress(tx, 'user', userId, addressHash(address))
+    const detail = { clientId: app.clientId, browser: browserName(userAgent) }
+    await record(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
+    return connected
+  })
 }
 
 /**

@@ -17,8 +17,8 @@ import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
 
-const codeLifetimeMs = 15 * 60_000
-const maxTries = 5
+export const codeLifetimeMs = 15 * 60_000
+export const maxTries = 5
 
 export type Mailed = { readonly kind: 'mailed' } | Limited
 
@@ -77,7 +77,7 @@ export async function takeMailLimits(
   service: Service,
   email: string,
   address: string,
-  { isKnownAddress }: Identity,
+  { isKnownAddress }: Pick<Identity, 'isKnownAddress'>,
 ): Promise<Limited | undefined> {
   const everywhere = [[mailsAnywhere, email] as const, [mailsADay, email] as const]
   return await takeLimits(service, [[mailsHere, email, addressKey(address)], ...(isKnownAddress ? [] : everywhere)])

@@ -3,10 +3,10 @@ import type { App } from '../../store/apps.ts'
 import { transact, type Queryable } from '../../store/database.ts'
 import {
   deleteLinkCode,
-  getOrInsertLink,
   insertLinkCode,
   listLinksOfUser,
   updateLinkDisconnected,
+  upsertLink,
 } from '../../store/links.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { record } from '../audit.ts'
@@ -64,11 +64,20 @@ export type Connected = { readonly kind: 'connected'; readonly serviceUserId: st
 
 const linkCodeLifetimeMs = 2 * 60_000
 
-export async function connect(db: Queryable, app: App, userId: string): Promise<Connected> {
+/** Undefined when the user was deleted a moment ago. */
+export async function connect(
+  tx: Queryable,
+  app: App,
+  userId: string,
+  address: string,
+): Promise<Connected | undefined> {
   const { clientId } = app
-  const link = await getOrInsertLink(db, { id: newServiceUserId(), clientId, userId })
+  const link = await upsertLink(tx, { id: newServiceUserId(), clientId, userId })
+  if (!link) return undefined
+  const actor = { name: `user:${userId}`, address }
+  if (link.isNew) await record(tx, actor, 'link.connected', `user:${userId}`, { clientId })
   const linkCode = newLinkCode()
   const lifetimeMs = linkCodeLifetimeMs
-  await insertLinkCode(db, { codeHash: hashSecret(linkCode), linkId: link.id, clientId, lifetimeMs })
+  await insertLinkCode(tx, { codeHash: hashSecret(linkCode), linkId: link.id, clientId, lifetimeMs })
   return { kind: 'connected', serviceUserId: link.id, linkCode }
 }

@@ -2,7 +2,15 @@
 import { isSessionToken } from '../../../sdk/contract.ts'
 import type { App } from '../../store/apps.ts'
 import { findLink } from '../../store/links.ts'
-import { findSession, insertSession, updateSessionRevoked, type Session } from '../../store/widget-sessions.ts'
+import {
+  findSession,
+  insertSession,
+  updateSessionNoted,
+  updateSessionRevoked,
+  type Session,
+} from '../../store/widget-sessions.ts'
+import { addressHash } from '../limits.ts'
+import { browserName } from './browser-name.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newSessionToken } from '../tokens.ts'
 
@@ -30,6 +38,7 @@ export async function createSession(
     parentOrigin,
     lifetimeMs: sessionLifetimeMs,
   })
+  if (!expiresAt) return { kind: 'unknown-user' }
   return { kind: 'created', sessionToken, expiresAt }
 }
 
@@ -50,6 +59,17 @@ export async function checkSession(service: Service, token: unknown): Promise<Ch
 export function endOf(session: Session): 'SESSION_EXPIRED' | 'INVALID_SESSION' | undefined {
   if (session.isRevoked || !session.isLinked || !session.isAppActive) return 'INVALID_SESSION'
   return session.isExpired ? 'SESSION_EXPIRED' : undefined
+}
+
+/** The first call with a session tells which browser uses it: the session itself was asked for by the app's backend. */
+export async function noteBrowser(
+  service: Service,
+  session: Session,
+  { userAgent, address }: { userAgent: string | null; address: string },
+): Promise<void> {
+  if (session.isNoted) return
+  const noted = { browser: browserName(userAgent), addressHash: addressHash(address) }
+  await updateSessionNoted(service.db.pool, session.tokenHash, noted)
 }
 
 export async function revokeSession(service: Service, session: Session): Promise<void> {

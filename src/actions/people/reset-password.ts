@@ -2,8 +2,9 @@
 import { upsertAddress } from '../../store/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/database.ts'
-import { deleteLinkCodesOfUser } from '../../store/links.ts'
+import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
 import { updatePassword } from '../../store/users.ts'
+import { updateSessionsRevoked } from '../../store/widget-sessions.ts'
 import { connect } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
@@ -31,12 +32,16 @@ export async function resetPassword(
     if (!user) return undefined
     // A link code that was given for the old password a moment ago must not be worth anything any more.
     await deleteLinkCodesOfUser(tx, user.id)
+    // Whoever was signed in with it signs in again, with the new one.
+    await updateLinksSignedOut(tx, user.id)
+    await updateSessionsRevoked(tx, user.id)
     await upsertAddress(tx, 'user', user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }
     await record(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
-    return { user, connected: await connect(tx, app, user.id) }
+    return { user, connected: await connect(tx, app, user.id, address) }
   })
-  if (!changed) return { kind: 'wrong-code' }
+  if (!changed?.connected) return { kind: 'wrong-code' }
+  service.live.poke(changed.user.id)
   await clearLimit(service, userPasswords.here, email, addressKey(address))
   const language = mailLanguage(attempt.lang)
   const fact = { kind: 'password-changed', at: service.now().toISOString(), browser: null } as const

@@ -72,7 +72,8 @@ export async function confirmEmail(service: Service, app: App, attempt: Asked & 
     await upsertAddress(tx, 'user', id, addressHash(address))
     const actor = { name: `user:${id}`, address }
     await record(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
-    return { firstName, hasPassword: passwordHash !== null, connected: await connect(tx, app, id) }
+    const connected = await connect(tx, app, id, address)
+    return connected && { firstName, hasPassword: passwordHash !== null, connected }
   })
   if (!created) return { kind: 'wrong-code' }
   const language = mailLanguage(attempt.lang)

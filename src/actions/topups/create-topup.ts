@@ -45,7 +45,7 @@ export async function createTopup(service: Service, session: Session, amountMino
     expiresAt: after(payableForMs),
     lookAt: after(firstLookMs),
   }
-  await insertTopup(service.db.pool, topup)
+  if (!(await insertTopup(service.db.pool, topup))) return { kind: 'inactive' }
   const payment = await order(service, topup)
   if (payment === undefined) return { kind: 'unavailable' }
   if (isRefusal(payment)) {

@@ -116,6 +116,8 @@ async function post(service: Service, topup: Topup, movement: Movement): Promise
     referenceId,
     description: movementTexts[referenceType as MovementType],
   })
+  // The user is deleted, and the payment of a top-up that had failed came all the same: an operator gives it back.
+  if (result.kind === 'unknown-user') return 'WALLET_CLOSED'
   // A wallet is as old as its user, and neither a credit nor a reversal asks whether it is frozen.
   if (result.kind !== 'outcome') throw new Error(`a top-up could not be posted: ${result.kind}`)
   return result.outcome.refusal

@@ -11,7 +11,13 @@ export function AppState({ app }: { app: App }) {
 
 export function WalletState({ frozenFor }: { frozenFor: Person['frozenFor'] }) {
   if (frozenFor === null) return <Badge kind="good">active</Badge>
+  if (frozenFor === 'closed') return <Badge>deleted</Badge>
   return frozenFor === 'debt' ? <Badge kind="warn">frozen for debt</Badge> : <Badge kind="bad">frozen</Badge>
+}
+
+/** A deleted user has no name. */
+export function nameOf({ firstName, lastName, email }: Pick<Person, 'firstName' | 'lastName' | 'email'>): string {
+  return email === null ? 'Deleted user' : `${firstName} ${lastName}`
 }
 
 export function currencyOf({ currency }: Topup): Currency {

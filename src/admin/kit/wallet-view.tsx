@@ -25,7 +25,7 @@ export function Balance({ request, person, wallet }: { request: AdminRequest; pe
           <Money minor={wallet.balanceMinor} currency={currency} />
         </p>
       </div>
-      {wallet.frozenFor !== null && (
+      {wallet.frozenFor !== null && wallet.frozenFor !== 'closed' && (
         <Notice kind={wallet.frozenFor === 'debt' ? 'warn' : 'bad'}>
           {wallet.frozenFor === 'debt'
             ? 'Frozen by itself, because it is below zero. It thaws when the debt is repaid.'

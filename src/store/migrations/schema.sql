@@ -300,18 +300,39 @@ revoke delete, truncate, update on transfers from current_user;
 
 create table users (
   id uuid not null,
-  email text not null,
+  email text,
   password_hash text,
   first_name text not null,
   last_name text not null,
   created_at timestamp with time zone not null default now(),
+  language text,
+  deleted_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_email_key UNIQUE (email),
-  constraint users_email_check CHECK ((email = lower(email)))
+  constraint users_deleted_is_nobody CHECK (
+CASE
+    WHEN (deleted_at IS NULL) THEN (email IS NOT NULL)
+    ELSE ((num_nonnulls(email, password_hash, language) = 0) AND (first_name = ''::text) AND (last_name = ''::text))
+END),
+  constraint users_email_check CHECK ((email = lower(email))),
+  constraint users_language_check CHECK ((language ~ '^[a-z]{2,3}$'::text))
 );
 CREATE INDEX users_email_search ON users USING btree (email COLLATE "C", id);
 CREATE INDEX users_last_name_search ON users USING btree (lower(((last_name || ' '::text) || first_name)) COLLATE "C", id);
 CREATE INDEX users_name_search ON users USING btree (lower(((first_name || ' '::text) || last_name)) COLLATE "C", id);
+
+create table email_changes (
+  user_id uuid not null,
+  id uuid not null,
+  email text not null,
+  old_code_hash text not null,
+  new_code_hash text not null,
+  tries integer not null default 0,
+  expires_at timestamp with time zone not null,
+  constraint email_changes_pkey PRIMARY KEY (user_id),
+  constraint email_changes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX email_changes_expires_at ON email_changes USING btree (expires_at);
 
 create table links (
   id text collate "C" not null,
@@ -319,6 +340,8 @@ create table links (
   user_id uuid not null,
   created_at timestamp with time zone not null default now(),
   disconnected_at timestamp with time zone,
+  signed_in_at timestamp with time zone,
+  signed_out_at timestamp with time zone,
   constraint links_pkey PRIMARY KEY (id),
   constraint links_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
   constraint links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
@@ -425,7 +448,8 @@ create table wallets (
   frozen_reason text,
   constraint wallets_pkey PRIMARY KEY (id),
   constraint wallets_balance_limit CHECK ((abs(balance) <= '999999999999999'::bigint)),
-  constraint wallets_frozen_for_check CHECK ((frozen_for = ANY (ARRAY['operator'::text, 'debt'::text]))),
+  constraint wallets_closed_is_empty CHECK (((frozen_for IS DISTINCT FROM 'closed'::text) OR (balance <= 0))),
+  constraint wallets_frozen_for_check CHECK ((frozen_for = ANY (ARRAY['operator'::text, 'debt'::text, 'closed'::text]))),
   constraint wallets_not_overdrawn CHECK (((balance >= 0) OR (frozen_for IS NOT NULL))),
   constraint wallets_reason_of_freeze CHECK (((frozen_for IS NOT NULL) OR (frozen_reason IS NULL))),
   constraint wallets_sequence_check CHECK ((sequence >= 0))
@@ -441,10 +465,14 @@ create table widget_sessions (
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  browser text,
+  address_hash bytea,
   constraint widget_sessions_pkey PRIMARY KEY (token_hash),
   constraint widget_sessions_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
   constraint widget_sessions_link_id_fkey FOREIGN KEY (link_id) REFERENCES links(id),
   constraint widget_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint widget_sessions_address_hash_check CHECK ((length(address_hash) = 32)),
   constraint widget_sessions_token_hash_check CHECK ((length(token_hash) = 32))
 );
 CREATE INDEX widget_sessions_expires_at ON widget_sessions USING btree (expires_at);
+CREATE INDEX widget_sessions_user_id ON widget_sessions USING btree (user_id, expires_at);

@@ -32,7 +32,7 @@ export async function postLocked(
       const steps = decideInTurn(before, postings)
       return postings.map((posting, i) => ({ walletId, posting, step: steps[i]! }))
     })
-    const toWrite = planned.filter(({ step }) => step.refusal !== 'WALLET_INACTIVE')
+    const toWrite = planned.filter(({ step }) => !isUnrecorded(step))
     // Answers that were only read are given after a commit that a synchronous standby, where there is one, has received.
     await Promise.all([toWrite.length > 0 ? write(client, toWrite, writer) : client.query(confirmSql), commit(client)])
     for (const { walletId, posting, step } of planned) answers.push([posting, resultOf(walletId, posting, step)])
@@ -143,8 +143,15 @@ type Planned = { readonly walletId: string; readonly posting: PendingPosting; re
 
 function resultOf(walletId: string, { referenceKey, amountMinor }: PendingPosting, step: Step): PostingResult {
   if (step.refusal === 'WALLET_INACTIVE') return { kind: 'inactive' }
+  // The link was live when it was looked up, before the wallet was locked; its user has been deleted since.
+  if (step.refusal === 'WALLET_CLOSED') return { kind: 'unknown-user' }
   const { balanceMinor } = step.wallet
   return { kind: 'outcome', outcome: { referenceKey, walletId, amountMinor, balanceMinor, refusal: step.refusal } }
+}
+
+/** The reference stays free: the answer is about the wallet, and not about the money. */
+function isUnrecorded({ refusal }: Step): boolean {
+  return refusal === 'WALLET_INACTIVE' || refusal === 'WALLET_CLOSED'
 }
 
 /**

@@ -71,8 +71,8 @@ type Wishes = {
 async function walletWith(balance: bigint, frozenFor: Wallet['frozenFor']): Promise<TestUser> {
   const user = await newUser(opened.service, app)
   if (balance !== 0n) await post(user, balance, { isReversal: balance < 0n })
-  if (frozenFor === 'operator')
-    await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [user.userId])
+  if (frozenFor === 'operator' || frozenFor === 'closed')
+    await opened.service.db.pool.query('update wallets set frozen_for = $2 where id = $1', [user.userId, frozenFor])
   expect(await walletOf(user)).toMatchObject({ balance, frozen_for: frozenFor })
   return user
 }
@@ -95,7 +95,8 @@ const postByLink = (
 const expectSaid = async (user: TestUser, before: object, result: PostingResult, said: string) => {
   const after = await walletOf(user)
   if (/^[A-Z_]+$/.test(said)) {
-    expect(result.kind === 'outcome' ? result.outcome.refusal : 'WALLET_INACTIVE').toBe(said as never)
+    const unrecorded = { inactive: 'WALLET_INACTIVE', 'unknown-user': 'WALLET_CLOSED' }
+    expect(result.kind === 'outcome' ? result.outcome.refusal : unrecorded[result.kind]).toBe(said as never)
     expect(after).toMatchObject(before)
   } else {
     expect(`${after.balance} ${after.frozen_for ?? 'active'}`).toBe(said)

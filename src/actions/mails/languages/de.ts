@@ -90,6 +90,10 @@ export const words: MailWords = {
   signInTitle: 'Neue Anmeldung in Ihrem Konto',
   signInText: 'Jemand, vermutlich Sie, hat sich von einem Ort angemeldet, den wir noch nicht kennen.',
   signInElse: 'Wenn Sie das nicht waren, wählen Sie sofort „Passwort vergessen?“ und legen Sie ein neues fest.',
+  deletedTitle: 'Ihr Konto ist gelöscht',
+  deletedText:
+    'Ihr Konto wurde gelöscht. Ihr Name, Ihre E-Mail-Adresse und Ihr Passwort sind nicht mehr bei uns gespeichert.',
+  deletedNext: 'Wenn Sie wieder ein Konto möchten, registrieren Sie sich: Es wird ein neues.',
 
   receiptsKind: 'Belege und Nachrichten zu Kartenzahlungen',
   paymentsKind: 'Erste Zahlung an eine neue App',

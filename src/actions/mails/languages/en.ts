@@ -86,6 +86,9 @@ export const words = {
   signInTitle: 'New sign-in to your wallet',
   signInText: 'Somebody, probably you, signed in from a place we have not seen before.',
   signInElse: 'If it was not you, choose “Forgot your password?” at once and set a new one.',
+  deletedTitle: 'Your wallet is deleted',
+  deletedText: 'Your account was deleted. Your name, your email and your password are no longer with us.',
+  deletedNext: 'If you want a wallet again, sign up: it will be a new one.',
 
   receiptsKind: 'Receipts and news of card payments',
   paymentsKind: 'First payment to a new app',

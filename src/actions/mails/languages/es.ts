@@ -90,6 +90,9 @@ export const words: MailWords = {
   signInTitle: 'Nuevo inicio de sesión en tu monedero',
   signInText: 'Alguien, probablemente tú, ha iniciado sesión desde un lugar que no conocíamos.',
   signInElse: 'Si no has sido tú, elige enseguida «¿Has olvidado la contraseña?» y pon una nueva.',
+  deletedTitle: 'Tu monedero se ha eliminado',
+  deletedText: 'Tu cuenta se ha eliminado. Ya no guardamos tu nombre, tu correo ni tu contraseña.',
+  deletedNext: 'Si quieres volver a tener un monedero, regístrate: será uno nuevo.',
 
   receiptsKind: 'Recibos y avisos de pagos con tarjeta',
   paymentsKind: 'Primer pago a una aplicación nueva',

@@ -91,6 +91,9 @@ export const words: MailWords = {
   signInTitle: 'Nouvelle connexion à votre portefeuille',
   signInText: 'Quelqu’un, sans doute vous, s’est connecté depuis un endroit que nous ne connaissions pas.',
   signInElse: 'Si ce n’était pas vous, choisissez tout de suite « Mot de passe oublié ? » pour en définir un nouveau.',
+  deletedTitle: 'Votre portefeuille est supprimé',
+  deletedText: 'Votre compte a été supprimé. Nous ne conservons plus votre nom, votre e-mail ni votre mot de passe.',
+  deletedNext: 'Si vous voulez de nouveau un portefeuille, inscrivez-vous : ce sera un nouveau.',
 
   receiptsKind: 'Reçus et nouvelles des paiements par carte',
   paymentsKind: 'Premier paiement à une nouvelle application',

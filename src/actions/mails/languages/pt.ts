@@ -87,6 +87,9 @@ export const words: MailWords = {
   signInTitle: 'Nova entrada na sua carteira',
   signInText: 'Alguém, provavelmente você, entrou de um lugar que ainda não conhecíamos.',
   signInElse: 'Se não foi você, escolha agora mesmo “Esqueceu a senha?” e defina uma nova.',
+  deletedTitle: 'Sua carteira foi excluída',
+  deletedText: 'Sua conta foi excluída. Seu nome, seu e-mail e sua senha não estão mais conosco.',
+  deletedNext: 'Se quiser uma carteira de novo, cadastre-se: será uma nova.',
 
   receiptsKind: 'Recibos e avisos de pagamentos com cartão',
   paymentsKind: 'Primeiro pagamento a um novo aplicativo',

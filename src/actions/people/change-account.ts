@@ -1,0 +1,35 @@
+/** What a user reads and changes of the account: names and language. Password and email have files of their own. */
+import { transact } from '../../store/database.ts'
+import { findLiveUser, lockUser, updateLanguage, updateNames, type LiveUser } from '../../store/users.ts'
+import type { Session } from '../../store/widget-sessions.ts'
+import { record } from '../audit.ts'
+import type { Service } from '../service.ts'
+
+/** The languages of the hosted pages and of mails. */
+export const languageCodes = ['ar', 'de', 'en', 'es', 'fr', 'ja', 'pt'] as const
+
+export type LanguageCode = (typeof languageCodes)[number]
+
+/** Undefined when the user was deleted a moment ago. */
+export async function readAccount(service: Service, session: Session): Promise<LiveUser | undefined> {
+  return await findLiveUser(service.db.pool, session.userId)
+}
+
+/** The names themselves are not put on record: the audit log outlives the account. */
+export async function changeNames(
+  service: Service,
+  session: Session,
+  { firstName, lastName, address }: { firstName: string; lastName: string; address: string },
+): Promise<void> {
+  const { userId, clientId } = session
+  await transact(service.db, async (tx) => {
+    const user = await lockUser(tx, userId)
+    if (!user || (user.firstName === firstName && user.lastName === lastName)) return
+    await updateNames(tx, userId, { firstName, lastName })
+    await record(tx, { name: `user:${userId}`, address }, 'user.name-changed', `user:${userId}`, { clientId })
+  })
+}
+
+export async function changeLanguage(service: Service, session: Session, language: LanguageCode): Promise<void> {
+  await updateLanguage(service.db.pool, session.userId, language)
+}

@@ -1,0 +1,49 @@
+/** A new password, for one who knows the old one. Whoever else is signed in to the account is not any more. */
+import { transact } from '../../store/database.ts'
+import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
+import { lockUser, updatePassword } from '../../store/users.ts'
+import { updateSessionsRevoked, type Session } from '../../store/widget-sessions.ts'
+import { record } from '../audit.ts'
+import type { Limited } from '../limits.ts'
+import type { Service } from '../service.ts'
+import { findPasswordProblem } from './password-rules.ts'
+import { hashPassword } from './passwords.ts'
+import { provePassword } from './prove-password.ts'
+import { browserName } from './browser-name.ts'
+import { tellUser } from './tell-user.ts'
+
+export type PasswordChange =
+  | Limited
+  | { readonly kind: 'changed' | 'wrong' }
+  | { readonly kind: 'weak'; readonly problem: string }
+
+export async function changePassword(
+  service: Service,
+  session: Session,
+  attempt: { password: string; newPassword: string; address: string; userAgent: string | null },
+): Promise<PasswordChange> {
+  const { password, newPassword, address } = attempt
+  const proved = await provePassword(service, session, { password, address })
+  if (proved.kind !== 'right') return proved
+  const { email, passwordHash: provedHash } = proved.user
+  const problem = findPasswordProblem(newPassword, email)
+  if (problem) return { kind: 'weak', problem }
+  const passwordHash = await hashPassword(service, newPassword)
+  const { userId, linkId, clientId, tokenHash } = session
+  const isChanged = await transact(service.db, async (tx) => {
+    const user = await lockUser(tx, userId)
+    // Of two changes at once the second was proved with a password that is none any more.
+    if (!user || user.passwordHash !== provedHash) return false
+    await updatePassword(tx, user.email, passwordHash)
+    await deleteLinkCodesOfUser(tx, userId)
+    await updateLinksSignedOut(tx, userId, { exceptLinkId: linkId })
+    await updateSessionsRevoked(tx, userId, { except: tokenHash })
+    await record(tx, { name: `user:${userId}`, address }, 'user.password-changed', `user:${userId}`, { clientId })
+    return true
+  })
+  if (!isChanged) return { kind: 'wrong' }
+  service.live.poke(userId)
+  const at = service.now().toISOString()
+  await tellUser(service, proved.user, { kind: 'password-changed', at, browser: browserName(attempt.userAgent) })
+  return { kind: 'changed' }
+}

@@ -1,0 +1,30 @@
+/**
+ * The password, asked again of one who is signed in. The tries are those of signing in: whoever finds a wallet open must not be able
+ * to find the password with it.
+ */
+import { findLiveUser, getIdentity, type LiveUser } from '../../store/users.ts'
+import type { Session } from '../../store/widget-sessions.ts'
+import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
+import type { Service } from '../service.ts'
+import { isPassword } from './passwords.ts'
+
+export type Proved = { readonly kind: 'right'; readonly user: LiveUser } | Limited | { readonly kind: 'wrong' }
+
+export async function provePassword(
+  service: Service,
+  session: Session,
+  { password, address }: { password: string; address: string },
+): Promise<Proved> {
+  const user = await findLiveUser(service.db.pool, session.userId)
+  if (!user) return { kind: 'wrong' }
+  const { isKnownAddress } = await getIdentity(service.db.pool, user.email, addressHash(address))
+  const guess = { whose: user.email, address, isKnownAddress }
+  const limited = await takeGuess(service, userPasswords, guess)
+  if (limited) return limited
+  if (!(await isPassword(service, password, user.passwordHash))) {
+    await countWrongGuess(service, userPasswords, guess)
+    return { kind: 'wrong' }
+  }
+  await forgiveRightGuess(service, userPasswords, guess)
+  return { kind: 'right', user }
+}

@@ -1,0 +1,17 @@
+/** A mail to a user about what happened to the account, in the language the user has chosen. */
+import type { LiveUser } from '../../store/users.ts'
+import { mailLanguage } from '../mails/mail-words.ts'
+import { writeFactLetter, type Fact } from '../mails/write-letters.ts'
+import type { Service } from '../service.ts'
+
+export async function tellUser(
+  service: Service,
+  { email, firstName, language: chosen }: LiveUser,
+  fact: Fact,
+): Promise<void> {
+  const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
+  const language = mailLanguage(chosen)
+  const reader = { firstName, nameOf: (clientId: string) => apps.get(clientId) ?? clientId }
+  const letter = writeFactLetter({ language, config: service.config }, fact, reader)
+  service.mail.send({ to: email, language, letter })
+}

@@ -1,0 +1,439 @@
+/** The account: what its user reads, changes and ends. */
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { expectBalancedBooks } from '../../test/books.ts'
+import { minuteMs, openIdentityRig, password, wrongOf, type IdentityRig } from '../../test/identity-rig.ts'
+import { mailedCode, newEmail, readEvents } from '../../test/page.ts'
+import { newApp, operator, type Credentials } from '../../test/service.ts'
+import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { languageCodes } from '../actions/people/change-account.ts'
+import { languages } from '../widget/languages.ts'
+
+setDefaultTimeout(60_000)
+
+let rig: IdentityRig
+let other: Credentials
+
+beforeAll(async () => {
+  rig = await openIdentityRig()
+  other = await newApp(rig.opened.service, { name: 'Other shop' })
+})
+beforeEach(async () => {
+  await rig.setLate(0)
+  rig.move()
+})
+afterAll(async () => {
+  await expectBalancedBooks(rig.opened.service)
+  await rig.close()
+})
+
+const firefox = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0' }
+const phone = {
+  'user-agent':
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Mobile/15E148 Safari/604.1',
+}
+
+type Member = Awaited<ReturnType<typeof newMember>>
+
+/** Someone with an account, signed in to the rig's app. */
+async function newMember() {
+  const person = rig.newPerson()
+  const { body } = await person.newAccount()
+  const serviceUserId = String(body['serviceUserId'])
+  const session = async (app = rig.credentials, su = serviceUserId) => {
+    const reply = await rig.client.post('/api/widget/session', { ...app, serviceUserId: su })
+    return { status: reply.status, code: reply.body['code'], token: String(reply.body['sessionToken']) }
+  }
+  const { token } = await session()
+  const { rows } = await rig.opened.service.db.pool.query<{ id: string }>('select id from users where email = $1', [
+    person.email,
+  ])
+  return {
+    ...person,
+    token,
+    session,
+    serviceUserId,
+    userId: rows[0]!.id,
+    get: (path = '', using = token) => rig.page.get(`/api/widget/account${path}?session=${using}`),
+    post: (path: string, body: object, using = token) =>
+      rig.page.post(`/api/widget/account/${path}?session=${using}`, body),
+    open: (using = token, headers: Record<string, string> = firefox) =>
+      rig.page.call('GET', `/api/widget/wallet?session=${using}`, undefined, headers),
+    history: async () =>
+      ((await rig.page.get(`/api/widget/account/history?session=${token}`)).body['events'] as { event: string }[]).map(
+        ({ event }) => event,
+      ),
+  }
+}
+
+const told = ({ status, body }: { status: number; body: Record<string, unknown> }) =>
+  status < 300 ? status : `${status} ${String(body['code'])}`
+
+const row = async (sql: string, ...values: unknown[]) =>
+  (await rig.opened.service.db.pool.query<Record<string, unknown>>(sql, values)).rows[0]
+
+describe('names and language', () => {
+  test('the account is shown, and its names and language are changed', async () => {
+    const member = await newMember()
+    expect((await member.get()).body).toMatchObject({
+      email: member.email,
+      firstName: 'Ada',
+      language: null,
+      hasPassword: true,
+      keptReason: null,
+    })
+    expect(told(await member.post('names', { firstName: ' Grace ', lastName: 'Hopper' }))).toBe(200)
+    expect(told(await member.post('language', { language: 'ar' }))).toBe(200)
+    expect((await member.get()).body).toMatchObject({ firstName: 'Grace', lastName: 'Hopper', language: 'ar' })
+    expect((await member.open()).body['user']).toEqual({ firstName: 'Grace', lastName: 'Hopper', language: 'ar' })
+    expect(await member.history()).toEqual(['name-changed', 'app-connected', 'created'])
+  })
+
+  test('the languages that can be chosen are those of the hosted pages', () => {
+    expect([...languageCodes]).toEqual([...languages.keys()].sort() as never)
+  })
+
+  test('names that did not change are not on record', async () => {
+    const member = await newMember()
+    await member.post('names', { firstName: 'Ada', lastName: 'Lovelace' })
+    expect(await member.history()).toEqual(['app-connected', 'created'])
+  })
+})
+
+describe('password', () => {
+  const newPassword = 'eight merry otters'
+
+  test('the old one is needed; every other session ends, and other apps need a new sign-in', async () => {
+    const member = await newMember()
+    const elsewhere = await member.logIn({ clientId: other.clientId })
+    const otherUser = String(elsewhere.body['serviceUserId'])
+    const theirs = await member.session(other, otherUser)
+    const second = await member.session()
+    expect(told(await member.post('password', { password: 'not this one', newPassword }))).toBe(
+      '401 INVALID_CREDENTIALS',
+    )
+    expect(told(await member.post('password', { password, newPassword: 'password1' }))).toBe('400 WEAK_PASSWORD')
+    expect(told(await member.open(second.token))).toBe(200)
+    expect(told(await member.post('password', { password, newPassword }))).toBe(200)
+    expect(told(await member.open())).toBe(200)
+    expect(told(await member.open(second.token))).toBe('401 INVALID_SESSION')
+    expect(told(await member.open(theirs.token))).toBe('401 INVALID_SESSION')
+    expect((await member.session()).status).toBe(200)
+    const again = await member.session(other, otherUser)
+    expect([again.status, again.code]).toEqual([404, 'USER_NOT_FOUND'])
+    // The app's backend still debits and credits.
+    expect((await rig.client.credit(member.serviceUserId, 1)).status).toBe(200)
+    expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
+    expect(told(await member.logIn({ clientId: other.clientId, password: newPassword }))).toBe(200)
+    expect((await member.session(other, otherUser)).status).toBe(200)
+    expect((await member.mails(2)).map(({ subject }) => subject)).toContain('Your wallet has a new password')
+  })
+
+  test('tries are those of signing in: ten wrong ones, and the right one is refused too', async () => {
+    const member = await newMember()
+    for (let i = 0; i < 10; i++) await member.post('password', { password: `wrong ${i} wrong`, newPassword })
+    expect(told(await member.post('password', { password, newPassword }))).toBe('429 RATE_LIMITED')
+    expect(told(await member.post('delete', { password }))).toBe('429 RATE_LIMITED')
+    expect(told(await member.logIn())).toBe('429 RATE_LIMITED')
+    await rig.setLate(16 * minuteMs)
+    const { token } = await member.session()
+    expect(told(await member.post('password', { password, newPassword }, token))).toBe(200)
+  })
+
+  test('of two changes at once one is made', async () => {
+    const member = await newMember()
+    const asked = ['five loud geese', 'six quiet moles'].map((to) =>
+      member.post('password', { password, newPassword: to }),
+    )
+    const replies = (await Promise.all(asked)).map(told)
+    expect(new Set(replies)).toEqual(new Set([200, '401 INVALID_CREDENTIALS']))
+  })
+
+  test('a reset ends all sessions', async () => {
+    const member = await newMember()
+    await rig.page.auth('forgot', member.who)
+    const code = await member.code(2)
+    expect(told(await rig.page.auth('reset', { ...member.who, code, password: newPassword }))).toBe(200)
+    expect(told(await member.open())).toBe('401 INVALID_SESSION')
+    expect((await member.session()).status).toBe(200)
+  })
+})
+
+const codes = async (member: Member, email: string, mails = 2, newMails = 1) => ({
+  email,
+  oldCode: await mailedCode(member.email, rig.opened.logged, mails),
+  newCode: await mailedCode(email, rig.opened.logged, newMails),
+})
+
+describe('email', () => {
+  test('both codes change it, once; the old address is told', async () => {
+    const member = await newMember()
+    const email = newEmail()
+    expect(told(await member.post('email', { email: email.toUpperCase() }))).toBe(202)
+    const right = await codes(member, email)
+    for (const wrong of [
+      { ...right, oldCode: wrongOf(right.oldCode) },
+      { ...right, newCode: wrongOf(right.newCode) },
+      { ...right, oldCode: right.newCode, newCode: right.oldCode },
+      { ...right, email: newEmail() },
+    ])
+      expect(told(await member.post('email/confirm', wrong))).toBe('400 INVALID_CODE')
+    expect(told(await member.post('email/confirm', right))).toBe(200)
+    expect((await member.get()).body['email']).toBe(email)
+    expect(told(await member.post('email/confirm', right))).toBe(200)
+    expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
+    expect(told(await member.logIn({ email }))).toBe(200)
+    expect((await member.mails(3)).at(-1)!.subject).toBe('Your wallet has a new email')
+    expect((await member.history()).slice(0, 2)).toEqual(['signed-in', 'email-changed'])
+  })
+
+  test('five tries, and the codes are worth nothing; after fifteen minutes too', async () => {
+    const member = await newMember()
+    const email = newEmail()
+    await member.post('email', { email })
+    const right = await codes(member, email)
+    for (let i = 0; i < 5; i++) await member.post('email/confirm', { ...right, oldCode: wrongOf(right.oldCode) })
+    expect(told(await member.post('email/confirm', right))).toBe('400 INVALID_CODE')
+    await member.post('email', { email })
+    const next = await codes(member, email, 3, 2)
+    await rig.setLate(16 * minuteMs)
+    const { token } = await member.session()
+    expect(told(await member.post('email/confirm', next, token))).toBe('400 INVALID_CODE')
+  })
+
+  test('an address that has an account answers the same, is mailed no code, and is not taken over', async () => {
+    const [member, owner] = [await newMember(), await newMember()]
+    const [free, taken] = [
+      await member.post('email', { email: newEmail() }),
+      await member.post('email', { email: owner.email }),
+    ]
+    expect([taken.status, taken.body]).toEqual([free.status, free.body])
+    const letters = await owner.mails(2)
+    expect(letters.at(-1)!.subject).toBe('You already have a wallet')
+    expect(letters.at(-1)!.text).not.toMatch(/\d{6}/)
+    expect((await owner.get()).body['email']).toBe(owner.email)
+  })
+
+  test('who signed up with the new address meanwhile keeps it', async () => {
+    const member = await newMember()
+    const rival = rig.newPerson()
+    await member.post('email', { email: rival.email })
+    const right = await codes(member, rival.email)
+    await rival.signUp()
+    await rival.confirm(2)
+    expect(told(await member.post('email/confirm', right))).toBe('400 INVALID_CODE')
+    expect((await member.get()).body['email']).toBe(member.email)
+    expect(told(await rival.logIn())).toBe(200)
+  })
+
+  test('two who want one address at once: one gets it', async () => {
+    const [one, two] = [await newMember(), await newMember()]
+    const email = newEmail()
+    await one.post('email', { email })
+    const first = await codes(one, email)
+    await two.post('email', { email })
+    const second = await codes(two, email, 2, 2)
+    const replies = await Promise.all([one.post('email/confirm', first), two.post('email/confirm', second)])
+    expect(new Set(replies.map(told))).toEqual(new Set([200, '400 INVALID_CODE']))
+  })
+
+  test('one code sent many times at once changes once, and mails are limited like those of a sign-up', async () => {
+    const member = await newMember()
+    const email = newEmail()
+    await member.post('email', { email })
+    const right = await codes(member, email)
+    const replies = await Promise.all(Array.from({ length: 4 }, () => member.post('email/confirm', right)))
+    expect(replies.map(told)).toContain(200)
+    expect((await member.history()).filter((event) => event === 'email-changed')).toHaveLength(1)
+    const asked = []
+    for (let i = 0; i < 5; i++) asked.push(told(await member.post('email', { email: newEmail() })))
+    // The address has had its first mail of four before it became the account's.
+    expect(asked).toEqual([202, 202, 202, '429 RATE_LIMITED', '429 RATE_LIMITED'])
+  })
+
+  test('the email of the account itself is no change', async () => {
+    const member = await newMember()
+    expect(told(await member.post('email', { email: member.email }))).toBe('400 INVALID_REQUEST')
+  })
+})
+
+describe('where I am signed in', () => {
+  test('an app, the browsers that used it, and this one; signing out ends it until the next sign-in', async () => {
+    const member = await newMember()
+    await member.open()
+    const away = rig.move()
+    const onPhone = await member.session()
+    await member.open(onPhone.token, phone)
+    rig.move(away)
+    const elsewhere = await member.logIn({ clientId: other.clientId })
+    const otherUser = String(elsewhere.body['serviceUserId'])
+    const { body } = await member.get('/signed-in')
+    expect(body['apps']).toMatchObject([
+      { clientId: other.clientId, appName: 'Other shop', isThisApp: false, browsers: [] },
+      {
+        clientId: rig.credentials.clientId,
+        isThisApp: true,
+        browsers: [
+          { browser: 'Safari/iPhone', isLive: true, isThis: false, isThisNetwork: false },
+          { browser: 'Firefox/Linux', isLive: true, isThis: true, isThisNetwork: true },
+        ],
+      },
+    ])
+    const theirs = await member.session(other, otherUser)
+    expect(told(await member.post('sign-out', { clientId: other.clientId }))).toBe(200)
+    expect(told(await member.open(theirs.token))).toBe('401 INVALID_SESSION')
+    const refused = await member.session(other, otherUser)
+    expect([refused.status, refused.code]).toEqual([404, 'USER_NOT_FOUND'])
+    expect(told(await member.post('sign-out', { clientId: other.clientId }))).toBe('400 INVALID_REQUEST')
+    expect((await member.get('/signed-in')).body['apps']).toHaveLength(1)
+    const balance = await rig.client.get('/api/server/wallet', { ...other, serviceUserId: otherUser })
+    expect(balance.status).toBe(200)
+    await member.logIn({ clientId: other.clientId })
+    expect((await member.session(other, otherUser)).status).toBe(200)
+  })
+
+  test('signing out everywhere ends every session and open stream at once', async () => {
+    const member = await newMember()
+    const { token } = await member.session()
+    const stream = await rig.opened.app.fetch(
+      new Request(`http://billfold.test/api/widget/events?session=${token}`, {
+        headers: { 'sec-fetch-site': 'same-origin' },
+      }),
+    )
+    const events = readEvents(stream)
+    expect((await events.next())?.event).toBe('wallet')
+    expect(told(await member.post('sign-out-everywhere', {}))).toBe(200)
+    expect(await events.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION' } })
+    expect(told(await member.open())).toBe('401 INVALID_SESSION')
+    expect((await member.session()).status).toBe(404)
+    await member.logIn()
+    const { token: fresh } = await member.session()
+    expect(told(await member.open(fresh))).toBe(200)
+    const { body } = await member.get('/history', fresh)
+    expect((body['events'] as object[])[1]).toMatchObject({ event: 'signed-out', by: 'you', isEverywhere: true })
+  })
+
+  test('a session that is opened while its user signs out is over too', async () => {
+    const member = await newMember()
+    const [opened] = await Promise.all([
+      Promise.all(Array.from({ length: 10 }, () => member.session())),
+      member.post('sign-out-everywhere', {}),
+    ])
+    for (const { token } of opened) expect(told(await member.open(token))).toBe('401 INVALID_SESSION')
+    await member.logIn()
+    for (const { token } of opened) expect(told(await member.open(token))).toBe('401 INVALID_SESSION')
+  })
+})
+
+describe('history', () => {
+  test('what an operator did is told without their name and their reason; pages follow each other', async () => {
+    const member = await newMember()
+    await freezeWallet(rig.opened.service, operator, member.userId, 'a secret suspicion')
+    await unfreezeWallet(rig.opened.service, operator, member.userId, 'a secret suspicion')
+    for (let i = 0; i < 20; i++) await member.post('names', { firstName: `Ada ${i}`, lastName: 'Lovelace' })
+    const first = await member.get('/history')
+    const next = await rig.page.get(
+      `/api/widget/account/history?session=${member.token}&before=${String(first.body['nextBefore'])}`,
+    )
+    expect((first.body['events'] as { event: string }[]).map(({ event }) => event)).toEqual(
+      Array(20).fill('name-changed'),
+    )
+    expect(next.body).toMatchObject({
+      events: [
+        { event: 'unfrozen', by: 'support' },
+        { event: 'frozen', by: 'support' },
+        { event: 'app-connected', by: 'you', appName: 'Test shop' },
+        { event: 'created' },
+      ],
+      nextBefore: null,
+    })
+    expect(JSON.stringify([first.body, next.body])).not.toMatch(/suspicion|operator|"test"/)
+  })
+
+  test('a page that begins at somebody else’s record is empty', async () => {
+    const [member, stranger] = [await newMember(), await newMember()]
+    const { body } = await stranger.get('/history')
+    const id = (body['events'] as { id: string }[])[0]!.id
+    const reply = await rig.page.get(`/api/widget/account/history?session=${member.token}&before=${id}`)
+    expect(reply.body).toEqual({ events: [], nextBefore: null })
+  })
+})
+
+describe('deletion', () => {
+  test('the password is asked for, and money, debt and a freeze keep the account', async () => {
+    const member = await newMember()
+    const { service } = rig.opened
+    expect(told(await member.post('delete', { password: 'not this one' }))).toBe('401 INVALID_CREDENTIALS')
+    await rig.client.credit(member.serviceUserId, 5)
+    const kept = await member.post('delete', { password })
+    expect([told(kept), kept.body['reason']]).toEqual(['409 ACCOUNT_NOT_DELETABLE', 'balance'])
+    expect((await member.get()).body['keptReason']).toBe('balance')
+    await rig.client.debit(member.serviceUserId, 5)
+    await freezeWallet(service, operator, member.userId, 'x')
+    expect((await member.post('delete', { password })).body['reason']).toBe('frozen')
+    await unfreezeWallet(service, operator, member.userId, 'x')
+    expect(told(await member.post('delete', { password }))).toBe(200)
+  })
+
+  test('the person is gone, the books stay, and the address may sign up again as somebody new', async () => {
+    const member = await newMember()
+    await member.open()
+    await rig.client.credit(member.serviceUserId, 5, `in ${member.userId}`)
+    await rig.client.debit(member.serviceUserId, 5, `out ${member.userId}`)
+    await member.post('email', { email: newEmail() })
+    await rig.page.auth('forgot', member.who)
+    expect(told(await member.post('delete', { password }))).toBe(200)
+    expect(await row('select * from users where id = $1', member.userId)).toMatchObject({
+      email: null,
+      password_hash: null,
+      first_name: '',
+      last_name: '',
+      language: null,
+    })
+    const { service } = rig.opened
+    const { rows } = await service.db.pool.query<{ text: string }>(
+      `select string_agg(t::text, ' ') as text from (
+         select row_to_json(s)::text from sign_ups s union all select row_to_json(m)::text from mailed_codes m
+         union all select row_to_json(e)::text from email_changes e union all select row_to_json(w)::text from widget_sessions w
+         union all select row_to_json(a)::text from user_addresses a union all select row_to_json(d)::text from audit d) t`,
+    )
+    expect(rows[0]!.text).not.toContain(member.email)
+    const left = await row(
+      `select (select count(*) from widget_sessions where user_id = $1) + (select count(*) from user_addresses where user_id = $1) as count`,
+      member.userId,
+    )
+    expect(left).toEqual({ count: 0n })
+    expect(told(await member.open())).toBe('401 INVALID_SESSION')
+    expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
+    // To the app it is as if the user had never signed in; a repeat of what was done answers what it answered.
+    expect((await member.session()).status).toBe(404)
+    expect(told(await rig.client.debit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
+    expect(told(await rig.client.credit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
+    expect(told(await rig.client.wallet(member.serviceUserId))).toBe('401 USER_NOT_FOUND')
+    expect(await rig.client.debit(member.serviceUserId, 5, `out ${member.userId}`)).toMatchObject({
+      status: 200,
+      body: { replayed: true },
+    })
+    const bonus = { walletId: member.userId, amountMinor: 100n, referenceId: crypto.randomUUID(), reason: 'x' }
+    expect(await grantBonus(service, operator, bonus)).toEqual({ kind: 'unknown-user' })
+    expect(await unfreezeWallet(service, operator, member.userId, 'x')).toBe('closed')
+    expect((await member.mails(4)).at(-1)!.subject).toBe('Your wallet is deleted')
+    // The same address, a new person.
+    await member.signUp()
+    const again = await member.confirm(5)
+    expect(again.status).toBe(200)
+    expect(again.body['serviceUserId']).not.toBe(member.serviceUserId)
+    expect((await rig.client.wallet(String(again.body['serviceUserId']))).body).toMatchObject({
+      balance: 0,
+      transactions: [],
+    })
+  })
+
+  test('whatever the code does, the database keeps money out of the wallet of a deleted user', async () => {
+    const member = await newMember()
+    await member.post('delete', { password })
+    const credit = row('update wallets set balance = 1, sequence = sequence + 1 where id = $1', member.userId)
+    expect(await credit.catch((error: Error) => error.message)).toContain('wallets_closed_is_empty')
+    const name = row(`update users set first_name = 'Ada' where id = $1`, member.userId)
+    expect(await name.catch((error: Error) => error.message)).toContain('users_deleted_is_nobody')
+  })
+})

@@ -1,0 +1,197 @@
+/** The account of the user of a session: what it holds, and how its user changes and ends it. */
+import { z } from 'zod'
+import { changeLanguage, changeNames, languageCodes, readAccount } from '../actions/people/change-account.ts'
+import { beginEmailChange, confirmEmailChange } from '../actions/people/change-email.ts'
+import { changePassword } from '../actions/people/change-password.ts'
+import { deleteAccount, findKeptReason, keptReasons } from '../actions/people/delete-account.ts'
+import type { Service } from '../actions/service.ts'
+import { answer, refuse, refuseFor, type Answer } from './reply.ts'
+import type { Route } from './route.ts'
+import { timestamp } from './shapes.ts'
+import { accountAccessRoutes } from './widget-account-access.ts'
+import { accountChange } from './widget-account-change.ts'
+import { readSessionCall } from './widget-call.ts'
+import * as shape from './widget-shapes.ts'
+
+const language = z
+  .enum(languageCodes, `must be one of ${languageCodes.join(', ')}`)
+  .describe('Of the hosted pages, where their address names none, and of mails')
+
+const account = z
+  .object({
+    email: z.string(),
+    firstName: z.string(),
+    lastName: z.string(),
+    language: language.nullable().describe('Null when none was chosen'),
+    hasPassword: z.boolean().describe('False after a sign-up that could not know which password was meant'),
+    createdAt: timestamp,
+    keptReason: z.enum(keptReasons).nullable().describe('Why the account cannot be deleted now; null when it can'),
+  })
+  .meta({ id: 'Account' })
+
+const done = z.object({ done: z.literal(true) }).meta({ id: 'Done' })
+const isDone = { done: true } as const
+const examplePassword = 'seven tired llamas'
+
+export function widgetAccountRoutes(service: Service): Route[] {
+  return [
+    accountRoute(service),
+    namesRoute(service),
+    languageRoute(service),
+    passwordRoute(service),
+    emailRoute(service),
+    confirmEmailRoute(service),
+    deleteRoute(service),
+    ...accountAccessRoutes(service),
+  ]
+}
+
+function accountRoute(service: Service): Route {
+  return {
+    method: 'GET',
+    path: '/api/widget/account',
+    tag: 'Widget',
+    proof: 'session',
+    summary: 'The account of the user',
+    input: shape.sessionQuery,
+    output: account,
+    errors: shape.sessionErrors,
+    example: {
+      input: { session: shape.exampleIds.sessionToken },
+      output: {
+        email: shape.exampleIds.email,
+        firstName: 'Ada',
+        lastName: 'Lovelace',
+        language: null,
+        hasPassword: true,
+        createdAt: '2026-01-31T12:00:00.000Z',
+        keptReason: 'balance',
+      },
+    },
+    handle: async (call) => {
+      const read = await readSessionCall(service, call, shape.sessionQuery)
+      if (read.refusal) return read.refusal
+      const user = await readAccount(service, read.session)
+      if (!user) return refuse('INVALID_SESSION')
+      const { email, firstName, lastName, language, passwordHash, createdAt } = user
+      return answer({
+        email,
+        firstName,
+        lastName,
+        language,
+        hasPassword: passwordHash !== null,
+        createdAt: createdAt.toISOString(),
+        keptReason: (await findKeptReason(service.db.pool, user.id)) ?? null,
+      })
+    },
+  }
+}
+
+function namesRoute(service: Service): Route {
+  const { firstName, lastName } = shape
+  return accountChange(service, z.object({ firstName, lastName }), {
+    path: '/api/widget/account/names',
+    summary: 'Change the names',
+    output: done,
+    example: { input: { firstName: 'Ada', lastName: 'Lovelace' }, output: isDone },
+    run: async (session, input, { address }) => {
+      await changeNames(service, session, { ...input, address })
+      return answer(isDone)
+    },
+  })
+}
+
+function languageRoute(service: Service): Route {
+  return accountChange(service, z.object({ language }), {
+    path: '/api/widget/account/language',
+    summary: 'Choose a language',
+    output: done,
+    example: { input: { language: 'de' }, output: isDone },
+    run: async (session, input) => {
+      await changeLanguage(service, session, input.language)
+      return answer(isDone)
+    },
+  })
+}
+
+function passwordRoute(service: Service): Route {
+  return accountChange(service, z.object({ password: shape.password, newPassword: shape.password }), {
+    path: '/api/widget/account/password',
+    summary: 'Change the password',
+    description: 'All other sessions of the user end, and other apps need a new sign-in to open the wallet.',
+    output: done,
+    errors: ['INVALID_CREDENTIALS', 'WEAK_PASSWORD', 'RATE_LIMITED'],
+    example: { input: { password: examplePassword, newPassword: 'eight merry otters' }, output: isDone },
+    run: async (session, input, from) => {
+      const result = await changePassword(service, session, { ...input, ...from })
+      if (result.kind === 'weak') return refuse('WEAK_PASSWORD', { fields: { newPassword: result.problem } })
+      return toProvedAnswer(result) ?? answer(isDone)
+    },
+  })
+}
+
+function emailRoute(service: Service): Route {
+  return accountChange(service, z.object({ email: shape.email }), {
+    path: '/api/widget/account/email',
+    summary: 'Ask for another email; codes are mailed to both addresses',
+    description: 'The same answer for an email that has an account already: its owner gets a mail that says so.',
+    status: 202,
+    output: z.object({ next: z.literal('confirm') }),
+    errors: ['RATE_LIMITED'],
+    example: { input: { email: 'ada@example.org' }, output: { next: 'confirm' } },
+    run: async (session, { email }, { address, lang }) => {
+      const result = await beginEmailChange(service, session, { email, address, lang })
+      if (result.kind === 'limited') return refuseFor(result.retryAfterSeconds)
+      if (result.kind === 'same')
+        return refuse('INVALID_REQUEST', { fields: { email: 'is the email of this account' } })
+      return { status: 202, body: { next: 'confirm' } }
+    },
+  })
+}
+
+function confirmEmailRoute(service: Service): Route {
+  const schema = z.object({
+    email: shape.email,
+    oldCode: shape.mailedCode.describe('From the mail to the address there was'),
+    newCode: shape.mailedCode.describe('From the mail to the new one'),
+  })
+  return accountChange(service, schema, {
+    path: '/api/widget/account/email/confirm',
+    summary: 'Change the email, with both codes',
+    description: 'The codes work once, for fifteen minutes. Sent again after it was done, it answers that it is done.',
+    output: done,
+    errors: ['INVALID_CODE', 'RATE_LIMITED'],
+    example: { input: { email: 'ada@example.org', oldCode: '204863', newCode: '917240' }, output: isDone },
+    run: async (session, input, { address }) => {
+      const result = await confirmEmailChange(service, session, { ...input, address })
+      if (result.kind === 'limited') return refuseFor(result.retryAfterSeconds)
+      return result.kind === 'changed' ? answer(isDone) : refuse('INVALID_CODE')
+    },
+  })
+}
+
+function deleteRoute(service: Service): Route {
+  return accountChange(service, z.object({ password: shape.password }), {
+    path: '/api/widget/account/delete',
+    summary: 'Delete the account',
+    description: [
+      'Refused while there is money, debt, an open dispute or a top-up under way; `reason` says which. Afterwards every',
+      'serviceUserId of the user answers like an unknown one, for debits and credits alike.',
+    ].join(' '),
+    output: done,
+    errors: ['INVALID_CREDENTIALS', 'ACCOUNT_NOT_DELETABLE', 'RATE_LIMITED'],
+    example: { input: { password: examplePassword }, output: isDone },
+    run: async (session, input, { address }) => {
+      const result = await deleteAccount(service, session, { ...input, address })
+      if (result.kind === 'kept') return refuse('ACCOUNT_NOT_DELETABLE', { reason: result.reason })
+      return toProvedAnswer(result) ?? answer(isDone)
+    },
+  })
+}
+
+/** The refusals of whatever asks for the password again. */
+function toProvedAnswer(result: { readonly kind: string; readonly retryAfterSeconds?: number }): Answer | undefined {
+  if (result.retryAfterSeconds !== undefined) return refuseFor(result.retryAfterSeconds)
+  if (result.kind !== 'wrong') return undefined
+  return refuse('INVALID_CREDENTIALS', { error: 'The password is not the one of this account.' })
+}
