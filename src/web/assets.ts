@@ -81,6 +81,12 @@ export function assetRoute(web: WebApp): void {
   })
 }
 
+/**
+ * Any page may load these, and see that they are what it expects: `integrity` in a script tag needs the right to read. Our own
+ * page in a sandbox without allow-same-origin asks as nobody.
+ */
+export const openToAll = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' }
+
 export const forEver = 'public, max-age=31536000, immutable'
 
 export function sendAsset({ bytes, type }: Asset, request: Request, headers: Record<string, string>): Response {
@@ -88,6 +94,7 @@ export function sendAsset({ bytes, type }: Asset, request: Request, headers: Rec
   return new Response(bytes[encoding], {
     headers: {
       ...plainHeaders,
+      ...openToAll,
       'content-type': type,
       vary: 'accept-encoding',
       ...(encoding !== 'identity' && { 'content-encoding': encoding }),

@@ -5,14 +5,11 @@
 import { createHash } from 'node:crypto'
 import { buildPackage, buildScript, sdkVersion } from '../../sdk/build.ts'
 import { packTarball } from '../../sdk/tarball.ts'
-import { forEver, once, sendAsset, toAsset, type Asset } from './assets.ts'
+import { forEver, once, openToAll, sendAsset, toAsset, type Asset } from './assets.ts'
 import { plainHeaders } from './headers.ts'
 import type { WebApp } from './request-context.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
-
-/** Any page may load these, and see that they are what it expects: `integrity` in a script tag needs the right to read. */
-const openToAll = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' }
 
 /** The name stays while the content changes with the service, so a copy is asked about again soon. */
 const briefly = 'public, max-age=300'

@@ -1,6 +1,8 @@
 /** Pages that cannot be what was asked for, and say why. They need no script. */
 import type { Unplaced } from '../actions/apps/find-placement.ts'
 import { Icon } from './client/icons.tsx'
+import { AppMark, Legal } from './client/parts.tsx'
+import type { ServiceData } from './page-data.ts'
 import type { Words } from './words.ts'
 
 export type Explanation = {
@@ -23,12 +25,18 @@ const remedies: Record<Unplaced, (origin: string) => string> = {
   'inactive-app': () => 'The app is not active. An operator can activate it in the admin area.',
 }
 
-export function ExplainPage({ what, words }: { what: Explanation; words: Words }) {
+type ExplainProps = { what: Explanation; words: Words; service: ServiceData }
+
+export function ExplainPage({ what, words, service }: ExplainProps) {
   const { reason, isOutside, origin } = what
   const isUnnamed = reason === 'no-app' || reason === 'several-apps'
   const text = isOutside ? words.outsideText : isUnnamed ? words.whichAppText : words.notAllowedText
   return (
     <main id="root" class="widget explain">
+      <header class="top">
+        <AppMark name={service.name} logo={service.logo} />
+        <span class="top-name">{service.name}</span>
+      </header>
       <section class="panel card">
         <span class="panel-icon">
           <Icon name={isOutside ? 'window' : 'shield'} />
@@ -39,6 +47,7 @@ export function ExplainPage({ what, words }: { what: Explanation; words: Words }
           <strong>For developers.</strong> {remedies[reason](origin)} <code>npx billfold doctor</code> checks a page.
         </p>
       </section>
+      <Legal service={service} words={words} />
     </main>
   )
 }

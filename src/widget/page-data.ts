@@ -13,11 +13,23 @@ export type PageData = {
   readonly later: Readonly<Partial<Record<LaterView, LaterFiles>>>
   readonly clientId: string
   readonly appName: string
+  readonly service: ServiceData
   /** An address of this service: the logo's own host gets no request from the visitor's browser. */
   readonly logo: string | null
   /** The origins that the page posts messages to and takes messages from; never a wildcard. */
   readonly parents: readonly string[]
   readonly topup: TopupOffer
+}
+
+/** Whose wallet this is: not the app's, whose page is around the frame. Null where the operator gave none. */
+export type ServiceData = {
+  readonly name: string
+  /** An address of this service, as an app's logo has. */
+  readonly logo: string | null
+  /** An https address, or one that begins with mailto: */
+  readonly support: string | null
+  readonly terms: string | null
+  readonly privacy: string | null
 }
 
 /** What can be added by card. `processor` is none when the service takes no cards. */
@@ -27,8 +39,10 @@ export type TopupOffer = {
   readonly decimals: number
   readonly min: number
   readonly max: number
-  /** The amount in the address, if it is within the limits: an app knows how much its user is short of. */
-  readonly amount: number | null
+  /** What the address says that its user is short of, above zero; it may be outside the limits. */
+  readonly need: number | null
+  /** What for, in the app's words: a line of text, and never more. */
+  readonly reason: string | null
   /** The address of the card processor's script; null when the processor has none. */
   readonly scriptUrl: string | null
 }

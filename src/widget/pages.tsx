@@ -2,8 +2,8 @@
 import type { Context } from 'hono'
 import { findPlacement, originOf, type Placement, type Unplaced } from '../actions/apps/find-placement.ts'
 import type { Service } from '../actions/service.ts'
-import type { Config } from '../config.ts'
-import { majorNumber, parseDecimal } from '../ledger/money.ts'
+import type { About, Config } from '../config.ts'
+import { majorNumber, maxBalanceMinor, parseDecimal } from '../ledger/money.ts'
 import { scriptUrls, styleUrl } from '../web/assets.ts'
 import { compressedPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
@@ -12,9 +12,9 @@ import { TopupApp } from './client/topup-app.tsx'
 import { WalletApp } from './client/wallet-app.tsx'
 import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
 import { laterViews } from './later-views.ts'
-import type { PageData } from './page-data.ts'
+import type { PageData, ServiceData } from './page-data.ts'
 import { chooseLanguage, type Language } from './languages.ts'
-import { logoPath, logoRoute } from './logo.ts'
+import { logoPath, logoRoute, serviceLogoPath } from './logo.ts'
 
 type HonoContext = Context<{ Bindings: RequestContext }>
 
@@ -33,13 +33,18 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     clientId: c.req.query('clientId'),
     referer: c.req.header('referer'),
   })
-  if (placement.kind === 'unknown') return await explain(language, theme, explanationOf(placement.reason, c))
+  if (placement.kind === 'unknown') return await explain(service, language, theme, explanationOf(placement.reason, c))
+  const asked = { amount: c.req.query('amount'), reason: c.req.query('reason') }
   const later = page === 'wallet' ? await laterFiles(language) : {}
-  const data = pageData(service, placement, { page, language, theme, later, amount: c.req.query('amount') })
+  const data = pageData(service, placement, { page, language, theme, later, asked })
   const nonce = newNonce()
   const html = renderPage(
     {
-      title: `${language.words.wallet} · ${placement.app.name}`,
+      title: [
+        page === 'topup' ? language.words.addMoney : language.words.wallet,
+        placement.app.name,
+        data.service.name,
+      ].join(' · '),
       lang: language.code,
       dir: language.dir,
       theme,
@@ -69,12 +74,12 @@ type Shown = {
   language: Language
   theme: PageData['theme']
   later: PageData['later']
-  amount: string | undefined
+  asked: { readonly amount: string | undefined; readonly reason: string | undefined }
 }
 
 function pageData(service: Service, { kind, app, parents }: Known, shown: Shown): PageData {
   const { page, language, theme, later } = shown
-  const { currency, cards, topup } = service.config
+  const { currency, cards, topup, about } = service.config
   return {
     page,
     kind,
@@ -86,6 +91,7 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
     clientId: app.clientId,
     appName: app.name,
     logo: logoPath(app),
+    service: serviceData(about),
     parents,
     topup: {
       processor: cards.processor,
@@ -93,7 +99,8 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
       decimals: currency.decimals,
       min: majorNumber(topup.minMinor, currency),
       max: majorNumber(topup.maxMinor, currency),
-      amount: amountOf(service.config, shown.amount),
+      need: needOf(service.config, shown.asked.amount),
+      reason: reasonOf(shown.asked.reason),
       scriptUrl: service.cards?.page.scriptUrl ?? null,
     },
   }
@@ -107,9 +114,30 @@ async function laterFiles(language: Language): Promise<PageData['later']> {
   return Object.fromEntries(await Promise.all(files))
 }
 
-function amountOf({ currency, topup }: Config, asked: string | undefined): number | null {
+function serviceData(about: About): ServiceData {
+  const { name, supportUrl, supportEmail, termsUrl, privacyUrl } = about
+  return {
+    name,
+    logo: serviceLogoPath(about),
+    support: supportUrl ?? (supportEmail === undefined ? null : `mailto:${supportEmail}`),
+    terms: termsUrl ?? null,
+    privacy: privacyUrl ?? null,
+  }
+}
+
+function needOf({ currency }: Config, asked: string | undefined): number | null {
   const minor = parseDecimal(asked ?? '', currency)
-  return minor === undefined || minor < topup.minMinor || minor > topup.maxMinor ? null : majorNumber(minor, currency)
+  return minor === undefined || minor <= 0n || minor > maxBalanceMinor ? null : majorNumber(minor, currency)
+}
+
+const maxReason = 80
+
+/** One line of text. Marks that turn the writing direction, and whatever else cannot be seen, are left out. */
+function reasonOf(asked: string | undefined): string | null {
+  const line = (asked ?? '').replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim()
+  const letters = Array.from(line)
+  const text = letters.length > maxReason ? `${letters.slice(0, maxReason - 1).join('')}…` : line
+  return text === '' ? null : text
 }
 
 /** What the processor's card form needs, on the one page that shows it. */
@@ -129,16 +157,21 @@ function explanationOf(reason: Unplaced, c: HonoContext): Explanation {
 }
 
 /** No page may frame the explanation: it is seen only in a window, and a frame shows the browser's own refusal. */
-async function explain(language: Language, theme: PageData['theme'], what: Explanation): Promise<Response> {
+async function explain(
+  { config }: Service,
+  language: Language,
+  theme: PageData['theme'],
+  what: Explanation,
+): Promise<Response> {
   const nonce = newNonce()
   const html = renderPage(
     {
-      title: language.words.wallet,
+      title: `${language.words.wallet} · ${config.about.name}`,
       lang: language.code,
       dir: language.dir,
       theme,
       styles: [await styleUrl('widget.css')],
-      body: <ExplainPage what={what} words={language.words} />,
+      body: <ExplainPage what={what} words={language.words} service={serviceData(config.about)} />,
     },
     nonce,
   )

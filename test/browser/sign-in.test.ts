@@ -1,18 +1,66 @@
 /** Signing in and leaving: what the user does, and what the shop hears of it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame, Page } from '@playwright/test'
+import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
-import { hear, startRig, type Rig } from './rig.ts'
-import { openShop, openSignIn } from './shop.ts'
+import { embed, hear, startRig, type Rig } from './rig.ts'
+import { openShop, openSignIn, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
+/** No such host is asked: the browser is given what it would have found there. */
+const links = { TERMS_URL: 'https://terms.example/', SUPPORT_URL: 'https://help.example/' }
+
 let rig: Rig
 beforeAll(async () => {
-  rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox', SERVICE_NAME: 'Café Purse', ...links })
 })
 afterAll(() => rig.stop())
+
+/** The address of the window that a click in the frame opens. */
+async function windowOf(page: Page, frame: Frame, link: string): Promise<string> {
+  await page.context().route(/example/, (route) => route.fulfill({ body: 'elsewhere' }))
+  const [opened] = await Promise.all([page.context().waitForEvent('page'), frame.click(`text=${link}`)])
+  await opened.waitForLoadState()
+  const url = opened.url()
+  expect(await opened.evaluate(() => window.opener === null)).toBeTrue()
+  await opened.close()
+  return url
+}
+
+describe('whose wallet it is', () => {
+  test('the form names the service, whose password it asks for, and the app, where it is used', async () => {
+    const { page, frame } = await openSignIn(rig, await rig.newTenant())
+    await frame.getByRole('heading', { name: 'Sign in to Café Purse' }).waitFor()
+    await frame.getByText('to pay at Fernweh Books').waitFor()
+    await frame.getByLabel('Café Purse password', { exact: true }).waitFor()
+    expect(await frame.title()).toBe('Wallet · Fernweh Books · Café Purse')
+    expect(await frame.locator('.legal a').allTextContents()).toEqual(['Terms', 'Help'])
+    expect(await windowOf(page, frame, 'Terms')).toBe(links.TERMS_URL)
+    await rig.closePage(page)
+  })
+
+  test('a wallet on hold names where help is, and the link opens from within the sandbox', async () => {
+    const tenant = await rig.newTenant()
+    await freezeWallet(rig.service, operator, tenant.user.userId, 'A question')
+    const { page, frame } = await openShop(rig, tenant)
+    expect(await windowOf(page, frame, 'Contact support')).toBe(links.SUPPORT_URL)
+    await rig.closePage(page)
+  })
+
+  test('a frame whose sandbox lacks allow-same-origin says so, in its own style', async () => {
+    const tenant = await rig.newTenant()
+    const page = await rig.openPage()
+    await page.goto(rig.shop)
+    const url = walletUrl(rig, { session: await tenant.newSession() })
+    const frame = await embed(page, url, { sandbox: 'allow-scripts' })
+    await frame.waitForSelector('text=allow-same-origin')
+    expect(await frame.evaluate(() => getComputedStyle(document.querySelector('.panel')!).display)).toBe('grid')
+    await rig.closePage(page)
+  })
+})
 
 describe('signing in', () => {
   const password = 'seven tired llamas'

@@ -1,5 +1,6 @@
 /** What the states of the hosted pages are set up with. */
 import type { Frame, Page } from '@playwright/test'
+import { postForService } from '../../src/actions/money/post.ts'
 import { embed, type Rig } from './rig.ts'
 import type { Tenant } from './shop.ts'
 
@@ -55,6 +56,26 @@ export function newStage(rig: Rig, tenant: Tenant) {
     return made
   }
 
+  /** By card, as the service itself does. */
+  async function move({ user }: Tenant, amountMinor: bigint): Promise<void> {
+    await postForService(rig.service, {
+      walletId: user.userId,
+      counterAccount: 'cards',
+      amountMinor,
+      isReversal: amountMinor < 0n,
+      referenceType: 'TOPUP',
+      referenceId: user.userId,
+      description: 'By card',
+    })
+  }
+
+  /** A tenant whose user's card payment was taken back after it was spent. */
+  async function owing(): Promise<Tenant> {
+    const made = await rig.newTenant()
+    await move(made, -4200n)
+    return made
+  }
+
   async function openWallet(page: Page, { newSession }: Tenant, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await inShop(page, wallet({ session: await newSession(), ...query }))
     await frame.waitForSelector('.hero-balance')
@@ -72,5 +93,5 @@ export function newStage(rig: Rig, tenant: Tenant) {
     rig.trouble.answer = ({ pathname }) => (pathname === path ? answer() : undefined)
   }
 
-  return { rig, tenant, wallet, topup, inShop, funded, openWallet, signedOut, troubled }
+  return { rig, tenant, wallet, topup, inShop, funded, move, owing, openWallet, signedOut, troubled }
 }

@@ -42,7 +42,7 @@ export const signInStates: StatesOf = (stage) => {
         await frame.click('.under .link-button')
         await frame.fill('#field-firstName', 'Ada')
         await frame.fill('#field-lastName', 'Lovelace')
-        await frame.fill('#field-email', 'ada@example.com')
+        await frame.fill('#field-email', 'a-long-address-without-a-single-place-to-break-it@example.com')
         await frame.fill('#field-password', 'seven tired llamas')
         await frame.click('form > .button')
         await frame.waitForSelector('#field-code')

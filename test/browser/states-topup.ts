@@ -53,6 +53,32 @@ export const topupStates: StatesOf = (stage) => {
         return frame
       },
     },
+    'top-up-declined': {
+      show: async (page) => {
+        await page.goto(
+          topup({ session: await tenant.newSession(), lang: 'ar', amount: '14.98', reason: 'Order 1042' }),
+        )
+        await page.click('form > .button')
+        await typeCard(page, cards.declined)
+        await page.waitForSelector('.notice.bad')
+        return page
+      },
+    },
+    'top-up-needed': {
+      show: async (page) => {
+        const query = { amount: '0.5', reason: 'Order 1042: a postcard from the Faroe Islands, with a stamp' }
+        await page.goto(topup({ session: await tenant.newSession(), ...query }))
+        await page.waitForSelector('.topup-head p')
+        return page
+      },
+    },
+    'top-up-owed': {
+      show: async (page) => {
+        await page.goto(topup({ session: await (await stage.owing()).newSession() }))
+        await page.waitForSelector('.notice.warn')
+        return page
+      },
+    },
     'top-up-wrong-amount': {
       show: async (page) => {
         await page.goto(topup({ session: await tenant.newSession() }))

@@ -1,5 +1,6 @@
 /** What the page shows when it cannot show the wallet. */
 import { leaveBy } from '../chromium.ts'
+import { embed } from './rig.ts'
 import type { StatesOf } from './stage.ts'
 
 export const troubleStates: StatesOf = (stage) => {
@@ -117,6 +118,16 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         await page.goto(wallet({ clientId: 'app_unknown' }))
         return page
+      },
+    },
+    'scripts-alone': {
+      isLast: true,
+      show: async (page) => {
+        await page.goto(rig.shop)
+        const src = wallet({ session: await tenant.newSession() })
+        const frame = await embed(page, src, { sandbox: 'allow-scripts' })
+        await frame.waitForSelector('text=allow-same-origin')
+        return frame
       },
     },
     'script-blocked': {

@@ -1,6 +1,5 @@
 /** The open wallet, and what the user does in it. */
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
-import { postForService } from '../../src/actions/money/post.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import type { StatesOf } from './stage.ts'
 
@@ -11,7 +10,7 @@ export const walletStates: StatesOf = (stage) => {
       show: async (page) => {
         troubled('/api/widget/wallet', () => new Promise(() => {}))
         const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
-        await frame.waitForSelector('.skeleton-hero')
+        await frame.waitForSelector('.hero .bone')
         return frame
       },
     },
@@ -38,17 +37,17 @@ export const walletStates: StatesOf = (stage) => {
     },
     'frozen-by-debt': {
       show: async (page) => {
-        const owing = await rig.newTenant()
-        await postForService(rig.service, {
-          walletId: owing.user.userId,
-          counterAccount: 'cards',
-          amountMinor: -4200n,
-          isReversal: true,
-          referenceType: 'TOPUP_REVERSAL',
-          referenceId: owing.user.userId,
-          description: 'Card payment taken back',
-        })
-        return await openWallet(page, owing)
+        return await openWallet(page, await stage.owing())
+      },
+    },
+    'short-of-money': {
+      show: async (page) => openWallet(page, await funded(), { amount: '14.98', reason: 'Order 1042' }),
+    },
+    'large-balance': {
+      show: async (page) => {
+        const rich = await rig.newTenant()
+        await stage.move(rich, 999_999_999_999_999n)
+        return await openWallet(page, rich)
       },
     },
     account: {

@@ -15,7 +15,12 @@ import { walletStates } from './states-wallet.ts'
 setDefaultTimeout(120_000)
 
 const folder = join(import.meta.dir, '../screenshots')
-const rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+const links = {
+  SUPPORT_URL: 'https://help.example/',
+  TERMS_URL: 'https://terms.example/',
+  PRIVACY_URL: 'https://privacy.example/',
+}
+const rig = await startRig({ CARD_PROCESSOR: 'sandbox', ...links })
 rig.service.sandbox!.setOrigin(rig.base)
 const stage = newStage(rig, await rig.newTenant())
 const states = { ...walletStates(stage), ...troubleStates(stage), ...signInStates(stage), ...topupStates(stage) }

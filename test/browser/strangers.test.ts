@@ -80,7 +80,7 @@ describe('who may frame the wallet', () => {
     await page.goto(onlyShop)
     const frame = await embed(page, walletUrl({}))
     await hear(page, 'SERVICE_AUTH_REQUIRED')
-    await frame.waitForSelector('text=Use your wallet in Fernweh Books')
+    await frame.waitForSelector('text=Sign in to Billfold')
     await rig.closePage(page)
   })
 })

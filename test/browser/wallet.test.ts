@@ -1,6 +1,8 @@
 /** The wallet page inside a shop of another origin: what the user sees happen, and what the shop hears. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame } from '@playwright/test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
+import { postForService } from '../../src/actions/money/post.ts'
 import { operator } from '../service.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import { balanceIn, openShop, waitForBalance, walletUrl } from './shop.ts'
@@ -45,6 +47,101 @@ test('a freeze is seen in the open wallet at once', async () => {
   await frame.waitForSelector('text=Your wallet is on hold')
   expect(await frame.$('.hero-action')).toBeNull()
   await hear(page, 'SERVICE_WALLET_UPDATED')
+  await rig.closePage(page)
+})
+
+/** Where an element is, in whole pixels. */
+const boxOf = (frame: Frame, selector: string) =>
+  frame.evaluate((selector) => {
+    const { left, top, width, height } = document.querySelector(selector)!.getBoundingClientRect()
+    return [left, top, width, height].map(Math.round)
+  }, selector)
+
+/** A word may be longer than what stood for it: the button's width and the heading's are their own. */
+const still = (boxes: number[][]) =>
+  boxes.map(([top, width, height], i) => (i < 3 ? [top, width, height] : [top, height]))
+
+test('nothing moves when the wallet comes in place of its grey shapes', async () => {
+  const tenant = await rig.newTenant()
+  await tenant.client.credit(tenant.user.serviceUserId, 100)
+  const page = await rig.openPage()
+  for (const width of [360, 1280]) {
+    const gate = Promise.withResolvers<undefined>()
+    rig.trouble.answer = ({ pathname }) => (pathname === '/api/widget/wallet' ? gate.promise : undefined)
+    await page.setViewportSize({ width, height: 800 })
+    await page.goto(rig.shop)
+    const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
+    const parts = ['.top', '.avatar', '.hero', '.hero-action', '.activity h2']
+    const look = async () => await Promise.all(parts.map(async (part) => (await boxOf(frame, part)).slice(1)))
+    await frame.waitForSelector('.hero .bone')
+    const before = await look()
+    gate.resolve(undefined)
+    await frame.waitForSelector('.hero-balance .money')
+    const after = await look()
+    expect(still(after)).toEqual(still(before))
+  }
+  rig.trouble.answer = undefined
+  await rig.closePage(page)
+})
+
+test('the largest balance there is stands in one line inside its card, and wallet and account are as wide', async () => {
+  const tenant = await rig.newTenant()
+  await postForService(rig.service, {
+    walletId: tenant.user.userId,
+    counterAccount: 'bonus',
+    amountMinor: 999_999_999_999_999n,
+    referenceType: 'BONUS',
+    referenceId: tenant.user.userId,
+    description: null,
+  })
+  const { page, frame } = await openShop(rig, tenant)
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 800 })
+    await frame.waitForFunction((width) => innerWidth === width, width)
+    const [left = 0, , wide = 0, high = 0] = await boxOf(frame, '.hero-balance .money')
+    const [cardLeft = 0, , cardWide = 0] = await boxOf(frame, '.hero')
+    expect({ width, isInside: left >= cardLeft && left + wide <= cardLeft + cardWide, isOneLine: high < 80 }).toEqual({
+      width,
+      isInside: true,
+      isOneLine: true,
+    })
+  }
+  const [left, , wide] = await boxOf(frame, '.activity')
+  await frame.click('.avatar')
+  await frame.waitForSelector('.account .card')
+  const [accountLeft, , accountWide] = await boxOf(frame, '.account')
+  expect([accountLeft, accountWide]).toEqual([left, wide])
+  await rig.closePage(page)
+})
+
+test('without a connection the wallet offers no top-up', async () => {
+  const { page, frame } = await openShop(rig, await rig.newTenant())
+  expect(await frame.isEnabled('.hero-action')).toBeTrue()
+  await page.context().setOffline(true)
+  await frame.waitForSelector('.hero-action:disabled')
+  await page.context().setOffline(false)
+  await frame.waitForSelector('.hero-action:enabled')
+  await rig.closePage(page)
+})
+
+test('a wallet that is opened for a purchase says what is missing until it is there', async () => {
+  const tenant = await rig.newTenant()
+  const page = await rig.openPage()
+  await page.goto(rig.shop)
+  const query = { session: await tenant.newSession(rig.shop), amount: '14.98', reason: 'Order 1042' }
+  const frame = await embed(page, walletUrl(rig, query))
+  await frame.getByText('You need $14.98 more for Order 1042.').waitFor()
+  await frame.getByRole('button', { name: 'Add $14.98' }).click()
+  const asked = await hear(page, 'SERVICE_OPEN_TOPUP')
+  if (asked.type !== 'SERVICE_OPEN_TOPUP') throw new Error('unreachable')
+  expect(Object.fromEntries(new URL(asked.url).searchParams)).toMatchObject({ amount: '14.98', reason: 'Order 1042' })
+  await tenant.client.credit(tenant.user.serviceUserId, 4.97)
+  await frame.getByText('You need $10.01 more for Order 1042.').waitFor()
+  await tenant.client.credit(tenant.user.serviceUserId, 10.01)
+  await frame.getByRole('button', { name: 'Add money' }).waitFor()
+  expect(await frame.getByText('You need').count()).toBe(0)
+  // A reload is another visit: what the page was opened for may be paid by then.
+  expect(await frame.evaluate(() => location.search)).not.toContain('amount')
   await rig.closePage(page)
 })
 

@@ -113,7 +113,7 @@ export async function logIn(page: Page, account: Account): Promise<void> {
 export async function fillLogIn(page: Page, { email, password }: Account): Promise<void> {
   const wallet = await untilSignIn(page)
   await wallet.getByLabel('Email').fill(email)
-  await wallet.getByLabel('Password', { exact: true }).fill(password)
+  await wallet.getByLabel('Billfold password', { exact: true }).fill(password)
   await wallet.getByRole('button', { name: 'Sign in' }).click()
 }
 

@@ -180,25 +180,95 @@ test('two card forms that are open for one payment take the money once, and both
   expect(await balance()).toBe(25)
 }, 60_000)
 
+test('a charge-back of spent money is repaid by card, and payments work again', async () => {
+  await openTopup()
+  await chooseAmount()
+  await payWith(cards.good)
+  await page.getByText('Your balance is now $25.00').waitFor()
+  await tenant.client.debit(tenant.user.serviceUserId, 20)
+  const { rows } = await rig.service.db.pool.query<{ id: string }>(
+    'select payment_intent_id as id from topups where user_id = $1',
+    [tenant.user.userId],
+  )
+  await page.goto(rig.shop)
+  const wallet = await embed(page, `${rig.base}/widget/wallet?session=${await tenant.newSession()}&lang=en`)
+  await wallet.getByRole('button', { name: 'Add money' }).waitFor()
+  const panel = await page.context().newPage()
+  await panel.goto(`${rig.base}/sandbox/panel`)
+  await panel.locator(`[id="${rows[0]!.id}"]`).getByRole('button', { name: 'Dispute' }).click()
+  // The open wallet sees the freeze, and later the thaw, by itself.
+  await wallet.getByRole('button', { name: 'Repay $20.00' }).waitFor()
+  expect(await tenant.client.debit(tenant.user.serviceUserId, 1)).toMatchObject({ status: 403 })
+  await openTopup('', panel)
+  await panel.getByText('As soon as $20.00 is repaid, payments work again.').waitFor()
+  expect(await panel.getByRole('radio', { name: '$20', exact: true }).isChecked()).toBeTrue()
+  await panel.getByRole('button', { name: 'Continue' }).click()
+  await panel.getByRole('heading', { name: 'Repay $20.00' }).waitFor()
+  await payWith(cards.good, panel)
+  await panel.getByText('Payments work again.').waitFor()
+  await wallet.getByRole('button', { name: 'Add money' }).waitFor()
+  expect(await balance()).toBe(0)
+  await tenant.client.credit(tenant.user.serviceUserId, 5)
+  expect(await tenant.client.debit(tenant.user.serviceUserId, 5)).toMatchObject({ status: 200 })
+  await panel.close()
+}, 60_000)
+
+test('the card step has one left edge, says the amount once and into whose wallet, and tells of a decline once', async () => {
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await openTopup()
+  await chooseAmount()
+  await page.getByText('Into the wallet of Ada Lovelace').waitFor()
+  await payWith(cards.declined)
+  await page.getByText('The card was declined').waitFor()
+  const left = async (selector: string) => Math.round((await page.locator(selector).boundingBox())!.x)
+  expect(await left('.top')).toBe(await left('.topup.card'))
+  const form = formIn(page).locator('body')
+  await formIn(page).getByLabel('Card number').waitFor()
+  const said = `${await page.locator('#root').innerText()} ${await form.innerText()}`
+  expect(said.match(/25[.,]00/g)).toHaveLength(1)
+  expect(said.match(/declin/gi)).toHaveLength(1)
+}, 30_000)
+
 describe('amounts', () => {
   test('the amount comes from the address when an app knows what is missing', async () => {
     await openTopup('&amount=50')
     expect(await page.getByRole('radio', { name: '$50' }).isChecked()).toBeTrue()
     await openTopup('&amount=12.34')
-    expect(await page.getByRole('textbox', { name: 'Amount' }).inputValue()).toBe('12.34')
+    expect(await page.getByRole('radio', { name: '$12.34' }).isChecked()).toBeTrue()
+    await page.getByText('You need $12.34 more at Fernweh Books.').waitFor()
     await page.getByRole('button', { name: 'Continue' }).click()
     await payWith(cards.good)
     await page.getByText('$12.34 is in your wallet').waitFor()
     expect(await balance()).toBe(12.34)
   }, 30_000)
 
-  test.each(['0.5', '10001', 'abc', '-5', '1e3', '5.001'])(
-    'an amount of %s in the address is not offered',
+  test.each(['0', 'abc', '-5', '1e3', '5.001', '99999999999999999'])(
+    'an amount of %s in the address is no amount',
     async (amount) => {
-      await openTopup(`&amount=${amount}`)
+      await openTopup(`&amount=${amount}&reason=x`)
       expect(await page.getByRole('radio', { name: '$25' }).isChecked()).toBeTrue()
+      expect(await page.getByText('You need').count()).toBe(0)
     },
   )
+
+  test.each([
+    ['0.5', '$1', 'The smallest top-up is $1.00. What is left over stays in your wallet.'],
+    ['10001', '$10,000', 'One top-up is at most $10,000.00. The rest can follow in another.'],
+  ])('of a missing %s the nearest amount is offered, %s, and the page says why', async (amount, offered, why) => {
+    await openTopup(`&amount=${amount}`)
+    expect(await page.getByRole('radio', { name: offered, exact: true }).isChecked()).toBeTrue()
+    await page.getByText(why).waitFor()
+  })
+
+  test('what the money is for is a line of the app’s own text, and never more', async () => {
+    const reason = 'Order 1042 \u202e<img src=x onerror=alert(1)>\n'.repeat(9)
+    await openTopup(`&amount=14.98&reason=${encodeURIComponent(reason)}`)
+    const shown = page.locator('.notice bdi').last()
+    expect(await shown.textContent()).toMatch(/^Order 1042 <img src=x onerror=alert\(1\)> .{0,60}…$/)
+    expect(await page.locator('.notice img').count()).toBe(0)
+    await openTopup('&amount=14.98&reason=Order+1042')
+    await page.getByText('You need $14.98 more for Order 1042.').waitFor()
+  })
 
   test('an amount outside the limits is refused where it is typed', async () => {
     await openTopup()

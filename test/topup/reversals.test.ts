@@ -1,5 +1,6 @@
 /** Refunds and disputes: the wallet gives back what the processor gives back, once, and owes what it has spent. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
 import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
 import { operator } from '../service.ts'
@@ -45,7 +46,6 @@ describe('disputes', () => {
     await sendAll(/dispute/)
     expect([await payer.balance(), await payer.isActive()]).toEqual([-20, false])
     expect(await payer.client.debit(payer.serviceUserId, 1)).toMatchObject({ status: 403 })
-    expect(await payer.create(30)).toMatchObject({ status: 403, body: { code: 'WALLET_INACTIVE' } })
     state().winDispute(id)
     await sendAll(/closed|reinstated/)
     expect([await payer.balance(), await payer.isActive()]).toEqual([5, true])
@@ -65,6 +65,36 @@ describe('disputes', () => {
     await payer.client.credit(payer.serviceUserId, 1)
     expect([await payer.balance(), await payer.isActive()]).toEqual([0, true])
     expect(await bench.topup(id)).toMatchObject({ dispute: 'lost' })
+  })
+
+  test('a debt is repaid by card, in parts and beyond the debt, and the wallet thaws with the credit', async () => {
+    await payer.client.debit(payer.serviceUserId, 20)
+    state().dispute(id)
+    await sendAll(/dispute/)
+    expect([await payer.balance(), await payer.isActive()]).toEqual([-20, false])
+    const part = await payer.begin(19.99)
+    state().pay(part)
+    expect(await payer.confirm(part)).toMatchObject({ status: 200, body: { balance: -0.01 } })
+    expect(await payer.isActive()).toBeFalse()
+    expect(await payer.client.debit(payer.serviceUserId, 1)).toMatchObject({ status: 403 })
+    const rest = await payer.begin(1)
+    state().pay(rest)
+    // The page, the webhook and a second look at once: one credit, one thaw.
+    await Promise.all([payer.confirm(rest), payer.confirm(rest), sendAll(/succeeded/)])
+    expect([await payer.balance(), await payer.isActive()]).toEqual([0.99, true])
+    expect(await payer.client.debit(payer.serviceUserId, 0.99)).toMatchObject({ status: 200 })
+  })
+
+  test('a wallet in debt that an operator froze too takes no new top-up, and one that was begun before does not thaw it', async () => {
+    await payer.client.debit(payer.serviceUserId, 20)
+    state().dispute(id)
+    await sendAll(/dispute/)
+    const begun = await payer.begin(30)
+    await freezeWallet(bench.service, operator, payer.userId, 'test')
+    expect(await payer.create(30)).toMatchObject({ status: 403, body: { code: 'WALLET_INACTIVE' } })
+    state().pay(begun)
+    await payer.confirm(begun)
+    expect([await payer.balance(), await payer.isActive()]).toEqual([10, false])
   })
 
   test('a dispute whose events come in any order, several times and at once, counts once', async () => {

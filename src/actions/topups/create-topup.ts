@@ -27,7 +27,8 @@ export async function createTopup(service: Service, session: Session, amountMino
   const { cards, config } = service
   const { minMinor, maxMinor } = config.topup
   if (amountMinor < minMinor || amountMinor > maxMinor) return { kind: 'amount-out-of-bounds' }
-  if (session.frozenFor !== null) return { kind: 'inactive' }
+  // Whoever owes must be able to pay: the credit ends a freeze for debt, in the transaction that brings the balance to zero.
+  if (session.frozenFor === 'operator') return { kind: 'inactive' }
   if (session.balanceMinor + amountMinor > maxBalanceMinor) return { kind: 'balance-limit' }
   if (!cards) return { kind: 'unavailable' }
   const limited = await takeTopup(service, session)

@@ -1,20 +1,22 @@
 import { shownMoney, type SandboxPageDeps } from './sandbox-page.tsx'
 import type { SandboxPayment } from './payment.ts'
+import type { Way } from './payer-routes.tsx'
 import { testCards, type TypedCard } from './test-cards.ts'
 
 type FormProps = {
   deps: SandboxPageDeps
   payment: SandboxPayment
-  returnTo: string
+  way: Way
   mistake?: { field: keyof TypedCard | undefined; message: string } | undefined
 }
 
 /** Sent with every form of the payer: who may act on this payment, and where to go afterwards. */
-function HiddenFields({ payment, returnTo }: { payment: SandboxPayment; returnTo: string }) {
+function HiddenFields({ payment, way }: { payment: SandboxPayment; way: Way }) {
   return (
     <>
       <input type="hidden" name="secret" value={payment.clientSecret} />
-      <input type="hidden" name="return" value={returnTo} />
+      <input type="hidden" name="return" value={way.returnTo} />
+      {way.isEmbedded && <input type="hidden" name="embedded" value="1" />}
     </>
   )
 }
@@ -23,18 +25,26 @@ function HiddenFields({ payment, returnTo }: { payment: SandboxPayment; returnTo
  * What was typed is never sent back into the page, and the browser is asked neither to fill in nor to remember a card: the
  * only cards that belong here are on the list below the form.
  */
-export function CardPage({ deps, payment, returnTo, mistake }: FormProps) {
+export function CardPage({ deps, payment, way, mistake }: FormProps) {
+  // The page around the frame says how much it is, and what became of the last card.
+  const isTold = way.isEmbedded && mistake?.field === undefined
   return (
     <section class="sandbox-card">
-      <h1>Pay {shownMoney(payment.amountMinor, payment.currency, deps)}</h1>
-      <p class="sandbox-muted">{payment.description}</p>
-      {mistake && (
+      {way.isEmbedded ? (
+        <h1 class="sandbox-hidden">Card details</h1>
+      ) : (
+        <>
+          <h1>Pay {shownMoney(payment.amountMinor, payment.currency, deps)}</h1>
+          <p class="sandbox-muted">{payment.description}</p>
+        </>
+      )}
+      {mistake && !isTold && (
         <p class="sandbox-alert" role="alert" id="mistake">
           {mistake.message}
         </p>
       )}
       <form method="post" action={`${deps.basePath}/card/${payment.id}`} autocomplete="off" novalidate>
-        <HiddenFields payment={payment} returnTo={returnTo} />
+        <HiddenFields payment={payment} way={way} />
         <CardField
           name="number"
           label="Card number"
@@ -117,7 +127,7 @@ function spaced(number: string): string {
   return number.replaceAll(/(\d{4})(?=\d)/g, '$1 ')
 }
 
-export function ChallengePage({ deps, payment, returnTo }: FormProps) {
+export function ChallengePage({ deps, payment, way }: FormProps) {
   return (
     <section class="sandbox-card">
       <p class="sandbox-bank">Sandbox Bank</p>
@@ -130,7 +140,7 @@ export function ChallengePage({ deps, payment, returnTo }: FormProps) {
         <dd>{payment.description}</dd>
       </dl>
       <form method="post" action={`${deps.basePath}/challenge/${payment.id}`}>
-        <HiddenFields payment={payment} returnTo={returnTo} />
+        <HiddenFields payment={payment} way={way} />
         <button type="submit" name="answer" value="approve">
           Yes, approve
         </button>

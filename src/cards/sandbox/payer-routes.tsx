@@ -17,9 +17,9 @@ export function payerRoutes(deps: SandboxPageDeps): Hono {
   app.get('/card/:id', async (c) => {
     const payment = await changeAsPayer(deps, c.req.param('id'), c.req.query('secret') ?? '', look)
     if (!payment) return unknown(c, deps)
-    const returnTo = parseReturn(c.req.query('return'))
-    if (!isOpen(payment)) return done(c, deps, payment, returnTo)
-    return show(c, deps, payment, 200, 'Pay', <CardPage deps={deps} payment={payment} returnTo={returnTo} />)
+    const way = parseWay((name) => c.req.query(name))
+    if (!isOpen(payment)) return done(c, deps, payment, way)
+    return show(c, deps, payment, 200, 'Pay', way, <CardPage deps={deps} payment={payment} way={way} />)
   })
 
   app.post('/card/:id', async (c) => {
@@ -27,10 +27,10 @@ export function payerRoutes(deps: SandboxPageDeps): Hono {
     const id = c.req.param('id')
     const before = await changeAsPayer(deps, id, form('secret'), look)
     if (!before) return unknown(c, deps)
-    const returnTo = parseReturn(form('return'))
+    const way = parseWay(form)
     const again = (status: 402 | 422, payment: SandboxPayment, mistake: Mistake) => {
-      const page = <CardPage deps={deps} payment={payment} returnTo={returnTo} mistake={mistake} />
-      return show(c, deps, payment, status, 'Pay', page)
+      const page = <CardPage deps={deps} payment={payment} way={way} mistake={mistake} />
+      return show(c, deps, payment, status, 'Pay', way, page)
     }
     const scenario = parseCard({ number: form('number'), expiry: form('expiry'), cvc: form('cvc') }, deps.now())
     if (isCardMistake(scenario)) return again(422, before, scenario)
@@ -38,23 +38,23 @@ export function payerRoutes(deps: SandboxPageDeps): Hono {
     if (!payment) return unknown(c, deps)
     if (payment.decline) return again(402, payment, { field: undefined, message: payment.decline.message })
     if (payment.status === 'requires_action')
-      return c.redirect(withReturn(challengePath(deps.basePath, payment), returnTo), 303)
-    return done(c, deps, payment, returnTo)
+      return c.redirect(withWay(challengePath(deps.basePath, payment), way), 303)
+    return done(c, deps, payment, way)
   })
 
   app.get('/challenge/:id', async (c) => {
     const payment = await changeAsPayer(deps, c.req.param('id'), c.req.query('secret') ?? '', look)
     if (!payment) return unknown(c, deps)
-    const returnTo = parseReturn(c.req.query('return'))
-    if (payment.status !== 'requires_action') return done(c, deps, payment, returnTo)
-    return show(c, deps, payment, 200, 'Confirm', <ChallengePage deps={deps} payment={payment} returnTo={returnTo} />)
+    const way = parseWay((name) => c.req.query(name))
+    if (payment.status !== 'requires_action') return done(c, deps, payment, way)
+    return show(c, deps, payment, 200, 'Confirm', way, <ChallengePage deps={deps} payment={payment} way={way} />)
   })
 
   app.post('/challenge/:id', async (c) => {
     const form = await readForm(c)
     const approved = form('answer') === 'approve'
     const payment = await changeAsPayer(deps, c.req.param('id'), form('secret'), answerChallenge(approved))
-    return payment ? done(c, deps, payment, parseReturn(form('return'))) : unknown(c, deps)
+    return payment ? done(c, deps, payment, parseWay(form)) : unknown(c, deps)
   })
 
   app.post('/confirm', async (c) => {
@@ -90,13 +90,21 @@ function textFields(sent: unknown): (name: string) => string {
   }
 }
 
+/** How the payer came here: from a page to go back to, or in a frame of a page that shows amount and outcome itself. */
+export type Way = { readonly returnTo: string; readonly isEmbedded: boolean }
+
+function parseWay(field: (name: string) => string | undefined): Way {
+  return { returnTo: parseReturn(field('return')), isEmbedded: field('embedded') === '1' }
+}
+
 /** Only a path of our own origin: anything else would make the sandbox send people wherever a link says. */
 function parseReturn(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : ''
 }
 
-function withReturn(path: string, returnTo: string): string {
-  return returnTo === '' ? path : `${path}&return=${encodeURIComponent(returnTo)}`
+function withWay(path: string, { returnTo, isEmbedded }: Way): string {
+  const back = returnTo === '' ? '' : `&return=${encodeURIComponent(returnTo)}`
+  return `${path}${back}${isEmbedded ? '&embedded=1' : ''}`
 }
 
 const endings: Record<SandboxPayment['status'], [title: string, text: string]> = {
@@ -108,10 +116,10 @@ const endings: Record<SandboxPayment['status'], [title: string, text: string]> =
   cancelled: ['Cancelled', 'This payment was cancelled. Start a new one.'],
 }
 
-function done(c: Context, deps: SandboxPageDeps, payment: SandboxPayment, returnTo: string) {
-  if (returnTo !== '') return c.redirect(returnTo, 303)
+function done(c: Context, deps: SandboxPageDeps, payment: SandboxPayment, way: Way) {
+  if (way.returnTo !== '') return c.redirect(way.returnTo, 303)
   const [title, text] = endings[payment.status]
-  return show(c, deps, payment, 200, title, <NoticePage title={title} text={text} />)
+  return show(c, deps, payment, 200, title, way, <NoticePage title={title} text={text} />)
 }
 
 function unknown(c: Context, deps: SandboxPageDeps) {
@@ -127,11 +135,12 @@ async function show(
   { userId, topupId }: SandboxPayment,
   status: 200 | 402 | 422,
   title: string,
+  { isEmbedded }: Way,
   children: VNode,
 ) {
   const parents = (await deps.frameAncestors?.({ userId, topupId })) ?? []
   c.header('content-security-policy', contentSecurityPolicy(parents))
-  return c.html(renderPage({ deps, title, children }), status)
+  return c.html(renderPage({ deps, title, isEmbedded, children }), status)
 }
 
 /** A frame inside a frame is checked against every page around it, so the app's pages must be named beside our own. */

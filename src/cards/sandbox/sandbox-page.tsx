@@ -16,9 +16,15 @@ export type SandboxPageDeps = SandboxDeps & {
 
 export const sandboxStyle = readFileSync(new URL('./sandbox.css', import.meta.url), 'utf8')
 
-type PageProps = { deps: SandboxPageDeps; title: string; wide?: boolean; children: ComponentChildren }
+type PageProps = {
+  deps: SandboxPageDeps
+  title: string
+  wide?: boolean
+  isEmbedded?: boolean
+  children: ComponentChildren
+}
 
-function Document({ deps, title, wide = false, children }: PageProps) {
+function Document({ deps, title, wide = false, isEmbedded = false, children }: PageProps) {
   return (
     <html lang="en">
       <head>
@@ -29,7 +35,7 @@ function Document({ deps, title, wide = false, children }: PageProps) {
         {deps.stylesheetHref && <link rel="stylesheet" href={deps.stylesheetHref} />}
         <link rel="stylesheet" href={`${deps.basePath}/style.css`} />
       </head>
-      <body class="sandbox">
+      <body class={isEmbedded ? 'sandbox embedded' : 'sandbox'}>
         <header class="sandbox-ribbon">Sandbox: no real card, no real money</header>
         <main class={wide ? 'sandbox-wide' : 'sandbox-narrow'}>{children}</main>
       </body>

@@ -67,12 +67,13 @@ export function Field(props: FieldProps) {
 }
 
 export function PasswordField({ isNew, problem }: { isNew: 'no' | 'first' | 'changed'; problem: string | undefined }) {
-  const { words } = usePage()
+  const { words, say } = usePage()
   const [isShown, setShown] = useState(false)
   return (
     <Field
       name="password"
-      label={isNew === 'changed' ? words.newPassword : words.password}
+      // Somebody who is in a shop would type the shop's.
+      label={isNew === 'changed' ? words.newPassword : isNew === 'no' ? say('passwordAt') : words.password}
       type={isShown ? 'text' : 'password'}
       autoComplete={isNew === 'no' ? 'current-password' : 'new-password'}
       maxLength={512}

@@ -5,11 +5,20 @@ import { formatMoney, moneyParts } from './format.ts'
 import { usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 
-type HeroProps = { wallet: WidgetWallet; isStale: boolean; onTopup: () => void }
+type HeroProps = {
+  wallet: WidgetWallet
+  /** What the app says that is missing for a purchase. */
+  missing: number | undefined
+  isStale: boolean
+  onTopup: () => void
+}
 
-export function Hero({ wallet, isStale, onTopup }: HeroProps) {
-  const { lang, say } = usePage()
+export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
+  const { lang, say, topup } = usePage()
   const { balance, currency, user, isActive } = wallet
+  const money = (amount: number) => formatMoney(amount, currency, lang)
+  const owed = owedIn(wallet)
+  const hasAction = isActive || (owed > 0 && topup.processor !== 'none')
   return (
     <section class={isStale ? 'hero stale' : 'hero'} aria-labelledby="balance-label">
       <p class="hero-hello">{say('hello', { name: user.firstName })}</p>
@@ -22,20 +31,44 @@ export function Hero({ wallet, isStale, onTopup }: HeroProps) {
           </span>
         )}
       </h1>
-      <p class="hero-balance" key={balance}>
-        <span class="visually-hidden">{formatMoney(balance, currency, lang)}</span>
-        <span class="money" aria-hidden="true">
-          {moneyParts(balance, currency, lang).map(({ text, isMinor }) => (isMinor ? <small>{text}</small> : text))}
-        </span>
-      </p>
-      {isActive && (
-        <button type="button" class="button hero-action" onClick={onTopup}>
+      <div class="hero-figure">
+        <Figure key={balance} balance={balance} currency={currency} />
+      </div>
+      {hasAction && (
+        <button type="button" class="button hero-action" disabled={isStale} onClick={onTopup}>
           <Icon name="plus" />
-          {say('addMoney')}
+          {owed > 0
+            ? say('repay', { amount: money(owed) })
+            : missing === undefined
+              ? say('addMoney')
+              : say('addAmount', { amount: money(missing) })}
         </button>
       )}
       <BalanceNews balance={balance} currency={currency} />
     </section>
+  )
+}
+
+/** What a wallet that is frozen for its debt owes; 0 of every other. */
+export function owedIn({ frozenReason, balance }: WidgetWallet): number {
+  return frozenReason === 'debt' ? Math.max(0, -balance) : 0
+}
+
+/** How wide a text is, in digits: signs between digits are narrow. */
+const digitsIn = (text: string) => text.length - (text.match(/[.,'’\s٬٫]/g)?.length ?? 0) / 2
+
+/** The stylesheet sets the figure as large as so many digits are in one line. */
+function Figure({ balance, currency }: { balance: number; currency: string }) {
+  const { lang } = usePage()
+  const parts = moneyParts(balance, currency, lang)
+  const width = parts.reduce((sum, { text, isMinor }) => sum + digitsIn(text) * (isMinor ? 0.6 : 1), 0)
+  return (
+    <p class="hero-balance" style={{ '--digits': width.toFixed(1) }}>
+      <span class="visually-hidden">{formatMoney(balance, currency, lang)}</span>
+      <span class="money" aria-hidden="true">
+        {parts.map(({ text, isMinor }) => (isMinor ? <small>{text}</small> : text))}
+      </span>
+    </p>
   )
 }
 

@@ -14,12 +14,15 @@ export type FirstSession = {
 /** Parameters that are of no use in an address that is loaded again, or that nobody else should see. */
 const passing = ['session', 'payment_intent', 'payment_intent_client_secret', 'redirect_status']
 
+/** What the wallet is opened with for one purchase: a reload comes later, when it may be paid. */
+const once = ['amount', 'reason']
+
 /** The app stays in the address: without the session it is what tells the server who may frame the page. */
-export function takeSession({ clientId, kind }: PageData): FirstSession {
+export function takeSession({ clientId, kind, page }: PageData): FirstSession {
   const url = new URL(location.href)
   const given = url.searchParams.get('session')
   const kept = keptToken()
-  for (const name of passing) url.searchParams.delete(name)
+  for (const name of page === 'wallet' ? [...passing, ...once] : passing) url.searchParams.delete(name)
   url.searchParams.set('clientId', clientId)
   // One that was revoked is not kept: the page shows the sign-in, and so does a reload.
   const token = given ? (kind === 'signed-out' ? null : given) : kept

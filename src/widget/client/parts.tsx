@@ -1,6 +1,8 @@
 /** Small parts that several views share. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ServiceData } from '../page-data.ts'
+import type { Words } from '../words.ts'
 import { usePage } from './page-context.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
@@ -41,7 +43,7 @@ export function Notice({ tone, icon, title, children }: NoticeProps) {
       <Icon name={icon} />
       <div>
         {title && <strong>{title}</strong>}
-        {children && <p>{children}</p>}
+        {children && <div>{children}</div>}
       </div>
     </div>
   )
@@ -86,9 +88,53 @@ export function Heading({ children }: { children: ComponentChildren }) {
   )
 }
 
-/** The top of every view: whose page this is. */
+/** A page elsewhere opens in a window of its own: in the frame it would stand where the wallet was. */
+function OutLink({ href, children }: { href: string; children: ComponentChildren }) {
+  // The mail program opens by itself, and a window for it would stay empty.
+  if (href.startsWith('mailto:')) return <a href={href}>{children}</a>
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  )
+}
+
+/** Where help is. Without an address of the operator's these are only words. */
+export function Support() {
+  const { service, words } = usePage()
+  if (service.support === null) return <span class="support">{words.contactSupport}</span>
+  return (
+    <span class="support">
+      <OutLink href={service.support}>{words.contactSupport}</OutLink>
+    </span>
+  )
+}
+
+type LegalProps = { service: ServiceData; words: Words }
+
+/** The operator's links, quietly under a form. */
+export function Legal({ service, words }: LegalProps) {
+  const links = [
+    [service.terms, words.terms],
+    [service.privacy, words.privacy],
+    [service.support, words.help],
+  ] as const
+  const given = links.filter(([href]) => href !== null)
+  if (given.length === 0) return null
+  return (
+    <footer class="legal">
+      {given.map(([href, text]) => (
+        <OutLink key={text} href={href!}>
+          {text}
+        </OutLink>
+      ))}
+    </footer>
+  )
+}
+
+/** The top of every view: in which app this is, and whose wallet. */
 export function TopBar({ children }: { children?: ComponentChildren }) {
-  const { appName, logo, words } = usePage()
+  const { appName, logo, words, service } = usePage()
   return (
     <header class="top">
       <AppMark name={appName} logo={logo} />
@@ -96,7 +142,11 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
         <span>
           <bdi>{appName}</bdi>
         </span>
-        <span class="muted">{words.wallet}</span>
+        <span class="muted">
+          {words.wallet}
+          {' · '}
+          <bdi>{service.name}</bdi>
+        </span>
       </div>
       {children}
     </header>

@@ -3,11 +3,11 @@ import type { WordKey } from '../words.ts'
 import type { Failure } from './call.ts'
 
 export const steps = {
-  login: { path: 'login', fields: ['email', 'password'], title: 'signIn', text: 'signInIntro', button: 'signIn' },
+  login: { path: 'login', fields: ['email', 'password'], title: 'signInTitle', text: 'signInIntro', button: 'signIn' },
   'sign-up': {
     path: 'sign-up',
     fields: ['firstName', 'lastName', 'email', 'password'],
-    title: 'signUp',
+    title: 'signUpTitle',
     text: 'signUpIntro',
     button: 'signUp',
   },

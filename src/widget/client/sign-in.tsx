@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
 import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
 import { relativeWait } from './format.ts'
-import { usePage } from './page-context.tsx'
+import { Said, usePage } from './page-context.tsx'
 import type { Parent } from './parent.ts'
-import { AppMark, Heading, Notice, Panel, TopBar, useIsHere } from './parts.tsx'
+import { AppMark, Heading, Legal, Notice, Panel, TopBar, useIsHere } from './parts.tsx'
 import {
   cleanValues,
   findProblems,
@@ -22,7 +22,7 @@ type Answer = { readonly next?: 'confirm' | 'reset'; readonly serviceUserId?: st
 const slowAfterMs = 8000
 
 export function SignIn({ parent }: { parent: Parent | undefined }) {
-  const { say } = usePage()
+  const { say, service, words } = usePage()
   const [step, setStep] = useState<StepName>('login')
   const [email, setEmail] = useState('')
   const [isDone, setDone] = useState(false)
@@ -43,14 +43,17 @@ export function SignIn({ parent }: { parent: Parent | undefined }) {
 
   if (isDone) return <Connecting parent={parent} onAgain={() => (setDone(false), setStep('login'))} />
   return (
-    <section class="sign-in card">
-      {parent && !parent.isThere && (
-        <Notice tone="info" icon="window">
-          {say('outsideNote')}
-        </Notice>
-      )}
-      <StepForm key={step} step={step} email={email} onEmail={setEmail} onStep={setStep} onDone={succeed} />
-    </section>
+    <>
+      <section class="sign-in card">
+        {parent && !parent.isThere && (
+          <Notice tone="info" icon="window">
+            {say('outsideNote')}
+          </Notice>
+        )}
+        <StepForm key={step} step={step} email={email} onEmail={setEmail} onStep={setStep} onDone={succeed} />
+      </section>
+      <Legal service={service} words={words} />
+    </>
   )
 }
 
@@ -88,7 +91,7 @@ type StepFormProps = {
 }
 
 function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
-  const { clientId, appName, logo, lang, say } = usePage()
+  const { clientId, appName, logo, service, lang, say } = usePage()
   const [problems, setProblems] = useState<Problems>({})
   const [waitSeconds, setWaitSeconds] = useState(0)
   const [isBusy, setBusy] = useState(false)
@@ -149,9 +152,15 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
   return (
     <form ref={form} class="stack" noValidate onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
       <div class="sign-in-head">
-        <AppMark name={appName} logo={logo} />
+        {/* The service's mark before the app's: whose password is asked for, and where it is used. */}
+        <div class="marks">
+          <AppMark name={service.name} logo={service.logo} />
+          <AppMark name={appName} logo={logo} />
+        </div>
         <Heading>{say(title)}</Heading>
-        <p class="muted">{say(text, { email })}</p>
+        <p class="muted">
+          <Said word={text} values={{ email }} />
+        </p>
       </div>
       <div role="alert">
         {problems.form && (
@@ -203,13 +212,11 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
       </button>
       {hasCode && (
         <div class="under" role="status">
-          {hasResent ? (
-            <p>{say('resent')}</p>
-          ) : (
-            <button type="button" class="link-button" onClick={() => void resend()}>
-              {say('resend')}
-            </button>
-          )}
+          {/* The button stays, for it has the focus. */}
+          <button type="button" class="link-button" onClick={() => void resend()}>
+            {say('resend')}
+          </button>
+          {hasResent && <p>{say('resent')}</p>}
         </div>
       )}
       <p class="under muted">

@@ -1,4 +1,4 @@
-/** Grey shapes in place of the wallet until it is loaded, of the same size, so that nothing moves when it comes. */
+/** Grey shapes in place of the wallet until it is loaded: in the same elements, so that nothing moves when it comes. */
 import { usePage } from './page-context.tsx'
 import { TopBar } from './parts.tsx'
 
@@ -6,24 +6,45 @@ export function Skeleton() {
   const { words } = usePage()
   return (
     <>
-      <TopBar />
+      <TopBar>
+        <span class="avatar" aria-hidden="true" />
+      </TopBar>
       <p class="visually-hidden" role="status">
         {words.loading}
       </p>
       <div class="columns" aria-hidden="true">
-        <div class="hero skeleton-hero">
-          <span class="bone" />
-          <span class="bone wide" />
-          <span class="bone pill" />
+        <div class="hero-side">
+          <div class="hero">
+            <p class="hero-hello">
+              <span class="bone">{words.hello}</span>
+            </p>
+            <p class="hero-label">
+              <span class="bone">{words.balance}</span>
+            </p>
+            <div class="hero-figure">
+              <p class="hero-balance">
+                <span class="bone">000.00</span>
+              </p>
+            </div>
+            <span class="button hero-action">
+              <span class="bone">{words.addMoney}</span>
+            </span>
+          </div>
         </div>
         <div class="activity card">
-          <span class="skeleton line short" />
+          <h2>
+            <span class="skeleton">{words.activity}</span>
+          </h2>
           {[0, 1, 2, 3, 4].map((row) => (
             <div class="entry" key={row}>
               <span class="skeleton entry-icon" />
               <span class="entry-text">
-                <span class="skeleton line" />
-                <span class="skeleton line short" />
+                <span class="entry-title">
+                  <span class="skeleton">{words.topupEntry}</span>
+                </span>
+                <span class="entry-when">
+                  <span class="skeleton">{words.moneyIn}</span>
+                </span>
               </span>
             </div>
           ))}

@@ -4,6 +4,7 @@ import type { PageData } from '../page-data.ts'
 import { takeSession, type FirstSession } from './kept-session.ts'
 import { isFramed, openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
+import { explainSandbox } from './sandboxed.tsx'
 import { openOpener } from './topup-window.ts'
 
 /** What only a browser has; absent while the server renders. */
@@ -12,6 +13,11 @@ export type Surroundings = { readonly first: FirstSession; readonly parent: Pare
 export function start(view: (page: PageData, here: Surroundings) => VNode): void {
   const page = JSON.parse(document.getElementById('data')!.textContent) as PageData
   const root = document.getElementById('root')!
+  // A sandbox without allow-same-origin: no call of ours would be answered, and the history cannot be written.
+  if (self.origin === 'null') {
+    root.replaceChildren()
+    return render(explainSandbox(page), root)
+  }
   const isWindow = page.page === 'topup' && !isFramed()
   const parent = isWindow ? openOpener(page.parents) : openParent(page.parents)
   // Focus is moved only for people who have already used the page; see `Heading`.

@@ -8,7 +8,8 @@ const dollars: TopupOffer = {
   decimals: 2,
   min: 1,
   max: 10_000,
-  amount: null,
+  need: null,
+  reason: null,
   scriptUrl: null,
 }
 const yen: TopupOffer = { ...dollars, currency: 'JPY', decimals: 0, min: 100, max: 6000 }
@@ -39,4 +40,13 @@ test('a currency without decimals takes none', () => {
 test('the presets are within the limits', () => {
   expect(presetsFor(dollars)).toEqual([10, 25, 50, 100])
   expect(presetsFor(yen)).toEqual([1000, 2500, 5000])
+})
+
+test.each([
+  [14.98, [14.98, 25, 50, 100]],
+  [25, [25, 50, 100]],
+  [0.4, [1, 10, 25, 50]],
+  [50_000, [10_000]],
+])('%p that is wanted is offered first, within the limits', (wanted, offered) => {
+  expect(presetsFor(dollars, wanted)).toEqual(offered)
 })

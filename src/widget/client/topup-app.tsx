@@ -1,15 +1,18 @@
 /** The top-up page: how much, then the card. It opens in a window of its own, or in a frame. */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageData, TopupOffer } from '../page-data.ts'
 import { Field } from './fields.tsx'
 import { formatMoney } from './format.ts'
-import { PageContext, usePage } from './page-context.tsx'
+import { owedIn } from './hero.tsx'
+import { PageContext, pageFor, Said, usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 import { isFramed } from './parent.ts'
-import { Heading, Panel, TopBar } from './parts.tsx'
+import { Heading, Notice, Panel, Support, TopBar } from './parts.tsx'
 import type { Surroundings } from './start.ts'
-import { parseTypedAmount, presetsFor, typedAmount } from './topup-amounts.ts'
+import { parseTypedAmount, presetsFor, withinLimits } from './topup-amounts.ts'
 import { TopupCard, type TopupCardProps } from './topup-card.tsx'
+import { NeedText } from './topup-need.tsx'
 import { askWallets, walletUrl } from './topup-window.ts'
 import { useWalletSession, type Visit } from './use-wallet-session.ts'
 import type { WalletState } from './wallet-session.ts'
@@ -24,7 +27,7 @@ export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
   // The payment that a bank's page sent back is the first person's, and so is what was chosen before the script ran.
   const { paymentIntentId, chosen } = (person === 0 && here) || {}
   return (
-    <PageContext.Provider value={page}>
+    <PageContext.Provider value={pageFor(page, person)}>
       <TopBar>
         <BackToWallet token={visit.token()} />
       </TopBar>
@@ -75,11 +78,38 @@ function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
   if (!isPaying && state.kind !== 'open' && state.kind !== 'loading')
     return <Trouble state={state} visit={visit} hasOrder={order !== undefined} />
   if (topup.processor === 'none') return <Panel icon="card" title={say('topupNoneTitle')} text={say('topupNoneText')} />
-  if (state.kind === 'open' && !state.wallet.isActive && order === undefined)
-    return <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')} />
+  if (state.kind === 'open' && state.wallet.frozenReason === 'operator' && order === undefined)
+    return (
+      <Panel icon="lock" title={say('frozenTitle')} text={say('topupFrozenText')}>
+        <Support />
+      </Panel>
+    )
+  const owed = state.kind === 'open' ? owedIn(state.wallet) : 0
+  const into = <IntoWallet user={state.kind === 'open' ? state.wallet.user : undefined} />
   if (order === undefined)
-    return <AmountForm offer={topup} before={chosen} onAmount={(amount) => setOrder({ amount })} />
-  return <TopupCard order={order} visit={visit} onChangeAmount={() => setOrder(undefined)} />
+    return (
+      // What is owed is known a moment after the page is there, and is then what is offered.
+      <AmountForm
+        key={owed}
+        offer={topup}
+        owed={owed}
+        before={chosen}
+        onAmount={(amount) => setOrder({ amount, owed })}
+      >
+        {into}
+      </AmountForm>
+    )
+  return (
+    <TopupCard order={order} visit={visit} onChangeAmount={() => setOrder(undefined)}>
+      {into}
+    </TopupCard>
+  )
+}
+
+/** Whose wallet is filled: somebody else may have signed in to it. The line is there before the name is known, so that nothing moves. */
+function IntoWallet({ user }: { user: { firstName: string; lastName: string } | undefined }) {
+  const name = user && `${user.firstName} ${user.lastName}`.trim()
+  return <p class="muted">{name === undefined ? '\u00a0' : <Said word="topupInto" values={{ name }} />}</p>
 }
 
 type TroubleProps = {
@@ -117,13 +147,21 @@ function Trouble({ state, visit, hasOrder }: TroubleProps) {
   )
 }
 
-type AmountProps = { offer: TopupOffer; before: string | undefined; onAmount: (amount: number) => void }
+type AmountProps = {
+  offer: TopupOffer
+  /** By a wallet below zero. */
+  owed: number
+  before: string | undefined
+  onAmount: (amount: number) => void
+  children: ComponentChildren
+}
 
-function AmountForm({ offer, before, onAmount }: AmountProps) {
+function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
   const { lang, say } = usePage()
   const { currency, min, max } = offer
-  const presets = presetsFor(offer)
-  const first = before ?? offer.amount ?? presets[1] ?? presets[0] ?? 'other'
+  const wanted = Math.max(owed, offer.need ?? 0)
+  const presets = presetsFor(offer, wanted)
+  const first = owed === 0 && before ? before : wanted > 0 ? presets[0] : (presets[1] ?? presets[0] ?? 'other')
   const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? Number(first) : 'other')
   const [isWrong, setWrong] = useState(false)
   const money = (amount: number) => formatMoney(amount, currency, lang)
@@ -140,7 +178,11 @@ function AmountForm({ offer, before, onAmount }: AmountProps) {
 
   return (
     <form class="topup card stack" noValidate onSubmit={submit}>
-      <Heading>{say('addMoney')}</Heading>
+      <div class="topup-head">
+        <Heading>{say('addMoney')}</Heading>
+        {children}
+      </div>
+      <Wanted offer={offer} owed={owed} wanted={wanted} />
       <fieldset>
         <legend class="visually-hidden">{say('amount')}</legend>
         <div class="presets">
@@ -177,7 +219,6 @@ function AmountForm({ offer, before, onAmount }: AmountProps) {
           inputMode="decimal"
           autoComplete="off"
           maxLength={20}
-          value={offer.amount === null ? '' : typedAmount(offer.amount, lang)}
           problem={isWrong ? say('amountWrong', { min: money(min), max: money(max) }) : undefined}
         />
       )}
@@ -186,8 +227,30 @@ function AmountForm({ offer, before, onAmount }: AmountProps) {
   )
 }
 
-/** Preset amounts are whole units, so they are shown without decimals. */
+/** Why an amount is offered before the others, and why it is another than what is missing. */
+function Wanted({ offer, owed, wanted }: { offer: TopupOffer; owed: number; wanted: number }) {
+  const { lang, say } = usePage()
+  const { currency, min, max, need, reason } = offer
+  const money = (amount: number) => formatMoney(amount, currency, lang)
+  if (wanted === 0) return null
+  const within = withinLimits(wanted, offer)
+  return (
+    <Notice tone={owed > 0 ? 'warn' : 'info'} icon={owed > 0 ? 'alert' : 'card'}>
+      {owed > 0 && <p>{say('debtText', { amount: money(owed) })}</p>}
+      {need !== null && (
+        <p>
+          <NeedText need={{ amount: need, reason }} />
+        </p>
+      )}
+      {within > wanted && <p>{say('topupAtLeast', { min: money(min) })}</p>}
+      {within < wanted && <p>{say('topupAtMost', { max: money(max) })}</p>}
+    </Notice>
+  )
+}
+
+/** Round amounts are whole units, and are shown without decimals. */
 function presetText(amount: number, currency: string, lang: string): string {
+  if (!Number.isInteger(amount)) return formatMoney(amount, currency, lang)
   const style = { style: 'currency', currency, currencyDisplay: 'narrowSymbol', maximumFractionDigits: 0 } as const
   return new Intl.NumberFormat(lang, style).format(amount)
 }

@@ -1,4 +1,5 @@
 /** Where the card is entered: the place for the processor's form. The amount is chosen and within the limits. */
+import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { CreateIntentResponse } from '../../../sdk/contract.ts'
 import type { WordKey } from '../words.ts'
@@ -12,17 +13,20 @@ import { StripeForm } from './topup-stripe-form.tsx'
 import type { Visit } from './use-wallet-session.ts'
 
 export type TopupCardProps = {
-  readonly order: { readonly amount: number } | { readonly paymentIntentId: string }
+  /** `owed` is what the wallet was below zero by when the amount was chosen. */
+  readonly order: { readonly amount: number; readonly owed: number } | { readonly paymentIntentId: string }
   readonly visit: Visit
   readonly onChangeAmount: () => void
+  readonly children: ComponentChildren
 }
 
-export function TopupCard({ order, visit, onChangeAmount }: TopupCardProps) {
+export function TopupCard({ order, visit, onChangeAmount, children }: TopupCardProps) {
   const { lang, topup, say } = usePage()
   // The session as it is now: it may be renewed while the card is typed in.
   const { token } = visit
   const payment = useTopupPayment(order, token)
   const { state } = payment
+  const owed = 'owed' in order ? order.owed : 0
   const session = token()
   useEffect(() => {
     if (state.kind === 'refused' && isSessionOver(state.failure)) payment.retry()
@@ -32,22 +36,22 @@ export function TopupCard({ order, visit, onChangeAmount }: TopupCardProps) {
   }, [state.kind])
   const intent = intentOf(state)
   if (!intent && state.kind !== 'preparing')
-    return <TopupOutcome payment={payment} token={token} onStartAgain={onChangeAmount} />
+    return <TopupOutcome payment={payment} owed={owed} token={token} onStartAgain={onChangeAmount} />
   const isChecking = state.kind === 'checking'
   const amount = intent?.amount ?? ('amount' in order ? order.amount : 0)
+  const money = (value: number) => formatMoney(value, topup.currency, lang)
   return (
     <section class="topup card stack" aria-busy={state.kind !== 'paying'}>
-      <Heading>{say('addMoney')}</Heading>
-      <dl class="total">
-        <dt>{say('topupTotal')}</dt>
-        <dd>
-          <bdi class="chosen-amount">{formatMoney(amount, topup.currency, lang)}</bdi>
+      <div class="topup-head">
+        <div class="chosen">
+          <Heading>{say(owed > 0 && amount <= owed ? 'repay' : 'addAmount', { amount: money(amount) })}</Heading>
           <button type="button" class="link-button" disabled={isChecking} onClick={onChangeAmount}>
             {say('change')}
           </button>
-        </dd>
-      </dl>
-      <p class="muted">{say('topupNoFee')}</p>
+        </div>
+        {children}
+        {owed > 0 && amount > owed && <p class="muted">{say('topupRepays', { amount: money(owed) })}</p>}
+      </div>
       <div role="status">
         {state.kind === 'paying' && state.declined !== undefined && (
           <Notice tone="bad" icon="alert" title={say('declinedTitle')}>
@@ -57,6 +61,7 @@ export function TopupCard({ order, visit, onChangeAmount }: TopupCardProps) {
         {state.kind !== 'paying' && <p class="muted">{say(isChecking ? 'topupChecking' : 'topupPreparing')}</p>}
       </div>
       {intent && <CardForm intent={intent} isChecking={isChecking} token={token} onActed={payment.check} />}
+      <p class="muted small">{say('topupNoFee')}</p>
     </section>
   )
 }

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 import { usePage } from './page-context.tsx'
 import type { Parent } from './parent.ts'
-import { topupUrl } from './topup-window.ts'
+import { topupUrl, type Need } from './topup-window.ts'
 
 /** A window that comes up says so; until then it may be loading. */
 const patienceMs = 2_000
@@ -21,10 +21,15 @@ export type TopupOfferState = {
 }
 
 /** `news` changes when the person has got further: a window was heard of, or the balance is another. */
-export function useTopupOffer(parent: Parent, token: string | null, news: string): TopupOfferState {
+export function useTopupOffer(
+  parent: Parent,
+  token: string | null,
+  need: Need | undefined,
+  news: string,
+): TopupOfferState {
   const page = usePage()
   const [step, setStep] = useState<Step>('idle')
-  const url = topupUrl(page, token)
+  const url = topupUrl(page, token, need)
 
   useEffect(() => setStep('idle'), [news])
   useEffect(() => {

@@ -6,9 +6,15 @@ import { Panel } from './parts.tsx'
 import { isSessionOver, type TopupPayment, type TopupState } from './topup-payment.ts'
 import { walletUrl } from './topup-window.ts'
 
-type Props = { payment: TopupPayment; token: () => string | null; onStartAgain: () => void }
+type Props = {
+  payment: TopupPayment
+  /** What the wallet was below zero by. */
+  owed: number
+  token: () => string | null
+  onStartAgain: () => void
+}
 
-export function TopupOutcome({ payment, token, onStartAgain }: Props) {
+export function TopupOutcome({ payment, owed, token, onStartAgain }: Props) {
   const { lang, topup, say } = usePage()
   const { state } = payment
   const money = (amount: number) => formatMoney(amount, topup.currency, lang)
@@ -16,7 +22,10 @@ export function TopupOutcome({ payment, token, onStartAgain }: Props) {
   if (state.kind === 'done')
     return (
       <Panel icon="check" title={say('topupDoneTitle')} text={say('topupDoneText', { amount: money(state.amount) })}>
-        <p role="status">{say('balanceNow', { amount: money(state.balance) })}</p>
+        <div role="status">
+          <p>{say('balanceNow', { amount: money(state.balance) })}</p>
+          {owed > 0 && state.balance >= 0 && <p>{say('debtRepaid')}</p>}
+        </div>
         <Leave token={token} />
       </Panel>
     )

@@ -26,7 +26,7 @@ export function SandboxForm({ intent, isChecking, onActed }: CardFormProps) {
     <iframe
       class={isChecking ? 'card-frame busy' : 'card-frame'}
       title={say('cardDetails')}
-      src={`/sandbox/card/${paymentIntentId}?secret=${encodeURIComponent(clientSecret)}`}
+      src={`/sandbox/card/${paymentIntentId}?secret=${encodeURIComponent(clientSecret)}&embedded=1`}
       onLoad={(event) => loaded(event.currentTarget)}
     />
   )

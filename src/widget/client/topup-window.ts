@@ -6,8 +6,14 @@
 import type { PageData } from '../page-data.ts'
 import { listenForSessions, targetsAmong, type Parent } from './parent.ts'
 
-export function topupUrl(page: PageData, session: string | null): string {
-  return pageUrl('/widget/topup', page, session)
+/** What somebody is short of, and what for. */
+export type Need = { readonly amount: number; readonly reason: string | null }
+
+export function topupUrl(page: PageData, session: string | null, need?: Need): string {
+  const url = new URL(pageUrl('/widget/topup', page, session))
+  if (need) url.searchParams.set('amount', String(need.amount))
+  if (need?.reason) url.searchParams.set('reason', need.reason)
+  return url.href
 }
 
 export function walletUrl(page: PageData, session: string | null): string {

@@ -5,22 +5,25 @@ import { laterViews } from '../later-views.ts'
 import type { PageData } from '../page-data.ts'
 import { Activity } from './activity.tsx'
 import { call } from './call.ts'
-import { PageContext, usePage } from './page-context.tsx'
-import { Hero } from './hero.tsx'
+import { formatMoney } from './format.ts'
+import { PageContext, pageFor, usePage } from './page-context.tsx'
+import { Hero, owedIn } from './hero.tsx'
 import { Later, usePreload } from './later.tsx'
 import type { Parent } from './parent.ts'
-import { firstLetter, Notice, Panel, TopBar, useIsHere } from './parts.tsx'
+import { firstLetter, Notice, Panel, Support, TopBar, useIsHere } from './parts.tsx'
 import { SignIn } from './sign-in.tsx'
 import { Skeleton } from './skeleton.tsx'
 import type { Surroundings } from './start.ts'
+import { NeedText } from './topup-need.tsx'
 import { TopupOffer, useTopupOffer } from './topup-offer.tsx'
+import type { Need } from './topup-window.ts'
 import { useWalletSession, type Visit } from './use-wallet-session.ts'
 import type { WalletState } from './wallet-session.ts'
 
 export function WalletApp({ page, here }: { page: PageData; here?: Surroundings }) {
   const visit = useWalletSession(page, here)
   return (
-    <PageContext.Provider value={page}>
+    <PageContext.Provider value={pageFor(page, visit.person)}>
       <View visit={visit} parent={here?.parent} />
     </PageContext.Provider>
   )
@@ -102,12 +105,13 @@ function Framed({ children }: { children: ComponentChildren }) {
 type OpenState = Extract<WalletState, { kind: 'open' }>
 
 function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; visit: Visit }) {
-  const { words } = usePage()
+  const { words, say, lang } = usePage()
   const { wallet, isOffline } = state
+  const need = useNeed(wallet.balance)
   const [isAccount, setAccount] = useState(false)
   const session = visit.session()
   const token = session.token()
-  const offer = useTopupOffer(parent, token, `${visit.topupWindows} ${wallet.balance}`)
+  const offer = useTopupOffer(parent, token, need, `${visit.topupWindows} ${wallet.balance}`)
   const isHere = useIsHere()
   usePreload(laterViews)
 
@@ -145,23 +149,38 @@ function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; vi
       <Connection isOffline={isOffline} />
       {wallet.frozenReason === 'debt' && (
         <Notice tone="bad" icon="alert" title={words.debtTitle}>
-          {words.debtText}
+          {say('debtText', { amount: formatMoney(owedIn(wallet), wallet.currency, lang) })}
         </Notice>
       )}
       {!wallet.isActive && wallet.frozenReason !== 'debt' && (
         <Notice tone="warn" icon="lock" title={words.frozenTitle}>
-          {words.frozenText}
+          {words.frozenText} <Support />
+        </Notice>
+      )}
+      {need && (
+        <Notice tone="info" icon="card">
+          <NeedText need={need} />
         </Notice>
       )}
       <div class="columns">
         <div class="hero-side">
-          <Hero wallet={wallet} isStale={isOffline} onTopup={offer.ask} />
+          <Hero wallet={wallet} missing={need?.amount} isStale={isOffline} onTopup={offer.ask} />
           <TopupOffer offer={offer} />
         </div>
         <Activity transactions={wallet.transactions} skewMs={state.clockSkewMs} />
       </div>
     </>
   )
+}
+
+/** What is still missing of what the app asked for when it opened the page; undefined once it is there. */
+function useNeed(balance: number): Need | undefined {
+  const { topup } = usePage()
+  const first = useRef(balance)
+  if (topup.need === null) return undefined
+  const minor = 10 ** topup.decimals
+  const amount = (Math.round(topup.need * minor) - Math.round((balance - first.current) * minor)) / minor
+  return amount > 0 ? { amount, reason: topup.reason } : undefined
 }
 
 /** Offline, and for a moment "back online"; a screen reader hears both. */
