@@ -324,6 +324,26 @@ describe('where I am signed in', () => {
   })
 })
 
+describe('apps', () => {
+  test('each says what it may do and what it took and gave this month, to the cent', async () => {
+    const member = await newMember()
+    const reader = await newApp(rig.opened.service, { name: 'Reader', scopes: ['wallet:read'] })
+    await member.logIn({ clientId: reader.clientId })
+    await rig.client.credit(member.serviceUserId, 10)
+    await rig.client.debit(member.serviceUserId, 0.1)
+    await rig.client.debit(member.serviceUserId, 0.2)
+    const { body } = await rig.page.get(`/api/widget/links?session=${member.token}`)
+    expect(body['links']).toMatchObject([
+      {
+        isThisApp: true,
+        scopes: ['wallet:read', 'wallet:write'],
+        month: { debited: 0.3, credited: 10, isCut: false },
+      },
+      { appName: 'Reader', scopes: ['wallet:read'], month: { debited: 0, credited: 0, isCut: false } },
+    ])
+  })
+})
+
 describe('history', () => {
   test('what an operator did is told without their name and their reason; pages follow each other', async () => {
     const member = await newMember()

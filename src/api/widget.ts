@@ -61,6 +61,16 @@ const connectedApps = z
         appName: z.string(),
         connectedAt: shape.timestamp,
         isThisApp: z.boolean(),
+        scopes: z.array(z.string()).describe('What the app may do; nothing while it is switched off'),
+        month: z
+          .object({
+            debited: shape.money,
+            credited: shape.money,
+            isCut: z
+              .boolean()
+              .describe('Only the newest 5,000 entries of the wallet are in it: it was at least that much'),
+          })
+          .describe('What it took from this wallet and gave to it this month, in UTC'),
       }),
     ),
   })
@@ -235,13 +245,35 @@ function linksRoute(service: Service): Route {
     errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
-      output: { links: [{ clientId: exampleIds.clientId, appName: 'Example shop', connectedAt, isThisApp: true }] },
+      output: {
+        links: [
+          {
+            clientId: exampleIds.clientId,
+            appName: 'Example shop',
+            connectedAt,
+            isThisApp: true,
+            scopes: ['wallet:read', 'wallet:write'],
+            month: { debited: 19.99, credited: 0, isCut: false },
+          },
+        ],
+      },
     },
     handle: async (call) => {
       const read = await readSessionCall(service, call, sessionQuery)
       if (read.refusal) return read.refusal
       const links = await listConnectedApps(service, read.session)
-      return answer({ links: links.map((link) => ({ ...link, connectedAt: link.connectedAt.toISOString() })) })
+      const { currency } = service.config
+      return answer({
+        links: links.map(({ month, isMonthCut, connectedAt, ...link }) => ({
+          ...link,
+          connectedAt: connectedAt.toISOString(),
+          month: {
+            debited: majorNumber(month.debitedMinor, currency),
+            credited: majorNumber(month.creditedMinor, currency),
+            isCut: isMonthCut,
+          },
+        })),
+      })
     },
   }
 }

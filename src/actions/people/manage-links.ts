@@ -1,4 +1,5 @@
 /** "Apps using my wallet": the user's own view of their links; and the proof of one to its app. */
+import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { transact, type Queryable } from '../../store/database.ts'
 import {
@@ -8,6 +9,8 @@ import {
   updateLinkDisconnected,
   upsertLink,
 } from '../../store/links.ts'
+import { sumByCounterAccount, type Sums } from '../../store/month-sums.ts'
+import { findFirstSequenceAt } from '../../store/transfers.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -18,17 +21,42 @@ export type ConnectedApp = {
   readonly appName: string
   readonly connectedAt: Date
   readonly isThisApp: boolean
+  /** An app that is switched off can do nothing. */
+  readonly scopes: readonly string[]
+  readonly month: Sums
+  /** The wallet has had so many entries this month that only the newest are in the sums. */
+  readonly isMonthCut: boolean
 }
 
 export async function listConnectedApps(service: Service, session: Session): Promise<ConnectedApp[]> {
-  const links = await listLinksOfUser(service.db.pool, session.userId)
+  const { pool } = service.db
+  const links = await listLinksOfUser(pool, session.userId)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app]))
-  return links.map(({ clientId, createdAt }) => ({
-    clientId,
-    appName: apps.get(clientId)?.name ?? clientId,
-    connectedAt: createdAt,
-    isThisApp: clientId === session.clientId,
-  }))
+  const { sums, isCut } = await sumMonth(service, session)
+  return links.map(({ clientId, createdAt }) => {
+    const app = apps.get(clientId)
+    return {
+      clientId,
+      appName: app?.name ?? clientId,
+      connectedAt: createdAt,
+      isThisApp: clientId === session.clientId,
+      scopes: app?.isActive ? app.scopes : [],
+      month: sums.get(counterAccountOfApp(clientId)) ?? { debitedMinor: 0n, creditedMinor: 0n },
+      isMonthCut: isCut,
+    }
+  })
+}
+
+/** As many as a page of a wallet looks at. */
+const maxSummed = 5_000
+
+/** Of this month in UTC, up to the entry that the session has seen. */
+async function sumMonth(service: Service, { userId, sequence, readAt }: Session) {
+  const { pool } = service.db
+  const monthStart = new Date(Date.UTC(readAt.getUTCFullYear(), readAt.getUTCMonth()))
+  const first = await findFirstSequenceAt(pool, userId, monthStart)
+  const from = Math.max(first, sequence - maxSummed + 1)
+  return { sums: await sumByCounterAccount(pool, userId, { from, to: sequence }), isCut: from > first }
 }
 
 /**

@@ -15,6 +15,9 @@ export type LinkedApp = {
   readonly appName: string
   readonly connectedAt: string
   readonly isThisApp: boolean
+  readonly scopes: readonly string[]
+  /** What it took and gave this month; `isCut` when it may be more. */
+  readonly month: { readonly debited: number; readonly credited: number; readonly isCut: boolean }
 }
 
 /** NO_NETWORK is a code of this script's own, for a call that got no answer at all. */
