@@ -9,6 +9,8 @@ export type Metrics = {
   readonly batch: (size: number, isCareful: boolean, ms: number) => void
   readonly writerFault: (lane: 'fast' | 'careful') => void
   readonly posted: (result: PostingResult) => void
+  /** A mail that was handed to the mail server, or was not. */
+  readonly mail: (result: 'sent' | 'refused' | 'away' | 'unsure') => void
   readonly watch: (sources: Sources) => void
   readonly registry: Registry
   /** The text for Prometheus; of all workers, where there are several. */
@@ -58,6 +60,12 @@ export function openMetrics(): Metrics {
     labelNames: ['route', 'status'],
     registers,
   })
+  const mails = new Counter({
+    name: 'billfold_mails_total',
+    help: 'Tries to hand a mail to the mail server: sent, refused, away (tried again), or unsure (the connection was lost).',
+    labelNames: ['result'],
+    registers,
+  })
   const byRoute = new Map<string, Series>()
   const byResult = new Map<string, { readonly labels: { direction: string; result: string }; count: number }>()
   const operations: Counter = new Counter({
@@ -93,6 +101,7 @@ export function openMetrics(): Metrics {
       commits.observe(ms / 1000)
       if (isCareful) careful.inc()
     },
+    mail: (result) => mails.inc({ result }),
     writerFault: (lane) => faults.inc({ lane }),
     posted: (result) => {
       if (result.kind === 'outcome') {

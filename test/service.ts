@@ -1,4 +1,6 @@
 /** A service on a database of its own, and an app and users to try it with. */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { closeService, openService, type Service } from '../src/actions/service.ts'
 import { createApp } from '../src/actions/apps/manage-apps.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
@@ -25,6 +27,9 @@ export type TestService = {
 /** Argon2id as ever, but the least that it can cost: tests sign in thousands of times. Processes of their own pay in full. */
 const passwordCost = { memoryCost: 8, timeCost: 1 }
 
+/** Where mails go that nobody reads. */
+const dataDir = join(tmpdir(), 'billfold-test-data')
+
 export const secretsKey = Buffer.alloc(32, 'test key').toString('base64')
 
 export async function openTestService(
@@ -34,7 +39,8 @@ export async function openTestService(
 ): Promise<TestService> {
   const database = await testDatabase()
   const logged: string[] = []
-  const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'debug', SECRETS_KEY: secretsKey, ...environment })
+  const usual = { DEMO: '0', LOG_LEVEL: 'debug', SECRETS_KEY: secretsKey, DATA_DIR: dataDir }
+  const config = parseConfig({ ...usual, ...environment })
   const db = openDatabase(await through(database.connection))
   const log = openLog(config.logLevel, (text) => logged.push(text))
   const service = openService({ config, db, log, metrics: openMetrics(), now, passwordCost })

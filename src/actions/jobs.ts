@@ -4,6 +4,8 @@ import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { checkBooks } from './money/check-books.ts'
 import { countMinutes } from './count-minutes.ts'
+import { findFirstPayments } from './mails/find-first-payments.ts'
+import { sendMails } from './mails/tell.ts'
 import type { Service } from './service.ts'
 import { sweepTopups } from './topups/sweep-topups.ts'
 
@@ -18,6 +20,8 @@ const jobs: readonly Job[] = [
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
+  { name: 'send-mails', everyMs: 5_000, run: sendMails },
+  { name: 'find-first-payments', everyMs: 5_000, run: findFirstPayments },
   { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },
 ]
 

@@ -69,7 +69,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
       (tokenHashes) => findSessions(db.pool, tokenHashes),
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
     ),
-    mail: openMail(config, log),
+    mail: openMail(config, log, metrics),
     secrets: openSecrets(config),
     passwordCost,
     ...openCards(config, db, now),

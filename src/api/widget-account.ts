@@ -11,6 +11,7 @@ import { timestamp } from './shapes.ts'
 import { accountAccessRoutes } from './widget-account-access.ts'
 import { accountChange } from './widget-account-change.ts'
 import { readSessionCall } from './widget-call.ts'
+import { widgetMailRoutes } from './widget-mails.ts'
 import * as shape from './widget-shapes.ts'
 
 const language = z
@@ -43,6 +44,7 @@ export function widgetAccountRoutes(service: Service): Route[] {
     confirmEmailRoute(service),
     deleteRoute(service),
     ...accountAccessRoutes(service),
+    ...widgetMailRoutes(service),
   ]
 }
 

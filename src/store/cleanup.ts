@@ -10,6 +10,9 @@ const sessionKeepMs = 24 * 60 * 60_000
 /** Processors give up sending an event again after a few days. */
 const eventKeepMs = 90 * 24 * 60 * 60_000
 
+/** Long after the last try; until then its row keeps the fact from being told again. */
+const mailKeepMs = 30 * 24 * 60 * 60_000
+
 const tables = [
   ['widget_sessions', 'token_hash', 'expires_at', sessionKeepMs],
   ['link_codes', 'code_hash', 'expires_at', 0],
@@ -17,6 +20,7 @@ const tables = [
   ['email_changes', 'user_id', 'expires_at', 0],
   ['sign_ups', 'email', 'expires_at', 0],
   ['limits', 'key', 'ends_at', 0],
+  ['mails', 'fact', 'created_at', mailKeepMs],
   ['processor_events', 'id', 'received_at', eventKeepMs],
 ] as const
 

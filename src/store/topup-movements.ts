@@ -49,16 +49,18 @@ export async function listMovements(db: Queryable, topupId: string): Promise<Mov
   return (await db.query<Movement>(text, [topupId])).rows
 }
 
+/** True when it was not posted before. */
 export async function updateMovementPosted(
   db: Queryable,
   { topupId, number }: Movement,
   at: Date,
   refusal: string | null,
-): Promise<void> {
-  await db.query(
+): Promise<boolean> {
+  const { rowCount } = await db.query(
     `update topup_movements set posted_at = $3, refusal = $4 where topup_id = $1 and number = $2 and posted_at is null`,
     [topupId, number, at, refusal],
   )
+  return rowCount === 1
 }
 
 /** The ledger refused the credit: the movements that are not posted never will be, and an operator has to look at the top-up. */

@@ -199,6 +199,12 @@ export async function countDeclines(
   return rows[0]!
 }
 
+/** The user has begun no other since. */
+export async function isNewestTopup(db: Queryable, { userId, createdAt }: Topup): Promise<boolean> {
+  const text = 'select 1 from topups where user_id = $1 and created_at > $2 limit 1'
+  return (await db.query(text, [userId, createdAt])).rows.length === 0
+}
+
 export type TopupFilter = {
   readonly userId?: string | undefined
   readonly hasProblem?: boolean

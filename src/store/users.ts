@@ -100,7 +100,7 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
   )
   await tx.query('update links set disconnected_at = now() where user_id = $1 and disconnected_at is null', [id])
   await tx.query('delete from link_codes where link_id in (select id from links where user_id = $1)', [id])
-  for (const table of ['widget_sessions', 'user_addresses', 'email_changes'])
+  for (const table of ['widget_sessions', 'user_addresses', 'email_changes', 'mails', 'mail_settings', 'new_links'])
     await tx.query(`delete from ${table} where user_id = $1`, [id])
   for (const table of ['sign_ups', 'mailed_codes']) await tx.query(`delete from ${table} where email = $1`, [email])
 }
@@ -118,6 +118,8 @@ export async function updatePassword(tx: Transaction, email: string, passwordHas
 export type Identity = {
   readonly userId: string | undefined
   readonly passwordHash: string | null
+  /** The one the user has chosen. */
+  readonly language: string | null
   /** A sign-up waits for its email to be confirmed; also one with the email of a user, who has nothing to do with it. */
   readonly isSigningUp: boolean
   /** The sign-up's, as long as only one was chosen. */
@@ -126,7 +128,7 @@ export type Identity = {
   readonly isKnownAddress: boolean
 }
 
-const identitySql = `select u.id, u.password_hash, s.email is not null as is_signing_up,
+const identitySql = `select u.id, u.password_hash, u.language, s.email is not null as is_signing_up,
     s.password_hash as sign_up_hash, a.user_id is not null as is_known_address
   from (select $1::text as email) as asked
     left join users u on u.email = asked.email
@@ -137,6 +139,7 @@ export async function getIdentity(db: Queryable, email: string, addressHash: Buf
   const { rows } = await db.query<{
     id: string | null
     password_hash: string | null
+    language: string | null
     is_signing_up: boolean
     sign_up_hash: string | null
     is_known_address: boolean
@@ -145,6 +148,7 @@ export async function getIdentity(db: Queryable, email: string, addressHash: Buf
   return {
     userId: row.id ?? undefined,
     passwordHash: row.password_hash,
+    language: row.language,
     isSigningUp: row.is_signing_up,
     signUpHash: row.sign_up_hash,
     isKnownAddress: row.is_known_address,

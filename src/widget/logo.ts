@@ -1,22 +1,18 @@
 /** Logos from our own origin, fetched at most once an hour in each process: an app's at /widget/logo/:clientId, the service's at /widget/logo. */
 import { createHash } from 'node:crypto'
+import { fetchLogo, keepLogos } from '../actions/fetch-logo.ts'
 import type { About } from '../config.ts'
 import type { Service } from '../actions/service.ts'
 import type { App } from '../store/apps.ts'
 import { plainHeaders } from '../web/headers.ts'
 import type { WebApp } from '../web/request-context.ts'
-import { fetchLogo, type Logo } from './logo-fetch.ts'
-
-const freshForMs = 3_600_000
-const failedForMs = 300_000
-const maxKept = 200
 
 /** The logo's address in our pages. It changes whenever the app's logoUrl does, so browsers may cache what it answers. */
 export function logoPath({ clientId, logoUrl }: Pick<App, 'clientId' | 'logoUrl'>): string | null {
   return logoUrl === null ? null : `/widget/logo/${encodeURIComponent(clientId)}?v=${markOf(logoUrl)}`
 }
 
-/** The service's own logo; in a mail, behind the public address. */
+/** The service's own logo. */
 export function serviceLogoPath({ logoUrl }: Pick<About, 'logoUrl'>): string | null {
   return logoUrl === undefined ? null : `/widget/logo?v=${markOf(logoUrl)}`
 }
@@ -43,24 +39,5 @@ export function logoRoute(service: Service, web: WebApp): void {
     return new Response(logo.bytes, {
       headers: { ...plainHeaders, 'content-type': logo.type, 'cache-control': 'public, max-age=3600' },
     })
-  }
-}
-
-type Kept = { readonly until: number; readonly logo: Promise<Logo | undefined> }
-
-/** Visitors of the same moment share one fetch; a failure is not tried again for five minutes. */
-export function keepLogos(fetch: (url: string) => Promise<Logo | undefined>) {
-  const kept = new Map<string, Kept>()
-  return (url: string, nowMs: number): Promise<Logo | undefined> => {
-    const found = kept.get(url)
-    if (found && nowMs < found.until) return found.logo
-    const logo = fetch(url).catch(() => undefined)
-    kept.set(url, { until: nowMs + freshForMs, logo })
-    void logo.then((result) => {
-      if (!result) kept.set(url, { until: nowMs + failedForMs, logo })
-    })
-    const [oldest] = kept.keys()
-    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
-    return logo
   }
 }

@@ -2,7 +2,7 @@
 import type { Context } from 'hono'
 import { findPlacement, originOf, type Placement, type Unplaced } from '../actions/apps/find-placement.ts'
 import type { Service } from '../actions/service.ts'
-import type { About, Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import { majorNumber, maxBalanceMinor, parseDecimal } from '../ledger/money.ts'
 import { scriptUrls, styleUrl } from '../web/assets.ts'
 import { compressedPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
@@ -12,9 +12,11 @@ import { TopupApp } from './client/topup-app.tsx'
 import { WalletApp } from './client/wallet-app.tsx'
 import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
 import { laterViews } from './later-views.ts'
-import type { PageData, ServiceData } from './page-data.ts'
+import type { PageData } from './page-data.ts'
 import { chooseLanguage, type Language } from './languages.ts'
-import { logoPath, logoRoute, serviceLogoPath } from './logo.ts'
+import { logoPath, logoRoute } from './logo.ts'
+import { serviceData } from './service-data.ts'
+import { stopMailsPage } from './stop-mails-page.tsx'
 
 type HonoContext = Context<{ Bindings: RequestContext }>
 
@@ -22,6 +24,7 @@ export function widgetPages(service: Service, web: WebApp): void {
   web.get('/widget/wallet', (c) => hostedPage(service, c, 'wallet'))
   web.get('/widget/topup', (c) => hostedPage(service, c, 'topup'))
   logoRoute(service, web)
+  stopMailsPage(service, web)
 }
 
 async function hostedPage(service: Service, c: HonoContext, page: PageData['page']): Promise<Response> {
@@ -112,17 +115,6 @@ async function laterFiles(language: Language): Promise<PageData['later']> {
     return [view, { script, words: await language.laterUrl(view) }] as const
   })
   return Object.fromEntries(await Promise.all(files))
-}
-
-function serviceData(about: About): ServiceData {
-  const { name, supportUrl, supportEmail, termsUrl, privacyUrl } = about
-  return {
-    name,
-    logo: serviceLogoPath(about),
-    support: supportUrl ?? (supportEmail === undefined ? null : `mailto:${supportEmail}`),
-    terms: termsUrl ?? null,
-    privacy: privacyUrl ?? null,
-  }
 }
 
 function needOf({ currency }: Config, asked: string | undefined): number | null {

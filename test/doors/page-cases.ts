@@ -15,6 +15,7 @@ const open: Record<string, string> = {
   '/docs/:file': '/docs/start.js',
   '/assets/:file': '/assets/none.js',
   '/sdk/:file': '/sdk/billfold.js',
+  '/mails/stop': '/mails/stop',
   '/metrics': '/metrics',
   '/sandbox/style.css': '/sandbox/style.css',
   '/sandbox/panel': '/sandbox/panel',
@@ -28,6 +29,7 @@ type Place = { readonly method: string; readonly path: string; readonly has: rea
 export function pageDoor(place: Place, payment: Payment, other: Payment): PageDoor | undefined {
   const { method, path } = place
   if (method === 'GET' && open[path] !== undefined) return openDoor(place, open[path])
+  if (path === '/mails/stop') return stopDoor(place)
   if (path === '/admin/*') return { cases: [], good: new Request(`${base}/admin/nowhere`) }
   if (/^\/sandbox\/(card|challenge)\/:id$/.test(path)) return payerDoor(place, payment, other)
   if (path === '/sandbox/confirm') return confirmDoor(place, payment, other)
@@ -41,7 +43,7 @@ const anything = ['200', '3*', '4*']
 function openDoor({ path, has }: Place, target: string): PageDoor {
   const cases: Case[] = wrongMethods(base + target, has, ['HEAD'])
   for (const text of nonsense) {
-    const query = ['session', 'clientId', 'lang', 'theme', 'amount']
+    const query = ['session', 'clientId', 'lang', 'theme', 'amount', 'token']
       .map((name) => `${name}=${text}&${name}=x`)
       .join('&')
     cases.push({ name: `the query ${text}`, request: new Request(`${base}${target}?${query}`), answers: anything })
@@ -111,6 +113,17 @@ function confirmDoor({ path, has }: Place, payment: Payment, other: Payment): Pa
     ],
     good: request(payment),
   }
+}
+
+/** The token is everything: without a good one nothing is done, and a mail program that posts says nothing of itself. */
+function stopDoor({ path, has }: Place): PageDoor {
+  const request = (token: string) => post(`${path}?token=${token}`, 'List-Unsubscribe=One-Click')
+  const tokens = [...nonsense, '', 'sealed:1:', 'sealed:1:0:0', `sealed:1:00000000:${'A'.repeat(80)}`]
+  const cases: Case[] = [
+    ...wrongMethods(base + path, has, ['HEAD']),
+    ...tokens.map((token) => ({ name: `the token ${token}`, request: request(token), answers: ['404*'] })),
+  ]
+  return { cases, good: request('none') }
 }
 
 /** It has no sign-in, being no part of production; but nobody elsewhere may press its buttons. */

@@ -28,7 +28,7 @@ export type Letter = {
 export type WrittenMail = { readonly subject: string; readonly text: string; readonly html: string }
 
 /** `cid:` of the picture that travels with the mail. */
-const logoId = 'logo'
+export const logoId = 'logo'
 
 export function writeMail(
   letter: Letter,
@@ -112,7 +112,7 @@ function htmlOf(letter: Letter, footer: Footer, { language: { code, dir }, about
   return `<!doctype html>
 <html lang="${code}" dir="${dir}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><meta name="x-apple-disable-message-reformatting"><meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no"><title>${escape(letter.subject)}</title><style>${sheet}</style></head>
 <body dir="${dir}" ${paint(['ground'], 'margin:0;padding:0')}>
-<div style="display:none;max-height:0;max-width:0;overflow:hidden;font-size:1px;line-height:1px;opacity:0">${escape(previewOf(letter))}${'&#847;&zwnj;&nbsp;'.repeat(60)}</div>
+<div style="display:none;max-height:0;max-width:0;overflow:hidden;font-size:1px;line-height:1px;opacity:0">${escape(previewOf(letter))}${'&#847;&zwnj;&nbsp;'.repeat(30)}</div>
 <table ${whole} ${paint(['ground'], `font-family:${font};text-align:${align}`)}><tr><td align="center" style="padding:32px 12px">
 <!--[if mso]><table role="presentation" width="560" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->
 <table ${whole} style="max-width:560px"><tr><td ${paint(['ink'], `padding:0 8px 20px;font-size:17px;line-height:32px;font-weight:600;text-align:${align}`)}>${logo}${escape(about.name)}</td></tr>

@@ -1,56 +1,30 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseConfig } from '../../config.ts'
 import { openLog } from '../../log.ts'
+import { openMetrics } from '../../metrics.ts'
 import { mailLanguage } from './mail-words.ts'
+import { startMailServer, type MailServer } from '../../../test/mail-server.ts'
 import { openMail } from './send-mail.ts'
 
-/** A mail server of the simplest kind: it takes everything, but for the first so many mails. */
-let server: Server
-let received: string[] = []
-let refuseNext = 0
+let server: MailServer
 
 beforeAll(async () => {
-  server = createServer((socket) => {
-    let isData = false
-    let text = ''
-    socket.write('220 test\r\n')
-    socket.on('error', () => {})
-    socket.on('data', (chunk) => {
-      text += String(chunk)
-      for (let end = text.indexOf('\r\n'); end >= 0; end = text.indexOf('\r\n')) {
-        const line = text.slice(0, end)
-        text = text.slice(end + 2)
-        received.push(line)
-        if (isData) {
-          if (line !== '.') continue
-          isData = false
-          socket.write('250 taken\r\n')
-        } else if (line === 'DATA') {
-          isData = true
-          socket.write('354 go on\r\n')
-        } else if (line.startsWith('MAIL') && refuseNext-- > 0) socket.write('451 later\r\n')
-        else socket.write('250 fine\r\n')
-      }
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server = await startMailServer()
 })
-afterAll(() => void server.close())
+afterAll(() => server.goAway())
 
 function open(environment: Record<string, string>) {
   const logged: string[] = []
   const log = openLog('debug', (line) => logged.push(line))
-  return { logged, mail: openMail(parseConfig({ DEMO: '0', ...environment }), log) }
+  return { logged, mail: openMail(parseConfig({ DEMO: '0', ...environment }), log, openMetrics()) }
 }
 
 function openSmtp() {
-  received = []
-  const { port } = server.address() as { port: number }
-  return open({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Billfold <wallet@shop.example>' })
+  server.lines.length = 0
+  return open({ SMTP_URL: server.url, MAIL_FROM: 'Billfold <wallet@shop.example>' })
 }
 
 const letter = {
@@ -63,10 +37,10 @@ test('a mail goes to the mail server, from the configured sender, and none of it
   const { mail, logged } = openSmtp()
   mail.send(letter)
   await mail.close()
-  expect(received).toContain('MAIL FROM:<wallet@shop.example>')
-  expect(received).toContain('RCPT TO:<ada@example.com>')
-  expect(received).toContain('Subject: 123456 is your code')
-  expect(received).toContain('123456')
+  expect(server.lines).toContain('MAIL FROM:<wallet@shop.example>')
+  expect(server.lines).toContain('RCPT TO:<ada@example.com>')
+  expect(server.lines).toContain('Subject: 123456 is your code')
+  expect(server.lines).toContain('123456')
   expect(logged.join('')).not.toMatch(/123456|ada@/)
 })
 
@@ -74,15 +48,15 @@ test('an address that reads like a list or a name is still one recipient', async
   const { mail } = openSmtp()
   mail.send({ ...letter, to: 'ada,eve@example.com' })
   await mail.close()
-  expect(received.filter((line) => line.startsWith('RCPT'))).toEqual(['RCPT TO:<"ada,eve"@example.com>'])
+  expect(server.lines.filter((line) => line.startsWith('RCPT'))).toEqual(['RCPT TO:<"ada,eve"@example.com>'])
 })
 
 test('a mail that was refused for the moment is sent again', async () => {
   const { mail, logged } = openSmtp()
-  refuseNext = 1
+  server.behaviour.refuseNext = 1
   mail.send(letter)
-  for (let tries = 0; tries < 300 && !received.includes('123456'); tries++) await Bun.sleep(20)
-  expect(received).toContain('123456')
+  for (let tries = 0; tries < 300 && !server.lines.includes('123456'); tries++) await Bun.sleep(20)
+  expect(server.lines).toContain('123456')
   expect(logged.join('')).toContain('a mail was not sent')
   await mail.close()
 }, 20_000)

@@ -4,16 +4,16 @@
  */
 import { sqlState, transact, uniqueViolation } from '../../store/database.ts'
 import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '../../store/email-changes.ts'
-import { findLiveUser, getIdentity, lockUser, updateEmail, type LiveUser } from '../../store/users.ts'
+import { findLiveUser, getIdentity, lockUser, updateEmail } from '../../store/users.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { record } from '../audit.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
+import { sendSoon, tell } from '../mails/tell.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
 import { normaliseEmail } from './create-user.ts'
 import { codeLifetimeMs, mailCode, maxTries, takeMailLimits, type Asked, type Mailed } from './mail-code.ts'
 import { hashPassword, isPassword } from './passwords.ts'
-import { tellUser } from './tell-user.ts'
 
 export async function beginEmailChange(
   service: Service,
@@ -72,27 +72,29 @@ export async function confirmEmailChange(
     service.wrongCodes.count(where, service.now())
     return { kind: 'wrong-code' }
   }
-  const old = await makeChange(service, { userId, clientId, address, email, changeId: change.id })
-  if (!old) return { kind: 'wrong-code' }
-  await tellUser(service, old, { kind: 'email-changed', at: service.now().toISOString(), newEmail: email })
+  const isChanged = await makeChange(service, { userId, clientId, address, email, changeId: change.id })
+  if (!isChanged) return { kind: 'wrong-code' }
+  sendSoon(service)
   return { kind: 'changed' }
 }
 
 type Change = { userId: string; clientId: string; address: string; email: string; changeId: string }
 
-/** The user as they were; undefined when the change is not to be made any more, or somebody has signed up with the address since. */
-async function makeChange(service: Service, change: Change): Promise<LiveUser | undefined> {
+/** False when the change is not to be made any more, or somebody has signed up with the address since. */
+async function makeChange(service: Service, change: Change): Promise<boolean> {
   const { userId, clientId, address, email, changeId } = change
   try {
     return await transact(service.db, async (tx) => {
       const user = await lockUser(tx, userId)
-      if (!user || !(await deleteEmailChange(tx, userId, changeId))) return undefined
+      if (!user || !(await deleteEmailChange(tx, userId, changeId))) return false
       await updateEmail(tx, userId, email)
       await record(tx, { name: `user:${userId}`, address }, 'user.email-changed', `user:${userId}`, { clientId })
-      return user
+      const fact = { kind: 'email-changed', at: service.now().toISOString(), newEmail: email } as const
+      await tell(tx, userId, fact, { id: changeId, email: user.email })
+      return true
     })
   } catch (error) {
-    if (sqlState(error) === uniqueViolation) return undefined
+    if (sqlState(error) === uniqueViolation) return false
     throw error
   }
 }

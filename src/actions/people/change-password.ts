@@ -5,12 +5,13 @@ import { lockUser, updatePassword } from '../../store/users.ts'
 import { updateSessionsRevoked, type Session } from '../../store/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Limited } from '../limits.ts'
+import { sendSoon, tell } from '../mails/tell.ts'
 import type { Service } from '../service.ts'
+import { newId } from '../tokens.ts'
 import { findPasswordProblem } from './password-rules.ts'
 import { hashPassword } from './passwords.ts'
 import { provePassword } from './prove-password.ts'
 import { browserName } from './browser-name.ts'
-import { tellUser } from './tell-user.ts'
 
 export type PasswordChange =
   | Limited
@@ -39,11 +40,12 @@ export async function changePassword(
     await updateLinksSignedOut(tx, userId, { exceptLinkId: linkId })
     await updateSessionsRevoked(tx, userId, { except: tokenHash })
     await record(tx, { name: `user:${userId}`, address }, 'user.password-changed', `user:${userId}`, { clientId })
+    const at = service.now().toISOString()
+    await tell(tx, userId, { kind: 'password-changed', at, browser: browserName(attempt.userAgent) }, { id: newId() })
     return true
   })
   if (!isChanged) return { kind: 'wrong' }
   service.live.poke(userId)
-  const at = service.now().toISOString()
-  await tellUser(service, proved.user, { kind: 'password-changed', at, browser: browserName(attempt.userAgent) })
+  sendSoon(service)
   return { kind: 'changed' }
 }

@@ -2,14 +2,17 @@
 import { upsertAddress } from '../../store/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/database.ts'
+import { upsertMailLanguage } from '../../store/mails.ts'
 import { getIdentity, type Identity } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode, type Asked } from './mail-code.ts'
+import { sendSoon, tell } from '../mails/tell.ts'
 import { isPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
+import { newId } from '../tokens.ts'
 import { browserName } from './browser-name.ts'
 
 export type LogIn = Asked & { readonly password: string; readonly userAgent: string | null }
@@ -36,17 +39,23 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
 async function signIn(
   service: Service,
   app: App,
-  { address, userAgent }: LogIn,
+  { address, userAgent, lang }: LogIn,
   userId: string,
 ): Promise<Connected | undefined> {
-  return await transact(service.db, async (tx) => {
+  const browser = browserName(userAgent)
+  const signedIn = await transact(service.db, async (tx) => {
     const connected = await connect(tx, app, userId, address)
     if (!connected) return undefined
-    await upsertAddress(tx, 'user', userId, addressHash(address))
-    const detail = { clientId: app.clientId, browser: browserName(userAgent) }
+    const isNewPlace = await upsertAddress(tx, 'user', userId, addressHash(address))
+    const detail = { clientId: app.clientId, browser }
     await record(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
-    return connected
+    if (lang) await upsertMailLanguage(tx, userId, lang)
+    const fact = { kind: 'sign-in', at: service.now().toISOString(), browser } as const
+    if (isNewPlace) await tell(tx, userId, fact, { id: newId(), lang })
+    return { connected, isNewPlace }
   })
+  if (signedIn?.isNewPlace) sendSoon(service)
+  return signedIn?.connected
 }
 
 /**

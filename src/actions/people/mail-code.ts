@@ -42,7 +42,7 @@ export function signUpMail({ name: appName }: App, code: string, { userId }: Ide
   return userId ? { kind: 'taken', appName } : { kind: 'confirm', appName, code }
 }
 
-/** In the language of the page where it was asked for. */
+/** In the language the user has chosen, else that of the page where it was asked for. */
 export function mailCode(service: Service, to: string, lang: string | undefined, mail: CodeMail): void {
   const language = mailLanguage(lang)
   service.mail.send({ to, language, letter: writeCodeLetter({ language, config: service.config }, mail) })
@@ -63,7 +63,7 @@ async function sendCode(
   if (limited) return limited
   const code = await newCode(service, purpose, email)
   const mail = choose(code, identity)
-  if (mail) mailCode(service, email, asked.lang, mail)
+  if (mail) mailCode(service, email, identity.language ?? asked.lang, mail)
   return { kind: 'mailed' }
 }
 

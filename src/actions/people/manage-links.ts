@@ -11,6 +11,7 @@ import {
 } from '../../store/links.ts'
 import { sumByCounterAccount, type Sums } from '../../store/month-sums.ts'
 import { findFirstSequenceAt } from '../../store/transfers.ts'
+import { insertNewLink } from '../../store/new-links.ts'
 import type { Session } from '../../store/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -103,7 +104,10 @@ export async function connect(
   const link = await upsertLink(tx, { id: newServiceUserId(), clientId, userId })
   if (!link) return undefined
   const actor = { name: `user:${userId}`, address }
-  if (link.isNew) await record(tx, actor, 'link.connected', `user:${userId}`, { clientId })
+  if (link.isNew) {
+    await record(tx, actor, 'link.connected', `user:${userId}`, { clientId })
+    await insertNewLink(tx, { linkId: link.id, clientId, userId })
+  }
   const linkCode = newLinkCode()
   const lifetimeMs = linkCodeLifetimeMs
   await insertLinkCode(tx, { codeHash: hashSecret(linkCode), linkId: link.id, clientId, lifetimeMs })

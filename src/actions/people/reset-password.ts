@@ -9,17 +9,17 @@ import { connect } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
 import { checkCode, useCode, type Asked } from './mail-code.ts'
-import { mailLanguage } from '../mails/mail-words.ts'
-import { writeFactLetter } from '../mails/write-letters.ts'
+import { sendSoon, tell } from '../mails/tell.ts'
 import { hashPassword } from './passwords.ts'
 import { record } from '../audit.ts'
+import { browserName } from './browser-name.ts'
 import type { Service } from '../service.ts'
 import type { Confirmed } from './sign-up.ts'
 
 export async function resetPassword(
   service: Service,
   app: App,
-  attempt: Asked & { code: string; password: string },
+  attempt: Asked & { code: string; password: string; userAgent: string | null },
 ): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
   const { address } = attempt
@@ -38,18 +38,17 @@ export async function resetPassword(
     await upsertAddress(tx, 'user', user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }
     await record(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
+    const fact = {
+      kind: 'password-changed',
+      at: service.now().toISOString(),
+      browser: browserName(attempt.userAgent),
+    } as const
+    await tell(tx, user.id, fact, { id: checked.id, lang: attempt.lang })
     return { user, connected: await connect(tx, app, user.id, address) }
   })
   if (!changed?.connected) return { kind: 'wrong-code' }
   service.live.poke(changed.user.id)
   await clearLimit(service, userPasswords.here, email, addressKey(address))
-  const language = mailLanguage(attempt.lang)
-  const fact = { kind: 'password-changed', at: service.now().toISOString(), browser: null } as const
-  const reader = { firstName: changed.user.firstName, nameOf: () => app.name }
-  service.mail.send({
-    to: email,
-    language,
-    letter: writeFactLetter({ language, config: service.config }, fact, reader),
-  })
+  sendSoon(service)
   return changed.connected
 }

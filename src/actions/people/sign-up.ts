@@ -5,6 +5,7 @@
 import { upsertAddress } from '../../store/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/database.ts'
+import { upsertMailLanguage } from '../../store/mails.ts'
 import { deleteSignUp, upsertSignUp } from '../../store/sign-ups.ts'
 import { getIdentity, insertUser } from '../../store/users.ts'
 import { connect, type Connected } from './manage-links.ts'
@@ -20,8 +21,7 @@ import {
   type Asked,
   type Mailed,
 } from './mail-code.ts'
-import { mailLanguage } from '../mails/mail-words.ts'
-import { writeFactLetter } from '../mails/write-letters.ts'
+import { sendSoon, tell } from '../mails/tell.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -50,7 +50,7 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   const code = await newCode(service, 'confirm', email)
   const waiting = { email, passwordHash, firstName, lastName, lifetimeMs: signUpLifetimeMs }
   await upsertSignUp(service.db.pool, waiting, isSame ? identity.signUpHash : null)
-  mailCode(service, email, attempt.lang, signUpMail(app, code, identity))
+  mailCode(service, email, identity.language ?? attempt.lang, signUpMail(app, code, identity))
   return { kind: 'mailed' }
 }
 
@@ -73,18 +73,18 @@ export async function confirmEmail(service: Service, app: App, attempt: Asked & 
     const actor = { name: `user:${id}`, address }
     await record(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
     const connected = await connect(tx, app, id, address)
-    return connected && { firstName, hasPassword: passwordHash !== null, connected }
+    if (!connected) return undefined
+    const { lang } = attempt
+    if (lang) await upsertMailLanguage(tx, id, lang)
+    const fact = passwordHash === null ? ({ kind: 'no-password' } as const) : welcomeTo(app)
+    await tell(tx, id, fact, { id, lang })
+    return connected
   })
   if (!created) return { kind: 'wrong-code' }
-  const language = mailLanguage(attempt.lang)
-  const fact = created.hasPassword
-    ? ({ kind: 'welcome', clientId: app.clientId } as const)
-    : ({ kind: 'no-password' } as const)
-  const reader = { firstName: created.firstName, nameOf: () => app.name }
-  service.mail.send({
-    to: email,
-    language,
-    letter: writeFactLetter({ language, config: service.config }, fact, reader),
-  })
-  return created.connected
+  sendSoon(service)
+  return created
+}
+
+function welcomeTo({ clientId }: App) {
+  return { kind: 'welcome', clientId } as const
 }

@@ -16,9 +16,12 @@ import {
   updateMovementPosted,
   type Movement,
 } from '../../store/topup-movements.ts'
+import type { Outcome } from '../../store/outcomes.ts'
 import { findTopup, isTopupVersion, updateTopup, updateTopupLook, type Topup } from '../../store/topups.ts'
+import { sendSoon } from '../mails/tell.ts'
 import { postForService } from '../money/post.ts'
 import type { Service } from '../service.ts'
+import { tellGivenUp, tellMovement } from './tell-topup.ts'
 import { movementTexts, nextLook, readPayment, referenceIdOf, type MovementType } from './topup-rules.ts'
 
 export type Settled = {
@@ -78,8 +81,10 @@ async function writeDown(
       const referenceId = referenceIdOf(referenceType, payment.id, number)
       await insertMovement(tx, { topupId: before.id, number, referenceType, referenceId, amountMinor }, at)
     }
+    await tellGivenUp(tx, before, written)
     return written
   })
+  if (after && after.state !== before.state) sendSoon(service)
   if (after && after.problem !== before.problem) {
     service.log.error('a card payment is not what was ordered, and is not credited', { topupId: after.id })
   }
@@ -90,13 +95,17 @@ async function writeDown(
 async function postMovements(service: Service, topup: Topup): Promise<Topup> {
   const movements = await listUnpostedMovements(service.db.pool, topup.id)
   for (const movement of movements) {
-    const refusal = await post(service, topup, movement)
+    const { refusal, outcome } = await post(service, topup, movement)
     if (refusal !== null) {
       service.log.error('the ledger refused a paid top-up', { topupId: topup.id, refusal })
       await transact(service.db, async (tx) => updateCreditRefused(tx, topup.id, await getDatabaseTime(tx), refusal))
       return { ...topup, problem: 'credit-refused' }
     }
-    await updateMovementPosted(service.db.pool, movement, await getDatabaseTime(service.db.pool), null)
+    await transact(service.db, async (tx) => {
+      const at = await getDatabaseTime(tx)
+      if (await updateMovementPosted(tx, movement, at, null)) await tellMovement(tx, topup, movement, { outcome, at })
+    })
+    sendSoon(service)
   }
   if (movements.length > 0) {
     const lookAt = nextLook(topup, await getDatabaseTime(service.db.pool))
@@ -105,7 +114,11 @@ async function postMovements(service: Service, topup: Topup): Promise<Topup> {
   return topup
 }
 
-async function post(service: Service, topup: Topup, movement: Movement): Promise<string | null> {
+type Posted =
+  | { readonly refusal: null; readonly outcome: Outcome }
+  | { readonly refusal: string; readonly outcome?: never }
+
+async function post(service: Service, topup: Topup, movement: Movement): Promise<Posted> {
   const { referenceType, referenceId, amountMinor } = movement
   const result = await postForService(service, {
     walletId: topup.userId,
@@ -117,8 +130,9 @@ async function post(service: Service, topup: Topup, movement: Movement): Promise
     description: movementTexts[referenceType as MovementType],
   })
   // The user is deleted, and the payment of a top-up that had failed came all the same: an operator gives it back.
-  if (result.kind === 'unknown-user') return 'WALLET_CLOSED'
+  if (result.kind === 'unknown-user') return { refusal: 'WALLET_CLOSED' }
   // A wallet is as old as its user, and neither a credit nor a reversal asks whether it is frozen.
   if (result.kind !== 'outcome') throw new Error(`a top-up could not be posted: ${result.kind}`)
-  return result.outcome.refusal
+  const { outcome } = result
+  return outcome.refusal === null ? { refusal: null, outcome } : { refusal: outcome.refusal }
 }

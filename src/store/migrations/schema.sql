@@ -361,6 +361,47 @@ create table link_codes (
 CREATE INDEX link_codes_expires_at ON link_codes USING btree (expires_at);
 CREATE INDEX link_codes_link_id ON link_codes USING btree (link_id);
 
+create table mail_settings (
+  user_id uuid not null,
+  stopped text[] not null default '{}'::text[],
+  language text,
+  constraint mail_settings_pkey PRIMARY KEY (user_id),
+  constraint mail_settings_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint mail_settings_language_check CHECK ((language ~ '^[a-z]{2,3}$'::text)),
+  constraint mail_settings_stopped_check CHECK ((stopped <@ ARRAY['receipts'::text, 'payments'::text, 'sign-ins'::text]))
+);
+
+create table mails (
+  fact text collate "C" not null,
+  user_id uuid not null,
+  kind text not null,
+  detail jsonb not null,
+  email text,
+  language text,
+  created_at timestamp with time zone not null default now(),
+  due_at timestamp with time zone default now(),
+  tries integer not null default 0,
+  constraint mails_pkey PRIMARY KEY (fact),
+  constraint mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX mails_created_at ON mails USING btree (created_at);
+CREATE INDEX mails_due_at ON mails USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX mails_user_id ON mails USING btree (user_id);
+
+create table new_links (
+  link_id text collate "C" not null,
+  user_id uuid not null,
+  client_id text collate "C" not null,
+  connected_at timestamp with time zone not null default now(),
+  looked_to bigint not null,
+  look_at timestamp with time zone not null,
+  constraint new_links_pkey PRIMARY KEY (link_id),
+  constraint new_links_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint new_links_link_id_fkey FOREIGN KEY (link_id) REFERENCES links(id),
+  constraint new_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX new_links_look_at ON new_links USING btree (look_at);
+
 create table topups (
   id uuid not null,
   user_id uuid not null,

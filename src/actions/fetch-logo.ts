@@ -3,7 +3,7 @@
  * logo's own host. The type is told from the first bytes, not from the content-type header. SVG is refused: it can hold a script.
  */
 import { isIP } from 'node:net'
-import { fetchPublic, type Elsewhere } from '../actions/public-fetch.ts'
+import { fetchPublic, type Elsewhere } from './public-fetch.ts'
 
 export type Logo = { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer> }
 
@@ -30,4 +30,27 @@ export function pictureType(bytes: Uint8Array): string | undefined {
   if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
   if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg'
   return text.startsWith('RIFF') && text.slice(8, 12) === 'WEBP' ? 'image/webp' : undefined
+}
+
+const freshForMs = 3_600_000
+const failedForMs = 300_000
+const maxKept = 200
+
+type Kept = { readonly until: number; readonly logo: Promise<Logo | undefined> }
+
+/** Visitors of the same moment share one fetch; a failure is not tried again for five minutes. */
+export function keepLogos(fetch: (url: string) => Promise<Logo | undefined>) {
+  const kept = new Map<string, Kept>()
+  return (url: string, nowMs: number): Promise<Logo | undefined> => {
+    const found = kept.get(url)
+    if (found && nowMs < found.until) return found.logo
+    const logo = fetch(url).catch(() => undefined)
+    kept.set(url, { until: nowMs + freshForMs, logo })
+    void logo.then((result) => {
+      if (!result) kept.set(url, { until: nowMs + failedForMs, logo })
+    })
+    const [oldest] = kept.keys()
+    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
+    return logo
+  }
 }

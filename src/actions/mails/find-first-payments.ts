@@ -1,0 +1,31 @@
+/** Finds the first payment of every new link, so that its user hears of it. Debits know nothing of this. */
+import { transact } from '../../store/database.ts'
+import { takeFirstPayments } from '../../store/new-links.ts'
+import { transactionIdOf } from '../../store/outcomes.ts'
+import type { Service } from '../service.ts'
+import { sendSoon, tell } from './tell.ts'
+
+const atOnce = 100
+
+export async function findFirstPayments(service: Service): Promise<void> {
+  for (;;) {
+    const { payments, looked } = await transact(service.db, async (tx) => {
+      const taken = await takeFirstPayments(tx, atOnce)
+      for (const { linkId, clientId, connectedAt, transfer } of taken.payments) {
+        const fact = {
+          kind: 'first-payment',
+          clientId,
+          amountMinor: String(-transfer.amountMinor),
+          description: transfer.description,
+          connectedAt: connectedAt.toISOString(),
+          receipt: transactionIdOf(transfer.referenceKey),
+          at: transfer.createdAt.toISOString(),
+        } as const
+        await tell(tx, transfer.walletId, fact, { id: linkId })
+      }
+      return taken
+    })
+    if (payments.length > 0) sendSoon(service)
+    if (looked < atOnce) return
+  }
+}

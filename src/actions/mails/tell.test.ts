@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { openIdentityRig, type IdentityRig } from '../../../test/identity-rig.ts'
+import { startMailServer, type MailServer } from '../../../test/mail-server.ts'
+import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../../test/service.ts'
+import { letPass } from '../../../test/time.ts'
+import { newClient } from '../../../test/client.ts'
+import { openMetrics } from '../../metrics.ts'
+import { openDatabase } from '../../store/database.ts'
+import { insertNewLink } from '../../store/new-links.ts'
+import { updateMailChoice } from '../../store/mails.ts'
+import { closeService, openService, type Service } from '../service.ts'
+import { findFirstPayments } from './find-first-payments.ts'
+import { sendMails, tell } from './tell.ts'
+
+let server: MailServer
+let opened: TestService
+/** As another process on the same database: it shares nothing with the first. */
+let other: Service
+let app: Credentials
+
+beforeAll(async () => {
+  server = await startMailServer()
+  opened = await openTestService({ SMTP_URL: server.url })
+  const { config, log, now } = opened.service
+  const db = openDatabase({ connectionString: opened.databaseUrl })
+  other = openService({ config, db, log, metrics: openMetrics(), now })
+  app = await newApp(opened.service, { name: 'Small Hours' })
+})
+afterAll(async () => {
+  await closeService(other)
+  await other.db.pool.end()
+  await opened.close()
+  await server.goAway()
+})
+beforeEach(() => void (server.taken.length = 0))
+
+const both = (work: (service: Service) => Promise<void>) => Promise.all([work(opened.service), work(other)])
+const pool = () => opened.service.db.pool
+const emailOf = (userId: string) => `${userId}@example.com`
+/** What was found is sent in the background: as many as there should be are waited for, and more would be seen. */
+const subjectsOf = async (userId: string, count: number) => {
+  for (let tries = 0; tries < 300 && server.subjects(emailOf(userId)).length < count; tries++) await Bun.sleep(10)
+  return server.subjects(emailOf(userId))
+}
+const declined = { kind: 'declined', amountMinor: '500' } as const
+
+describe('each fact is told once', () => {
+  test('whoever takes the mails, and however many do at once', async () => {
+    const users = await Promise.all(Array.from({ length: 40 }, () => newUser(opened.service, app)))
+    await both(async (service) => {
+      for (const { userId } of users) await tell(service.db.pool, userId, declined, { id: userId })
+    })
+    await Promise.all([both(sendMails), both(sendMails)])
+    expect(server.taken.map(({ to }) => to).sort()).toEqual(users.map(({ userId }) => emailOf(userId)).sort())
+    await both(sendMails)
+    expect(server.taken).toHaveLength(40)
+  })
+
+  test('a mail whose connection was lost while it was taken is not sent again', async () => {
+    const { userId } = await newUser(opened.service, app)
+    server.behaviour.isHangingUp = true
+    await tell(pool(), userId, declined, { id: userId })
+    await sendMails(opened.service)
+    server.behaviour.isHangingUp = false
+    await letPass(pool(), 60 * 60_000, ['mails'])
+    await both(sendMails)
+    expect(server.subjects(emailOf(userId))).toEqual(['Your card was declined'])
+  })
+
+  test('no more than fifty of a kind go to one user in a day', async () => {
+    const { userId } = await newUser(opened.service, app)
+    for (let i = 0; i < 60; i++) await tell(pool(), userId, declined, { id: `${userId}:${i}` })
+    await sendMails(opened.service)
+    expect(server.subjects(emailOf(userId))).toHaveLength(50)
+  })
+})
+
+describe('while the mail server is away', () => {
+  test('a mail waits, longer each time, and is sent once when it is back', async () => {
+    const { userId } = await newUser(opened.service, app)
+    await server.goAway()
+    await tell(pool(), userId, declined, { id: userId })
+    const waits: number[] = []
+    for (let tries = 0; tries < 3; tries++) {
+      await both(sendMails)
+      const { rows } = await pool().query<{ wait: number }>(
+        `select extract(epoch from due_at - now())::float as wait from mails where fact = $1`,
+        [`declined:${userId}`],
+      )
+      waits.push(rows[0]!.wait)
+      await letPass(pool(), rows[0]!.wait * 1_000 + 1_000, ['mails'])
+    }
+    expect(waits[1]).toBeGreaterThan(waits[0]! * 2)
+    expect(waits[2]).toBeGreaterThan(waits[1]! * 2)
+    await server.comeBack()
+    await both(sendMails)
+    await both(sendMails)
+    expect(server.subjects(emailOf(userId))).toEqual(['Your card was declined'])
+    expect(await opened.service.metrics.render()).toMatch(/billfold_mails_total\{result="away"\} [1-9]/)
+  }, 20_000)
+
+  test('after a day it is given up, which the log says without saying to whom', async () => {
+    const { userId } = await newUser(opened.service, app)
+    await server.goAway()
+    await tell(pool(), userId, declined, { id: userId })
+    await letPass(pool(), 25 * 60 * 60_000, ['mails'])
+    await sendMails(opened.service)
+    await server.comeBack()
+    await letPass(pool(), 25 * 60 * 60_000, ['mails'])
+    await both(sendMails)
+    expect(server.subjects(emailOf(userId))).toEqual([])
+    const logged = opened.logged.filter((line) => line.includes('a mail was given up')).join()
+    expect(logged).toContain('"kind":"declined"')
+    expect(logged).not.toContain(userId)
+  }, 20_000)
+
+  test('no more than ten thousand wait', async () => {
+    const { userId } = await newUser(opened.service, app)
+    await pool().query(
+      `insert into mails (fact, user_id, kind, detail, due_at)
+       select 'full:' || n, $1, 'full', '{}', now() + interval '1 hour' from generate_series(1, 10000) n`,
+      [userId],
+    )
+    await tell(pool(), userId, declined, { id: 'one too many' })
+    await pool().query(`delete from mails where kind = 'full'`)
+    const { rows } = await pool().query('select 1 from mails where user_id = $1', [userId])
+    expect(rows).toEqual([])
+  })
+})
+
+describe('the user chooses', () => {
+  const receipt = { kind: 'refund', amountMinor: '2500', receipt: 'txn_1', at: new Date().toISOString() } as const
+
+  test('what is stopped does not come, but for a debt; and comes again when it is wanted', async () => {
+    const { userId } = await newUser(opened.service, app)
+    await updateMailChoice(pool(), userId, 'receipts', false)
+    await tell(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:1` })
+    await tell(pool(), userId, { ...receipt, balanceMinor: '-2500' }, { id: `${userId}:2` })
+    await tell(pool(), userId, { kind: 'password-changed', at: receipt.at, browser: null }, { id: userId })
+    await sendMails(opened.service)
+    expect(server.subjects(emailOf(userId)).sort()).toEqual([
+      '$25.00 goes back to your card',
+      'Your wallet has a new password',
+    ])
+    await updateMailChoice(pool(), userId, 'receipts', true)
+    await tell(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:3` })
+    await sendMails(opened.service)
+    expect(server.subjects(emailOf(userId))).toHaveLength(3)
+  })
+
+  test('a mail that can be stopped says how in its headers; one that cannot says nothing of it', async () => {
+    const { userId } = await newUser(opened.service, app)
+    await tell(pool(), userId, declined, { id: userId })
+    await tell(pool(), userId, { kind: 'no-password' }, { id: userId })
+    await sendMails(opened.service)
+    const messages = Object.fromEntries(
+      server.taken.map(({ message }) => [message.includes('Choose a password'), message]),
+    )
+    expect(messages['false']).toMatch(/^List-Unsubscribe:\s+<http:\/\/127\.0\.0\.1:3000\/mails\/stop\?token=/m)
+    expect(messages['false']).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click$/m)
+    expect(messages['true']).not.toMatch(/List-Unsubscribe|mails\/stop/)
+    expect(messages['true']).toContain('multipart/alternative')
+  })
+
+  test('in the chosen language, else that of the page it happened on, else that of the last page', async () => {
+    const { userId } = await newUser(opened.service, app)
+    const send = async (id: string, lang?: string) => {
+      await tell(pool(), userId, declined, { id: `${userId}:${id}`, lang })
+      await sendMails(opened.service)
+      return server.subjects(emailOf(userId)).at(-1)
+    }
+    expect(await send('1')).toBe('Your card was declined')
+    await pool().query('insert into mail_settings (user_id, language) values ($1, $2)', [userId, 'ja'])
+    expect(await send('2')).toBe('カードが拒否されました')
+    expect(await send('3', 'fr')).toBe('Votre carte a été refusée')
+    await pool().query('update users set language = $2 where id = $1', [userId, 'de'])
+    expect(await send('4', 'fr')).toBe('Ihre Karte wurde abgelehnt')
+  })
+
+  test('whoever is deleted is told nothing more', async () => {
+    const { userId } = await newUser(opened.service, app)
+    await tell(pool(), userId, declined, { id: `${userId}:1` })
+    await pool().query(
+      `update users set email = null, first_name = '', last_name = '', deleted_at = now() where id = $1`,
+      [userId],
+    )
+    await tell(pool(), userId, declined, { id: `${userId}:2` })
+    await sendMails(opened.service)
+    expect(server.taken).toEqual([])
+  })
+})
+
+const newLinked = async (count = 1) => {
+  const user = await newUser(opened.service, app)
+  const { userId, serviceUserId } = user
+  const client = newClient(opened.app.fetch, app)
+  await client.credit(serviceUserId, 100)
+  for (let i = 0; i < count; i++) await insertNewLink(pool(), { linkId: serviceUserId, clientId: app.clientId, userId })
+  return { ...user, client, subjects: (count: number) => subjectsOf(userId, count) }
+}
+const look = async () => {
+  await letPass(pool(), 60 * 60_000, ['new_links'])
+  await both(findFirstPayments)
+  await both(sendMails)
+}
+
+describe('the first payment to a new app', () => {
+  test('is told once, by whoever finds it, and no later one is', async () => {
+    const { client, serviceUserId, subjects } = await newLinked()
+    await look()
+    expect(await subjects(0)).toEqual([])
+    await client.debit(serviceUserId, 14.99)
+    await client.debit(serviceUserId, 20)
+    await look()
+    await client.debit(serviceUserId, 5)
+    await look()
+    expect(await subjects(1)).toEqual(['First payment to Small Hours'])
+    expect(server.taken[0]!.message).toContain('Amount: $14.99')
+    const { rows } = await pool().query('select 1 from new_links where link_id = $1', [serviceUserId])
+    expect(rows).toEqual([])
+  })
+
+  test('is found behind any number of other entries, and a credit is none', async () => {
+    const { client, userId, serviceUserId, subjects } = await newLinked()
+    const { clientId, clientSecret } = await newApp(opened.service)
+    const elsewhere = newClient(opened.app.fetch, { clientId, clientSecret })
+    const link = `su_${'0'.repeat(31)}1`
+    await pool().query('insert into links (id, client_id, user_id) values ($1, $2, $3)', [link, clientId, userId])
+    await Promise.all(Array.from({ length: 1_100 }, () => elsewhere.debit(link, 0.01)))
+    await client.debit(serviceUserId, 1)
+    await look()
+    await look()
+    expect(await subjects(1)).toEqual(['First payment to Small Hours'])
+  }, 20_000)
+
+  test('of a link that was disconnected, or is a month old, is not told', async () => {
+    const gone = await newLinked()
+    await gone.client.debit(gone.serviceUserId, 1)
+    await pool().query('update links set disconnected_at = now() where id = $1', [gone.serviceUserId])
+    const old = await newLinked()
+    await letPass(pool(), 31 * 24 * 60 * 60_000, ['new_links'])
+    await old.client.debit(old.serviceUserId, 1)
+    await look()
+    expect([await gone.subjects(0), await old.subjects(0)]).toEqual([[], []])
+    const { rows } = await pool().query('select 1 from new_links')
+    expect(rows).toEqual([])
+  })
+})
+
+describe('signing in', () => {
+  let rig: IdentityRig
+  beforeAll(async () => {
+    rig = await openIdentityRig()
+  })
+  afterAll(() => rig.close())
+
+  /** After the code there is no other mail but these. */
+  const notices = async (person: ReturnType<IdentityRig['newPerson']>, count: number) => {
+    await sendMails(rig.opened.service)
+    const [, ...rest] = await person.mails(1 + count)
+    return rest.map(({ subject }) => subject)
+  }
+  const notice = 'New sign-in to your wallet'
+
+  test('from a new place is told once; from where the account was made, or again from there, never', async () => {
+    rig.move()
+    const person = rig.newPerson()
+    await person.newAccount()
+    await person.logIn()
+    expect(await notices(person, 0)).toEqual([])
+    const home = rig.move()
+    await Promise.all([person.logIn(), person.logIn(), person.logIn()])
+    await person.logIn()
+    expect(await notices(person, 1)).toEqual([notice])
+    rig.move(home)
+    await person.logIn()
+    expect(await notices(person, 1)).toEqual([notice])
+  })
+
+  test('from a new place every few minutes is told five times a day', async () => {
+    rig.move()
+    const person = rig.newPerson()
+    await person.newAccount()
+    for (let i = 0; i < 8; i++) {
+      rig.move()
+      await person.logIn()
+    }
+    expect(await notices(person, 5)).toEqual(Array(5).fill(notice))
+  })
+
+  test('of an account that an operator made is none the first time', async () => {
+    const person = rig.newPerson()
+    await person.newAccount()
+    await rig.opened.service.db.pool.query('delete from user_addresses')
+    rig.move()
+    await person.logIn()
+    expect(await notices(person, 0)).toEqual([])
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * Telling users what happened. A fact becomes a row where it is decided, in the same transaction; the row is sent in the
+ * background by whichever process takes it first, and tried again for a day while the mail server is away. Nobody waits for it,
+ * and a mail that is lost harms nobody: each is sent at most once.
+ */
+import type { Queryable } from '../../store/database.ts'
+import {
+  claimDueMails,
+  findMailReader,
+  insertMail,
+  updateMailDue,
+  type DueMail,
+  type MailChoice,
+} from '../../store/mails.ts'
+import type { Service } from '../service.ts'
+import { mailLanguage } from './mail-words.ts'
+import { stopUrlOf } from './stop-mails.ts'
+import { writeFactLetter, type Fact } from './write-letters.ts'
+
+/** Which facts a user can choose not to be told; all others are for their safety, or come once. */
+const choices: Partial<Record<Fact['kind'], MailChoice>> = {
+  topup: 'receipts',
+  refund: 'receipts',
+  returned: 'receipts',
+  declined: 'receipts',
+  'first-payment': 'payments',
+  'sign-in': 'sign-ins',
+}
+
+/** Whoever owes money is told, whatever they chose. */
+function choiceOf(fact: Fact): MailChoice | undefined {
+  const owes = fact.kind === 'refund' && BigInt(fact.balanceMinor) < 0n
+  return owes ? undefined : choices[fact.kind]
+}
+
+export type Telling = {
+  /** Tells this fact from others of its kind: of two with the same id one is told. */
+  readonly id: string
+  /** The language of the page where it happened. */
+  readonly lang?: string | undefined
+  /** Another address than the user's own. */
+  readonly email?: string
+}
+
+/** Somebody on the move signs in from a new place many times a day. */
+const maxADay = (kind: Fact['kind']) => (kind === 'sign-in' ? 5 : 50)
+
+/** In the transaction in which the fact is decided; `sendSoon` after it. */
+export async function tell(db: Queryable, userId: string, fact: Fact, { id, lang, email }: Telling): Promise<void> {
+  const { kind } = fact
+  await insertMail(db, {
+    fact: `${kind}:${id}`,
+    userId,
+    kind,
+    detail: fact,
+    email,
+    language: lang,
+    maxADay: maxADay(kind),
+  })
+}
+
+/** What was told is on its way now, instead of when the job comes round. */
+export function sendSoon(service: Service): void {
+  service.mail.soon(() => sendMails({ ...service, db: service.db.patient }))
+}
+
+const atOnce = 8
+const dayMs = 24 * 60 * 60_000
+
+/** Until nothing is due, or the mail server does not answer. */
+export async function sendMails(service: Service): Promise<void> {
+  for (;;) {
+    const due = await claimDueMails(service.db.pool, atOnce)
+    const isAway = await Promise.all(due.map((mail) => sendOne(service, mail)))
+    if (due.length < atOnce || isAway.includes(true)) return
+  }
+}
+
+/** True when the mail server did not answer. */
+async function sendOne(
+  service: Service,
+  { fact: key, userId, detail, email, language, tries }: DueMail,
+): Promise<boolean> {
+  const { db, config, log, mail } = service
+  const fact = detail as Fact
+  const reader = await findMailReader(db.pool, userId)
+  const choice = choiceOf(fact)
+  if (!reader || (choice && reader.stopped.includes(choice))) return false
+  const to = mailLanguage(reader.language, language, reader.pageLanguage)
+  const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
+  const nameOf = (clientId: string) => apps.get(clientId) ?? clientId
+  const letter = writeFactLetter({ language: to, config }, fact, { firstName: reader.firstName, nameOf })
+  const stopUrl = choice && (await stopUrlOf(service, userId, choice))
+  const result = await mail.deliver({ to: email ?? reader.email, language: to, letter: { ...letter, stopUrl } })
+  if (result !== 'away') return false
+  const afterMs = Math.min(30_000 * 4 ** (tries - 1), 6 * 60 * 60_000)
+  const isKept = await updateMailDue(db.pool, key, { afterMs, withinMs: dayMs })
+  if (!isKept) log.error('a mail was given up', { kind: fact.kind, tries })
+  return true
+}

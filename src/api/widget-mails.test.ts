@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { newClient } from '../../test/client.ts'
+import { newPage } from '../../test/page.ts'
+import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
+import { stopUrlOf } from '../actions/mails/stop-mails.ts'
+import type { MailChoice } from '../store/mails.ts'
+
+let opened: TestService
+let userId: string
+let session: string
+
+beforeAll(async () => {
+  opened = await openTestService()
+})
+afterAll(() => opened.close())
+beforeEach(async () => {
+  const app = await newApp(opened.service)
+  const user = await newUser(opened.service, app)
+  const client = newClient(opened.app.fetch, app)
+  const { body } = await client.post('/api/widget/session', { ...app, serviceUserId: user.serviceUserId })
+  userId = user.userId
+  session = String(body['sessionToken'])
+})
+
+const path = () => `/api/widget/account/mails?session=${session}`
+const page = () => newPage(opened.app.fetch)
+const stopped = async () => {
+  const { body } = await page().get(path())
+  const mails = body['mails'] as { choice: string; isWanted: boolean }[]
+  return mails.filter(({ isWanted }) => !isWanted).map(({ choice }) => choice)
+}
+const choose = (choice: unknown, isWanted: unknown) => page().post(path(), { choice, isWanted })
+
+describe('in the account', () => {
+  test('all are wanted at first; each is stopped and brought back by itself', async () => {
+    expect(await stopped()).toEqual([])
+    await choose('sign-ins', false)
+    await choose('receipts', false)
+    await choose('receipts', false)
+    expect(await stopped()).toEqual(['receipts', 'sign-ins'])
+    const { status, body } = await choose('receipts', true)
+    expect([status, body['mails']]).toEqual([
+      200,
+      [
+        { choice: 'receipts', isWanted: true },
+        { choice: 'payments', isWanted: true },
+        { choice: 'sign-ins', isWanted: false },
+      ],
+    ])
+    expect(await stopped()).toEqual(['sign-ins'])
+  })
+
+  test('mails for safety are none of the choices', async () => {
+    for (const choice of ['password-changed', 'dispute', '', null, ['receipts']])
+      expect((await choose(choice, false)).status).toBe(400)
+    expect((await choose('receipts', 'no')).status).toBe(400)
+    expect(await stopped()).toEqual([])
+  })
+})
+
+const ask = async (url: string, method: 'GET' | 'POST', headers: Record<string, string> = {}) => {
+  const body = method === 'POST' ? { body: 'List-Unsubscribe=One-Click' } : {}
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  const response = await opened.app.fetch(new Request(url, { method, headers: { ...type, ...headers }, ...body }))
+  return { status: response.status, text: await response.text(), headers: response.headers }
+}
+const linkOf = (choice: MailChoice) => stopUrlOf(opened.service, userId, choice)
+
+describe('by the link in a mail', () => {
+  test('looking changes nothing; the button stops that kind alone, and pressing it twice is no mistake', async () => {
+    const url = await linkOf('payments')
+    const seen = await ask(url, 'GET')
+    expect([seen.status, await stopped()]).toEqual([200, []])
+    expect(seen.text).toContain('First payment to a new app')
+    const [, action] = /<form method="post" action="([^"]*)"/.exec(seen.text)!
+    expect(new URL(action!, url).href).toBe(new URL(url).href)
+    for (let time = 0; time < 2; time++) expect((await ask(url, 'POST')).status).toBe(200)
+    expect(await stopped()).toEqual(['payments'])
+  })
+
+  test('a mail program posts from nowhere, with neither cookie nor session', async () => {
+    expect(
+      (await ask(await linkOf('receipts'), 'POST', { 'sec-fetch-site': 'cross-site', origin: 'null' })).status,
+    ).toBe(200)
+    expect(await stopped()).toEqual(['receipts'])
+  })
+
+  test('a link that was altered, cut or made up is none, and tells nothing', async () => {
+    const url = await linkOf('receipts')
+    const token = new URL(url).searchParams.get('token')!
+    const sealedFor = await opened.service.secrets.seal(`receipts ${userId}`, { purpose: 'totp', id: userId })
+    const middle = Math.floor(token.length / 2)
+    const altered = token.slice(0, middle) + (token[middle] === 'A' ? 'B' : 'A') + token.slice(middle + 1)
+    for (const bad of [altered, token.slice(0, -4), sealedFor, userId, `receipts ${userId}`, 'sealed:1:x:']) {
+      const { status, text } = await ask(url.replace(/token=.*/, `token=${encodeURIComponent(bad)}`), 'POST')
+      expect([bad, status]).toEqual([bad, 404])
+      expect(text).not.toContain(userId)
+    }
+    expect(await stopped()).toEqual([])
+  })
+
+  test('the page speaks the language of the user, and no log has the link', async () => {
+    await opened.service.db.pool.query('update users set language = $2 where id = $1', [userId, 'ar'])
+    const url = await linkOf('sign-ins')
+    const { text, headers } = await ask(url, 'GET', { 'accept-language': 'de' })
+    expect(text).toContain('<html lang="ar" dir="rtl"')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect((await ask(`${url}x`, 'GET', { 'accept-language': 'de' })).text).toContain('Dieser Link funktioniert nicht')
+    expect(opened.logged.join('')).not.toContain(new URL(url).searchParams.get('token')!.slice(20))
+  })
+})

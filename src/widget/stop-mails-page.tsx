@@ -1,0 +1,87 @@
+/**
+ * /mails/stop, where the link in a mail leads. Looking at it changes nothing, because programs follow links in mails before people do;
+ * the button, and a mail program's own (RFC 8058), post to the same address. The link is all that is asked for.
+ */
+import type { Context } from 'hono'
+import type { MailLanguage } from '../actions/mails/mail-words.ts'
+import { findMailLanguage, mailLanguage, say } from '../actions/mails/mail-words.ts'
+import { chooseMail, readStopLink, stopPath, type StopLink } from '../actions/mails/stop-mails.ts'
+import type { Service } from '../actions/service.ts'
+import { findMailReader } from '../store/mails.ts'
+import { parseAcceptLanguage } from '../web/accept-language.ts'
+import { styleUrl } from '../web/assets.ts'
+import { newNonce, pageResponse, renderPage } from '../web/page.tsx'
+import type { RequestContext, WebApp } from '../web/request-context.ts'
+import { Icon } from './client/icons.tsx'
+import { AppMark } from './client/parts.tsx'
+import { serviceData } from './service-data.ts'
+
+type HonoContext = Context<{ Bindings: RequestContext }>
+
+const kinds = { receipts: 'receiptsKind', payments: 'paymentsKind', 'sign-ins': 'signInsKind' } as const
+
+export function stopMailsPage(service: Service, web: WebApp): void {
+  web.get(stopPath, (c) => stopMails(service, c, false))
+  web.post(stopPath, (c) => stopMails(service, c, true))
+}
+
+async function stopMails(service: Service, c: HonoContext, isAct: boolean): Promise<Response> {
+  c.env.route = stopPath
+  const token = c.req.query('token') ?? ''
+  const link = await readStopLink(service, token)
+  const reader = link && (await findMailReader(service.db.pool, link.userId))
+  const asked = findMailLanguage(parseAcceptLanguage(c.req.header('accept-language') ?? ''))
+  const language = mailLanguage(reader?.language, asked, reader?.pageLanguage)
+  if (!link || !reader) return await show(service, language, { kind: 'bad' })
+  if (isAct) await chooseMail(service, link.userId, link.choice, false)
+  return await show(service, language, { kind: isAct ? 'done' : 'ask', link, token })
+}
+
+type Shown =
+  | { readonly kind: 'bad' }
+  | { readonly kind: 'ask' | 'done'; readonly link: StopLink; readonly token: string }
+
+async function show(service: Service, language: MailLanguage, shown: Shown): Promise<Response> {
+  const nonce = newNonce()
+  const about = serviceData(service.config.about)
+  const title = say(language, shown.kind === 'bad' ? 'stopBad' : shown.kind === 'done' ? 'stopDone' : 'stopAsk')
+  const html = renderPage(
+    {
+      title: `${title} · ${about.name}`,
+      lang: language.code,
+      dir: language.dir,
+      styles: [await styleUrl('widget.css')],
+      body: (
+        <main id="root" class="widget explain">
+          <header class="top">
+            <AppMark name={about.name} logo={about.logo} />
+            <span class="top-name">{about.name}</span>
+          </header>
+          <section class="panel card">
+            <span class="panel-icon">
+              <Icon name={shown.kind === 'done' ? 'check' : shown.kind === 'bad' ? 'alert' : 'mail'} />
+            </span>
+            <h1>{title}</h1>
+            {shown.kind === 'bad' ? (
+              <p class="muted">{say(language, 'stopBadText')}</p>
+            ) : (
+              <>
+                <p>{say(language, kinds[shown.link.choice])}</p>
+                <p class="muted">{say(language, 'stopBack')}</p>
+              </>
+            )}
+            {shown.kind === 'ask' && (
+              <form method="post" action={`${stopPath}?token=${encodeURIComponent(shown.token)}`}>
+                <button class="button" type="submit">
+                  {say(language, 'stopButton')}
+                </button>
+              </form>
+            )}
+          </section>
+        </main>
+      ),
+    },
+    nonce,
+  )
+  return pageResponse(html, { nonce, formAction: "'self'" }, shown.kind === 'bad' ? 404 : 200)
+}

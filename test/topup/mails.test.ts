@@ -1,0 +1,111 @@
+/** What a payer reads of a top-up: a receipt, a dispute, a debt, a card that was declined. Each once, whoever settles it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sendMails } from '../../src/actions/mails/tell.ts'
+import { closeService, openService, type Service } from '../../src/actions/service.ts'
+import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { sweepTopups } from '../../src/actions/topups/sweep-topups.ts'
+import { openMetrics } from '../../src/metrics.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { mailsTo } from '../page.ts'
+import { letPass, topupTables } from '../time.ts'
+import { openBench, type Bench, type Payer } from './rig.ts'
+
+let bench: Bench
+/** As another process on the same database. */
+let other: Service
+
+beforeAll(async () => {
+  bench = await openBench()
+  const { config, log, now, cards } = bench.service
+  const db = openDatabase({ connectionString: bench.opened.databaseUrl })
+  other = Object.assign(openService({ config, db, log, metrics: openMetrics(), now }), { cards })
+})
+afterAll(async () => {
+  await closeService(other)
+  await other.db.pool.end()
+  await bench.close()
+})
+
+/** As many as there should be are waited for, and more would be seen. */
+const letters = async ({ userId }: Payer, count: number) => {
+  await Promise.all([sendMails(bench.service), sendMails(other)])
+  return await mailsTo(`${userId}@example.com`, bench.opened.logged, count)
+}
+const subjects = async (payer: Payer, count: number) => (await letters(payer, count)).map(({ subject }) => subject)
+const settle = async (id: string) => {
+  const topup = await bench.topup(id)
+  await Promise.all([bench.service, other, bench.service, other].map((service) => settleTopup(service, topup.id)))
+}
+const hourMs = 60 * 60_000
+
+test('a top-up that everybody settles at once has one receipt, with the amount, the balance and the transaction', async () => {
+  const payer = await bench.newPayer()
+  await payer.client.credit(payer.serviceUserId, 5)
+  const id = await payer.begin(25)
+  bench.standIn.state.pay(id)
+  await settle(id)
+  await settle(id)
+  const [receipt, ...more] = await letters(payer, 1)
+  expect(more).toEqual([])
+  expect(receipt!.subject).toBe('$25.00 is in your wallet')
+  const { body } = await payer.client.wallet(payer.serviceUserId)
+  const [entry] = body['transactions'] as { id: string }[]
+  expect(receipt!.text).toContain('Amount: $25.00')
+  expect(receipt!.text).toContain('Balance after: $30.00')
+  expect(receipt!.text).toContain(`Receipt: ${entry!.id}`)
+})
+
+test('a dispute of money that is spent says what is owed and how to repay; won, that it is back', async () => {
+  const payer = await bench.newPayer()
+  const id = await payer.begin(25)
+  bench.standIn.state.pay(id)
+  await settle(id)
+  await payer.client.debit(payer.serviceUserId, 20)
+  bench.standIn.state.dispute(id)
+  await settle(id)
+  const told = (await letters(payer, 2))[1]!
+  expect(told.subject).toBe('A card payment of $25.00 was taken back')
+  expect(told.text).toContain('You owe: $20.00')
+  expect(told.text).toContain('To repay, open your wallet')
+  bench.standIn.state.winDispute(id)
+  await settle(id)
+  expect((await subjects(payer, 3)).slice(2)).toEqual(['$25.00 is back in your wallet'])
+})
+
+const begin = async (payer: Payer, isDeclined = true) => {
+  const id = await payer.begin(25)
+  if (isDeclined) {
+    bench.standIn.state.decline(id, 'insufficient_funds')
+    await payer.confirm(id)
+  }
+  return id
+}
+const later = async (ms: number) => {
+  await letPass(bench.service.db.pool, ms, topupTables)
+  await Promise.all([sweepTopups(bench.service), sweepTopups(other)])
+}
+
+describe('a card that was declined', () => {
+  test('is told when the time to pay is over, and not while the payer may still be on the page', async () => {
+    const payer = await bench.newPayer()
+    await begin(payer)
+    await later(hourMs / 2)
+    expect(await subjects(payer, 0)).toEqual([])
+    await later(hourMs)
+    await later(hourMs)
+    expect(await subjects(payer, 1)).toEqual(['Your card was declined'])
+  })
+
+  test('is not told to one who paid with another, began another top-up, or had none declined', async () => {
+    const [paid, again, none] = [await bench.newPayer(), await bench.newPayer(), await bench.newPayer()]
+    bench.standIn.state.pay(await begin(paid))
+    await begin(again)
+    await later(1_000)
+    await begin(again, false)
+    await begin(none, false)
+    await later(2 * hourMs)
+    await later(hourMs)
+    expect(await subjects(paid, 1)).toEqual(['$25.00 is in your wallet'])
+    expect([await subjects(again, 0), await subjects(none, 0)]).toEqual([[], []])
+  })
+})
