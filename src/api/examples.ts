@@ -1,5 +1,7 @@
 /** Examples for the API's documentation. A test sends each of them. */
 
+import { receiptCodeOf } from '../ledger/receipt-code.ts'
+
 const serviceUserId = 'su_0123456789abcdef0123456789abcdef'
 
 export function postingExample(direction: 'debit' | 'credit') {
@@ -38,3 +40,10 @@ export const walletExample = {
     nextBefore: null,
   },
 }
+
+/** The same, as the user sees them. */
+export const widgetTransactions = walletExample.output.transactions.map((transaction) => ({
+  ...transaction,
+  app: { clientId: 'app_0123456789abcdef0123', name: 'Example shop', logo: null },
+  receiptCode: receiptCodeOf(transaction.id.slice(4)),
+}))

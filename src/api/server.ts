@@ -52,21 +52,13 @@ const postingAnswer = z
   })
   .meta({ id: 'Posting' })
 
-const whole = (min: number, max: number) => {
-  const message = `must be a whole number from ${min} to ${max}`
-  return z
-    .string(message)
-    .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max, message)
-    .meta({ type: 'integer', minimum: min, maximum: max })
-}
-
 function walletRoute(service: Service): Route {
   const { currency } = service.config
   const schema = z.object({
     ...shape.credentialFields,
     serviceUserId: shape.serviceUserId,
-    limit: whole(1, 200).optional().describe('How many transactions, 1 to 200; 50 when absent'),
-    before: whole(1, Number.MAX_SAFE_INTEGER).optional().describe('Only transactions with a lower sequence'),
+    limit: shape.whole(1, 200).optional().describe('How many transactions, 1 to 200; 50 when absent'),
+    before: shape.whole(1, Number.MAX_SAFE_INTEGER).optional().describe('Only transactions with a lower sequence'),
   })
   return {
     method: 'GET',

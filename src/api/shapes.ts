@@ -59,6 +59,15 @@ export function requiredAmount(currency: Currency) {
     })
 }
 
+/** Of a query. */
+export const whole = (min: number, max: number) => {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z
+    .string(message)
+    .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max, message)
+    .meta({ type: 'integer', minimum: min, maximum: max })
+}
+
 export const money = z.number().describe('In major units')
 
 export const currencyCode = z.string().meta({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' })

@@ -2,18 +2,24 @@
 import { z } from 'zod'
 import { disconnectApp, listConnectedApps, verifyLink } from '../actions/people/manage-links.ts'
 import { parseOrigin } from '../actions/apps/origins.ts'
-import { readWidgetWallet } from '../actions/money/read-wallet.ts'
+import { readWidgetWallet } from '../actions/money/read-activity.ts'
 import type { Service } from '../actions/service.ts'
 import { linkKeyOf } from '../actions/tokens.ts'
 import { createSession, noteBrowser, revokeSession } from '../actions/people/open-session.ts'
 import { majorNumber } from '../ledger/money.ts'
 import { readClientCall } from './client-call.ts'
-import { walletExample } from './examples.ts'
-import { toTransaction } from './transaction.ts'
+import { walletExample, widgetTransactions } from './examples.ts'
 import { answer, refuse, refuseUnknownUser } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
 import { widgetAccountRoutes } from './widget-account.ts'
+import {
+  activityRoute,
+  toWaitingTopup,
+  toWidgetTransaction,
+  waitingTopup,
+  widgetTransaction,
+} from './widget-activity.ts'
 import { widgetAuthRoutes } from './widget-auth.ts'
 import { readSessionCall } from './widget-call.ts'
 import { eventsRoute } from './widget-events.ts'
@@ -37,7 +43,8 @@ const createdSession = z
 const widgetWallet = z
   .object({
     balance: shape.money,
-    transactions: z.array(shape.transaction).max(10),
+    transactions: z.array(widgetTransaction).max(10),
+    waiting: z.array(waitingTopup).max(5).describe('Card top-ups that the bank is still working on'),
     isActive: z.boolean(),
     currency: shape.currencyCode,
     user: z.object({
@@ -81,6 +88,7 @@ export function widgetRoutes(service: Service): Route[] {
     verifyLinkRoute(service),
     sessionRoute(service),
     walletRoute(service),
+    activityRoute(service),
     eventsRoute(service),
     logoutRoute(service),
     linksRoute(service),
@@ -160,7 +168,7 @@ function sessionRoute(service: Service): Route {
 
 function walletRoute(service: Service): Route {
   const { currency } = service.config
-  const { balance, transactions, isActive } = walletExample.output
+  const { balance, isActive } = walletExample.output
   return {
     method: 'GET',
     path: '/api/widget/wallet',
@@ -175,7 +183,8 @@ function walletRoute(service: Service): Route {
       input: { session: exampleIds.sessionToken },
       output: {
         balance,
-        transactions,
+        transactions: widgetTransactions,
+        waiting: [],
         isActive,
         currency: 'USD',
         user: { firstName: 'Ada', lastName: 'Lovelace', language: null },
@@ -191,10 +200,11 @@ function walletRoute(service: Service): Route {
       const { session } = read
       const userAgent = call.request.headers.get('user-agent')
       await noteBrowser(service, session, { userAgent, address: call.context.address })
-      const { wallet, transfers, appName } = await readWidgetWallet(service, session)
+      const { wallet, entries, waiting, appName } = await readWidgetWallet(service, session)
       return answer({
         balance: majorNumber(wallet.balanceMinor, currency),
-        transactions: transfers.map((transfer) => toTransaction(transfer, currency)),
+        transactions: entries.map((entry) => toWidgetTransaction(entry, currency)),
+        waiting: waiting.map((topup) => toWaitingTopup(topup, currency)),
         isActive: wallet.frozenFor === null,
         currency: currency.code,
         user: { firstName: session.firstName, lastName: session.lastName, language: session.language },

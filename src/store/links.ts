@@ -64,6 +64,12 @@ export async function listLinksOfUser(db: Queryable, userId: string): Promise<Li
   return rows.map(toLink)
 }
 
+/** The apps the user has ever used the wallet in. */
+export async function listAppsOfUser(db: Queryable, userId: string): Promise<string[]> {
+  const text = 'select distinct client_id from links where user_id = $1 order by client_id'
+  return (await db.query<{ client_id: string }>(text, [userId])).rows.map((row) => row.client_id)
+}
+
 /** Whether there was a live link to disconnect. */
 export async function updateLinkDisconnected(db: Queryable, userId: string, linkId: string): Promise<boolean> {
   const { rowCount } = await db.query(

@@ -99,6 +99,23 @@ export async function findTopupByPayment(db: Queryable, paymentIntentId: string)
   return (await db.query<Topup>(text, [paymentIntentId])).rows[0]
 }
 
+/** Those of this user among the payments. */
+export async function listTopupsByPayment(
+  db: Queryable,
+  userId: string,
+  paymentIntentIds: readonly string[],
+): Promise<Topup[]> {
+  const text = `select ${columns} from topups where payment_intent_id = any($1::text[]) and user_id = $2`
+  return (await db.query<Topup>(text, [paymentIntentIds, userId])).rows
+}
+
+/** Paid, as far as the payer knows, and not in the wallet yet: the newest few. */
+export async function listWaitingTopups(db: Queryable, userId: string, limit: number): Promise<Topup[]> {
+  const text = `select ${columns} from topups where user_id = $1 and state = 'processing' and problem is null
+    and created_at > now() - interval '30 days' order by created_at desc limit $2`
+  return (await db.query<Topup>(text, [userId, limit])).rows
+}
+
 /** What an answer of the processor changes. */
 export type TopupNews = Pick<
   Topup,

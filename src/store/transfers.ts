@@ -1,4 +1,5 @@
 /** A wallet's ledger for reading at any length: pages, filters, and the entries of a span of time. */
+import type { KeyRange } from '../ledger/receipt-code.ts'
 import type { Queryable } from './database.ts'
 import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
 
@@ -7,13 +8,28 @@ export type LedgerFilter = {
   readonly counterAccount?: string | undefined
   readonly referenceType?: string | undefined
   readonly referenceId?: string | undefined
+  /** The service's own entries alone. */
+  readonly isOwn?: boolean | undefined
+  readonly search?: LedgerSearch | undefined
+}
+
+/** One text that a person looks for, wherever it may stand. */
+export type LedgerSearch = {
+  /** In the description or the reference, whatever the case. */
+  readonly text: string
+  /** Those whose name holds it. */
+  readonly counterAccounts: readonly string[]
+  /** Of the service's own entries: the types whose name, as the reader has it, holds it. */
+  readonly ownTypes: readonly string[]
+  /** When it is a receipt's code. */
+  readonly keys: KeyRange | undefined
 }
 
 /**
  * Entries between two sequences, newest first. The span bounds the work: a filter that fits one entry in a million must
  * not read the million for one page.
  */
-export async function listTransfers(
+async function listTransfers(
   db: Queryable,
   walletId: string,
   { from, below, limit }: { from: number; below: number; limit: number },
@@ -26,6 +42,11 @@ export async function listTransfers(
        and ($6::text is null or t.counter_account = $6)
        and ($7::text is null or t.reference_type = $7)
        and ($8::text is null or t.reference_id = $8)
+       and ($9::text is null or t.description ilike $9 or t.reference_id ilike $9 or t.reference_type ilike $9
+         or t.counter_account = any($10::text[])
+         or (t.counter_account not like 'app:%' and t.reference_type = any($11::text[]))
+         or t.reference_key between $12::uuid and $13::uuid)
+       and (not $14 or t.counter_account not like 'app:%')
      order by t.sequence desc limit $4`,
     [
       walletId,
@@ -36,9 +57,45 @@ export async function listTransfers(
       filter.counterAccount ?? null,
       filter.referenceType ?? null,
       filter.referenceId ?? null,
+      ...searchValues(filter.search),
+      filter.isOwn ?? false,
     ],
   )
   return rows.map(toTransfer)
+}
+
+function searchValues(search: LedgerSearch | undefined): unknown[] {
+  if (!search) return [null, null, null, null, null]
+  const pattern = `%${search.text.replace(/[\\%_]/g, '\\$&')}%`
+  return [pattern, search.counterAccounts, search.ownTypes, search.keys?.from ?? null, search.keys?.to ?? null]
+}
+
+export type LedgerPage = {
+  /** Newest first. */
+  readonly transfers: readonly Transfer[]
+  /** The next page has the transfers below this sequence. Undefined when there are none left. */
+  readonly nextBefore: number | undefined
+  /** The page has fewer rows than fit, because the transfers it was allowed to read had no more that match. */
+  readonly isSpanEnd: boolean
+}
+
+/** A page of what matches, of which at most `span` transfers are read: where it had to stop, the next one goes on. */
+export async function findLedgerPage(
+  db: Queryable,
+  walletId: string,
+  { bottom = 1, top, limit, span }: { bottom?: number; top: number; limit: number; span: number },
+  filter: LedgerFilter,
+): Promise<LedgerPage> {
+  const [newest] = await listTransfers(db, walletId, { from: bottom, below: top, limit: 1 })
+  if (!newest) return { transfers: [], nextBefore: undefined, isSpanEnd: false }
+  const below = newest.sequence + 1
+  const from = Math.max(bottom, below - span)
+  // One more than fits tells whether there is another page.
+  const found = await listTransfers(db, walletId, { from, below, limit: limit + 1 }, filter)
+  const transfers = found.slice(0, limit)
+  const isFull = found.length > limit
+  const nextBefore = isFull ? transfers.at(-1)!.sequence : from > bottom ? from : undefined
+  return { transfers, nextBefore, isSpanEnd: !isFull && from > bottom }
 }
 
 /** Oldest first, both ends included. */

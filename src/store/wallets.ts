@@ -105,7 +105,7 @@ export const transferColumns = `t.wallet_id, t.sequence, t.amount, t.balance_aft
  * How many entries one page looks at. An app's own may lie below any number of another app's, and there is no index by
  * app: it would cost every debit. Walking 300,000 took a second; as many as this take a few milliseconds.
  */
-const pageSpan = 5_000
+export const pageSpan = 5_000
 
 /**
  * A wallet and its newest transfers, newest first, as they were at one moment: of those the page looks at. Undefined

@@ -49,7 +49,7 @@ test('a script and all it imports are the production build, kept for ever and co
 })
 
 test('another process gives every script the same name', async () => {
-  const names = ['wallet.js', 'topup.js', 'account.js', 'admin.js'] as const
+  const names = ['wallet.js', 'topup.js', 'account.js', 'activity.js', 'admin.js'] as const
   const asked = `console.log(JSON.stringify(await Promise.all(${JSON.stringify(names)}.map((name) => scriptUrls(name)))))`
   const code = `import { scriptUrls } from ${JSON.stringify(`${import.meta.dir}/assets.ts`)}; ${asked}`
   const { stdout } = Bun.spawnSync([process.execPath, '-e', code], { cwd: '/' })

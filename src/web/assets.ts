@@ -24,6 +24,7 @@ const scripts = {
   'wallet.js': '../widget/client/wallet-page.tsx',
   'topup.js': '../widget/client/topup-page.tsx',
   'account.js': '../widget/client/account-panel.tsx',
+  'activity.js': '../widget/client/activity-view.tsx',
   'admin.js': '../admin/kit/enhance.ts',
 } as const
 

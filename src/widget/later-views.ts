@@ -8,11 +8,12 @@
  * 3. its component in `Views` of `client/later.tsx`, and `<Later name="<name>">` where it is shown.
  */
 import type { words as account } from './languages/account/en.ts'
+import type { words as activity } from './languages/activity/en.ts'
 
-export const laterViews = ['account'] as const
+export const laterViews = ['account', 'activity'] as const
 
 export type LaterView = (typeof laterViews)[number]
-export type LaterWords = { readonly account: typeof account }
+export type LaterWords = { readonly account: typeof account; readonly activity: typeof activity }
 
 /** Where the browser finds them. */
 export type LaterFiles = { readonly script: string; readonly words: string }

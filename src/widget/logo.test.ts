@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { logoPath, serviceLogoPath } from '../actions/apps/logo-path.ts'
 import { isPublicAddress } from '../actions/public-fetch.ts'
 import { fetchLogo, keepLogos, pictureType } from '../actions/fetch-logo.ts'
-import { logoPath, serviceLogoPath } from './logo.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 

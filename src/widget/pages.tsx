@@ -1,6 +1,7 @@
 /** The hosted pages: /widget/wallet and /widget/topup. Each is framed by its own app's origins, and by nobody else. */
 import type { Context } from 'hono'
 import { findPlacement, originOf, type Placement, type Unplaced } from '../actions/apps/find-placement.ts'
+import { logoPath } from '../actions/apps/logo-path.ts'
 import type { Service } from '../actions/service.ts'
 import type { Config } from '../config.ts'
 import { majorNumber, maxBalanceMinor, parseDecimal } from '../ledger/money.ts'
@@ -14,7 +15,7 @@ import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
 import { laterViews } from './later-views.ts'
 import type { PageData } from './page-data.ts'
 import { chooseLanguage, type Language } from './languages.ts'
-import { logoPath, logoRoute } from './logo.ts'
+import { logoRoute } from './logo.ts'
 import { serviceData } from './service-data.ts'
 import { stopMailsPage } from './stop-mails-page.tsx'
 

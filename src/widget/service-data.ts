@@ -1,6 +1,6 @@
 /** What pages say of the service itself. */
 import type { About } from '../config.ts'
-import { serviceLogoPath } from './logo.ts'
+import { serviceLogoPath } from '../actions/apps/logo-path.ts'
 import type { ServiceData } from './page-data.ts'
 
 export function serviceData(about: About): ServiceData {

@@ -16,13 +16,6 @@ export const walletStates: StatesOf = (stage) => {
     },
     'no-transactions': { show: (page) => openWallet(page, tenant) },
     'ten-transactions': { show: async (page) => openWallet(page, await funded()) },
-    'exact-time': {
-      show: async (page) => {
-        const frame = await openWallet(page, await funded())
-        await frame.focus('.entry:nth-child(3) time')
-        return frame
-      },
-    },
     branded: {
       show: async (page) => openWallet(page, await funded({ name: 'Limón & Söhne', accentColor: '#ffd400' })),
     },

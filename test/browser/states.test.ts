@@ -7,6 +7,7 @@ import { expectNothingStays } from './another-person.ts'
 import { findBarriers, untilStill, wantsPictures } from './axe.ts'
 import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
+import { activityStates } from './states-activity.ts'
 import { signInStates } from './states-sign-in.ts'
 import { topupStates } from './states-topup.ts'
 import { troubleStates } from './states-trouble.ts'
@@ -23,7 +24,13 @@ const links = {
 const rig = await startRig({ CARD_PROCESSOR: 'sandbox', ...links })
 rig.service.sandbox!.setOrigin(rig.base)
 const stage = newStage(rig, await rig.newTenant())
-const states = { ...walletStates(stage), ...troubleStates(stage), ...signInStates(stage), ...topupStates(stage) }
+const states = {
+  ...walletStates(stage),
+  ...activityStates(stage),
+  ...troubleStates(stage),
+  ...signInStates(stage),
+  ...topupStates(stage),
+}
 
 beforeAll(async () => void (await mkdir(folder, { recursive: true })))
 afterAll(() => rig.stop())

@@ -4,6 +4,7 @@ import type { Frame } from '@playwright/test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { postForService } from '../../src/actions/money/post.ts'
 import { operator } from '../service.ts'
+import { atTheBank, payByCard } from './card-payments.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import { balanceIn, openShop, waitForBalance, walletUrl } from './shop.ts'
 
@@ -12,6 +13,7 @@ setDefaultTimeout(120_000)
 let rig: Rig
 beforeAll(async () => {
   rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
+  rig.service.sandbox!.setOrigin(rig.base)
 })
 afterAll(() => rig.stop())
 
@@ -225,20 +227,58 @@ test('the wallet fits into 320 pixels in every language, which is also 200 % zoo
   await rig.closePage(page)
 })
 
-test('the keyboard reaches everything in the wallet, and the exact time shows on focus', async () => {
+test('the keyboard alone leads from the wallet to a disputed payment, and back to where it came from', async () => {
   const tenant = await rig.newTenant()
-  await tenant.client.credit(tenant.user.serviceUserId, 1)
+  const payment = await payByCard(rig, tenant, 20)
+  await atTheBank(rig, payment, 'dispute')
+  await tenant.client.credit(tenant.user.serviceUserId, 50)
   const { page, frame } = await openShop(rig, tenant)
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+  const focusIs = (text: string) =>
+    frame.waitForFunction((text) => document.activeElement?.textContent?.includes(text), text)
   await frame.focus('.avatar')
-  await page.keyboard.press('Tab')
-  expect(await frame.evaluate(() => document.activeElement?.className)).toContain('hero-action')
-  await page.keyboard.press('Tab')
-  const shown = await frame.evaluate(() => getComputedStyle(document.activeElement!, '::after').content)
-  expect(shown).toMatch(/\d{4} at \d{1,2}:\d\d:\d\d/)
-  await frame.focus('.avatar')
-  await page.keyboard.press('Enter')
-  // The focus follows as soon as the view is there.
-  await frame.waitForFunction(() => document.activeElement?.textContent === 'Account')
+  // The amount, two entries, the disputed one, and the way to all.
+  await press('Tab', 'Tab', 'Tab')
+  await focusIs('Card payment disputed')
+  await press('Tab', 'Tab', 'Enter')
+  await focusIs('Activity')
+  await press('Tab')
+  await page.keyboard.type('disputed')
+  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 1)
+  await press('Tab', 'Tab', 'Tab')
+  await focusIs('Card payment disputed')
+  await press('Enter')
+  await focusIs('Details')
+  const detail = await frame.textContent('.detail')
+  expect(detail).toContain('Disputed: your bank is looking into it')
+  expect(detail).toMatch(/\d{4} at \d{1,2}:\d\d:\d\d\s[AP]M UTC|\d{1,2}:\d\d:\d\d\s[AP]M GMT/)
+  expect(detail).toMatch(/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/)
+  await press('Shift+Tab', 'Enter')
+  await focusIs('Card payment disputed')
+  expect(await frame.inputValue('[name=search]')).toBe('disputed')
+  await press('Shift+Tab', 'Shift+Tab', 'Shift+Tab', 'Shift+Tab', 'Enter')
+  await focusIs('All activity')
+  await rig.closePage(page)
+})
+
+test('older entries come by the button, each once, and a new one is there at once', async () => {
+  const tenant = await rig.newTenant()
+  for (let i = 1; i <= 35; i++) await tenant.client.credit(tenant.user.serviceUserId, i)
+  const { page, frame } = await openShop(rig, tenant)
+  expect(await frame.locator('.entry').count()).toBe(10)
+  await frame.click('#all-activity')
+  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 30)
+  await frame.click('text=Show older')
+  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 35)
+  expect(await frame.locator('text=Show older').count()).toBe(0)
+  const amounts = await frame.locator('.browse .amount').allTextContents()
+  expect(amounts).toEqual(Array.from({ length: 35 }, (_, i) => `+$${35 - i}.00`))
+  await frame.click('[name=direction][value=out]')
+  await frame.waitForSelector('text=Nothing found')
+  await tenant.client.debit(tenant.user.serviceUserId, 7.5)
+  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 1)
   await rig.closePage(page)
 })
 

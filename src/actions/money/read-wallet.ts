@@ -2,7 +2,6 @@
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { findLink } from '../../store/links.ts'
-import type { Session } from '../../store/widget-sessions.ts'
 import { findWalletWithTransfers, type Transfer, type WalletRow } from '../../store/wallets.ts'
 import type { Service } from '../service.ts'
 
@@ -29,14 +28,4 @@ export async function readWallet(
   const isFull = found.transfers.length > limit
   const nextBefore = isFull ? transfers[transfers.length - 1]!.sequence : (found.lookedFrom ?? null)
   return { wallet: found.wallet, transfers, nextBefore }
-}
-
-/** A wallet as its user sees it: the last ten transfers, whoever made them. */
-export async function readWidgetWallet(
-  service: Service,
-  session: Session,
-): Promise<{ wallet: WalletRow; transfers: readonly Transfer[]; appName: string }> {
-  const found = await findWalletWithTransfers(service.db.pool, session.userId, { limit: 10 })
-  const app = await service.apps.find(session.clientId)
-  return { ...found!, appName: app!.name }
 }

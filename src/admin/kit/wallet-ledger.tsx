@@ -2,7 +2,12 @@
 import { parseMonth } from '../../actions/money/write-statement.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
-import { findFirstSequenceAt, listTransfers, type LedgerFilter } from '../../store/transfers.ts'
+import {
+  findFirstSequenceAt,
+  findLedgerPage,
+  type LedgerFilter,
+  type LedgerPage as StoredPage,
+} from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
 import { Empty, Field, Money, Pager, Table, When, withQuery } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
@@ -11,14 +16,7 @@ const pageSize = 50
 /** How many transfers one page of the list reads to find those that match the filter. */
 const span = 20_000
 
-export type LedgerPage = {
-  readonly transfers: readonly Transfer[]
-  readonly hasFilter: boolean
-  /** The next page has the transfers below this sequence. Undefined when there are none left. */
-  readonly nextBefore: number | undefined
-  /** The page has fewer rows than fit, because the transfers it was allowed to read had no more that match. */
-  readonly isSpanEnd: boolean
-}
+export type LedgerPage = StoredPage & { readonly hasFilter: boolean }
 
 function filterOf(request: AdminRequest): LedgerFilter {
   const text = (name: string) => request.query(name).trim() || undefined
@@ -38,17 +36,9 @@ export async function readLedger(request: AdminRequest, walletId: string): Promi
   const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
   const bottom = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
   const asked = /^\d{1,15}$/.test(request.query('before')) ? Number(request.query('before')) : Number.MAX_SAFE_INTEGER
-  const newest = await listTransfers(db, walletId, { from: bottom, below: Math.min(top, asked), limit: 1 })
-  const hasFilter = Object.values(filter).some((value) => value !== undefined)
-  if (newest.length === 0)
-    return { transfers: [], hasFilter: hasFilter || month !== undefined, nextBefore: undefined, isSpanEnd: false }
-  const below = newest[0]!.sequence + 1
-  const from = Math.max(bottom, below - span)
-  const found = await listTransfers(db, walletId, { from, below, limit: pageSize + 1 }, filter)
-  const transfers = found.slice(0, pageSize)
-  const isFull = found.length > pageSize
-  const nextBefore = isFull ? transfers.at(-1)!.sequence : from > bottom ? from : undefined
-  return { transfers, hasFilter: hasFilter || month !== undefined, nextBefore, isSpanEnd: !isFull && from > bottom }
+  const hasFilter = month !== undefined || Object.values(filter).some((value) => value !== undefined)
+  const page = await findLedgerPage(db, walletId, { bottom, top: Math.min(top, asked), limit: pageSize, span }, filter)
+  return { ...page, hasFilter }
 }
 
 type LedgerProps = { request: AdminRequest; walletId: string; page: LedgerPage; apps: readonly App[] }

@@ -1,7 +1,25 @@
 /** Calls to our own API, from our own pages. */
-import type { AnyErrorCode, WidgetWalletResponse } from '../../../sdk/contract.ts'
+import type { AnyErrorCode, Transaction, WidgetWalletResponse } from '../../../sdk/contract.ts'
 
-export type WidgetWallet = WidgetWalletResponse & {
+export type WalletApp = { readonly clientId: string; readonly name: string; readonly logo: string | null }
+
+export type WidgetTransaction = Transaction & {
+  /** The app that took or gave the money; null when it was the service itself. */
+  readonly app: WalletApp | null
+  readonly receiptCode: string
+  /** What became of the card payment behind it. */
+  readonly card?: {
+    readonly refunded: number
+    readonly disputed: number
+    readonly dispute: 'none' | 'open' | 'won' | 'lost'
+  }
+}
+
+export type WaitingTopup = { readonly amount: number; readonly createdAt: string }
+
+export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
+  readonly transactions: readonly WidgetTransaction[]
+  readonly waiting: readonly WaitingTopup[]
   readonly currency: string
   /** Whose session it is: the same for each of one person's in this app. */
   readonly linkKey: string
@@ -35,8 +53,13 @@ type ErrorBody = { code?: unknown; fields?: Record<string, string>; declineCode?
 
 const timeoutMs = 15_000
 
-export async function call<T>(path: string, session: string | null, body?: object): Promise<Reply<T>> {
-  const query = session === null ? '' : `?session=${encodeURIComponent(session)}`
+export async function call<T>(
+  path: string,
+  session: string | null,
+  body?: object,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Reply<T>> {
+  const query = session === null ? '' : `?${new URLSearchParams({ session, ...more })}`
   try {
     const response = await fetch(`/api/widget/${path}${query}`, {
       credentials: 'omit',

@@ -60,8 +60,35 @@ export function relativeWait(seconds: number, lang: string): string {
   return relative.format(Math.ceil(seconds / 60), 'minute')
 }
 
+/** With the zone it is told in. */
 export function exactTime(at: Date, lang: string): string {
-  return new Intl.DateTimeFormat(lang, { dateStyle: 'full', timeStyle: 'medium' }).format(at)
+  return new Intl.DateTimeFormat(lang, { dateStyle: 'full', timeStyle: 'long' }).format(at)
+}
+
+export function shortTime(at: Date, lang: string): string {
+  return new Intl.DateTimeFormat(lang, { timeStyle: 'short' }).format(at)
+}
+
+/** "Today", "Yesterday", then the date; the year only where it is another one. */
+export function dayName(at: Date, now: Date, lang: string): string {
+  const days = Math.round((startOfDay(now) - startOfDay(at)) / day)
+  if (days < 2)
+    return capital(new Intl.RelativeTimeFormat(lang, { numeric: 'auto' }).format(-Math.max(0, days), 'day'), lang)
+  const format: Intl.DateTimeFormatOptions = { weekday: 'long', day: 'numeric', month: 'long' }
+  if (at.getFullYear() !== now.getFullYear()) format.year = 'numeric'
+  return capital(new Intl.DateTimeFormat(lang, format).format(at), lang)
+}
+
+export function monthName(at: Date, lang: string): string {
+  return capital(new Intl.DateTimeFormat(lang, { month: 'long', year: 'numeric' }).format(at), lang)
+}
+
+export function sameDay(one: Date, other: Date): boolean {
+  return startOfDay(one) === startOfDay(other)
+}
+
+function capital(text: string, lang: string): string {
+  return text.charAt(0).toLocaleUpperCase(lang) + text.slice(1)
 }
 
 function startOfDay(at: Date): number {

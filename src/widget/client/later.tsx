@@ -3,10 +3,11 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { LaterFiles, LaterView } from '../later-views.ts'
 import type { View as Account } from './account-panel.tsx'
+import type { View as Activity } from './activity-view.tsx'
 import { PageContext, usePage } from './page-context.tsx'
 import { Notice, useIsHere, ViewHead } from './parts.tsx'
 
-type Views = { readonly account: typeof Account }
+type Views = { readonly account: typeof Account; readonly activity: typeof Activity }
 type Loaded<Name extends LaterView> = { readonly View: Views[Name]; readonly words: Readonly<Record<string, string>> }
 
 type LaterProps<Name extends LaterView> = {

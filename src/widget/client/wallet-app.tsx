@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { laterViews } from '../later-views.ts'
 import type { PageData } from '../page-data.ts'
 import { Activity } from './activity.tsx'
-import { call } from './call.ts'
+import { call, type WidgetTransaction } from './call.ts'
 import { formatMoney } from './format.ts'
 import { PageContext, pageFor, usePage } from './page-context.tsx'
 import { Hero, owedIn } from './hero.tsx'
@@ -108,7 +108,7 @@ function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; vi
   const { words, say, lang } = usePage()
   const { wallet, isOffline } = state
   const need = useNeed(wallet.balance)
-  const [isAccount, setAccount] = useState(false)
+  const [view, setView] = useOpened()
   const session = visit.session()
   const token = session.token()
   const offer = useTopupOffer(parent, token, need, `${visit.topupWindows} ${wallet.balance}`)
@@ -124,24 +124,47 @@ function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; vi
     if (last !== null) await call('logout', last, {})
   }
 
-  if (isAccount)
+  if (view?.name === 'account')
     return (
-      <Later name="account" title={words.account} onBack={() => setAccount(false)}>
+      <Later name="account" title={words.account} onBack={() => setView(null)}>
         {(Account) => (
           <Account
             user={wallet.user}
             token={token}
             skewMs={state.clockSkewMs}
-            onBack={() => setAccount(false)}
+            onBack={() => setView(null)}
             onLeave={() => void leave()}
           />
         )}
       </Later>
     )
+  if (view?.name === 'activity') {
+    // As it is by now, when it is among the last ones.
+    const entry = wallet.transactions.find(({ id }) => id === view.entry?.id) ?? view.entry
+    return (
+      <Later name="activity" title={words.allActivity} onBack={() => setView(null)}>
+        {(View) => (
+          <View
+            token={visit.token}
+            version={wallet.transactions[0]?.sequence ?? 0}
+            skewMs={state.clockSkewMs}
+            entry={entry}
+            onBack={() => setView(null)}
+          />
+        )}
+      </Later>
+    )
+  }
   return (
     <>
       <TopBar>
-        <button type="button" class="avatar" title={words.account} onClick={() => setAccount(true)}>
+        <button
+          type="button"
+          id="open-account"
+          class="avatar"
+          title={words.account}
+          onClick={() => setView({ name: 'account', opener: 'open-account' })}
+        >
           <span aria-hidden="true">{initials(wallet.user)}</span>
           <span class="visually-hidden">{words.account}</span>
         </button>
@@ -167,7 +190,14 @@ function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; vi
           <Hero wallet={wallet} missing={need?.amount} isStale={isOffline} onTopup={offer.ask} />
           <TopupOffer offer={offer} />
         </div>
-        <Activity transactions={wallet.transactions} skewMs={state.clockSkewMs} />
+        <Activity
+          transactions={wallet.transactions}
+          waiting={wallet.waiting}
+          currency={wallet.currency}
+          skewMs={state.clockSkewMs}
+          onOpen={(entry) => setView({ name: 'activity', opener: `entry-${entry.sequence}`, entry })}
+          onAll={() => setView({ name: 'activity', opener: 'all-activity' })}
+        />
       </div>
     </>
   )
@@ -181,6 +211,23 @@ function useNeed(balance: number): Need | undefined {
   const minor = 10 ** topup.decimals
   const amount = (Math.round(topup.need * minor) - Math.round((balance - first.current) * minor)) / minor
   return amount > 0 ? { amount, reason: topup.reason } : undefined
+}
+
+/** The view that is open, and what opened it. */
+type Opened = { readonly opener: string } & (
+  | { readonly name: 'account' }
+  | { readonly name: 'activity'; readonly entry?: WidgetTransaction }
+)
+
+/** When the view is closed, the focus goes back to what opened it. */
+function useOpened() {
+  const [view, setView] = useState<Opened | null>(null)
+  const opener = useRef<string>(undefined)
+  useEffect(() => {
+    if (view) opener.current = view.opener
+    else if (opener.current) document.getElementById(opener.current)?.focus()
+  }, [view])
+  return [view, setView] as const
 }
 
 /** Offline, and for a moment "back online"; a screen reader hears both. */

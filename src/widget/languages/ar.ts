@@ -15,6 +15,12 @@ export const words: Words = {
   topupEntry: 'شحن الرصيد',
   bonusEntry: 'مكافأة',
   refundEntry: 'استرداد',
+  cardRefundEntry: 'استرداد إلى البطاقة',
+  cardRefundReturnedEntry: 'تعذّر الاسترداد وأُعيد المبلغ',
+  disputeEntry: 'اعتراض على دفعة بالبطاقة',
+  disputeWonEntry: 'حُسم الاعتراض وأُعيد المبلغ',
+  waitingEntry: 'شحن قيد التنفيذ',
+  allActivity: 'كل الحركات',
   emptyTitle: 'لا توجد معاملات بعد',
   emptyText: 'ستظهر هنا المدفوعات والمبالغ المستردة وعمليات الشحن.',
 

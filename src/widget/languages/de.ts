@@ -15,6 +15,12 @@ export const words: Words = {
   topupEntry: 'Aufladung',
   bonusEntry: 'Bonus',
   refundEntry: 'Erstattung',
+  cardRefundEntry: 'Erstattung auf die Karte',
+  cardRefundReturnedEntry: 'Erstattung gescheitert, Geld zurück',
+  disputeEntry: 'Kartenzahlung angefochten',
+  disputeWonEntry: 'Anfechtung abgewehrt, Geld zurück',
+  waitingEntry: 'Aufladung unterwegs',
+  allActivity: 'Alle Umsätze',
   emptyTitle: 'Noch keine Umsätze',
   emptyText: 'Zahlungen, Erstattungen und Aufladungen erscheinen hier.',
 

@@ -14,6 +14,12 @@ export const words = {
   topupEntry: 'Top-up',
   bonusEntry: 'Bonus',
   refundEntry: 'Refund',
+  cardRefundEntry: 'Refund to card',
+  cardRefundReturnedEntry: 'Refund to card failed, money returned',
+  disputeEntry: 'Card payment disputed',
+  disputeWonEntry: 'Dispute won, money returned',
+  waitingEntry: 'Top-up on its way',
+  allActivity: 'All activity',
   emptyTitle: 'No activity yet',
   emptyText: 'Payments, refunds and top-ups will appear here.',
 

@@ -15,6 +15,12 @@ export const words: Words = {
   topupEntry: 'Recarga',
   bonusEntry: 'Bonificación',
   refundEntry: 'Reembolso',
+  cardRefundEntry: 'Reembolso a la tarjeta',
+  cardRefundReturnedEntry: 'Reembolso fallido, dinero devuelto',
+  disputeEntry: 'Pago con tarjeta disputado',
+  disputeWonEntry: 'Disputa ganada, dinero devuelto',
+  waitingEntry: 'Recarga en camino',
+  allActivity: 'Toda la actividad',
   emptyTitle: 'Aún no hay actividad',
   emptyText: 'Aquí aparecerán tus pagos, reembolsos y recargas.',
 

@@ -15,6 +15,12 @@ export const words: Words = {
   topupEntry: 'Rechargement',
   bonusEntry: 'Bonus',
   refundEntry: 'Remboursement',
+  cardRefundEntry: 'Remboursement sur la carte',
+  cardRefundReturnedEntry: 'Remboursement échoué, argent rendu',
+  disputeEntry: 'Paiement par carte contesté',
+  disputeWonEntry: 'Litige gagné, argent rendu',
+  waitingEntry: 'Rechargement en cours',
+  allActivity: 'Toute l’activité',
   emptyTitle: 'Aucune activité pour l’instant',
   emptyText: 'Vos paiements, remboursements et rechargements s’afficheront ici.',
 

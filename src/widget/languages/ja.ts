@@ -15,6 +15,12 @@ export const words: Words = {
   topupEntry: 'チャージ',
   bonusEntry: 'ボーナス',
   refundEntry: '返金',
+  cardRefundEntry: 'カードへの返金',
+  cardRefundReturnedEntry: 'カードへの返金が失敗、残高に戻りました',
+  disputeEntry: 'カード決済への異議申し立て',
+  disputeWonEntry: '異議申し立て解決、残高に戻りました',
+  waitingEntry: 'チャージ処理中',
+  allActivity: 'すべての履歴',
   emptyTitle: 'まだ取引はありません',
   emptyText: '支払い、返金、チャージの履歴がここに表示されます。',
 

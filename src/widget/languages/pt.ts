@@ -15,6 +15,12 @@ export const words: Words = {
   topupEntry: 'Recarga',
   bonusEntry: 'Bônus',
   refundEntry: 'Reembolso',
+  cardRefundEntry: 'Reembolso no cartão',
+  cardRefundReturnedEntry: 'Reembolso não concluído, dinheiro devolvido',
+  disputeEntry: 'Pagamento com cartão contestado',
+  disputeWonEntry: 'Contestação vencida, dinheiro devolvido',
+  waitingEntry: 'Recarga a caminho',
+  allActivity: 'Toda a atividade',
   emptyTitle: 'Nenhuma atividade ainda',
   emptyText: 'Pagamentos, reembolsos e recargas aparecerão aqui.',
 

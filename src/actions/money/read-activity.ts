@@ -1,0 +1,110 @@
+/** A wallet as its user sees it: every entry, whoever made it, and what became of the card payments behind them. */
+import { parseReceiptCode } from '../../ledger/receipt-code.ts'
+import { counterAccountOfApp } from '../../ledger/reference.ts'
+import type { App } from '../../store/apps.ts'
+import { listAppsOfUser } from '../../store/links.ts'
+import { listTopupsByPayment, listWaitingTopups, type Topup } from '../../store/topups.ts'
+import { findLedgerPage, listTransfersUpwards, type LedgerFilter } from '../../store/transfers.ts'
+import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from '../../store/wallets.ts'
+import type { Session } from '../../store/widget-sessions.ts'
+import type { Service } from '../service.ts'
+
+/** An entry, with the app that took or gave the money; none when it was the service itself. */
+export type ActivityEntry = {
+  readonly transfer: Transfer
+  readonly app: App | undefined
+  /** Of an entry that a card payment made. */
+  readonly topup: Topup | undefined
+}
+
+export type WidgetWallet = {
+  readonly wallet: WalletRow
+  readonly entries: readonly ActivityEntry[]
+  readonly waiting: readonly Topup[]
+  readonly appName: string
+}
+
+const maxWaiting = 5
+
+/** The last ten entries, and what is on its way. */
+export async function readWidgetWallet(service: Service, session: Session): Promise<WidgetWallet> {
+  const { pool } = service.db
+  const { wallet, transfers } = (await findWalletWithTransfers(pool, session.userId, { limit: 10 }))!
+  const entries = await describeTransfers(service, session.userId, transfers)
+  const waiting = await listWaitingTopups(pool, session.userId, maxWaiting)
+  return { wallet, entries, waiting, appName: (await service.apps.find(session.clientId))!.name }
+}
+
+export type ActivityFilter = {
+  readonly before: number | undefined
+  readonly direction: 'in' | 'out' | undefined
+  /** A clientId, or `service` for what the service itself gave or took. */
+  readonly app: string | undefined
+  readonly search: string | undefined
+  /** Types of the service's own entries that the reader's language calls by what is searched for. */
+  readonly ownTypes: readonly string[]
+}
+
+export type ActivityPage = {
+  readonly entries: readonly ActivityEntry[]
+  /** Where the next page begins. A page that has looked far enough ends there, full or not. */
+  readonly nextBefore: number | null
+  /** Every app that ever used the wallet. */
+  readonly apps: readonly App[]
+  /** When the wallet's first entry was made; null when there is none. */
+  readonly firstAt: Date | null
+}
+
+const pageSize = 30
+
+export async function readActivity(service: Service, userId: string, asked: ActivityFilter): Promise<ActivityPage> {
+  const { pool } = service.db
+  const apps = await listApps(service, userId)
+  const bounds = { top: asked.before ?? Number.MAX_SAFE_INTEGER, limit: pageSize, span: pageSpan }
+  const { transfers, nextBefore } = await findLedgerPage(pool, userId, bounds, ledgerFilterOf(asked, apps))
+  const [first] = await listTransfersUpwards(pool, userId, { from: 1, to: 1, limit: 1 })
+  const entries = await describeTransfers(service, userId, transfers)
+  return { entries, nextBefore: nextBefore ?? null, apps, firstAt: first?.createdAt ?? null }
+}
+
+function ledgerFilterOf({ direction, app, search, ownTypes }: ActivityFilter, apps: readonly App[]): LedgerFilter {
+  const text = search?.trim() ?? ''
+  const isMeant = ({ name }: App) => name.toLowerCase().includes(text.toLowerCase())
+  return {
+    direction: direction && (direction === 'in' ? 'credit' : 'debit'),
+    ...(app === 'service' ? { isOwn: true } : app !== undefined && { counterAccount: counterAccountOfApp(app) }),
+    ...(text !== '' && {
+      search: {
+        text,
+        counterAccounts: apps.filter(isMeant).map(({ clientId }) => counterAccountOfApp(clientId)),
+        ownTypes,
+        keys: parseReceiptCode(text),
+      },
+    }),
+  }
+}
+
+async function listApps(service: Service, userId: string): Promise<App[]> {
+  const used = new Set(await listAppsOfUser(service.db.pool, userId))
+  return (await service.apps.list()).filter(({ clientId }) => used.has(clientId))
+}
+
+async function describeTransfers(
+  service: Service,
+  userId: string,
+  transfers: readonly Transfer[],
+): Promise<ActivityEntry[]> {
+  const payments = [...new Set(transfers.flatMap((transfer) => paymentOf(transfer) ?? []))]
+  const topups = payments.length === 0 ? [] : await listTopupsByPayment(service.db.pool, userId, payments)
+  const apps = new Map((await service.apps.list()).map((app) => [counterAccountOfApp(app.clientId), app]))
+  return transfers.map((transfer) => ({
+    transfer,
+    app: apps.get(transfer.counterAccount),
+    topup: topups.find(({ paymentIntentId }) => paymentIntentId === paymentOf(transfer)),
+  }))
+}
+
+/** The payment behind an entry; its movements are numbered behind a colon. */
+function paymentOf({ counterAccount, referenceId }: Transfer): string | undefined {
+  return counterAccount === 'cards' ? referenceId.split(':')[0] : undefined
+}

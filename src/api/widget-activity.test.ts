@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { newClient } from '../../test/client.ts'
+import { newPage, type Page } from '../../test/page.ts'
+import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
+import { grantBonus } from '../actions/money/manage-wallets.ts'
+import { postForService } from '../actions/money/post.ts'
+import { insertTopup, updateTopupPayment, type NewTopup } from '../store/topups.ts'
+import { newId } from '../actions/tokens.ts'
+
+setDefaultTimeout(60_000)
+
+let opened: TestService
+let page: Page
+let bookshop: { clientId: string; clientSecret: string }
+let cinema: { clientId: string; clientSecret: string }
+let ada: { userId: string; serviceUserId: string }
+
+const payment = 'pi_test_ada'
+
+beforeAll(async () => {
+  opened = await openTestService()
+  page = newPage(opened.app.fetch)
+  bookshop = await newApp(opened.service, { name: 'Fernweh Books', logoUrl: 'https://cdn.example/a.png' })
+  cinema = await newApp(opened.service, { name: 'Kino 100%_Kosmos' })
+  ada = await newUser(opened.service, bookshop)
+  const atCinema = await linkUser(opened.service, cinema, ada.userId)
+  await topup(ada.userId, payment)
+  await grantBonus(opened.service, operator, {
+    walletId: ada.userId,
+    amountMinor: 500n,
+    reason: 'Sorry',
+    referenceId: newId(),
+  })
+  const books = newClient(opened.app.fetch, bookshop)
+  const films = newClient(opened.app.fetch, cinema)
+  const order = {
+    ...bookshop,
+    serviceUserId: ada.serviceUserId,
+    amount: 3,
+    referenceType: 'ORDER',
+    referenceId: 'B-17',
+  }
+  await books.post('/api/server/wallet/debit', { ...order, description: 'Atlas of Remote Islands' })
+  await films.post('/api/server/wallet/debit', { ...order, ...cinema, serviceUserId: atCinema, referenceId: 'K-1' })
+  await books.post('/api/server/wallet/credit', { ...order, referenceType: 'TOPUP', referenceId: 'no card', amount: 1 })
+})
+afterAll(() => opened.close())
+
+/** A card payment that is in the books, and half of it given back since. */
+async function topup(userId: string, paymentIntentId: string): Promise<void> {
+  const { service } = opened
+  const at = new Date()
+  const id = newId()
+  const row: NewTopup = {
+    id,
+    userId,
+    clientId: bookshop.clientId,
+    processor: 'sandbox',
+    amountMinor: 2_000n,
+    currency: 'USD',
+    createdAt: at,
+    expiresAt: at,
+    lookAt: null,
+  }
+  await insertTopup(service.db.pool, row)
+  await updateTopupPayment(service.db.pool, id, paymentIntentId, at)
+  await service.db.pool.query(
+    `update topups set state = 'succeeded', credited = 2000, refunded = 1000, dispute = 'won', look_at = null where id = $1`,
+    [id],
+  )
+  const posting = { walletId: userId, counterAccount: 'cards' as const, amountMinor: 2_000n, referenceType: 'TOPUP' }
+  await postForService(service, { ...posting, referenceId: paymentIntentId, description: 'Card top-up' })
+}
+
+async function newSession(user = ada): Promise<string> {
+  const client = newClient(opened.app.fetch, bookshop)
+  const { body } = await client.post('/api/widget/session', { ...bookshop, serviceUserId: user.serviceUserId })
+  return String(body['sessionToken'])
+}
+
+type Shown = {
+  readonly transactions: Record<string, unknown>[]
+  readonly nextBefore: number | null
+  readonly apps: { name: string }[]
+  readonly firstAt: string | null
+}
+
+async function read(query: Record<string, string> = {}, session?: string): Promise<Shown> {
+  const asked = new URLSearchParams({ session: session ?? (await newSession()), ...query })
+  const { status, body } = await page.get(`/api/widget/activity?${asked}`)
+  expect({ status, code: body['code'] }).toEqual({ status: 200, code: undefined })
+  return body as Shown
+}
+
+const sequences = async (query: Record<string, string>) =>
+  (await read(query)).transactions.map(({ sequence }) => sequence)
+
+describe('it works', () => {
+  test('each entry names its app, its receipt’s code, and what became of the card payment', async () => {
+    const { transactions, apps, nextBefore, firstAt } = await read()
+    expect(transactions.map(({ sequence, app }) => [sequence, (app as { name: string } | null)?.name])).toEqual([
+      [5, 'Fernweh Books'],
+      [4, 'Kino 100%_Kosmos'],
+      [3, 'Fernweh Books'],
+      [2, undefined],
+      [1, undefined],
+    ])
+    expect(transactions[2]!['app']).toMatchObject({
+      clientId: bookshop.clientId,
+      logo: expect.stringMatching(/^\/widget\/logo\/app_\w+\?v=[0-9a-f]{8}$/),
+    })
+    expect(transactions[4]!['card']).toEqual({ refunded: 10, disputed: 0, dispute: 'won' })
+    // An app that calls its own entry TOPUP has no card payment.
+    expect(transactions[0]!['card']).toBeUndefined()
+    expect(new Set(transactions.map(({ receiptCode }) => receiptCode)).size).toBe(5)
+    expect(apps.map(({ name }) => name).sort()).toEqual(['Fernweh Books', 'Kino 100%_Kosmos'])
+    expect([nextBefore, firstAt]).toEqual([null, transactions[4]!['createdAt'] as string])
+  })
+
+  test('the wallet’s last ten have the same fields', async () => {
+    const { body } = await page.wallet(await newSession())
+    expect(body['transactions']).toEqual((await read()).transactions)
+  })
+
+  test.each([
+    [{ direction: 'in' }, [5, 2, 1]],
+    [{ direction: 'out' }, [4, 3]],
+    [{ app: 'service' }, [2, 1]],
+    [{ search: 'REMOTE isl' }, [3]],
+    [{ search: 'b-17' }, [3]],
+    [{ search: 'kosmos' }, [4]],
+    [{ search: '100%_k' }, [4]],
+    [{ search: '%' }, [4]],
+    [{ search: '_' }, [4, 1]],
+    [{ search: '\\' }, []],
+    [{ search: "' or true --" }, []],
+    [{ search: '  ' }, [5, 4, 3, 2, 1]],
+    [{ search: 'Aufladung', types: 'TOPUP,BONUS' }, [2, 1]],
+    [{ before: '3' }, [2, 1]],
+    [{ before: '3', direction: 'out' }, []],
+  ] as [Record<string, string>, number[]][])('%j finds %j', async (query, expected) => {
+    expect(await sequences(query)).toEqual(expected)
+  })
+
+  test('an app is found by its clientId, and an entry by its receipt’s code', async () => {
+    expect(await sequences({ app: cinema.clientId })).toEqual([4])
+    const { transactions } = await read()
+    const code = String(transactions[3]!['receiptCode'])
+    expect(await sequences({ search: code })).toEqual([2])
+    expect(await sequences({ search: code.replaceAll('-', ' ').toLowerCase() })).toEqual([2])
+  })
+})
+
+describe('it is safe', () => {
+  test('nobody finds another’s entries, whatever they ask for', async () => {
+    const grace = await newUser(opened.service, bookshop)
+    const session = await newSession(grace)
+    const code = String((await read()).transactions[0]!['receiptCode'])
+    for (const query of [{}, { search: code }, { search: 'Atlas' }, { app: cinema.clientId }, { before: '4' }])
+      expect(await read(query as Record<string, string>, session)).toEqual({
+        transactions: [],
+        nextBefore: null,
+        apps: [expect.objectContaining({ name: 'Fernweh Books' })] as never,
+        firstAt: null,
+        currency: 'USD',
+      } as Shown)
+  })
+
+  test('a card payment of somebody else says nothing, should an entry ever name it', async () => {
+    const grace = await newUser(opened.service, bookshop)
+    await topup(grace.userId, 'pi_test_grace')
+    const posting = { walletId: ada.userId, counterAccount: 'cards' as const, amountMinor: 1n, referenceType: 'TEST' }
+    await postForService(opened.service, { ...posting, referenceId: 'pi_test_grace:2', description: 'x' })
+    const [newest] = (await read()).transactions
+    expect([newest!['referenceId'], newest!['card']]).toEqual(['pi_test_grace:2', undefined])
+  })
+
+  test('a page looks at 5,000 entries, whatever is asked for, and whoever goes on finds everything once', async () => {
+    const rich = await newUser(opened.service, bookshop)
+    const { pool } = opened.service.db.patient
+    await pool.query(
+      `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account,
+         reference_type, reference_id, description)
+       select $1, n, 1, n, gen_random_uuid(), now(), 'app:' || $2::text, 'ORDER', n::text, case when n = 7 then 'needle' end
+       from generate_series(1, 12000) n`,
+      [rich.userId, bookshop.clientId],
+    )
+    await pool.query('update wallets set sequence = 12000, balance = 12000 where id = $1', [rich.userId])
+    const session = await newSession(rich)
+    for (const query of [{ search: 'needle' }, { direction: 'out' }, { app: cinema.clientId }]) {
+      const found: unknown[] = []
+      const befores: (number | null)[] = []
+      let before: number | null = null
+      do {
+        const answer = await read({ ...query, ...(before && { before: String(before) }) }, session)
+        found.push(...answer.transactions.map(({ sequence }) => sequence))
+        befores.push((before = answer.nextBefore))
+      } while (before !== null)
+      expect(befores).toEqual([7001, 2001, null])
+      expect(found).toEqual('search' in query ? [7] : [])
+    }
+    const first = await read({}, session)
+    expect([first.transactions.length, first.nextBefore]).toEqual([30, 11_971])
+  })
+})
+
+test.each([
+  ['before', '0'],
+  ['before', '1e3'],
+  ['direction', 'both'],
+  ['app', 'x'.repeat(129)],
+  ['search', 'x'.repeat(101)],
+  ['search', 'a\u0000b'],
+  ['types', 'TOPUP,ORDER'],
+  ['types', ''],
+])('%s=%j is refused by name', async (name, value) => {
+  const asked = new URLSearchParams({ session: await newSession(), [name]: value })
+  const { status, body } = await page.get(`/api/widget/activity?${asked}`)
+  expect([status, body['code'], Object.keys(body['fields'] as object)]).toEqual([400, 'INVALID_REQUEST', [name]])
+})

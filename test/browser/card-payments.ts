@@ -1,0 +1,31 @@
+/** Card payments in the sandbox without its pages: paid, and what became of them at the bank. */
+import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { findTopupByPayment } from '../../src/store/topups.ts'
+import { newPage } from '../page.ts'
+import type { Rig } from './rig.ts'
+import type { Tenant } from './shop.ts'
+
+export async function payByCard(
+  rig: Rig,
+  tenant: Tenant,
+  amount: number,
+  number = '4242424242424242',
+): Promise<string> {
+  const page = newPage(rig.app.fetch, rig.base)
+  const session = await tenant.newSession()
+  const { body } = await page.post(`/api/widget/topup/create-intent?session=${session}`, { amount })
+  const { paymentIntentId, clientSecret } = body as { paymentIntentId: string; clientSecret: string }
+  await page.post('/sandbox/confirm', { paymentIntentId, clientSecret, number, expiry: '12/40', cvc: '123' })
+  await page.post(`/api/widget/topup/confirm?session=${session}`, { paymentIntentId })
+  return paymentIntentId
+}
+
+/** As the buttons of the sandbox's panel; the service has heard of it afterwards. */
+export async function atTheBank(rig: Rig, paymentIntentId: string, action: string, amount?: number): Promise<void> {
+  const body = new URLSearchParams(amount === undefined ? {} : { amount: String(amount) })
+  const url = `${rig.base}/sandbox/panel/payments/${paymentIntentId}/${action}`
+  const { status } = await rig.app.fetch(new Request(url, { method: 'POST', body }))
+  if (status !== 303) throw new Error(`${action} of ${paymentIntentId}: ${status}`)
+  const topup = await findTopupByPayment(rig.service.db.pool, paymentIntentId)
+  await settleTopup(rig.service, topup!.id)
+}

@@ -1,0 +1,88 @@
+/** Everything that happened in the wallet, and the detail of one thing. */
+import type { Frame, Page } from '@playwright/test'
+import { linkUser, newApp } from '../service.ts'
+import { newClient } from '../client.ts'
+import { atTheBank, payByCard } from './card-payments.ts'
+import type { Tenant } from './shop.ts'
+import type { StatesOf } from './stage.ts'
+
+export const activityStates: StatesOf = (stage) => {
+  const { rig, funded, openWallet, troubled } = stage
+
+  /** Two apps, a long description, and card payments of every kind. */
+  async function busy(): Promise<Tenant> {
+    const tenant = await funded()
+    const cinema = await newApp(rig.service, { name: 'Kino Kosmos', allowedIframeParents: [] })
+    const serviceUserId = await linkUser(rig.service, cinema, tenant.user.userId)
+    const client = newClient(rig.app.fetch, cinema)
+    await client.post('/api/server/wallet/debit', {
+      ...cinema,
+      serviceUserId,
+      amount: 31.5,
+      referenceType: 'TICKETS',
+      referenceId: '2026-11-15/19:30/row-G/seats-11-12-13',
+      description: `Three tickets, row G, seats 11 to 13. ${'Please show this at the entrance. '.repeat(8)}`,
+    })
+    const payments = []
+    for (const amount of [20, 30, 40, 50]) payments.push(await payByCard(rig, tenant, amount))
+    await atTheBank(rig, payments[0]!, 'refund', 5)
+    await atTheBank(rig, payments[1]!, 'dispute')
+    await atTheBank(rig, payments[2]!, 'dispute')
+    await atTheBank(rig, payments[2]!, 'win')
+    await payByCard(rig, tenant, 25, '4000000000006066')
+    return tenant
+  }
+
+  let made: Promise<Tenant> | undefined
+  const open = async (page: Page, query: Record<string, string> = {}): Promise<Frame> =>
+    await openWallet(page, await (made ??= busy()), query)
+
+  const openAll = async (page: Page, query: Record<string, string> = {}): Promise<Frame> => {
+    const frame = await open(page, query)
+    await frame.click('#all-activity')
+    await frame.waitForSelector('.browse .entry')
+    return frame
+  }
+
+  const openDetail = async (page: Page, title: string, query: Record<string, string> = {}): Promise<Frame> => {
+    const frame = await openAll(page, query)
+    await frame.click(`.entry-open >> text=${title}`)
+    await frame.waitForSelector('.detail .facts')
+    return frame
+  }
+
+  return {
+    'busy-wallet': { show: (page) => open(page) },
+    'busy-wallet-right-to-left': { show: (page) => open(page, { lang: 'ar' }) },
+    'all-activity': { show: (page) => openAll(page) },
+    'all-activity-right-to-left': { show: (page) => openAll(page, { lang: 'ar' }) },
+    'activity-searched': {
+      show: async (page) => {
+        const frame = await openAll(page)
+        await frame.fill('[name=search]', 'kino')
+        await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 1)
+        return frame
+      },
+    },
+    'activity-nothing-found': {
+      show: async (page) => {
+        const frame = await openAll(page)
+        await frame.fill('[name=search]', 'marmalade')
+        await frame.waitForSelector('text=Nothing found')
+        return frame
+      },
+    },
+    'activity-failed': {
+      show: async (page) => {
+        troubled('/api/widget/activity', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
+        const frame = await open(page)
+        await frame.click('#all-activity')
+        await frame.waitForSelector('.browse .bad')
+        return frame
+      },
+    },
+    'detail-of-payment': { show: (page) => openDetail(page, 'Three tickets') },
+    'detail-of-dispute': { show: (page) => openDetail(page, 'Card payment disputed') },
+    'detail-right-to-left': { show: (page) => openDetail(page, 'Three tickets', { lang: 'ar' }) },
+  }
+}
