@@ -5,7 +5,6 @@ import { apiRoutes, type ShopEnv } from './api.ts'
 import type { ShopConfig } from './config.ts'
 import { maxNameLength, moon, shopPage, signInPage } from './page.ts'
 import type { ShopUser, Store } from './store.ts'
-import { createSession, openBillfold } from './wallet.ts'
 
 const cookie = 'shop_session'
 
@@ -60,28 +59,11 @@ export function buildShop(config: ShopConfig, store: Store, files: ShopFiles) {
   })
   app.route('/api', apiRoutes(config, store))
 
-  /** A plain link leads here, so that no browser takes the new window for an unwanted one. */
-  app.get('/wallet/topup', async (c) => {
-    const user = findVisitor(c, store)
-    if (!user) return c.redirect('/', 303)
-    const session = await createSession(openBillfold(config, []), store, user).catch(() => undefined)
-    if (session === undefined) return c.text('The wallet service does not answer. Please try again in a moment.', 502)
-    if (session === null) return c.redirect('/', 303)
-    return c.redirect(topupUrl(config.billfold.baseUrl, session.sessionToken, c.req.query('amount') ?? ''), 303)
-  })
-
   app.onError((error, c) => {
     console.error(error)
     return c.json({ code: 'SHOP_FAULT' }, 500)
   })
   return app
-}
-
-function topupUrl(baseUrl: string, sessionToken: string, amount: string): string {
-  const url = new URL(`${baseUrl}/widget/topup`)
-  url.searchParams.set('session', sessionToken)
-  if (/^\d{1,9}(\.\d{1,3})?$/.test(amount)) url.searchParams.set('amount', amount)
-  return url.href
 }
 
 function findVisitor(c: Context<ShopEnv>, store: Store): ShopUser | undefined {

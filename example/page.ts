@@ -202,10 +202,10 @@ function tour(gift: string) {
     ['shared', 'Come back as another user, with the same wallet'],
     ['unlinked', 'Unlink it'],
   ]
-  return html`<aside class="tour" aria-labelledby="tour-title">
-    <h2 id="tour-title">The tour</h2>
+  return html`<details class="tour" id="tour">
+    <summary><h2>The tour</h2></summary>
     <ol role="list">
       ${stops.map(([id, text]) => html`<li data-stop="${id}"><span class="tick" aria-hidden="true"></span>${text}<span class="unseen done-word"></span></li>`)}
     </ol>
-  </aside>`
+  </details>`
 }

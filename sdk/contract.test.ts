@@ -54,6 +54,17 @@ describe('messages of the widget', () => {
   })
 
   test.each([
+    [{ ...samples.SERVICE_WALLET_UPDATED, paid: 14.98 }, { paid: 14.98 }],
+    [{ ...samples.SERVICE_WALLET_UPDATED, paid: -1 }, {}],
+    [{ ...samples.SERVICE_WALLET_UPDATED, paid: '14.98' }, {}],
+    [{ ...samples.SERVICE_WALLET_UPDATED, paid: Infinity }, {}],
+    [{ ...samples.SERVICE_WALLET_LOADED, page: 'topup' }, { page: 'topup' }],
+    [{ ...samples.SERVICE_WALLET_LOADED, page: 'x' }, {}],
+  ])('of %j only what is well-formed beyond the contract is kept', (data, kept) => {
+    expect(parseWidgetMessage(data)).toEqual({ ...samples[data.type], ...kept } as WidgetMessage)
+  })
+
+  test.each([
     ['an address that runs script', { ...samples.SERVICE_OPEN_TOPUP, url: 'javascript:alert(1)' }],
     ['a relative address', { ...samples.SERVICE_OPEN_TOPUP, url: '/widget/topup' }],
     ['an address without a host', { ...samples.SERVICE_OPEN_TOPUP, url: 'https://' }],

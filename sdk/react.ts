@@ -3,10 +3,12 @@ import { createElement, useCallback, useEffect, useRef, useState } from 'react'
 import type { CSSProperties, ReactElement } from 'react'
 import { mountWallet } from './browser/mount.ts'
 import type { MountOptions, WalletHandle } from './browser/mount.ts'
+import type { TopUpOutcome, TopUpRequest } from './browser/topup.ts'
 import type { WalletError } from './browser/wallet-error.ts'
 import type { WidgetMessage } from './contract/messages.ts'
 
 export type { MountOptions, WalletLink, WalletSession } from './browser/mount.ts'
+export type { TopUpOutcome, TopUpRequest } from './browser/topup.ts'
 export { WalletError } from './browser/wallet-error.ts'
 export type { WalletErrorCode } from './browser/wallet-error.ts'
 
@@ -21,6 +23,8 @@ export type UsedWallet = {
   readonly error: WalletError | null
   /** Starts over with a fresh session. */
   readonly reload: () => Promise<void>
+  /** Has the user add money: call it soon after a click. */
+  readonly topUp: (request?: TopUpRequest) => Promise<TopUpOutcome>
 }
 
 export type WalletProps = MountOptions & { id?: string; className?: string; style?: CSSProperties }
@@ -62,7 +66,12 @@ export function useWallet(options: MountOptions): UsedWallet {
   }, [element, baseUrl, clientId, lang, theme, title, parentOrigin, loadTimeoutMs])
 
   const reload = useCallback(async () => await handle.current?.reload(), [])
-  return { ref, reload, ...shown }
+  const topUp = useCallback(
+    async (request?: TopUpRequest): Promise<TopUpOutcome> =>
+      (await handle.current?.topUp(request)) ?? { status: 'signed-out' },
+    [],
+  )
+  return { ref, reload, topUp, ...shown }
 }
 
 function mountOptions(latest: { readonly current: MountOptions }, show: (change: (now: Shown) => Shown) => void) {

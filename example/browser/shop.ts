@@ -1,10 +1,10 @@
 /** The shop's page. The wallet in it is one call of mountWallet; the rest is the shop's own buttons. */
 import { mountWallet } from '@billfold/sdk/browser'
-import type { Answer, Outcome, SessionAnswer } from '../answers.ts'
+import type { Answer, Outcome, SessionAnswer, ShownOrder } from '../answers.ts'
 import { byId } from './dom.ts'
 import { forgetStory, tellMessage, tellStep } from './story.ts'
-import { showTour, tick } from './tour.ts'
-import { notify, showOutcome, showState } from './view.ts'
+import { openTour, showTour, tick } from './tour.ts'
+import { notify, showOutcome, showState, type OrderActions } from './view.ts'
 
 const { billfoldUrl = '', clientId = '' } = byId('shop').dataset
 const lose = byId('lose') as HTMLInputElement
@@ -35,10 +35,11 @@ const walletProblems: Readonly<Record<string, string>> = {
 }
 
 /** One change by the backend. What it answers is all the page knows. */
-async function act(path: string, body: object = {}): Promise<void> {
+async function act(path: string, body: object = {}): Promise<Answer> {
   const answer = await post<Answer>(path, body)
   show(answer)
   if (answer.outcome.kind === 'failed' && path === '/api/wallet/link') throw new Error(answer.outcome.code)
+  return answer
 }
 
 async function refresh(): Promise<void> {
@@ -48,7 +49,7 @@ async function refresh(): Promise<void> {
 
 function show({ outcome, state, steps }: Answer): void {
   steps.forEach(tellStep)
-  showState(state, { pay: inTurn('pay'), refund: inTurn('refund') })
+  showState(state, orderActions)
   showOutcome(outcome, state)
   for (const stop of stopsOf(outcome)) tick(stop)
   if (state.sharedWith.length > 0) tick('shared')
@@ -63,16 +64,33 @@ function stopsOf({ kind }: Outcome): string[] {
 async function buy(productId: string): Promise<void> {
   const placed = await post<Answer>('/api/orders', { productId })
   show(placed)
-  if ('orderId' in placed.outcome && placed.outcome.orderId) await change(placed.outcome.orderId, 'pay')
+  if ('orderId' in placed.outcome && placed.outcome.orderId) await pay(placed.outcome.orderId)
 }
 
-async function change(orderId: string, verb: 'pay' | 'refund'): Promise<void> {
+/** What is missing is asked for at once, while the browser still knows of the click and allows a window. */
+async function pay(orderId: string): Promise<void> {
+  const { outcome, state } = await change(orderId, 'pay')
+  const order = state.orders.find(({ id }) => id === orderId)
+  if (outcome.kind === 'refused' && order) void addMoney(order)
+}
+
+/** The order goes on by itself when the money is there: one try. Should that be too little, the page says so and waits. */
+async function addMoney({ id, productName, shortfall }: ShownOrder): Promise<void> {
+  const { status } = await wallet.topUp({ reason: productName, ...(shortfall !== undefined && { amount: shortfall }) })
+  if (status === 'paid') run(`pay ${id}`, () => change(id, 'pay'))
+}
+
+async function change(orderId: string, verb: 'pay' | 'refund'): Promise<Answer> {
   const loseAnswer = lose.checked
   lose.checked = false
-  await act(`/api/orders/${orderId}/${verb}`, { loseAnswer })
+  return await act(`/api/orders/${orderId}/${verb}`, { loseAnswer })
 }
 
-const inTurn = (verb: 'pay' | 'refund') => (orderId: string) => run(`${verb} ${orderId}`, () => change(orderId, verb))
+const orderActions: OrderActions = {
+  pay: (id) => run(`pay ${id}`, () => pay(id)),
+  refund: (id) => run(`refund ${id}`, () => change(id, 'refund')),
+  addMoney: (order) => void addMoney(order),
+}
 
 async function unlink(): Promise<void> {
   await act('/api/wallet/unlink')
@@ -95,12 +113,12 @@ let last = Promise.resolve()
 const waiting = new Set<string>()
 
 /** One after the other. What is already under way is not started again, so a double click is one click. */
-function run(name: string, work: () => Promise<void>): void {
+function run(name: string, work: () => Promise<unknown>): void {
   if (waiting.has(name)) return
   waiting.add(name)
   byId('shop').setAttribute('aria-busy', 'true')
   last = last
-    .then(work)
+    .then(async () => void (await work()))
     .catch((error: unknown) =>
       notify('bad', `The shop did not manage that: ${error instanceof Error ? error.message : ''}`),
     )
@@ -117,4 +135,5 @@ byId('gift').addEventListener('click', () => run('gift', () => act('/api/wallet/
 byId('unlink').addEventListener('click', () => run('unlink', unlink))
 byId('forget').addEventListener('click', forgetStory)
 showTour()
+openTour()
 run('refresh', refresh)

@@ -22,3 +22,8 @@ export function showTour(): void {
 function ticked(): Set<string> {
   return new Set((sessionStorage.getItem(key) ?? '').split(' ').filter(Boolean))
 }
+
+/** Open where there is room beside the greeting; on a phone it would stand before the wallet. */
+export function openTour(): void {
+  byId('tour').toggleAttribute('open', matchMedia('(min-width: 60rem)').matches)
+}

@@ -2,7 +2,11 @@
 import type { Outcome, ShopState, ShownOrder } from '../answers.ts'
 import { byId, make } from './dom.ts'
 
-export type OrderActions = { pay: (orderId: string) => void; refund: (orderId: string) => void }
+export type OrderActions = {
+  pay: (orderId: string) => void
+  refund: (orderId: string) => void
+  addMoney: (order: ShownOrder) => void
+}
 
 const shopCurrency = () => byId('shop').dataset['currency'] ?? 'USD'
 
@@ -72,7 +76,7 @@ function orderRow(order: ShownOrder, isLinked: boolean, actions: OrderActions): 
     buttons.push(button)
   }
   const isShort = status === 'refused' && !order.isCovered
-  if (isShort && isLinked) buttons.push(topupLink(shortfall))
+  if (isShort && isLinked) offer(`Add ${money(shortfall)}`, () => actions.addMoney(order), '')
   if (status === 'open') offer('Pay', () => actions.pay(id), '')
   if (status === 'paying') offer('Ask again', () => actions.pay(id), '')
   if (status === 'refused') offer('Try again', () => actions.pay(id), isShort ? 'soft' : '')
@@ -96,17 +100,6 @@ function orderRow(order: ShownOrder, isLinked: boolean, actions: OrderActions): 
 
 function coveredWords({ status, isCovered }: ShownOrder): string {
   return status === 'refused' && isCovered ? 'Enough in the wallet now' : words[status]
-}
-
-/** A link, not a script: no browser blocks it, and it works with the middle button too. */
-function topupLink(shortfall: number): HTMLElement {
-  const href = `/wallet/topup?amount=${encodeURIComponent(shortfall)}`
-  return make(
-    'a',
-    { class: 'button small', href, target: '_blank', rel: 'noopener' },
-    `Add ${money(shortfall)}`,
-    unseen(' in a new window'),
-  )
 }
 
 function unseen(text: string): HTMLElement {
@@ -138,7 +131,7 @@ export function showOutcome(outcome: Outcome, state: ShopState): void {
     case 'refused':
       return notify(
         'warn',
-        `The wallet is short by ${money(order?.shortfall ?? 0)} for the ${what}. Add that much, then try again.`,
+        `The wallet is short by ${money(order?.shortfall ?? 0)} for the ${what}. Add that much, and it is paid by itself.`,
       )
     case 'refunded':
       return notify('good', `The money for the ${what} is back in the wallet that paid.`)

@@ -5,9 +5,11 @@
  */
 import { mountWallet } from './mount.ts'
 import type { MountOptions, WalletHandle, WalletSession } from './mount.ts'
+import type { TopUpOutcome, TopUpRequest } from './topup.ts'
 
 export interface BillfoldWalletElement extends HTMLElement {
   reload(): Promise<void>
+  topUp(request?: TopUpRequest): Promise<TopUpOutcome>
 }
 
 declare global {
@@ -53,6 +55,10 @@ export function defineWalletElement(): void {
 
       async reload(): Promise<void> {
         await this.#handle?.reload()
+      }
+
+      async topUp(request?: TopUpRequest): Promise<TopUpOutcome> {
+        return (await this.#handle?.topUp(request)) ?? { status: 'signed-out' }
       }
 
       /** Once for all attributes a framework sets one after the other, and not before the needed ones are there. */

@@ -2,6 +2,8 @@
 import { isSessionToken } from '../contract/messages.ts'
 import type { WidgetMessage } from '../contract/messages.ts'
 import { openFrame } from './frame.ts'
+import { newTopUpWatch, watchWindow } from './topup.ts'
+import type { TopUpOutcome, TopUpRequest, TopUpWatch } from './topup.ts'
 import type { Frame } from './frame.ts'
 import { WalletError } from './wallet-error.ts'
 import type { WalletErrorCode } from './wallet-error.ts'
@@ -40,6 +42,11 @@ export type MountOptions = {
 export type WalletHandle = {
   /** Starts over with a fresh session. */
   reload(): Promise<void>
+  /**
+   * Has the user add money, in a window of its own or, where the browser blocks that, in the frame. Call it soon after a click.
+   * A second call takes the place of the first.
+   */
+  topUp(request?: TopUpRequest): Promise<TopUpOutcome>
   /** Removes the frame and everything that listens or waits. */
   unmount(): void
 }
@@ -58,6 +65,9 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   let isRenewing = false
   let hasExpired = false
   let renewals: number[] = []
+  /** Of the session that the widget has; null where it shows its sign-in form. */
+  let token: string | null = null
+  let topup: (TopUpWatch & { readonly isInFrame: boolean; readonly close?: () => void }) | null = null
 
   async function load(withSession: boolean): Promise<void> {
     const mine = ++turn
@@ -77,10 +87,12 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   }
 
   /** A new frame each time: setting `src` again would leave an entry in the history and old messages in flight. */
-  function show(sessionToken: string | null): void {
+  function show(sessionToken: string | null, url = widgetUrl('wallet', sessionToken)): void {
     hasExpired = false
+    token = sessionToken
+    leaveFrame()
     frame = openFrame(element, frame, {
-      url: widgetUrl(sessionToken),
+      url,
       baseUrl,
       title: options.title ?? 'Wallet',
       loadTimeoutMs: options.loadTimeoutMs ?? 15_000,
@@ -89,12 +101,18 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     })
   }
 
-  function widgetUrl(sessionToken: string | null): string {
+  function widgetUrl(
+    page: 'wallet' | 'topup',
+    sessionToken: string | null,
+    { amount, reason }: TopUpRequest = {},
+  ): string {
     const query = new URLSearchParams({ clientId: options.clientId })
     if (sessionToken !== null) query.set('session', sessionToken)
     if (options.lang) query.set('lang', options.lang)
     if (options.theme) query.set('theme', options.theme)
-    return `${baseUrl}/widget/wallet?${query}`
+    if (amount !== undefined) query.set('amount', String(amount))
+    if (reason) query.set('reason', reason)
+    return `${baseUrl}/widget/${page}?${query}`
   }
 
   function receive(message: WidgetMessage): void {
@@ -116,6 +134,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
         void renew()
         break
       case 'SERVICE_WALLET_UPDATED':
+        if (message.paid !== undefined && topup?.isInFrame) topup.settle({ status: 'paid', amount: message.paid })
         tell(() => options.onUpdated?.())
         break
       case 'SERVICE_RESIZE':
@@ -128,7 +147,11 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
         fail(message.code === 'ORIGIN_NOT_ALLOWED' ? 'NOT_ALLOWED' : 'SERVICE_ERROR', { serviceCode: message.code })
         break
       case 'SERVICE_WALLET_LOADED':
+        if (message.page === undefined) leaveFrame()
+        break
       case 'SERVICE_AUTH_REQUIRED':
+        token = null
+        leaveFrame()
     }
   }
 
@@ -159,6 +182,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
       const sessionToken = await askForSession()
       if (mine !== turn) return
       hasExpired = false
+      token = sessionToken
       if (sessionToken === null) show(null)
       else frame?.post({ type: 'SERVICE_SESSION', version: 1, sessionToken })
     } catch (cause) {
@@ -171,8 +195,26 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
 
   function openTopup(url: string): void {
     const { origin, pathname } = new URL(url)
-    // With an opener: by it the window finds the wallet in this page, says that it is there, and hears of renewed sessions.
-    if (origin + pathname === `${baseUrl}/widget/topup`) open(url, '_blank', 'popup,width=480,height=760')
+    if (origin + pathname === `${baseUrl}/widget/topup`) openWindow(url)
+  }
+
+  async function topUp(request: TopUpRequest = {}): Promise<TopUpOutcome> {
+    if (token === null) await loading
+    if (token === null || !isMounted) return { status: 'signed-out' }
+    topup?.settle({ status: 'closed' })
+    topup?.close?.()
+    const url = widgetUrl('topup', token, request)
+    const opened = openWindow(url)
+    if (opened === null) {
+      show(token, url)
+      topup = { ...newTopUpWatch(), isInFrame: true }
+    } else topup = { ...watchWindow(opened, new URL(baseUrl).origin), isInFrame: false, close: () => opened.close() }
+    return await topup.outcome
+  }
+
+  /** The frame shows something else than a top-up from now on. */
+  function leaveFrame(): void {
+    if (topup?.isInFrame) topup.settle({ status: 'closed' })
   }
 
   function failSession(cause: unknown): void {
@@ -188,16 +230,23 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     else reportError(error)
   }
 
-  void load(true)
+  let loading = load(true)
   return {
-    reload: () => (isMounted ? load(true) : Promise.resolve()),
+    reload: () => (isMounted ? (loading = load(true)) : Promise.resolve()),
+    topUp,
     unmount: () => {
       isMounted = false
+      topup?.settle({ status: 'closed' })
       turn++
       frame?.close()
       frame = null
     },
   }
+}
+
+/** With an opener: by it the window finds the wallet in this page, says that it is there, and hears of renewed sessions. */
+function openWindow(url: string): Window | null {
+  return open(url, '_blank', 'popup,width=480,height=760')
 }
 
 /** A mistake in a callback belongs to the page and must not stop the widget. */

@@ -5,10 +5,10 @@ export const MESSAGE_VERSION = 1
 
 /** From the widget to the page that embeds it. */
 export type WidgetMessage =
-  /** The widget is ready and shows the wallet. */
-  | { type: 'SERVICE_WALLET_LOADED'; version: 1 }
-  /** The balance or the state of the wallet changed. */
-  | { type: 'SERVICE_WALLET_UPDATED'; version: 1 }
+  /** The widget is ready and shows the wallet; or, where `page` says so, the top-up in its place. */
+  | { type: 'SERVICE_WALLET_LOADED'; version: 1; page?: 'topup' }
+  /** The balance or the state of the wallet changed. `paid` is what was just added by card, told by the page it was paid on. */
+  | { type: 'SERVICE_WALLET_UPDATED'; version: 1; paid?: number }
   /** The user wants to top up: open `url`. The widget opens no window by itself. */
   | { type: 'SERVICE_OPEN_TOPUP'; version: 1; url: string }
   /** The widget is ready and shows its sign-in form. */
@@ -40,7 +40,11 @@ export function parseWidgetMessage(data: unknown): WidgetMessage | null {
   const version = MESSAGE_VERSION
   switch (type) {
     case 'SERVICE_WALLET_LOADED':
-    case 'SERVICE_WALLET_UPDATED':
+      return fields['page'] === 'topup' ? { type, version, page: 'topup' } : { type, version }
+    case 'SERVICE_WALLET_UPDATED': {
+      const { paid } = fields
+      return typeof paid === 'number' && paid > 0 && paid < Infinity ? { type, version, paid } : { type, version }
+    }
     case 'SERVICE_AUTH_REQUIRED':
     case 'SERVICE_LOGOUT_REQUEST':
     case 'SERVICE_SESSION_EXPIRED':

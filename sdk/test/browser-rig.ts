@@ -37,7 +37,7 @@ const walletPage = (shop: string) => `<!doctype html><title>Wallet</title><input
   addEventListener('message', (event) => inbound.push({ data: event.data, origin: event.origin }))
   window.send = (message) => parent.postMessage(message, '${shop}')
   const hasSession = new URLSearchParams(location.search).has('session')
-  send({ type: hasSession ? 'SERVICE_WALLET_LOADED' : 'SERVICE_AUTH_REQUIRED', version: 1 })
+  if (location.pathname === '/widget/wallet') send({ type: hasSession ? 'SERVICE_WALLET_LOADED' : 'SERVICE_AUTH_REQUIRED', version: 1 })
 </script>`
 
 const shopPage = `<!doctype html><title>Shop</title><div id="a"></div><div id="b"></div>
@@ -80,7 +80,7 @@ export async function startBrowserRig() {
       const clientId = searchParams.get('clientId')
       if (clientId === 'slow') return new Promise<Response>(() => {})
       const headers = clientId === 'refused' ? { ...html, 'content-security-policy': "frame-ancestors 'none'" } : html
-      return new Response(pathname === '/widget/wallet' ? walletPage(shopOrigin) : '<!doctype html>ok', { headers })
+      return new Response(pathname.startsWith('/widget/') ? walletPage(shopOrigin) : '<!doctype html>ok', { headers })
     },
   })
 

@@ -1,7 +1,9 @@
 import type { CSSProperties, ReactElement } from 'react';
 import type { MountOptions } from './browser/mount.ts';
+import type { TopUpOutcome, TopUpRequest } from './browser/topup.ts';
 import type { WalletError } from './browser/wallet-error.ts';
 export type { MountOptions, WalletLink, WalletSession } from './browser/mount.ts';
+export type { TopUpOutcome, TopUpRequest } from './browser/topup.ts';
 export { WalletError } from './browser/wallet-error.ts';
 export type { WalletErrorCode } from './browser/wallet-error.ts';
 /** `sign-in`: the widget asks the user to sign in. `ready`: it shows the wallet. */
@@ -14,6 +16,8 @@ export type UsedWallet = {
     readonly error: WalletError | null;
     /** Starts over with a fresh session. */
     readonly reload: () => Promise<void>;
+    /** Has the user add money: call it soon after a click. */
+    readonly topUp: (request?: TopUpRequest) => Promise<TopUpOutcome>;
 };
 export type WalletProps = MountOptions & {
     id?: string;

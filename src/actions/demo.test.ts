@@ -43,7 +43,7 @@ test('two starts at once make one demo, and both know its secret', async () => {
   expect(one).toMatchObject({ clientId: 'app_demo', email: 'demo@billfold.example' })
   const { app } = await authenticate(service, one, { address: '127.0.0.1' })
   expect(app).toMatchObject({
-    name: 'Demo shop',
+    name: 'Small Hours',
     allowedIframeParents: ['http://localhost:4001', 'http://127.0.0.1:4001'],
   })
   expect(app!.secrets).toHaveLength(1)

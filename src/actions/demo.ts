@@ -61,7 +61,7 @@ async function ensureApp(service: Service, origins: readonly string[]): Promise<
 async function insertDemoApp(service: Service, origins: readonly string[]): Promise<string> {
   const clientSecret = newClientSecret()
   const settings: AppSettings = {
-    name: 'Demo shop',
+    name: 'Small Hours',
     allowedOrigins: origins,
     allowedIframeParents: origins,
     scopes,

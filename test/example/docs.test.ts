@@ -48,7 +48,7 @@ test('the guide names what only the SDK says, and the SDK says no more', async (
 test('the guide lists every message, with exactly its fields', async () => {
   const source = await Bun.file(new URL('sdk/contract/messages.ts', repository)).text()
   const union = [...source.matchAll(/\{ type: '(SERVICE_\w+)'; version: 1(?:; ([^}]*))? \}/g)]
-  const expected = union.map(([, type = '', fields = '']): Row => [type, namesIn(fields, /(\w+):/g)])
+  const expected = union.map(([, type = '', fields = '']): Row => [type, namesIn(fields, /(\w+)\??:/g)])
   expect(expected.length).toBe(11)
   const rows = [...textOf('messages.md').matchAll(/^\| `(SERVICE_\w+)`\s+\| ([^|]*)\|/gm)]
   const listed = rows.map(([, type = '', fields = '']): Row => [type, namesIn(fields, /`(\w+)`/g)])

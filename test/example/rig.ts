@@ -135,7 +135,7 @@ export async function mailedCode(dataDir: string, email: string): Promise<string
     const folder = join(dataDir, 'mail')
     for (const name of (await readdir(folder).catch((): string[] => [])).sort().reverse()) {
       const text = await readFile(join(folder, name), 'utf8')
-      const code = /^Your code is (\w+)\.$/m.exec(text)?.[1]
+      const code = /^Subject: .*?\b(\d{6})\b/m.exec(text)?.[1]
       if (text.includes(`To: ${email}\n`) && code) return code
     }
     await Bun.sleep(50)

@@ -88,6 +88,15 @@ describe('a visit', () => {
   }
 })
 
+test('on a phone the wallet begins in the first screen, and the shop has one name', async () => {
+  const visit = await openVisit(rig, { viewport: { width: 360, height: 740 } })
+  await visit.enterAs(newName())
+  await visit.wallet.getByText('to pay at Small Hours').waitFor()
+  const { y } = (await visit.page.locator('#wallet').boundingBox())!
+  expect(y).toBeLessThan(600)
+  await visit.close()
+})
+
 test('everything in the shop can be done with the keyboard, and the focus is never lost', async () => {
   const visit = await openVisit(rig)
   const { page } = visit

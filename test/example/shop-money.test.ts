@@ -93,18 +93,21 @@ test('buying takes the price once, under the number of the order', async () => {
   })
 })
 
-test('a price beyond the balance offers the shortfall as a top-up, and pays on a new attempt', async () => {
+test('a price beyond the balance asks for the shortfall, and one that comes another way is paid on a new attempt', async () => {
   await takeGift()
+  const opening = visit.context.waitForEvent('page')
+  const asking = visit.context.waitForEvent('request', (request) => request.url().includes('/widget/topup'))
   await visit.buy('Reading lamp')
   const order = visit.order('Reading lamp')
   await eventually(text(order.locator('.state')), 'Short by $14.00')
   expect(await visit.notice().textContent()).toContain('short by $14.00')
 
-  const opening = visit.context.waitForEvent('page')
-  const asking = visit.context.waitForEvent('request', (request) => request.url().includes('/widget/topup'))
-  await order.getByRole('link', { name: /Add \$14\.00/ }).click()
   const { origin, searchParams } = new URL((await asking).url())
-  expect([origin, searchParams.get('amount')]).toEqual([rig.serviceOrigin, '14'])
+  expect([origin, searchParams.get('amount'), searchParams.get('reason')]).toEqual([
+    rig.serviceOrigin,
+    '14',
+    'Reading lamp',
+  ])
   expect(searchParams.get('session')).toStartWith('ws_')
   const topup = await opening
   await topup.getByRole('heading', { name: 'Add money' }).waitFor()

@@ -28,6 +28,10 @@ afterEach(async () => {
 
 const text = (locator: { textContent(): Promise<string | null> }) => async () => await locator.textContent()
 
+/** The debits that the shop's page tells of, in their order: their statuses. */
+const debitsIn = async (visit: Visit) =>
+  (await visit.story().filter({ hasText: 'wallet/debit' }).locator('.outcome').allTextContents()).toReversed()
+
 type Card = readonly [what: string, pay: (topup: Page) => Promise<void>]
 
 const declinedFirst = (number: string) => async (topup: Page) => {
@@ -53,25 +57,25 @@ const ways: readonly Card[] = [
 ]
 
 test.each(ways.map(([what, pay]) => [what, pay] as const))(
-  'a buyer who is short adds exactly the shortfall with %s, and the wallet in the frame shows it by itself',
+  'a buyer who is short adds exactly the shortfall with %s, and the order goes on by itself, once',
   async (_, pay) => {
     await visit.enterAs(newName())
     await visit.signUp()
     await eventually(text(visit.balance()), '$0.00')
+    const opening = visit.context.waitForEvent('page')
     await visit.buy('Stoneware mug')
     const order = visit.order('Stoneware mug')
     await eventually(text(order.locator('.state')), 'Short by $18.00')
-    const opening = visit.context.waitForEvent('page')
-    await order.getByRole('link', { name: /Add \$18\.00/ }).click()
     const topup = await opening
+    await topup.getByText('You need $18.00 more for Stoneware mug.').waitFor()
     await topup.getByRole('button', { name: 'Continue' }).click()
     await pay(topup)
     await topup.getByRole('heading', { name: 'Money added' }).waitFor({ timeout: 25_000 })
-    await eventually(text(visit.balance()), '$18.00')
-    await eventually(async () => (await visit.heard('SERVICE_WALLET_UPDATED')).length > 0, true)
-    await order.getByRole('button', { name: 'Try again' }).click()
     await eventually(text(order.locator('.state')), 'Paid')
     await eventually(text(visit.balance()), '$0.00')
+    const paid = (await visit.heard('SERVICE_WALLET_UPDATED')).filter(({ data }) => data['paid'] !== undefined)
+    expect(paid.map(({ data }) => data['paid'])).toEqual([18])
+    expect(await debitsIn(visit)).toEqual(['400', '200'])
   },
 )
 

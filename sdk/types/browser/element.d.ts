@@ -1,5 +1,7 @@
+import type { TopUpOutcome, TopUpRequest } from './topup.ts';
 export interface BillfoldWalletElement extends HTMLElement {
     reload(): Promise<void>;
+    topUp(request?: TopUpRequest): Promise<TopUpOutcome>;
 }
 declare global {
     interface HTMLElementTagNameMap {

@@ -1,4 +1,5 @@
 import type { WidgetMessage } from '../contract/messages.ts';
+import type { TopUpOutcome, TopUpRequest } from './topup.ts';
 import { WalletError } from './wallet-error.ts';
 export type WalletSession = {
     sessionToken: string;
@@ -39,6 +40,11 @@ export type MountOptions = {
 export type WalletHandle = {
     /** Starts over with a fresh session. */
     reload(): Promise<void>;
+    /**
+     * Has the user add money, in a window of its own or, where the browser blocks that, in the frame. Call it soon after a click.
+     * A second call takes the place of the first.
+     */
+    topUp(request?: TopUpRequest): Promise<TopUpOutcome>;
     /** Removes the frame and everything that listens or waits. */
     unmount(): void;
 };

@@ -3,15 +3,17 @@ import type { AnyErrorCode } from './errors.ts';
 export declare const MESSAGE_VERSION = 1;
 /** From the widget to the page that embeds it. */
 export type WidgetMessage = 
-/** The widget is ready and shows the wallet. */
+/** The widget is ready and shows the wallet; or, where `page` says so, the top-up in its place. */
 {
     type: 'SERVICE_WALLET_LOADED';
     version: 1;
+    page?: 'topup';
 }
-/** The balance or the state of the wallet changed. */
+/** The balance or the state of the wallet changed. `paid` is what was just added by card, told by the page it was paid on. */
  | {
     type: 'SERVICE_WALLET_UPDATED';
     version: 1;
+    paid?: number;
 }
 /** The user wants to top up: open `url`. The widget opens no window by itself. */
  | {

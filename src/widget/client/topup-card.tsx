@@ -32,7 +32,7 @@ export function TopupCard({ order, visit, onChangeAmount, children }: TopupCardP
     if (state.kind === 'refused' && isSessionOver(state.failure)) payment.retry()
   }, [session])
   useEffect(() => {
-    if (state.kind === 'done') visit.session().look()
+    if (state.kind === 'done') visit.session().tellPaid(state.amount)
   }, [state.kind])
   const intent = intentOf(state)
   if (!intent && state.kind !== 'preparing')

@@ -23,7 +23,7 @@ export function useWalletSession(page: PageData, here: Surroundings | undefined)
   const session = useRef<WalletSession>(undefined)
   useEffect(() => {
     if (!here) return undefined
-    session.current = openWalletSession(here.first, firstState(page.kind).kind, here.parent, {
+    session.current = openWalletSession(page.page, here.first, firstState(page.kind).kind, here.parent, {
       state: setState,
       anotherPerson: () => setPerson((before) => before + 1),
       topupWindow: () => setTopupWindows((before) => before + 1),

@@ -3,6 +3,7 @@ import type { AnyErrorCode } from '../../../sdk/contract.ts'
 import { call, type Failure, type WidgetWallet } from './call.ts'
 import { backoffMs, openLive, type LiveChange } from './live.ts'
 import { keepSession, type FirstSession } from './kept-session.ts'
+import type { PageData } from '../page-data.ts'
 import type { Parent } from './parent.ts'
 import { hearTopupWindows } from './topup-window.ts'
 
@@ -20,8 +21,8 @@ export type WalletSession = {
   readonly token: () => string | null
   /** Reads the wallet now instead of after the backoff. */
   retry(): void
-  /** Something has changed: reads the wallet, and tells the parent. */
-  look(): void
+  /** So much was paid on this page: reads the wallet, and tells the parent. */
+  tellPaid(amount: number): void
   askForRenewal(): void
   /** Ends the session here: the user has logged out, or has to sign in again. */
   signOut(): void
@@ -40,6 +41,7 @@ export type SessionEvents = {
 }
 
 export function openWalletSession(
+  page: PageData['page'],
   first: FirstSession,
   firstKind: WalletState['kind'],
   parent: Parent,
@@ -56,6 +58,8 @@ export function openWalletSession(
   let isRefreshing = false
   let mustRefresh = false
   let renewal: string | null = null
+  /** What was paid on this page and the parent has not heard of. */
+  let paid: number | null = null
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const topupWindows = new Set<Window>()
 
@@ -100,6 +104,7 @@ export function openWalletSession(
     token = newToken
     if (known !== null && known.linkKey !== wallet.linkKey) {
       known = null
+      paid = null
       topupWindows.clear()
       on.anotherPerson()
     }
@@ -107,8 +112,11 @@ export function openWalletSession(
     const serverNow = Date.parse(wallet.serverTime)
     show({ kind: 'open', wallet, clockSkewMs: serverNow - Date.now(), isOffline: false })
     if (mustFollow) follow(newToken, Date.parse(wallet.expiresAt) - serverNow)
-    if (known === null) parent.post({ type: 'SERVICE_WALLET_LOADED', version: 1 })
-    else if (isChanged(known, wallet)) parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
+    if (known === null) parent.post({ type: 'SERVICE_WALLET_LOADED', version: 1, ...(page === 'topup' && { page }) })
+    if (paid !== null) {
+      parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1, paid })
+      paid = null
+    } else if (known !== null && isChanged(known, wallet)) parent.post({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
     known = wallet
   }
 
@@ -257,7 +265,10 @@ export function openWalletSession(
   return {
     token: () => token,
     retry,
-    look: () => void refresh(),
+    tellPaid: (amount) => {
+      paid = amount
+      void refresh()
+    },
     askForRenewal,
     signOut: () => {
       stop()
