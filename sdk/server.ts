@@ -13,6 +13,7 @@ import type {
 } from './contract/wire.ts'
 import { isSessionToken } from './contract/messages.ts'
 import { BillfoldError, mismatchOf } from './server/error.ts'
+import { sendAll } from './server/bulk.ts'
 import { call } from './server/call.ts'
 import type { Json, Route } from './server/call.ts'
 import { parseSettings } from './server/settings.ts'
@@ -27,6 +28,11 @@ export type OfUser<T> = Omit<T, 'serviceUserId'> & { serviceUserId: string | nul
 
 /** `replayed` is true when the reference was used before: this is its first outcome, and nothing moved. */
 export type PostingResult = Omit<PostingResponse, 'replayed'> & { replayed: boolean }
+
+export type BulkOperation = OfUser<PostingRequest> & { direction: 'debit' | 'credit' }
+
+/** What an operation came to, or why it did not: the error that it would have thrown alone. */
+export type BulkOutcome = { result: PostingResult; error?: never } | { error: BillfoldError; result?: never }
 
 export type CallOptions = { signal?: AbortSignal }
 
@@ -64,6 +70,22 @@ export class Billfold {
     return postingOf(await call(this.#settings, creditRoute, linked(request), isPosting, options))
   }
 
+  /**
+   * Many debits and credits, each as if it were sent alone and those of one user in their order. Long lists are cut into requests of
+   * a thousand. Calling it again with the same list is safe, and goes on where it ended.
+   */
+  async bulk(operations: readonly BulkOperation[], options: CallOptions = {}): Promise<BulkOutcome[]> {
+    const linkedOnes = operations.filter(({ serviceUserId }) => serviceUserId).map(linked)
+    const answers = await sendAll(this.#settings, linkedOnes, options)
+    let next = 0
+    return operations.map((operation) => {
+      const answer = operation.serviceUserId ? answers[next++]! : notLinked()
+      return answer instanceof BillfoldError
+        ? { error: answer }
+        : { result: postingOf(answer as Json & PostingResponse) }
+    })
+  }
+
   /** A session of five minutes for the widget in this user's browser. */
   async createSession(request: OfUser<WidgetSessionRequest>, options?: CallOptions): Promise<WidgetSessionResponse> {
     return await call(this.#settings, sessionRoute, linked(request), isSession, options)
@@ -78,7 +100,11 @@ export class Billfold {
 function linked<T extends { serviceUserId: string | null | undefined }>(request: T): T & { serviceUserId: string } {
   const { serviceUserId } = request
   if (serviceUserId) return { ...request, serviceUserId }
-  throw new BillfoldError('ACCOUNT_NOT_LINKED', 'This user has not linked a wallet yet.', { requiresAuth: true })
+  throw notLinked()
+}
+
+function notLinked(): BillfoldError {
+  return new BillfoldError('ACCOUNT_NOT_LINKED', 'This user has not linked a wallet yet.', { requiresAuth: true })
 }
 
 function postingOf(answer: Json & PostingResponse): PostingResult {

@@ -9,6 +9,7 @@ import { webhookRoutes } from './api/webhooks.ts'
 import { refuse, refuseFor, type Answer } from './api/reply.ts'
 import type { Route } from './api/route.ts'
 import { sandboxPages } from './api/sandbox.ts'
+import { bulkRoute } from './api/server-bulk.ts'
 import { serverRoutes } from './api/server.ts'
 import { widgetRoutes } from './api/widget.ts'
 import { topupRoutes } from './api/widget-topup.ts'
@@ -39,6 +40,7 @@ export function buildApp(service: Service): App {
   const web: WebApp = new Hono()
   const routes: Route[] = [
     ...serverRoutes(service),
+    bulkRoute(service),
     ...widgetRoutes(service),
     ...topupRoutes(service),
     ...webhookRoutes(service),

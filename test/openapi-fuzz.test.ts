@@ -92,7 +92,7 @@ function nextAddress(): string {
 const routine = operations.filter(({ path }) => path !== '/api/openapi.json')
 /** The calls with a session need many, because some of them end theirs. */
 const opening = operations.filter(({ path }) => path === '/api/widget/session')
-const money = operations.filter(({ path }) => /\/(debit|credit)$/.test(path))
+const money = operations.filter(({ path }) => /\/(debit|credit|bulk)$/.test(path))
 
 function nextRequest(): Made {
   const operation = random.pick(
@@ -128,8 +128,16 @@ async function sendOne(number: number): Promise<void> {
   // A stream has no end of its own, and the answer to a HEAD no body.
   if (!response.ok || !isJson || request.method === 'HEAD') return await response.body?.cancel()
   const body = (await response.json()) as Record<string, unknown>
-  if (!isAllowed(made)) fault('was accepted, and the file forbids it')
+  const accepted = operation.path.endsWith('/bulk') ? withAccepted(made, body) : made
+  if (accepted && !isAllowed(accepted)) fault('was accepted, and the file forbids it')
   await note(made, body, fault)
+}
+
+/** Each operation of a list is accepted or refused by itself: the request with those alone that were accepted, if any was. */
+function withAccepted(made: Made, { results }: Record<string, unknown>): Made | undefined {
+  const listed = made.values?.['operations'] as unknown[]
+  const operations = listed.filter((_, i) => (results as { status: number }[])[i]!.status === 200)
+  return operations.length > 0 ? { ...made, values: { ...made.values, operations } } : undefined
 }
 
 /** What has ended is not worth trying again and again. */
@@ -162,12 +170,26 @@ async function note(
   if (path.endsWith('/session')) keep(sessions, body['sessionToken'])
   if (path.endsWith('/create-intent')) keep(payments, body['paymentIntentId'])
   if (path.endsWith('/disconnect')) visitors.push((await newUser(opened.service, app)).serviceUserId)
-  if (!/\/(debit|credit)$/.test(path) || body['replayed'] === true) return
-  const { serviceUserId, amount } = values
+  if (path.endsWith('/bulk')) {
+    const listed = values['operations'] as Record<string, unknown>[]
+    for (const [i, result] of (body['results'] as Record<string, unknown>[]).entries())
+      if (result['status'] === 200) noteMoved(String(listed[i]!['direction']), listed[i]!, result, fault)
+  }
+  const direction = /\/(debit|credit)$/.exec(path)?.[1]
+  if (direction) noteMoved(direction, values, body, fault)
+}
+
+function noteMoved(
+  direction: string,
+  { serviceUserId, amount }: Readonly<Record<string, unknown>>,
+  body: Record<string, unknown>,
+  fault: (what: string) => void,
+): void {
+  if (body['replayed'] === true) return
   const minor = BigInt(Math.round(Number(amount) * 100))
   const before = moved.get(String(serviceUserId))
   if (before === undefined) return fault('moved money of somebody who is not the app’s')
-  moved.set(String(serviceUserId), before + (path.endsWith('/debit') ? -minor : minor))
+  moved.set(String(serviceUserId), before + (direction === 'debit' ? -minor : minor))
   const id = String(body['transactionId'])
   if (posted.has(id)) fault(`was accepted as ${id}, which is another one’s`)
   posted.add(id)

@@ -17,6 +17,7 @@ let opened: TestService
 let app: Credentials
 let client: Client
 let server: ReturnType<typeof Bun.serve>
+let direct: ReturnType<typeof Bun.serve>
 let folder = ''
 /** How often the network has seen each debit and credit, by its reference. */
 const seen = new Map<string, number>()
@@ -27,9 +28,11 @@ beforeAll(async () => {
   app = await newApp(opened.service)
   client = newClient(opened.app.fetch, app)
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: answerBadly })
+  direct = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => opened.app.fetch(request) })
 })
 afterAll(async () => {
   await server.stop(true)
+  await direct.stop(true)
   await expectBalancedBooks(opened.service)
   await opened.close()
   await rm(folder, { recursive: true })
@@ -107,7 +110,27 @@ const languages = [
 ] as const
 
 test('every piece of code in the guide “Without the SDK” is run here', () => {
-  expect([...snippets.keys()].sort()).toEqual([...Object.keys(written), 'expected', 'generate'].sort())
+  expect([...snippets.keys()].sort()).toEqual(
+    [...Object.keys(written), 'expected', 'generate', 'bulk.sh', 'bulk-answer'].sort(),
+  )
+})
+
+test('the guide’s many at once are answered as it says, and again the same', async () => {
+  const { serviceUserId } = await newUser(opened.service, app)
+  await client.credit(serviceUserId, 100)
+  await Bun.write(join(folder, 'bulk.sh'), snippets.get('bulk.sh')!)
+  const environment = {
+    // Straight to the service: the way that loses answers looks for one reference in a body.
+    BILLFOLD_URL: direct.url.origin,
+    BILLFOLD_CLIENT_ID: app.clientId,
+    BILLFOLD_CLIENT_SECRET: app.clientSecret,
+    SERVICE_USER_ID: serviceUserId,
+  }
+  const said = (await run(['sh', 'bulk.sh'], environment)).replace(/txn_[0-9a-f]{32}/, 'txn_…')
+  expect(said).toBe(snippets.get('bulk-answer')!)
+  const again = (await run(['sh', 'bulk.sh'], environment)).trim().split('\n')
+  expect(again.map((line) => (JSON.parse(line) as { replayed?: true }).replayed)).toEqual([true, true, undefined])
+  expect(await client.balance(serviceUserId)).toBe(105)
 })
 
 for (const [program, file, command] of languages) {

@@ -71,6 +71,12 @@ export type PostingResponse = {
   mismatch?: MismatchField[]
 }
 
+/** POST /api/server/wallet/bulk, besides the credentials: 1 to 1,000 operations, each as if it were sent alone. */
+export type BulkRequest = { operations: (PostingRequest & { direction: 'debit' | 'credit' })[] }
+
+/** One result for each operation, in their order, with the status and body that it would have had alone. */
+export type BulkResponse = { results: ({ status: number } & Record<string, unknown>)[] }
+
 /** POST /api/server/link/verify, besides the credentials. */
 export type VerifyLinkRequest = { linkCode: string }
 

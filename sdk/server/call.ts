@@ -9,7 +9,7 @@ import type { Settings } from './settings.ts'
 
 export type Json = Record<string, unknown>
 
-type Fields = Readonly<Record<string, string | number | undefined>>
+type Fields = Readonly<Record<string, unknown>>
 
 export type Route = { method: 'GET' | 'POST'; path: string }
 
@@ -21,11 +21,7 @@ export async function call<T extends Json>(
   options: { signal?: AbortSignal } = {},
 ): Promise<T> {
   const exchange = exchangeOf(settings, route, request)
-  const redact = redactorOf([
-    settings.clientSecret,
-    String(request.serviceUserId ?? ''),
-    String(request.linkCode ?? ''),
-  ])
+  const redact = redactorOf([settings.clientSecret, textOf(request.serviceUserId), textOf(request.linkCode)])
   for (let done = 0; ; done++) {
     try {
       const answer = await attempt(exchange, settings, options.signal)
@@ -39,6 +35,10 @@ export async function call<T extends Json>(
       await sleep(waitMs, exchange.name, options.signal)
     }
   }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function exchangeOf(settings: Settings, route: Route, request: Fields): Exchange {
@@ -89,7 +89,7 @@ function parseObject(text: string): Json | null {
   }
 }
 
-async function sleep(ms: number, name: string, signal: AbortSignal | undefined): Promise<void> {
+export async function sleep(ms: number, name: string, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer)

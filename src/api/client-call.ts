@@ -17,12 +17,19 @@ export type ClientCall<T> =
     }
   | { readonly refusal: Answer }
 
+type ClientCallShape<T> = {
+  readonly scope?: Scope
+  readonly schema: z.ZodType<T>
+  /** Of a POST: one JSON object, unless said otherwise. */
+  readonly readBody?: (request: Request) => Promise<Input | Answer>
+}
+
 export async function readClientCall<T>(
   service: Service,
   call: Call,
-  { scope, schema }: { scope?: Scope; schema: z.ZodType<T> },
+  { scope, schema, readBody = readJson }: ClientCallShape<T>,
 ): Promise<ClientCall<T>> {
-  const read = call.request.method === 'GET' ? readQuery(call.request) : await readJson(call.request)
+  const read = call.request.method === 'GET' ? readQuery(call.request) : await readBody(call.request)
   if ('status' in read) return { refusal: read }
   const arrivedAt = performance.now()
   const { clientId, clientSecret } = read.values

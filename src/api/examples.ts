@@ -17,6 +17,28 @@ export function postingExample(direction: 'debit' | 'credit') {
   }
 }
 
+export const bulkExample = {
+  input: {
+    operations: [
+      { direction: 'credit', ...postingExample('credit').input },
+      { direction: 'debit', ...postingExample('debit').input, amount: 1_000_000 },
+    ],
+  },
+  output: {
+    results: [
+      { status: 200, ...postingExample('credit').output },
+      {
+        status: 400,
+        error: 'The balance is not sufficient. A new attempt uses a new referenceId.',
+        code: 'INSUFFICIENT_BALANCE',
+        balance: 100,
+        requiredAmount: 1_000_000,
+        shortfall: 999_900,
+      },
+    ],
+  },
+}
+
 export const walletExample = {
   input: { serviceUserId, limit: 50 },
   output: {

@@ -181,9 +181,20 @@ function parametersOf(route: Route, part: 'input' | 'query'): Json[] {
 const credentialExample = { clientId: 'app_0123456789abcdef0123', clientSecret: 'bfs_…' }
 const sessionExample = { session: 'ws_3f1c2f0e-6d0b-4c7e-9a53-0d5f4b8f2a11' }
 
-function requestBody({ input, example, proof }: Route, named: Named): Json {
+function requestBody({ input, example, proof, lines }: Route, named: Named): Json {
   const whole = { ...(proof === 'client' ? credentialExample : {}), ...example.input }
-  return { required: true, content: { 'application/json': { schema: objectSchema(input!, named), example: whole } } }
+  const content = { 'application/json': { schema: objectSchema(input!, named), example: whole } }
+  return {
+    required: true,
+    content: { ...content, ...(lines ? linesContent([credentialExample, example.input!]) : {}) },
+  }
+}
+
+/** The same as lines: what stands in a list of the example is a line each, and so is an example without one. */
+function linesContent(examples: readonly object[]): Json {
+  const lines = examples.flatMap((example) => Object.values(example).find(Array.isArray) ?? [example])
+  const example = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  return { 'application/x-ndjson': { schema: { type: 'string', description: 'Lines of JSON' }, example } }
 }
 
 type Response = Json & { content?: Json }
@@ -194,7 +205,10 @@ function responses(route: Route, named: Named): Record<string, Response> {
     [status]: {
       description: status === 202 ? 'It is under way.' : 'It worked.',
       headers: { ...requestIdHeader, ...(isIdempotent ? replayedHeader : {}) },
-      content: { [mediaType]: { schema: jsonSchema(output, named), example: example.output } },
+      content: {
+        [mediaType]: { schema: jsonSchema(output, named), example: example.output },
+        ...(route.lines ? linesContent([example.output as object]) : {}),
+      },
     },
   }
   for (const [status, { description, schema }] of Object.entries(others)) {

@@ -1,7 +1,7 @@
 /** What a caller sent, read with bounds: a query without repeats, or one JSON object of at most 64 KiB. */
 import { readBody } from '../web/body.ts'
 import { refuse, type Answer } from './reply.ts'
-import { parseStrictJson, type Spoiled } from './strict-json.ts'
+import { parseStrictJson, type Parsed, type Spoiled } from './strict-json.ts'
 
 export type Input = {
   readonly values: Readonly<Record<string, unknown>>
@@ -26,7 +26,10 @@ export async function readJson(request: Request): Promise<Input | Answer> {
   const body = await readBody(request, maxBodyBytes)
   if (body === 'too-long') return refuse('PAYLOAD_TOO_LARGE')
   if (body === 'too-late') return refuseLate()
-  const parsed = parseStrictJson(body)
+  return toInput(parseStrictJson(body))
+}
+
+export function toInput(parsed: Parsed): Input | Answer {
   if (parsed.value === undefined) return refuse('INVALID_REQUEST', { fields: { body: parsed.problem } })
   return { values: parsed.value, spoiled: parsed.spoiled }
 }
@@ -36,7 +39,7 @@ export function refuseLate(): Answer {
   return refuse('REQUEST_TIMEOUT', {}, { connection: 'close' })
 }
 
-function isJson(contentType: string | null): boolean {
+export function isJson(contentType: string | null): boolean {
   if (contentType === 'application/json') return true
   return /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(contentType ?? '')
 }

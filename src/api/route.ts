@@ -31,6 +31,8 @@ export type Route = {
   readonly isProbe?: true
   /** Of the output: JSON unless said otherwise. */
   readonly mediaType?: 'application/json' | 'text/event-stream'
+  /** Takes and gives lines of JSON as well. */
+  readonly lines?: true
   readonly errors: readonly RefusalCode[]
   readonly example: { readonly input?: object; readonly output: unknown }
   /** A stream is a Response already. */

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { postForApp } from '../actions/money/post.ts'
 import { readWallet } from '../actions/money/read-wallet.ts'
 import type { Service } from '../actions/service.ts'
-import { formatMinor, majorNumber, parseAmount, parseDecimal } from '../ledger/money.ts'
+import { formatMinor, majorNumber, parseAmount, parseDecimal, type Currency } from '../ledger/money.ts'
+import type { App } from '../store/apps.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import type { PostingResult } from '../store/writer/posting.ts'
 import { readClientCall } from './client-call.ts'
@@ -13,8 +14,8 @@ import { answer, refuse, refuseUnknownUser, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
 
-const callErrors = ['INVALID_CLIENT', 'INSUFFICIENT_SCOPE', 'INVALID_REQUEST', 'BROWSER_CALL_REFUSED'] as const
-const alwaysErrors = ['RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL'] as const
+export const callErrors = ['INVALID_CLIENT', 'INSUFFICIENT_SCOPE', 'INVALID_REQUEST', 'BROWSER_CALL_REFUSED'] as const
+export const alwaysErrors = ['RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL'] as const
 
 export function serverRoutes(service: Service): Route[] {
   return [
@@ -42,7 +43,7 @@ const checkedBalance = z
   .object({ balance: shape.money, requiredAmount: shape.money, hasSufficientBalance: z.boolean() })
   .meta({ id: 'CheckedBalance' })
 
-const postingAnswer = z
+export const postingAnswer = z
   .object({
     balance: shape.money.describe('After this debit or credit; of a repeat, as it was after the first use'),
     message: z.string().describe('For people'),
@@ -130,16 +131,18 @@ function checkBalanceRoute(service: Service): Route {
   }
 }
 
+/** What is asked of a debit or a credit, besides who asks. */
+export const postingFields = (currency: Currency) => ({
+  serviceUserId: shape.serviceUserId,
+  amount: shape.amount(currency),
+  referenceType: shape.referenceType,
+  referenceId: shape.referenceId,
+  description: shape.description,
+})
+
 function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
   const { currency } = service.config
-  const schema = z.object({
-    ...shape.credentialFields,
-    serviceUserId: shape.serviceUserId,
-    amount: shape.amount(currency),
-    referenceType: shape.referenceType,
-    referenceId: shape.referenceId,
-    description: shape.description,
-  })
+  const schema = z.object({ ...shape.credentialFields, ...postingFields(currency) })
   return {
     method: 'POST',
     path: `/api/server/wallet/${direction}`,
@@ -172,14 +175,17 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
       const { serviceUserId, referenceType, referenceId, description = null } = input
       const amountMinor = parseAmount(input.amount, currency)!
       const posting = { direction, serviceUserId, amountMinor, referenceType, referenceId, description, arrivedAt }
-      const result = await postForApp(service, app, posting)
-      if (result.kind === 'unknown-user') return refuseUnknownUser('POST')
-      if (result.kind === 'inactive') return refuse('WALLET_INACTIVE')
-      const { mismatch = [] } = result.replay ?? {}
-      if (mismatch.length > 0 && app.strictReferences) return refuse('REFERENCE_CONFLICT', { mismatch })
-      return toAnswer(service, result)
+      return answerTo(service, app, await postForApp(service, app, posting))
     },
   }
+}
+
+export function answerTo(service: Service, app: App, result: PostingResult): Answer {
+  if (result.kind === 'unknown-user') return refuseUnknownUser('POST')
+  if (result.kind === 'inactive') return refuse('WALLET_INACTIVE')
+  const { mismatch = [] } = result.replay ?? {}
+  if (mismatch.length > 0 && app.strictReferences) return refuse('REFERENCE_CONFLICT', { mismatch })
+  return toAnswer(service, result)
 }
 
 /** The same for the first use and for every repeat: it is made from the outcome alone. */

@@ -10,16 +10,68 @@ export type Parsed =
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 export function parseStrictJson(bytes: ArrayBuffer | Uint8Array): Parsed {
-  let text: string
+  const text = decode(bytes)
+  return text === undefined ? notJson : parseObject(text)
+}
+
+/** Undefined when it is not UTF-8. */
+export function decode(bytes: ArrayBuffer | Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+export const notJson: Parsed = { problem: 'must be valid JSON in UTF-8' }
+const notAnObject: Parsed = { problem: 'must be a JSON object' }
+
+export function parseObject(text: string): Parsed {
   let value: unknown
   try {
-    text = utf8.decode(bytes)
     value = JSON.parse(text)
   } catch {
-    return { problem: 'must be valid JSON in UTF-8' }
+    return notJson
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'must be a JSON object' }
-  return { value: value as Record<string, unknown>, spoiled: findSpoiled(text, Object.keys(value).length) }
+  return isObject(value) ? { value, spoiled: findSpoiled(text, Object.keys(value).length) } : notAnObject
+}
+
+/**
+ * What the objects of one list in a parsed object hold, each read as strictly as one alone. Elements that are no objects are
+ * told so. The text is the object's own, and has the list once: of two the object itself is spoiled.
+ */
+export function parseElements(text: string, list: readonly unknown[], name: string): Parsed[] {
+  const texts = elementTexts(text, name)
+  let next = 0
+  return list.map((value) => {
+    if (!isObject(value)) return notAnObject
+    return { value, spoiled: findSpoiled(texts[next++]!, Object.keys(value).length) }
+  })
+}
+
+/** The text of each object that stands directly in the list of that name. */
+function elementTexts(text: string, name: string): string[] {
+  const found: string[] = []
+  let depth = 0
+  let start = 0
+  let isIn = false
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 0x22) {
+      const end = endOfString(text, i)
+      if (depth === 1 && isKey(text, end)) isIn = unescaped(text.slice(i + 1, end)) === name
+      i = end
+    } else if (char === 0x7b || char === 0x5b) {
+      if (++depth === 3) start = i
+    } else if (char === 0x7d || char === 0x5d) {
+      if (depth-- === 3 && isIn && char === 0x7d) found.push(text.slice(start, i + 1))
+    }
+  }
+  return found
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

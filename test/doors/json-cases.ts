@@ -79,7 +79,9 @@ async function goodValues(rig: Rig, route: Route): Promise<Values> {
   const own = Object.entries(mine).filter(([name]) => fields.includes(name))
   // Enough for the debit, and the same for all.
   const amount = fields.includes('amount') && { amount: route.path.endsWith('/debit') ? 0.01 : 10 }
-  return { ...route.example.input, ...Object.fromEntries(own), ...amount }
+  const one = { direction: 'credit', serviceUserId: user.serviceUserId, amount: 10, referenceType: 'DOORS' }
+  const list = fields.includes('operations') && { operations: [{ ...one, referenceId: `doors ${route.path}` }] }
+  return { ...route.example.input, ...Object.fromEntries(own), ...amount, ...list }
 }
 
 const nul = 'a\u0000b'
@@ -123,8 +125,8 @@ function shapeCases(route: Route, values: Values): Case[] {
     })
   for (const [what, body, answer] of [
     [
-      'a body of 64 KiB and a byte',
-      `${rest.slice(0, -1)}${' '.repeat(65_537 - rest.length)}}`,
+      'a body of a byte too much',
+      `${rest.slice(0, -1)}${' '.repeat((route.lines ? 2 ** 20 : 2 ** 16) + 1 - rest.length)}}`,
       '413 PAYLOAD_TOO_LARGE',
     ],
     ['half a body', rest.slice(0, -1), '400 INVALID_REQUEST'],
@@ -199,7 +201,11 @@ async function clientDoor(rig: Rig, route: Route): Promise<JsonDoor> {
     }))
       cases.push({ name, request: asApp(app, { serviceUserId }), answers: unknown })
     cases.push({ name: 'another app for this user', request: asApp(apps.other), answers: unknown })
-  } else cases.push({ name: 'another app', request: asApp(apps.other), answers: ['400*', '401*', '404*'] })
+  } else {
+    // Of a list each operation is refused by itself.
+    const answers = route.lines ? ['200'] : ['400*', '401*', '404*']
+    cases.push({ name: 'another app', request: asApp(apps.other), answers })
+  }
   return {
     cases: [...cases, ...shapeCases(route, values)],
     // A debit of an empty wallet has passed every door.

@@ -167,7 +167,8 @@ export function makeRequest(operation: Operation, random: Random, known: Known):
   if (text !== undefined) {
     if (spoil === 'text') text = random.pick([text.slice(0, -1), `[${text}]`, '', 'null', `${text}x`])
     if (spoil === 'twice') text = `{${JSON.stringify(random.pick(Object.keys(values!)) ?? 'x')}:1,${text.slice(1)}`
-    if (spoil === 'size') text = `${text.slice(0, -1)}${' '.repeat(65_537)}}`
+    const limit = operation.path.endsWith('/bulk') ? 2 ** 20 : 2 ** 16
+    if (spoil === 'size') text = `${text.slice(0, -1)}${' '.repeat(limit)}}`
     headers.set('content-type', spoil === 'type' ? random.pick(['text/plain', 'application/xml']) : 'application/json')
   }
   const method =

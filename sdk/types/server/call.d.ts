@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 export type Json = Record<string, unknown>;
-type Fields = Readonly<Record<string, string | number | undefined>>;
+type Fields = Readonly<Record<string, unknown>>;
 export type Route = {
     method: 'GET' | 'POST';
     path: string;
@@ -8,4 +8,5 @@ export type Route = {
 export declare function call<T extends Json>(settings: Settings, route: Route, request: Fields, isAnswer: (answer: Json) => answer is T, options?: {
     signal?: AbortSignal;
 }): Promise<T>;
+export declare function sleep(ms: number, name: string, signal: AbortSignal | undefined): Promise<void>;
 export {};

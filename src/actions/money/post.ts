@@ -2,7 +2,7 @@
 import { counterAccountOfApp, serviceNamespace } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
-import type { PostingResult } from '../../store/writer/posting.ts'
+import type { Posting, PostingResult } from '../../store/writer/posting.ts'
 import type { Service } from '../service.ts'
 
 /** What an app's backend asks for. */
@@ -18,10 +18,29 @@ export type AppPosting = {
 }
 
 export async function postForApp(service: Service, app: App, posting: AppPosting): Promise<PostingResult> {
+  const result = await service.writer.post(toPosting(app, posting), posting.arrivedAt)
+  note(service, result)
+  return result
+}
+
+/** Each as if it were posted alone, and those of one user in the order of the list. An answer may be that nobody knows yet. */
+export async function postAllForApp(
+  service: Service,
+  app: App,
+  postings: readonly AppPosting[],
+  arrivedAt: number,
+): Promise<PromiseSettledResult<PostingResult>[]> {
+  const asked = postings.map((posting) => toPosting(app, posting))
+  const results = await Promise.allSettled(service.writer.postAll(asked, arrivedAt))
+  for (const result of results) if (result.status === 'fulfilled') note(service, result.value)
+  return results
+}
+
+function toPosting({ clientId }: App, posting: AppPosting): Posting {
   const { direction, serviceUserId, amountMinor, referenceType, referenceId, description } = posting
-  const counterAccount = counterAccountOfApp(app.clientId)
-  const asked = {
-    by: { clientId: app.clientId, serviceUserId },
+  const counterAccount = counterAccountOfApp(clientId)
+  return {
+    by: { clientId, serviceUserId },
     amountMinor: direction === 'debit' ? -amountMinor : amountMinor,
     isReversal: false,
     referenceKey: referenceKeyOf({ namespace: counterAccount, type: referenceType, id: referenceId }),
@@ -30,9 +49,6 @@ export async function postForApp(service: Service, app: App, posting: AppPosting
     referenceId,
     description,
   }
-  const result = await service.writer.post(asked, posting.arrivedAt)
-  note(service, result)
-  return result
 }
 
 /** The service's own movements have a namespace no app can reach, so none can be pre-empted. */

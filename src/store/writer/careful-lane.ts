@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../database.ts'
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
-import type { LaneQueue, PendingPosting } from './posting.ts'
+import { isTurnOf, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type LaneEvents = {
   readonly batch: (size: number, isCareful: boolean, ms: number) => void
@@ -70,7 +70,7 @@ async function run(lane: CarefulLane): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
   let held: PendingPosting[] = []
   while (lane.waiting.length > 0 || held.length > 0) {
-    const batch = [...lane.waiting.splice(0, maxBatch), ...held.splice(0, maxBatch)]
+    const batch = [...takeBatch(lane), ...held.splice(0, maxBatch)]
     held.push(...(await runBatch(lane, batch, false)))
     // Whoever holds a wallet holds up a round of this lane for one lock_timeout at most, however many they hold.
     const first = held.filter((pending) => isSameWallet(pending, held[0]))
@@ -80,6 +80,20 @@ async function run(lane: CarefulLane): Promise<void> {
     }
   }
   lane.isRunning = false
+}
+
+function takeBatch(lane: CarefulLane): PendingPosting[] {
+  const batch: PendingPosting[] = []
+  const left: PendingPosting[] = []
+  for (const pending of lane.waiting) {
+    if (batch.length === maxBatch || !isTurnOf(pending, batch)) left.push(pending)
+    else {
+      pending.takenIn = batch
+      batch.push(pending)
+    }
+  }
+  lane.waiting = left
+  return batch
 }
 
 /** Those that must be tried again. */
@@ -116,10 +130,14 @@ async function postOrHalve(
       await sleep(50)
       return batch
     }
-    if (batch.length > 1) {
+    // One that is waited for patiently is of one wallet: its halves would wait for the same row again.
+    if (batch.length > 1 && !(isPatient && isContention(error))) {
       const half = batch.length >> 1
       const first = await postOrHalve(lane, batch.slice(0, half), isPatient)
-      return [...first, ...(await postOrHalve(lane, batch.slice(half), isPatient))]
+      // What the first half leaves to be tried again goes before those of the same wallet in the second.
+      const isBehind = (pending: PendingPosting) => first.some((ahead) => isSameWallet(pending, ahead))
+      const [behind, others] = partition(batch.slice(half), isBehind)
+      return [...first, ...behind, ...(await postOrHalve(lane, others, isPatient))]
     }
     for (const alone of batch) suspect(lane, alone)
     if (isContention(error)) return batch
@@ -152,6 +170,11 @@ async function post(
 function isCollision(error: unknown): boolean {
   if (sqlState(error) !== uniqueViolation || !(error instanceof Error)) return false
   return 'table' in error && error.table === 'outcomes'
+}
+
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  const { first = [], second = [] } = Object.groupBy(items, (item) => (isFirst(item) ? 'first' : 'second'))
+  return [first, second]
 }
 
 function isOpen(pending: PendingPosting): boolean {

@@ -7,7 +7,7 @@ import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane
 import { isUnavailable, type Connection } from '../database.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast } from './fast-statement.ts'
-import type { LaneQueue, PendingPosting } from './posting.ts'
+import { isTurnOf, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type FastLane = LaneQueue & {
   readonly connection: Connection
@@ -70,9 +70,11 @@ function takeBatch(lane: FastLane): PendingPosting[] {
   const batch: PendingPosting[] = []
   const left: PendingPosting[] = []
   for (const pending of lane.waiting) {
-    if (batch.length === maxBatch || lane.references.has(pending.referenceKey)) left.push(pending)
+    const isLate = batch.length === maxBatch || lane.references.has(pending.referenceKey)
+    if (isLate || !isTurnOf(pending, batch)) left.push(pending)
     else {
       lane.references.add(pending.referenceKey)
+      pending.takenIn = batch
       batch.push(pending)
     }
   }
@@ -95,8 +97,21 @@ async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promi
   for (const pending of batch) lane.references.delete(pending.referenceKey)
   lane.events.batch(batch.length, false, performance.now() - startedAt)
   const left = batch.filter((pending) => !pending.isAnswered)
-  if (left.length > 0) postCarefully(lane.careful, left)
+  if (left.length > 0) postCarefully(lane.careful, [...left, ...takeFollowers(lane, left)])
   send(lane)
+}
+
+/** Those that must be decided after one of these: they go the same way, behind it. */
+function takeFollowers(lane: FastLane, ahead: readonly PendingPosting[]): PendingPosting[] {
+  const chain = new Set(ahead)
+  const followers: PendingPosting[] = []
+  lane.waiting = lane.waiting.filter((pending) => {
+    if (!pending.after || !chain.has(pending.after)) return true
+    chain.add(pending)
+    followers.push(pending)
+    return false
+  })
+  return followers
 }
 
 async function answerBatch({ client, number, doubts }: WriterClient, batch: readonly PendingPosting[]): Promise<void> {

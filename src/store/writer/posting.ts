@@ -45,6 +45,15 @@ export type PendingPosting = Posting & {
   readonly answer: (result: PostingResult) => void
   readonly fail: (error: unknown) => void
   isAnswered: boolean
+  /** The one before it in the same list, of the same link: it is decided first. */
+  readonly after: PendingPosting | undefined
+  /** The newest batch it was in. */
+  takenIn: readonly PendingPosting[] | undefined
+}
+
+/** Whether it may be in this batch: what must be decided before it is decided, or in the batch already, which keeps the order. */
+export function isTurnOf({ after }: PendingPosting, batch: readonly PendingPosting[]): boolean {
+  return after === undefined || after.isAnswered || after.takenIn === batch
 }
 
 /**
@@ -56,6 +65,7 @@ const answerWithinMs = 7_500
 export function newPending(
   posting: Posting,
   arrivedAt: number,
+  after: PendingPosting | undefined,
   resolve: (result: PostingResult) => void,
   reject: (error: unknown) => void,
 ): PendingPosting {
@@ -71,6 +81,8 @@ export function newPending(
     description: posting.description,
     deadline: arrivedAt + answerWithinMs,
     isAnswered: false,
+    after,
+    takenIn: undefined,
     answer: (result) => {
       pending.isAnswered = true
       resolve(result)

@@ -322,6 +322,7 @@ const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
       description: null,
     },
     performance.now(),
+    undefined,
     () => {},
     () => {},
   )

@@ -2,12 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../database.ts'
 import { closeCarefulLane, isSuspect, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
-import { addToFastLane, closeFastLane, openFastLane } from './fast-lane.ts'
-import { depthOf, expire, newPending, Unavailable, type Posting, type PostingResult } from './posting.ts'
+import { addToFastLane, closeFastLane, openFastLane, type FastLane } from './fast-lane.ts'
+import {
+  depthOf,
+  expire,
+  newPending,
+  Unavailable,
+  type PendingPosting,
+  type Posting,
+  type PostingResult,
+} from './posting.ts'
 
 export type Writer = {
   /** `arrivedAt`, by performance.now(), is when the request came: its caller does not wait longer because we did. */
   readonly post: (posting: Posting, arrivedAt?: number) => Promise<PostingResult>
+  /** Each as if it were posted alone; those of one link are decided in the order of the list. */
+  readonly postAll: (postings: readonly Posting[], arrivedAt?: number) => Promise<PostingResult>[]
   readonly depth: () => number
   /** Everything that was posted has its answer when this returns. */
   readonly close: () => Promise<void>
@@ -22,18 +32,34 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const depth = () => lanes.reduce((sum, lane) => sum + depthOf(lane), 0)
   const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
+  /** The fast lane of the link; none for what belongs into the careful one. */
+  const laneFor = ({ by }: Posting) =>
+    'walletId' in by || isSuspect(careful, by.serviceUserId) ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
+  const add = (lane: FastLane | undefined, pending: PendingPosting) => {
+    if ((lane ?? careful).waiting.length >= maxWaiting) pending.fail(new Unavailable('too many postings are waiting'))
+    else if (lane) addToFastLane(lane, pending)
+    else postCarefully(careful, [pending])
+  }
   return {
     depth,
     post: (posting, arrivedAt = performance.now()) =>
-      new Promise((resolve, reject) => {
-        const pending = newPending(posting, arrivedAt, resolve, reject)
-        const { by } = posting
-        const isFast = !('walletId' in by) && !isSuspect(careful, by.serviceUserId)
-        const lane = isFast ? fast[laneOf(by.serviceUserId, laneCount)] : undefined
-        if ((lane ?? careful).waiting.length >= maxWaiting) reject(new Unavailable('too many postings are waiting'))
-        else if (lane) addToFastLane(lane, pending)
-        else postCarefully(careful, [pending])
-      }),
+      new Promise((resolve, reject) =>
+        add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve, reject)),
+      ),
+    postAll: (postings, arrivedAt = performance.now()) => {
+      const last = new Map<string, { lane: FastLane | undefined; pending: PendingPosting }>()
+      return postings.map((posting) => {
+        const { promise, resolve, reject } = Promise.withResolvers<PostingResult>()
+        const key = 'walletId' in posting.by ? posting.by.walletId : posting.by.serviceUserId
+        const before = last.get(key)
+        // One lane for all of a link: in two of them nothing would keep their order.
+        const lane = before ? before.lane : laneFor(posting)
+        const pending = newPending(posting, arrivedAt, before?.pending, resolve, reject)
+        last.set(key, { lane, pending })
+        add(lane, pending)
+        return promise
+      })
+    },
     close: async () => {
       while (depth() > 0) await sleep(5)
       clearInterval(watch)
