@@ -114,8 +114,11 @@ async function sendOne(number: number): Promise<void> {
     faults.push(`request ${number}, ${request.method} ${operation.path} ${JSON.stringify(made.values)}: ${what}`)
   }
   let response: Response
+  let tries = 0
   try {
-    response = await opened.app.fetch(request, nextAddress())
+    // As a client does: a machine that is too busy for a moment may say so, and the same request again tells what became of it.
+    do response = await opened.app.fetch(request.clone(), nextAddress())
+    while (response.status === 503 && operation.path !== '/readyz' && ++tries < 5)
   } catch (error) {
     // The answer is not in the file.
     return fault(String(error))
@@ -130,7 +133,7 @@ async function sendOne(number: number): Promise<void> {
   const body = (await response.json()) as Record<string, unknown>
   const accepted = operation.path.endsWith('/bulk') ? withAccepted(made, body) : made
   if (accepted && !isAllowed(accepted)) fault('was accepted, and the file forbids it')
-  await note(made, body, fault)
+  await note(made, body, tries > 0, fault)
 }
 
 /** Each operation of a list is accepted or refused by itself: the request with those alone that were accepted, if any was. */
@@ -165,6 +168,7 @@ function keep(list: string[], value: unknown): void {
 async function note(
   { operation: { path }, values = {} }: Made,
   body: Record<string, unknown>,
+  wasOpen: boolean,
   fault: (what: string) => void,
 ): Promise<void> {
   if (path.endsWith('/session')) keep(sessions, body['sessionToken'])
@@ -173,24 +177,26 @@ async function note(
   if (path.endsWith('/bulk')) {
     const listed = values['operations'] as Record<string, unknown>[]
     for (const [i, result] of (body['results'] as Record<string, unknown>[]).entries())
-      if (result['status'] === 200) noteMoved(String(listed[i]!['direction']), listed[i]!, result, fault)
+      if (result['status'] === 200) noteMoved(String(listed[i]!['direction']), listed[i]!, result, wasOpen, fault)
   }
   const direction = /\/(debit|credit)$/.exec(path)?.[1]
-  if (direction) noteMoved(direction, values, body, fault)
+  if (direction) noteMoved(direction, values, body, wasOpen, fault)
 }
 
 function noteMoved(
   direction: string,
   { serviceUserId, amount }: Readonly<Record<string, unknown>>,
   body: Record<string, unknown>,
+  wasOpen: boolean,
   fault: (what: string) => void,
 ): void {
-  if (body['replayed'] === true) return
+  const id = String(body['transactionId'])
+  // Of a request whose first answer was that nobody knows, the repeat may be the one that tells.
+  if (body['replayed'] === true && !(wasOpen && !posted.has(id))) return
   const minor = BigInt(Math.round(Number(amount) * 100))
   const before = moved.get(String(serviceUserId))
   if (before === undefined) return fault('moved money of somebody who is not the app’s')
   moved.set(String(serviceUserId), before + (direction === 'debit' ? -minor : minor))
-  const id = String(body['transactionId'])
   if (posted.has(id)) fault(`was accepted as ${id}, which is another one’s`)
   posted.add(id)
 }

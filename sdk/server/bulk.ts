@@ -55,7 +55,6 @@ function* cut(operations: readonly Operation[]): Generator<Operation[]> {
 /** Operations whose fate the service could not tell are sent again: their references keep that safe. */
 async function sendPiece(settings: Settings, piece: readonly Operation[], options: Options) {
   const results = await ask(settings, piece, options)
-  const isOpen = ({ status }: Result) => [408, 429, 503].includes(status)
   for (let done = 0; done < settings.maxRetries && results.some(isOpen); done++) {
     const open = [...results.keys()].filter((index) => isOpen(results[index]!))
     const again = await askAgain(
@@ -73,6 +72,10 @@ async function sendPiece(settings: Settings, piece: readonly Operation[], option
     const facts = { call: `${route.method} ${route.path}`, status, requestId: undefined, retryAfterMs: undefined }
     return errorOfAnswer(body, facts, redactorOf([settings.clientSecret, piece[i]!.serviceUserId]))
   })
+}
+
+function isOpen({ status }: Result): boolean {
+  return [408, 429, 503].includes(status)
 }
 
 async function askAgain(settings: Settings, open: readonly Operation[], options: Options, done: number) {
