@@ -54,7 +54,7 @@ describe('it works', () => {
     const { status, body } = await page.wallet(await newSession())
     expect(status).toBe(200)
     expect(body).toMatchObject({ balance: 90, isActive: true, currency: 'USD', app: { name: 'Test shop' } })
-    expect(body['user']).toEqual({ firstName: 'Ada', lastName: 'Lovelace' })
+    expect(body['user']).toEqual({ firstName: 'Ada', lastName: 'Lovelace', language: null })
     expect((body['transactions'] as { sequence: number }[]).map((t) => t.sequence)).toEqual([
       11, 10, 9, 8, 7, 6, 5, 4, 3, 2,
     ])

@@ -10,6 +10,8 @@ export type Language = {
   readonly dir: 'ltr' | 'rtl'
   readonly words: Words
   readonly later: LaterWords
+  /** The address of everything the page needs to change to this language. */
+  readonly url: () => Promise<string>
   /** The address of a later view's words: a file that the browser keeps. */
   readonly laterUrl: (view: LaterView) => Promise<string>
 }
@@ -26,7 +28,11 @@ const all = await Promise.all(
       (view) => [view, provideAsset(`${view}.${code}.json`, () => JSON.stringify(later[view]))] as const,
     )
     const laterUrl = (view: LaterView) => new Map(urls).get(view)!()
-    return { code, dir: directionOf(code), words, later, laterUrl } satisfies Language
+    const dir = directionOf(code)
+    const url = provideAsset(`language.${code}.json`, () =>
+      JSON.stringify({ lang: code, dir, words, laterWords: later }),
+    )
+    return { code, dir, words, later, url, laterUrl } satisfies Language
   }),
 )
 

@@ -7,10 +7,16 @@ export type PageData = {
   readonly kind: 'session' | 'expired' | 'signed-out'
   readonly lang: string
   readonly dir: 'ltr' | 'rtl'
+  /** The one for somebody who has not chosen any. */
+  readonly browserLang: string
   readonly theme?: 'light' | 'dark' | undefined
   /** Those of the first view; a view that is loaded later brings its own. */
   readonly words: Words
   readonly later: Readonly<Partial<Record<LaterView, LaterFiles>>>
+  /** Where all words of each language are, for a user who has chosen another than the page came in. */
+  readonly languages?: Readonly<Record<string, string>>
+  /** Those of later views, once another language was chosen: the files in `later` are in the first one. */
+  readonly laterWords?: Readonly<Partial<Record<LaterView, Readonly<Record<string, string>>>>>
   readonly clientId: string
   readonly appName: string
   readonly service: ServiceData

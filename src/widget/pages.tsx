@@ -14,7 +14,7 @@ import { WalletApp } from './client/wallet-app.tsx'
 import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
 import { laterViews } from './later-views.ts'
 import type { PageData } from './page-data.ts'
-import { chooseLanguage, type Language } from './languages.ts'
+import { chooseLanguage, languages, type Language } from './languages.ts'
 import { logoRoute } from './logo.ts'
 import { serviceData } from './service-data.ts'
 import { stopMailsPage } from './stop-mails-page.tsx'
@@ -30,17 +30,21 @@ export function widgetPages(service: Service, web: WebApp): void {
 
 async function hostedPage(service: Service, c: HonoContext, page: PageData['page']): Promise<Response> {
   c.env.route = `/widget/${page}`
-  const language = chooseLanguage(c.req.query('lang'), c.req.header('accept-language'))
   const theme = themeOf(c.req.query('theme'))
   const placement = await findPlacement(service, {
     session: c.req.query('session'),
     clientId: c.req.query('clientId'),
     referer: c.req.header('referer'),
   })
+  // An app that names a language has chosen; else the user has; else the browser.
+  const browser = chooseLanguage(c.req.query('lang'), c.req.header('accept-language'))
+  const chosen = placement.kind === 'session' ? placement.session.language : null
+  const language = (c.req.query('lang') === undefined && chosen && languages.get(chosen)) || browser
   if (placement.kind === 'unknown') return await explain(service, language, theme, explanationOf(placement.reason, c))
   const asked = { amount: c.req.query('amount'), reason: c.req.query('reason') }
   const later = page === 'wallet' ? await laterFiles(language) : {}
-  const data = pageData(service, placement, { page, language, theme, later, asked })
+  const others = page === 'wallet' ? await languageFiles() : undefined
+  const data = pageData(service, placement, { page, language, browserLang: browser.code, theme, later, others, asked })
   const nonce = newNonce()
   const html = renderPage(
     {
@@ -76,22 +80,26 @@ type Known = Exclude<Placement, { kind: 'unknown' }>
 type Shown = {
   page: PageData['page']
   language: Language
+  browserLang: string
   theme: PageData['theme']
   later: PageData['later']
+  others: PageData['languages']
   asked: { readonly amount: string | undefined; readonly reason: string | undefined }
 }
 
 function pageData(service: Service, { kind, app, parents }: Known, shown: Shown): PageData {
-  const { page, language, theme, later } = shown
+  const { page, language, browserLang, theme, later, others } = shown
   const { currency, cards, topup, about } = service.config
   return {
     page,
     kind,
     lang: language.code,
     dir: language.dir,
+    browserLang,
     theme,
     words: language.words,
     later,
+    ...(others && { languages: others }),
     clientId: app.clientId,
     appName: app.name,
     logo: logoPath(app),
@@ -108,6 +116,11 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
       scriptUrl: service.cards?.page.scriptUrl ?? null,
     },
   }
+}
+
+async function languageFiles(): Promise<Record<string, string>> {
+  const files = [...languages.values()].map(async ({ code, url }) => [code, await url()] as const)
+  return Object.fromEntries(await Promise.all(files))
 }
 
 async function laterFiles(language: Language): Promise<PageData['later']> {

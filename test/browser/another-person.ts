@@ -23,7 +23,7 @@ const shownIn = (frame: Frame) =>
 
 const hasTaken = async (frame: Frame, session: string) => {
   await frame.waitForFunction((session) => (history.state as { session?: string })?.session === session, session)
-  await frame.waitForSelector('.hero-balance, .presets')
+  await frame.waitForSelector('.hero-balance .visually-hidden, .presets')
 }
 
 /** After the switch the frame shows what a new frame of the other person shows, to the letter. */

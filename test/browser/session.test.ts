@@ -112,6 +112,7 @@ describe('sessions', () => {
       return Response.json({ message: 'Disconnected.' })
     }
     await frame.click('.avatar')
+    await frame.click('[data-part=apps]')
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')
     await waitUntil(() => isHeld)

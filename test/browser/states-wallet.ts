@@ -1,6 +1,6 @@
 /** The open wallet, and what the user does in it. */
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
-import { linkUser, newApp, operator } from '../service.ts'
+import { operator } from '../service.ts'
 import type { StatesOf } from './stage.ts'
 
 export const walletStates: StatesOf = (stage) => {
@@ -41,25 +41,6 @@ export const walletStates: StatesOf = (stage) => {
         const rich = await rig.newTenant()
         await stage.move(rich, 999_999_999_999_999n)
         return await openWallet(page, rich)
-      },
-    },
-    account: {
-      show: async (page) => {
-        const other = await newApp(rig.service, { name: 'Kino Kosmos', allowedIframeParents: [] })
-        await linkUser(rig.service, other, tenant.user.userId)
-        const frame = await openWallet(page, tenant)
-        await frame.click('.avatar')
-        await frame.waitForSelector('.account .entry:nth-child(2)')
-        return frame
-      },
-    },
-    disconnecting: {
-      show: async (page) => {
-        const frame = await openWallet(page, tenant)
-        await frame.click('.avatar')
-        await frame.click('.account .entry:nth-child(2) .button')
-        await frame.waitForSelector('.ask')
-        return frame
       },
     },
     'top-up-offered': {

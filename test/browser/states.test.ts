@@ -7,6 +7,7 @@ import { expectNothingStays } from './another-person.ts'
 import { findBarriers, untilStill, wantsPictures } from './axe.ts'
 import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
+import { accountStates } from './states-account.ts'
 import { activityStates } from './states-activity.ts'
 import { signInStates } from './states-sign-in.ts'
 import { topupStates } from './states-topup.ts'
@@ -27,6 +28,7 @@ const stage = newStage(rig, await rig.newTenant())
 const states = {
   ...walletStates(stage),
   ...activityStates(stage),
+  ...accountStates(stage),
   ...troubleStates(stage),
   ...signInStates(stage),
   ...topupStates(stage),

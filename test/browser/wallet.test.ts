@@ -221,7 +221,10 @@ test('the wallet fits into 320 pixels in every language, which is also 200 % zoo
     const isTooWide = () => frame.evaluate(() => document.documentElement.scrollWidth > innerWidth)
     expect({ lang, isTooWide: await isTooWide() }).toEqual({ lang, isTooWide: false })
     await frame.click('.avatar')
-    await frame.waitForSelector('.account .entry')
+    await frame.waitForSelector('[data-part=email] .muted')
+    expect({ lang, isTooWide: await isTooWide() }).toEqual({ lang, isTooWide: false })
+    await frame.click('[data-part=signedIn]')
+    await frame.waitForSelector('.account .browsers')
     expect({ lang, isTooWide: await isTooWide() }).toEqual({ lang, isTooWide: false })
   }
   await rig.closePage(page)

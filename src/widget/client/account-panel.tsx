@@ -1,149 +1,182 @@
-/** Who is signed in, which apps use the wallet, and the ways out. */
-import { useEffect, useState } from 'preact/hooks'
-import { call, type LinkedApp } from './call.ts'
-import { exactTime, relativeTime } from './format.ts'
+/** The account: who is signed in, what can be changed, and the ways out. Each part is a view of its own, one step further in. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { History, SignedIn } from './account-access.tsx'
+import { Apps } from './account-apps.tsx'
+import { Delete } from './account-delete.tsx'
+import { Loaded, News, type Load } from './account-form.tsx'
+import { Email, languageName, Languages, Names, Password } from './account-profile.tsx'
+import { call } from './call.ts'
+import { Icon, type IconName } from './icons.tsx'
 import { usePage } from './page-context.tsx'
-import { Icon } from './icons.tsx'
-import { AppMark, Notice, ViewHead } from './parts.tsx'
+import { useIsHere, ViewHead } from './parts.tsx'
 
-type AccountProps = {
-  user: { firstName: string; lastName: string }
-  token: string | null
-  skewMs: number
-  onBack: () => void
-  onLeave: () => void
+export type AccountInfo = {
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly language: string | null
+  readonly hasPassword: boolean
+  readonly keptReason: string | null
 }
 
-type Load = { kind: 'loading' } | { kind: 'failed' } | { kind: 'there'; links: readonly LinkedApp[] }
+type AccountProps = {
+  token: string | null
+  skewMs: number
+  currency: string
+  onBack: () => void
+  onLeave: () => void
+  /** The names or the language are others now. */
+  onChanged: () => void
+  onLanguage: (lang: string) => Promise<void>
+}
 
-export function View({ user, token, skewMs, onBack, onLeave }: AccountProps) {
+/** What every part gets; `onDone` goes back to the account, which says the news. */
+export type PartProps = Pick<AccountProps, 'token' | 'skewMs' | 'onLeave'> & { onDone: (news: string) => void }
+
+const parts = {
+  name: { title: 'name', icon: 'person' },
+  email: { title: 'email', icon: 'mail' },
+  password: { title: 'password', icon: 'lock' },
+  language: { title: 'language', icon: 'globe' },
+  signedIn: { title: 'signedIn', icon: 'shield' },
+  apps: { title: 'apps', icon: 'card' },
+  history: { title: 'history', icon: 'clock' },
+  delete: { title: 'deleteAccount', icon: 'alert' },
+} as const satisfies Record<string, { title: string; icon: IconName }>
+
+type PartName = keyof typeof parts
+
+const groups: readonly (readonly PartName[])[] = [
+  ['name', 'email', 'password', 'language'],
+  ['apps', 'signedIn', 'history'],
+  ['delete'],
+]
+
+export function View(props: AccountProps) {
   const { say } = usePage<'account'>()
-  const [load, setLoad] = useState<Load>({ kind: 'loading' })
+  const { token, onBack, onChanged } = props
+  const [load, setLoad] = useState<Load<AccountInfo>>({ kind: 'loading' })
+  const [part, setPart] = useState<PartName>()
   const [news, setNews] = useState('')
+  const last = useRef<PartName>(undefined)
+  const home = useRef<HTMLElement>(null)
+  const isHere = useIsHere()
 
   async function read(): Promise<void> {
-    const reply = await call<{ links: LinkedApp[] }>('links', token)
-    setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', links: reply.body.links })
+    const reply = await call<AccountInfo>('account', token)
+    if (isHere()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: reply.body })
   }
-
   useEffect(() => void read(), [])
 
-  /** False when the call failed and the app is still connected. */
-  async function disconnect(app: LinkedApp): Promise<boolean> {
-    const reply = await call('links/disconnect', token, { clientId: app.clientId })
-    if (reply.failure) return false
-    if (app.isThisApp) onLeave()
-    else {
-      setNews(say('disconnected', { app: app.appName }))
-      await read()
-    }
-    return true
+  // Back from a part, the focus is on the row that led there. The heading has taken it a moment before.
+  useEffect(() => {
+    if (part === undefined && last.current)
+      home.current?.querySelector<HTMLButtonElement>(`[data-part=${last.current}]`)?.focus()
+  }, [part])
+
+  function open(name: PartName): void {
+    last.current = name
+    setNews('')
+    setPart(name)
   }
 
+  async function finish(text: string): Promise<void> {
+    onChanged()
+    await read()
+    if (!isHere()) return
+    setNews(text)
+    setPart(undefined)
+  }
+
+  if (part !== undefined)
+    return (
+      <section key={part} class="account">
+        <ViewHead title={say(parts[part].title)} onBack={() => setPart(undefined)} />
+        <div class="card stack account-part">
+          <Loaded load={load} onRetry={() => void read()}>
+            {(info) => <Part {...props} name={part} info={info} onDone={(text) => void finish(text)} />}
+          </Loaded>
+        </div>
+      </section>
+    )
+  const info = load.kind === 'there' ? load.value : undefined
   return (
-    <section class="account">
+    <section key="home" class="account" ref={home}>
       <ViewHead title={say('account')} onBack={onBack} />
-      <p class="account-name">
-        <bdi>{`${user.firstName} ${user.lastName}`.trim()}</bdi>
-      </p>
-      <div class="card stack">
-        <div>
-          <h2>{say('apps')}</h2>
-          <p class="muted">{say('appsText')}</p>
-        </div>
-        <div role="status">
-          {news && (
-            <Notice tone="good" icon="check">
-              {news}
-            </Notice>
-          )}
-        </div>
-        {load.kind === 'loading' && <span class="skeleton line" />}
-        {load.kind === 'failed' && (
-          <div class="stack">
-            <Notice tone="bad" icon="alert">
-              {say('notReached')}
-            </Notice>
-            <button type="button" class="button quiet" onClick={() => void read()}>
-              {say('retry')}
-            </button>
-          </div>
-        )}
-        {load.kind === 'there' && (
-          <ul role="list">
-            {load.links.map((app) => (
-              <AppEntry key={app.clientId} app={app} skewMs={skewMs} onDisconnect={() => disconnect(app)} />
-            ))}
-          </ul>
-        )}
-      </div>
+      <News text={news} />
+      {groups.map((group) => (
+        <ul key={group[0]} role="list" class="card account-rows">
+          {group.map((name) => (
+            <Row key={name} name={name} value={info ? valueOf(name, info) : ''} onOpen={() => open(name)} />
+          ))}
+        </ul>
+      ))}
       <div class="account-exits">
-        <button type="button" class="button quiet" onClick={onLeave}>
-          <Icon name="swap" />
-          {say('switchAccount')}
-        </button>
-        <button type="button" class="button quiet" onClick={onLeave}>
+        <button type="button" class="button quiet" onClick={props.onLeave}>
           <Icon name="door" />
           {say('logOut')}
         </button>
+        <p class="muted">{say('logOutText')}</p>
       </div>
     </section>
   )
 }
 
-type AppEntryProps = { app: LinkedApp; skewMs: number; onDisconnect: () => Promise<boolean> }
+/** What a row shows of what is behind it. */
+function valueOf(name: PartName, { firstName, lastName, email, language }: AccountInfo): string {
+  if (name === 'name') return `${firstName} ${lastName}`.trim()
+  if (name === 'email') return email
+  return name === 'language' && language !== null ? languageName(language) : ''
+}
 
-function AppEntry({ app, skewMs, onDisconnect }: AppEntryProps) {
-  const { lang, say } = usePage<'account'>()
-  const [step, setStep] = useState<'idle' | 'asking' | 'busy' | 'failed'>('idle')
-  const { appName } = app
-  const at = new Date(app.connectedAt)
+type RowProps = { name: PartName; value: string; onOpen: () => void }
 
-  async function disconnect(): Promise<void> {
-    setStep('busy')
-    if (!(await onDisconnect())) setStep('failed')
-  }
-
-  if (step !== 'idle')
-    return (
-      <li class="ask">
-        <h3>{say('disconnectAsk', { app: appName })}</h3>
-        <p class="muted">{say('disconnectText', { app: appName })}</p>
-        <div role="alert">{step === 'failed' && <p class="problem">{say('wentWrong')}</p>}</div>
-        <div class="row">
-          <button
-            type="button"
-            class="button danger small"
-            aria-disabled={step === 'busy'}
-            onClick={() => void disconnect()}
-          >
-            {say('disconnect')}
-          </button>
-          <button type="button" class="button quiet small" autofocus onClick={() => setStep('idle')}>
-            {say('cancel')}
-          </button>
-        </div>
-      </li>
-    )
+function Row({ name, value, onOpen }: RowProps) {
+  const { say } = usePage<'account'>()
+  const { title, icon } = parts[name]
   return (
-    <li class="entry">
-      <AppMark name={appName} />
-      <div class="entry-text">
-        <span class="entry-title">
-          <bdi>{appName}</bdi> {app.isThisApp && <span class="badge good">{say('thisApp')}</span>}
-        </span>
-        <time class="entry-when" dateTime={app.connectedAt} title={exactTime(at, lang)}>
-          {say('connected', { date: relativeTime(at, new Date(Date.now() + skewMs), lang) })}
-        </time>
-      </div>
+    <li>
       <button
         type="button"
-        class="button quiet small"
-        aria-label={say('disconnectApp', { app: appName })}
-        onClick={() => setStep('asking')}
+        class={name === 'delete' ? 'account-row bad' : 'account-row'}
+        data-part={name}
+        onClick={onOpen}
       >
-        {say('disconnect')}
+        <Icon name={icon} />
+        <span class="account-row-text">
+          <span class="account-row-title">{say(title)}</span>
+          {value && (
+            <span class="muted account-row-value">
+              <bdi>{value}</bdi>
+            </span>
+          )}
+        </span>
       </button>
     </li>
   )
+}
+
+type PartViewProps = AccountProps & { name: PartName; info: AccountInfo; onDone: (news: string) => void }
+
+function Part({ name, ...props }: PartViewProps) {
+  switch (name) {
+    case 'name':
+      return <Names {...props} />
+    case 'email':
+      return <Email {...props} />
+    case 'password':
+      return <Password {...props} />
+    case 'language':
+      return <Languages {...props} />
+    case 'apps':
+      return <Apps {...props} />
+    case 'signedIn':
+      return <SignedIn {...props} />
+    case 'history':
+      return <History {...props} />
+    case 'delete':
+      return <Delete {...props} />
+    default:
+      return name satisfies never
+  }
 }

@@ -20,6 +20,7 @@ export type WaitingTopup = { readonly amount: number; readonly createdAt: string
 export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly transactions: readonly WidgetTransaction[]
   readonly waiting: readonly WaitingTopup[]
+  readonly user: { readonly language: string | null }
   readonly currency: string
   /** Whose session it is: the same for each of one person's in this app. */
   readonly linkKey: string
@@ -45,23 +46,26 @@ export type Failure = {
   readonly retryAfterSeconds: number
   /** The processor's reason; of CARD_DECLINED alone. */
   readonly declineCode?: string
+  /** What keeps the account; of ACCOUNT_NOT_DELETABLE alone. */
+  readonly reason?: string
 }
 
 export type Reply<T> = { readonly body: T; readonly failure?: never } | { readonly failure: Failure }
 
-type ErrorBody = { code?: unknown; fields?: Record<string, string>; declineCode?: string }
+type ErrorBody = { code?: unknown; fields?: Record<string, string>; declineCode?: string; reason?: string }
 
 const timeoutMs = 15_000
 
+/** A POST when there is a body; `query` is what stands beside the session. */
 export async function call<T>(
   path: string,
   session: string | null,
   body?: object,
-  more: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string>> = {},
 ): Promise<Reply<T>> {
-  const query = session === null ? '' : `?${new URLSearchParams({ session, ...more })}`
+  const parameters = new URLSearchParams({ ...(session !== null && { session }), ...query })
   try {
-    const response = await fetch(`/api/widget/${path}${query}`, {
+    const response = await fetch(`/api/widget/${path}?${parameters}`, {
       credentials: 'omit',
       cache: 'no-store',
       signal: AbortSignal.timeout(timeoutMs),
@@ -80,6 +84,7 @@ export async function call<T>(
         fields: answer.fields ?? {},
         retryAfterSeconds: Number(response.headers.get('retry-after')) || 0,
         ...(answer.declineCode !== undefined && { declineCode: answer.declineCode }),
+        ...(answer.reason !== undefined && { reason: answer.reason }),
       },
     }
   } catch {

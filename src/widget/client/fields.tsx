@@ -66,14 +66,21 @@ export function Field(props: FieldProps) {
   )
 }
 
-export function PasswordField({ isNew, problem }: { isNew: 'no' | 'first' | 'changed'; problem: string | undefined }) {
+type PasswordFieldProps = {
+  isNew: 'no' | 'first' | 'changed'
+  problem: string | undefined
+  name?: string
+  label?: string
+}
+
+export function PasswordField({ isNew, problem, name = 'password', label }: PasswordFieldProps) {
   const { words, say } = usePage()
   const [isShown, setShown] = useState(false)
   return (
     <Field
-      name="password"
+      name={name}
       // Somebody who is in a shop would type the shop's.
-      label={isNew === 'changed' ? words.newPassword : isNew === 'no' ? say('passwordAt') : words.password}
+      label={label ?? (isNew === 'changed' ? words.newPassword : isNew === 'no' ? say('passwordAt') : words.password)}
       type={isShown ? 'text' : 'password'}
       autoComplete={isNew === 'no' ? 'current-password' : 'new-password'}
       maxLength={512}

@@ -46,7 +46,7 @@ export function Later<Name extends LaterView>({ name, title, onBack, children }:
 
   if (loaded)
     return (
-      <PageContext.Provider value={{ ...page, words: { ...page.words, ...loaded.words } }}>
+      <PageContext.Provider value={{ ...page, words: { ...page.words, ...(page.laterWords?.[name] ?? loaded.words) } }}>
         {children(loaded.View)}
       </PageContext.Provider>
     )

@@ -17,26 +17,41 @@ import type { Surroundings } from './start.ts'
 import { NeedText } from './topup-need.tsx'
 import { TopupOffer, useTopupOffer } from './topup-offer.tsx'
 import type { Need } from './topup-window.ts'
+import { useLanguage } from './use-language.ts'
 import { useWalletSession, type Visit } from './use-wallet-session.ts'
 import type { WalletState } from './wallet-session.ts'
 
-export function WalletApp({ page, here }: { page: PageData; here?: Surroundings }) {
-  const visit = useWalletSession(page, here)
+export function WalletApp({ page: first, here }: { page: PageData; here?: Surroundings }) {
+  const visit = useWalletSession(first, here)
+  const { page, choose } = useLanguage(first)
+  const chosen = languageIn(visit.state)
+  useEffect(() => {
+    if (chosen !== undefined) void choose(chosen)
+  }, [chosen, visit.person])
   return (
     <PageContext.Provider value={pageFor(page, visit.person)}>
-      <View visit={visit} parent={here?.parent} />
+      <View visit={visit} parent={here?.parent} onLanguage={choose} />
     </PageContext.Provider>
   )
 }
 
-function View({ visit, parent }: { visit: Visit; parent: Parent | undefined }) {
+/** Which the user has chosen; null when none, or nobody is signed in; undefined while that is not known. */
+function languageIn(state: WalletState): string | null | undefined {
+  if (state.kind === 'open') return state.wallet.user.language
+  return state.kind === 'signed-out' ? null : undefined
+}
+
+type OnLanguage = (lang: string) => Promise<void>
+type ViewProps = { visit: Visit; parent: Parent | undefined; onLanguage: OnLanguage }
+
+function View({ visit, parent, onLanguage }: ViewProps) {
   const { say } = usePage()
   const { state, session } = visit
   switch (state.kind) {
     case 'loading':
       return <Skeleton />
     case 'open':
-      return <Wallet key={visit.person} state={state} parent={parent!} visit={visit} />
+      return <Wallet key={visit.person} state={state} parent={parent!} visit={visit} onLanguage={onLanguage} />
     case 'signed-out':
       return <SignIn parent={parent} />
     case 'expired':
@@ -104,7 +119,9 @@ function Framed({ children }: { children: ComponentChildren }) {
 
 type OpenState = Extract<WalletState, { kind: 'open' }>
 
-function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; visit: Visit }) {
+type WalletProps = { state: OpenState; parent: Parent; visit: Visit; onLanguage: OnLanguage }
+
+function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   const { words, say, lang } = usePage()
   const { wallet, isOffline } = state
   const need = useNeed(wallet.balance)
@@ -129,11 +146,13 @@ function Wallet({ state, parent, visit }: { state: OpenState; parent: Parent; vi
       <Later name="account" title={words.account} onBack={() => setView(null)}>
         {(Account) => (
           <Account
-            user={wallet.user}
             token={token}
             skewMs={state.clockSkewMs}
+            currency={wallet.currency}
             onBack={() => setView(null)}
             onLeave={() => void leave()}
+            onChanged={() => session.look()}
+            onLanguage={onLanguage}
           />
         )}
       </Later>

@@ -21,6 +21,8 @@ export type WalletSession = {
   readonly token: () => string | null
   /** Reads the wallet now instead of after the backoff. */
   retry(): void
+  /** The names or the language have changed: reads the wallet. */
+  look(): void
   /** So much was paid on this page: reads the wallet, and tells the parent. */
   tellPaid(amount: number): void
   askForRenewal(): void
@@ -265,6 +267,7 @@ export function openWalletSession(
   return {
     token: () => token,
     retry,
+    look: () => void refresh(),
     tellPaid: (amount) => {
       paid = amount
       void refresh()

@@ -1,0 +1,165 @@
+/** The account, part by part. */
+import type { Frame, Page } from '@playwright/test'
+import { createUser } from '../../src/actions/people/create-user.ts'
+import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wallets.ts'
+import { updateLanguage } from '../../src/store/users.ts'
+import { newEmail } from '../page.ts'
+import { linkUser, newApp, operator } from '../service.ts'
+import type { Tenant } from './shop.ts'
+import type { StatesOf } from './stage.ts'
+
+const password = 'seven tired llamas'
+
+export const accountStates: StatesOf = (stage) => {
+  const { rig, openWallet, funded } = stage
+
+  /** Somebody with a password, a long name and a long email. */
+  async function newMember(base?: Tenant): Promise<Tenant> {
+    const tenant = base ?? (await rig.newTenant())
+    const created = await createUser(rig.service, operator, {
+      email: `a.rather-long-mailbox-name-without-any-space.${newEmail()}`,
+      password,
+      firstName: 'Wilhelmina-Konstantinopolina',
+      lastName: 'von und zu Hohenlohe-Schillingsfürst',
+      clientId: tenant.clientId,
+    })
+    const user = { userId: created!.userId, serviceUserId: created!.serviceUserId! }
+    return { ...tenant, user, newSession: (origin) => tenant.newSession(origin, user) }
+  }
+
+  async function openAccount(page: Page, tenant: Tenant, query: Record<string, string> = {}): Promise<Frame> {
+    const frame = await openWallet(page, tenant, query)
+    await frame.click('.avatar')
+    await frame.waitForSelector('[data-part=email] .muted')
+    return frame
+  }
+
+  async function openPart(
+    page: Page,
+    part: string,
+    tenant: Tenant,
+    query: Record<string, string> = {},
+  ): Promise<Frame> {
+    const frame = await openAccount(page, tenant, query)
+    await frame.click(`[data-part=${part}]`)
+    await frame.waitForSelector('.account-part')
+    return frame
+  }
+
+  async function withApps(): Promise<Tenant> {
+    const tenant = await newMember(await funded())
+    const other = await newApp(rig.service, { name: 'Kino Kosmos', allowedIframeParents: [], scopes: ['wallet:read'] })
+    await linkUser(rig.service, other, tenant.user.userId)
+    await tenant.client.credit(tenant.user.serviceUserId, 20)
+    await tenant.client.debit(tenant.user.serviceUserId, 12.5)
+    return tenant
+  }
+
+  const parts = ['name', 'email', 'password', 'language', 'delete'].map(
+    (part) => [`account-${part}`, { show: async (page: Page) => openPart(page, part, await newMember()) }] as const,
+  )
+
+  return {
+    account: { show: async (page) => openAccount(page, await newMember()) },
+    'account-right-to-left': { show: async (page) => openAccount(page, await newMember(), { lang: 'ar' }) },
+    ...Object.fromEntries(parts),
+    'account-name-wrong': {
+      show: async (page) => {
+        const frame = await openPart(page, 'name', await newMember())
+        await frame.fill('#field-lastName', '')
+        await frame.click('.account-part .button')
+        await frame.waitForSelector('#field-lastName-problem')
+        return frame
+      },
+    },
+    'account-email-codes': {
+      show: async (page) => {
+        const frame = await openPart(page, 'email', await newMember())
+        await frame.fill('#field-email', `another-very-long-address-for-the-second-code.${newEmail()}`)
+        await frame.click('.account-part .button')
+        await frame.waitForSelector('#field-newCode')
+        await frame.fill('#field-oldCode', '123456')
+        await frame.fill('#field-newCode', '123456')
+        await frame.click('.account-part .button')
+        await frame.waitForSelector('#field-oldCode-problem')
+        return frame
+      },
+    },
+    'account-password-wrong': {
+      show: async (page) => {
+        const frame = await openPart(page, 'password', await newMember())
+        await frame.fill('#field-password', 'not this one')
+        await frame.fill('#field-newPassword', 'eight merry otters')
+        await frame.click('.account-part .button:not(.quiet)')
+        await frame.waitForSelector('#field-password-problem')
+        return frame
+      },
+    },
+    'account-language-chosen': {
+      show: async (page) => {
+        const tenant = await newMember()
+        await updateLanguage(rig.service.db.pool, tenant.user.userId, 'ar')
+        return await openPart(page, 'language', tenant)
+      },
+    },
+    'account-apps': {
+      show: async (page) => {
+        const frame = await openPart(page, 'apps', await withApps())
+        await frame.waitForSelector('.account .entry:nth-child(2)')
+        return frame
+      },
+    },
+    disconnecting: {
+      show: async (page) => {
+        const frame = await openPart(page, 'apps', await withApps())
+        await frame.click('.account .entry:nth-child(2) .button')
+        await frame.waitForSelector('.ask')
+        return frame
+      },
+    },
+    'account-signed-in': {
+      show: async (page) => {
+        const frame = await openPart(page, 'signedIn', await withApps())
+        await frame.waitForSelector('.browsers')
+        return frame
+      },
+    },
+    'account-sign-out-asked': {
+      show: async (page) => {
+        const frame = await openPart(page, 'signedIn', await withApps())
+        await frame.click('.account-part > .button')
+        await frame.waitForSelector('.ask')
+        return frame
+      },
+    },
+    'account-history': {
+      show: async (page) => {
+        const tenant = await withApps()
+        for (let i = 0; i < 11; i++) {
+          await freezeWallet(rig.service, operator, tenant.user.userId, 'A question about an order')
+          await unfreezeWallet(rig.service, operator, tenant.user.userId, 'It is answered')
+        }
+        const frame = await openPart(page, 'history', tenant)
+        await frame.waitForSelector('.account .entry:nth-child(20)')
+        return frame
+      },
+    },
+    'account-kept': {
+      show: async (page) => {
+        const frame = await openPart(page, 'delete', await withApps())
+        await frame.waitForSelector('.account-part .notice')
+        return frame
+      },
+    },
+    'account-away': {
+      show: async (page) => {
+        const tenant = await newMember()
+        const frame = await openAccount(page, tenant)
+        stage.troubled('/api/widget/account/history', () => new Response('', { status: 503 }))
+        await frame.click('[data-part=history]')
+        await frame.waitForSelector('.account [role=alert] .bad')
+        return frame
+      },
+    },
+  }
+}
