@@ -53,6 +53,7 @@ export const facts: Record<string, Fact> = {
   'password-changed': { kind: 'password-changed', at, browser: 'Firefox/Linux' },
   'email-changed': { kind: 'email-changed', at, newEmail: 'ada.lovelace@example.org' },
   'sign-in': { kind: 'sign-in', at, browser: 'Safari/iPhone' },
+  deleted: { kind: 'deleted' },
 }
 
 const stoppable = ['topup', 'refund', 'returned', 'declined', 'first-payment', 'sign-in']

@@ -156,7 +156,7 @@ function factTable(facts: NonNullable<Letter['facts']>, align: string, isUrgent:
       `<${tag} ${paint([...names, 'edge'], `${rule}padding:10px 14px;font-size:15px;line-height:1.4;vertical-align:top;${style}`)}>${escape(text)}</${tag.split(' ')[0]}>`
     const isMain = i === 0
     const main: Color = isUrgent ? 'warn' : 'accent'
-    return `<tr>${cell(['muted'], 'th scope="row"', `text-align:${align};font-weight:400;white-space:nowrap`, name)}${cell(
+    return `<tr>${cell(['muted'], 'th scope="row"', `width:1%;text-align:${align};font-weight:400;white-space:nowrap`, name)}${cell(
       [isMain ? main : 'ink'],
       'td',
       `text-align:${other};overflow-wrap:anywhere;word-break:break-word;font-weight:${isMain ? 650 : 500}`,

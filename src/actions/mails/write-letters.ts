@@ -136,8 +136,10 @@ export function writeFactLetter({ language, config }: Writer, fact: Fact, reader
       return {
         ...letter(`${fact.kind}Title`, amount, text(`${fact.kind}Text`), ...(isOwing ? [text('debtText')] : [])),
         facts: [
+          // What is owed comes first: it is what there is to do.
+          ...(isOwing ? [[text('owed'), money(-balanceMinor)] as const] : []),
           [text('amount'), amount.amount],
-          isOwing ? [text('owed'), money(-balanceMinor)] : [text('balance'), money(balanceMinor)],
+          ...(isOwing ? [] : [[text('balance'), money(balanceMinor)] as const]),
           when(fact.at),
           [text('receipt'), fact.receipt],
         ],
