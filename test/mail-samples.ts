@@ -18,7 +18,7 @@ export const sampleConfig = parseConfig({
 })
 
 const at = '2026-11-14T18:05:09.000Z'
-const receipt = 'txn_3f9a0c6be2d14f7785b1c0de44a9e210'
+const receipt = 'K7Q2-9F4M-X0TB'
 const clientId = 'app_0123456789abcdef0123'
 const code = '204863'
 

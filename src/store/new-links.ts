@@ -60,6 +60,7 @@ export async function takeFirstPayments(
   limit: number,
 ): Promise<{ payments: FirstPayment[]; looked: number }> {
   const { rows } = await tx.query<Row>(dueSql, [limit])
+  if (rows.length === 0) return { payments: [], looked: 0 }
   const isPaid = (row: Row): row is Row & RawTransfer => row.sequence !== null
   const waiting = rows.filter((row) => row.is_new && !isPaid(row))
   const over = rows.filter((row) => !waiting.includes(row)).map((row) => row.link_id)

@@ -1,7 +1,7 @@
 /** Finds the first payment of every new link, so that its user hears of it. Debits know nothing of this. */
+import { receiptCodeOf } from '../../ledger/receipt-code.ts'
 import { transact } from '../../store/database.ts'
 import { takeFirstPayments } from '../../store/new-links.ts'
-import { transactionIdOf } from '../../store/outcomes.ts'
 import type { Service } from '../service.ts'
 import { sendSoon, tell } from './tell.ts'
 
@@ -18,7 +18,7 @@ export async function findFirstPayments(service: Service): Promise<void> {
           amountMinor: String(-transfer.amountMinor),
           description: transfer.description,
           connectedAt: connectedAt.toISOString(),
-          receipt: transactionIdOf(transfer.referenceKey),
+          receipt: receiptCodeOf(transfer.referenceKey),
           at: transfer.createdAt.toISOString(),
         } as const
         await tell(tx, transfer.walletId, fact, { id: linkId })

@@ -78,7 +78,8 @@ export function openMail(config: MailConfig, log: Log, metrics: Pick<Metrics, 'm
       const result = await deliver(mail, tries)
       if (result === 'sent') return
       const pauseMs = retryAfterMs[tries - 1]
-      if (pauseMs === undefined || closing.signal.aborted) return log.error('a mail was given up', { tries })
+      const isLast = pauseMs === undefined || result === 'refused' || closing.signal.aborted
+      if (isLast) return log.error('a mail was given up', { tries })
       await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {})
     }
   }

@@ -72,7 +72,7 @@ export function writeCodeLetter({ language, config }: Writer, mail: CodeMail): L
 type Moved = {
   readonly amountMinor: string
   readonly balanceMinor: string
-  /** The id of the transaction, for support to find it by. */
+  /** The code by which support finds the transaction. */
   readonly receipt: string
   readonly at: string
 }

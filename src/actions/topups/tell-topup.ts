@@ -1,6 +1,7 @@
 /** What a top-up's user is told: what came of it in the wallet, or that nothing did. */
+import { receiptCodeOf } from '../../ledger/receipt-code.ts'
 import type { Transaction } from '../../store/database.ts'
-import { transactionIdOf, type Outcome } from '../../store/outcomes.ts'
+import type { Outcome } from '../../store/outcomes.ts'
 import type { Movement } from '../../store/topup-movements.ts'
 import { isNewestTopup, type Topup } from '../../store/topups.ts'
 import { tell } from '../mails/tell.ts'
@@ -25,7 +26,7 @@ export async function tellMovement(
     kind: kinds[referenceType as MovementType],
     amountMinor: String(amountMinor < 0n ? -amountMinor : amountMinor),
     balanceMinor: String(outcome.balanceMinor),
-    receipt: transactionIdOf(outcome.referenceKey),
+    receipt: receiptCodeOf(outcome.referenceKey),
     at: at.toISOString(),
   }
   await tell(tx, userId, fact, { id: `${topupId}:${number}` })
