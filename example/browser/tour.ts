@@ -25,5 +25,8 @@ function ticked(): Set<string> {
 
 /** Open where there is room beside the greeting; on a phone it would stand before the wallet. */
 export function openTour(): void {
-  byId('tour').toggleAttribute('open', matchMedia('(min-width: 60rem)').matches)
+  const wide = matchMedia('(min-width: 60rem)')
+  const follow = () => byId('tour').toggleAttribute('open', wide.matches)
+  wide.addEventListener('change', follow)
+  follow()
 }

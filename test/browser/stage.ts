@@ -63,7 +63,7 @@ export function newStage(rig: Rig, tenant: Tenant) {
       counterAccount: 'cards',
       amountMinor,
       isReversal: amountMinor < 0n,
-      referenceType: 'TOPUP',
+      referenceType: amountMinor < 0n ? 'TOPUP_DISPUTE' : 'TOPUP',
       referenceId: user.userId,
       description: 'By card',
     })

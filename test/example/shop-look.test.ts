@@ -49,8 +49,11 @@ const states: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
     await visit.order('Stoneware mug').locator('.state.refunded').waitFor()
     await visit.order('Windowsill fern').getByRole('button', { name: 'Pay' }).click()
     await visit.order('Windowsill fern').locator('.state.paid').waitFor()
+    const opening = visit.context.waitForEvent('page')
     await visit.buy('Night radio')
     await visit.order('Night radio').locator('.state.refused').waitFor()
+    // Behind another window Chromium does not paint frames.
+    await (await opening).close()
     await eventually(async () => await visit.balance().textContent(), '$21.00')
     await visit.story().first().locator('summary').click()
   },

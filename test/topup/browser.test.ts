@@ -196,6 +196,14 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   const panel = await page.context().newPage()
   await panel.goto(`${rig.base}/sandbox/panel`)
   await panel.locator(`[id="${rows[0]!.id}"]`).getByRole('button', { name: 'Dispute' }).click()
+  // Every button of the panel is in sight on a phone.
+  await panel.setViewportSize({ width: 360, height: 740 })
+  await panel.waitForFunction(() => innerWidth === 360)
+  const hidden = await panel.$$eval(
+    'button',
+    (all) => all.filter((one) => one.getBoundingClientRect().right > 360).length,
+  )
+  expect(hidden).toBe(0)
   // The open wallet sees the freeze, and later the thaw, by itself.
   await wallet.getByRole('button', { name: 'Repay $20.00' }).waitFor()
   expect(await tenant.client.debit(tenant.user.serviceUserId, 1)).toMatchObject({ status: 403 })

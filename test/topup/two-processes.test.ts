@@ -24,6 +24,8 @@ const succeeded = (id: string) => bench.eventsOf('payment_intent.succeeded', id)
 const webhookAt = ({ send, url }: ServiceProcess, id: string) => bench.sendEvent(succeeded(id), {}, send, url)
 const creditsOf = async (payer: Payer) => (await payer.entries()).filter((entry) => entry.startsWith('TOPUP '))
 
+const inVain = ['WALLET_INACTIVE', 'INSUFFICIENT_BALANCE']
+
 /** The processes' own sweepers do it, as soon as it is due; nobody else does. */
 async function untilSwept(payer: Payer, balance: number): Promise<void> {
   await bench.service.db.pool.query('update topups set look_at = now() where user_id = $1', [payer.userId])
@@ -45,6 +47,26 @@ test('confirm on one process and the webhook on the other at once, 100 times, ar
     expect(await creditsOf(payer)).toEqual(Array.from({ length: 10 }, (_, i) => `TOPUP ${i + 1}`))
   }
 }, 120_000)
+
+test('a debt that a card repays on one process and an app on the other ends with the credit that brings it to zero', async () => {
+  const payer = await payerAt(processes[0])
+  const other = await bench.newPayer(processes[1].send, processes[1].url, payer)
+  const spent = await payer.begin(20)
+  bench.standIn.state.pay(spent)
+  await payer.confirm(spent)
+  await payer.client.debit(payer.serviceUserId, 20)
+  bench.standIn.state.dispute(spent)
+  for (const event of bench.eventsOf('charge.dispute.created', spent)) await bench.sendEvent(event)
+  expect([await payer.balance(), await payer.isActive()]).toEqual([-20, false])
+  const id = await payer.begin(12)
+  bench.standIn.state.pay(id)
+  // With debits in between, which a frozen wallet refuses and an empty one too: none may slip through on the way.
+  const debits = [payer, other, payer, other].map(({ client }) => client.debit(payer.serviceUserId, 1))
+  const credits = [5, 3].map((amount) => other.client.credit(payer.serviceUserId, amount))
+  const [refused] = await Promise.all([Promise.all(debits), payer.confirm(id), ...credits])
+  expect(refused.map(({ body }) => body['code']).filter((code) => !inVain.includes(String(code)))).toEqual([])
+  expect([await other.balance(), await other.isActive()]).toEqual([0, true])
+}, 60_000)
 
 test('refunds and disputes told to both processes at once, in any order, are booked once', async () => {
   const payer = await payerAt(processes[0])
