@@ -76,6 +76,11 @@ describe('signing in', () => {
     await frame.fill('#field-password', password)
     await page.keyboard.press('Enter')
     await frame.waitForSelector('#field-code')
+    // Asked for once more, the code is on its way, and the focus is where it was.
+    await frame.focus('text=Send a new code')
+    await page.keyboard.press('Enter')
+    await frame.waitForSelector('text=A new code is on its way.')
+    expect(await frame.evaluate(() => document.activeElement?.textContent)).toBe('Send a new code')
     await frame.fill('#field-code', await mailedCode(email, rig.logged))
     await page.keyboard.press('Enter')
     const message = await hear(page, 'SERVICE_AUTH_SUCCESS')

@@ -73,7 +73,7 @@ test('nothing moves when the wallet comes in place of its grey shapes', async ()
     await page.setViewportSize({ width, height: 800 })
     await page.goto(rig.shop)
     const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
-    const parts = ['.top', '.avatar', '.hero', '.hero-action', '.activity h2']
+    const parts = ['.top', '.avatar', '.hero', '.hero-action', '.activity h2', '.day h3', '.entry .entry-text']
     const look = async () => await Promise.all(parts.map(async (part) => (await boxOf(frame, part)).slice(1)))
     await frame.waitForSelector('.hero .bone')
     const before = await look()
@@ -113,6 +113,16 @@ test('the largest balance there is stands in one line inside its card, and walle
   await frame.waitForSelector('.account .card')
   const [accountLeft, , accountWide] = await boxOf(frame, '.account')
   expect([accountLeft, accountWide]).toEqual([left, wide])
+  await rig.closePage(page)
+})
+
+test('where the system replaces the colours nothing is drawn across the balance', async () => {
+  const { page, frame } = await openShop(rig, await rig.newTenant())
+  await page.emulateMedia({ forcedColors: 'active' })
+  const rings = () => frame.evaluate(() => getComputedStyle(document.querySelector('.hero')!, '::before').display)
+  expect(await rings()).toBe('none')
+  await page.emulateMedia({ forcedColors: null })
+  expect(await rings()).not.toBe('none')
   await rig.closePage(page)
 })
 

@@ -35,19 +35,26 @@ export function Skeleton() {
           <h2>
             <span class="skeleton">{words.activity}</span>
           </h2>
-          {[0, 1, 2, 3, 4].map((row) => (
-            <div class="entry" key={row}>
-              <span class="skeleton entry-icon" />
-              <span class="entry-text">
-                <span class="entry-title">
-                  <span class="skeleton">{words.topupEntry}</span>
-                </span>
-                <span class="entry-when">
-                  <span class="skeleton">{words.moneyIn}</span>
-                </span>
-              </span>
-            </div>
-          ))}
+          <div class="day">
+            <h3>
+              <span class="skeleton">{words.moneyIn}</span>
+            </h3>
+            {[0, 1, 2, 3, 4].map((row) => (
+              <div class="entry" key={row}>
+                <div class="entry-open">
+                  <span class="skeleton mark" />
+                  <span class="entry-text">
+                    <span class="entry-title">
+                      <span class="skeleton">{words.topupEntry}</span>
+                    </span>
+                    <span class="entry-when">
+                      <span class="skeleton">{words.moneyIn}</span>
+                    </span>
+                  </span>
+                </div>
+              </div>
+            ))}
+          </div>
         </div>
       </div>
       {/* Shown by the stylesheet after a while: a script that is blocked cannot show anything. */}

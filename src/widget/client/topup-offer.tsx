@@ -48,6 +48,12 @@ export function useTopupOffer(
   return { ask, url: step === 'offered' ? url : undefined, close: () => setStep('idle') }
 }
 
+/** The link is gone with the offer, and what it stood for has the focus again. */
+function leave(close: () => void): void {
+  close()
+  document.querySelector<HTMLElement>('.hero-action')?.focus()
+}
+
 export function TopupOffer({ offer: { url, close } }: { offer: TopupOfferState }) {
   const { words } = usePage()
   return (
@@ -57,7 +63,7 @@ export function TopupOffer({ offer: { url, close } }: { offer: TopupOfferState }
           <Icon name="window" />
           <p>
             {words.noWindow}{' '}
-            <a href={url} target="_blank" rel="opener" onClick={close}>
+            <a href={url} target="_blank" rel="opener" onClick={() => leave(close)}>
               {words.openTopup}
             </a>
             {' · '}
