@@ -1,21 +1,29 @@
 /** Two real processes on one database race for every top-up, and one of them is killed at the worst moments. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { Send } from '../client.ts'
+import { startMailServer, type MailServer } from '../mail-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { openBench, stripeEnvironment, type Bench, type Payer } from './rig.ts'
 
 let bench: Bench
 let processes: [ServiceProcess, ServiceProcess]
 let environment: Record<string, string>
+let mails: MailServer
 
 beforeAll(async () => {
   bench = await openBench()
-  environment = { DATABASE_URL: bench.opened.databaseUrl, ...stripeEnvironment(bench.standIn) }
+  mails = await startMailServer()
+  environment = {
+    DATABASE_URL: bench.opened.databaseUrl,
+    SMTP_URL: mails.url,
+    ...stripeEnvironment(bench.standIn),
+  }
   processes = await Promise.all([startProcess(environment), startProcess(environment)])
 }, 60_000)
 afterEach(() => bench.expectSettled())
 afterAll(async () => {
   await Promise.all(processes.map((one) => one.stop()))
+  await mails.goAway()
   await bench.close()
 }, 60_000)
 
@@ -33,9 +41,11 @@ async function untilSwept(payer: Payer, balance: number): Promise<void> {
   expect(await payer.balance()).toBe(balance)
 }
 
-test('confirm on one process and the webhook on the other at once, 100 times, are 100 credits', async () => {
+test('confirm on one process and the webhook on the other at once, 100 times, are 100 credits and 100 receipts', async () => {
+  const payers: Payer[] = []
   for (let round = 0; round < 10; round++) {
     const payer = await payerAt(processes[round % 2]!)
+    payers.push(payer)
     const other = processes[(round + 1) % 2]!
     for (let time = 0; time < 10; time++) {
       const id = await payer.begin(1 + time)
@@ -46,6 +56,9 @@ test('confirm on one process and the webhook on the other at once, 100 times, ar
     }
     expect(await creditsOf(payer)).toEqual(Array.from({ length: 10 }, (_, i) => `TOPUP ${i + 1}`))
   }
+  for (let tries = 0; tries < 600 && mails.taken.length < 100; tries++) await Bun.sleep(50)
+  const expected = Array.from({ length: 10 }, (_, i) => `$${i + 1}.00 is in your wallet`)
+  for (const { userId } of payers) expect(mails.subjects(`${userId}@example.com`).sort()).toEqual(expected.toSorted())
 }, 120_000)
 
 test('a debt that a card repays on one process and an app on the other ends with the credit that brings it to zero', async () => {
