@@ -5,9 +5,11 @@ import { newApp, newUser, openTestService, type Credentials, type TestService } 
 import { letPass } from '../../../test/time.ts'
 import { newClient } from '../../../test/client.ts'
 import { openMetrics } from '../../metrics.ts'
-import { openDatabase } from '../../store/database.ts'
+import { deleteExpired } from '../../store/cleanup.ts'
+import { openDatabase, transact } from '../../store/database.ts'
 import { insertNewLink } from '../../store/new-links.ts'
 import { updateMailChoice } from '../../store/mails.ts'
+import { lockUser, updateUserDeleted } from '../../store/users.ts'
 import { closeService, openService, type Service } from '../service.ts'
 import { findFirstPayments } from './find-first-payments.ts'
 import { sendMails, tell } from './tell.ts'
@@ -177,16 +179,27 @@ describe('the user chooses', () => {
     expect(await send('4', 'fr')).toBe('Ihre Karte wurde abgelehnt')
   })
 
-  test('whoever is deleted is told nothing more', async () => {
-    const { userId } = await newUser(opened.service, app)
+  test('whoever is deleted is told nothing more, and nothing of theirs is kept', async () => {
+    const { userId, serviceUserId } = await newUser(opened.service, app)
+    await insertNewLink(pool(), { linkId: serviceUserId, clientId: app.clientId, userId })
+    await updateMailChoice(pool(), userId, 'receipts', false)
     await tell(pool(), userId, declined, { id: `${userId}:1` })
-    await pool().query(
-      `update users set email = null, first_name = '', last_name = '', deleted_at = now() where id = $1`,
-      [userId],
-    )
+    await transact(opened.service.db, async (tx) => updateUserDeleted(tx, (await lockUser(tx, userId))!))
     await tell(pool(), userId, declined, { id: `${userId}:2` })
-    await sendMails(opened.service)
-    expect(server.taken).toEqual([])
+    expect(await updateMailChoice(pool(), userId, 'receipts', true)).toBeUndefined()
+    for (const table of ['mails', 'mail_settings', 'new_links'])
+      expect((await pool().query(`select 1 from ${table} where user_id = $1`, [userId])).rows).toEqual([])
+  })
+
+  test('a fact is kept for a month after it was told', async () => {
+    const { userId } = await newUser(opened.service, app)
+    await tell(pool(), userId, declined, { id: userId })
+    const isKept = async (days: number) => {
+      await letPass(pool(), days * 24 * 60 * 60_000, ['mails'])
+      await deleteExpired(opened.service.db)
+      return (await pool().query('select 1 from mails where user_id = $1', [userId])).rows.length === 1
+    }
+    expect([await isKept(29), await isKept(2)]).toEqual([true, false])
   })
 })
 
