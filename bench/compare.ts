@@ -1,6 +1,6 @@
 /**
  * Is a change faster? Debits on this checkout and on another one (or on this one with other settings), in turn, in one run:
- * `bun bench/compare.ts [--dir <checkout>] [--base <checkout>] [--cycles 10] [--call check-balance] [NAME=value …]`
+ * `bun bench/compare.ts [--dir <checkout>] [--base <checkout>] [--cycles 10] [--call check-balance|bulk] [NAME=value …]`
  */
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ async function compare(stage: Stage): Promise<void> {
 function round(stage: Stage, name: string, { target, server, acknowledged }: Site) {
   const job: Omit<Job, 'mark'> = {
     target,
-    call: values.call === 'check-balance' ? 'check-balance' : 'debit',
+    call: values.call === 'check-balance' || values.call === 'bulk' ? values.call : 'debit',
     users: Infinity,
     connections: Number(values.connections),
     seconds: Number(values.seconds),

@@ -10,7 +10,7 @@ export type Target = {
 
 export type Job = {
   readonly target: Target
-  readonly call: 'debit' | 'check-balance'
+  readonly call: 'debit' | 'check-balance' | 'bulk'
   /** How many of the users take part, from the first on: 1 is one hot wallet. */
   readonly users: number
   readonly connections: number
@@ -25,7 +25,11 @@ export type Job = {
 /** Percentiles over all answers of a round, in milliseconds. */
 export type Latency = { readonly p50: number; readonly p90: number; readonly p99: number; readonly max: number }
 
+/** Of a request for many at once. */
+export const bulkSize = 100
+
 export type Result = {
+  /** Operations, of which a request of bulk has many. */
   readonly perSecond: number
   readonly seconds: number
   /** Answers, by what was asked for and came: each was checked. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { Job } from './job.ts'
-import { buildTemplate, hugeAmount, smallAmount, writeReference } from './request-template.ts'
-import { answerLength, isReplay, statusOf } from './response.ts'
+import { bulkSize, type Job } from './job.ts'
+import { buildTemplate, hugeAmount, smallAmount, writeReference, type Place } from './request-template.ts'
+import { answerLength, countDone, isReplay, statusOf } from './response.ts'
 
 const job: Job = {
   target: { port: 1234, clientId: 'app_1', clientSecret: 'bfs_1', usersFile: '' },
@@ -16,9 +16,10 @@ const job: Job = {
 
 test('a debit is written in place, and stays a request of the length it says', () => {
   const template = buildTemplate(job, 4)
-  template.bytes.write('su_9', template.userAt)
-  writeReference(template, 1_234_567)
-  hugeAmount.copy(template.bytes, template.amountAt)
+  const [place] = template.places as [Place]
+  template.bytes.write('su_9', place.userAt)
+  writeReference(template.bytes, place, 1_234_567)
+  hugeAmount.copy(template.bytes, place.amountAt)
   const [head, body] = template.bytes.toString().split('\r\n\r\n')
   expect(head).toContain(`Content-Length: ${body!.length}`)
   expect(JSON.parse(body!)).toEqual({
@@ -30,8 +31,25 @@ test('a debit is written in place, and stays a request of the length it says', (
     referenceId: 'order-7-1-01234567',
     description: 'One order',
   })
-  smallAmount.copy(template.bytes, template.amountAt)
+  smallAmount.copy(template.bytes, place.amountAt)
   expect(JSON.parse(template.bytes.toString().split('\r\n\r\n')[1]!)).toMatchObject({ amount: 0.01 })
+})
+
+test('each of many debits is written in its own place', () => {
+  const { bytes, places } = buildTemplate({ ...job, call: 'bulk' }, 4)
+  expect(places).toHaveLength(bulkSize)
+  for (const [i, place] of places.entries()) {
+    bytes.write(`su_${i % 10}`, place.userAt)
+    writeReference(bytes, place, i)
+    if (i === 7) hugeAmount.copy(bytes, place.amountAt)
+  }
+  const [head, body] = bytes.toString().split('\r\n\r\n')
+  expect(head).toContain(`Content-Length: ${body!.length}`)
+  const { operations } = JSON.parse(body!) as { operations: Record<string, unknown>[] }
+  expect(operations.map(({ serviceUserId, amount, referenceId }) => [serviceUserId, amount, referenceId])).toEqual(
+    places.map((_, i) => [`su_${i % 10}`, i === 7 ? 900_000 : 0.01, `order-7-1-${String(i).padStart(8, '0')}`]),
+  )
+  expect(countDone(Buffer.from('{"results":[{"status":200},{"status":400},{"status":200}]}'))).toBe(2)
 })
 
 test('an answer is complete only with the last byte of its body', () => {

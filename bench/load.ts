@@ -1,8 +1,15 @@
 /** The load, as a process of its own: a job comes in, its result goes out. Each connection has one request under way. */
 import { readFileSync } from 'node:fs'
-import type { Job, Latency, Result } from './job.ts'
-import { buildTemplate, hugeAmount, smallAmount, writeReference, type RequestTemplate } from './request-template.ts'
-import { answerLength, isReplay, statusOf } from './response.ts'
+import { bulkSize, type Job, type Latency, type Result } from './job.ts'
+import {
+  buildTemplate,
+  hugeAmount,
+  smallAmount,
+  writeReference,
+  type Place,
+  type RequestTemplate,
+} from './request-template.ts'
+import { answerLength, countDone, isReplay, statusOf } from './response.ts'
 
 type Line = {
   readonly template: RequestTemplate
@@ -43,6 +50,7 @@ const recentSize = 4096
 async function runJob(job: Job): Promise<Result> {
   const users = readUsers(job.target.usersFile)
   const userCount = Math.min(job.users, users.count)
+  const size = job.call === 'bulk' ? bulkSize : 1
   const done = { posted: 0, refused: 0, replayed: 0, read: 0 }
   const wrong: Record<string, number> = {}
   const latencies: number[] = []
@@ -56,7 +64,11 @@ async function runJob(job: Job): Promise<Result> {
   const stopAt = startedAt + job.seconds * 1000
 
   function choose(line: Line): void {
-    const { bytes, amountAt, userAt } = line.template
+    for (const place of line.template.places) chooseOne(line, place)
+  }
+
+  function chooseOne(line: Line, place: Place): void {
+    const { bytes } = line.template
     const dice = Math.random()
     line.user = (Math.random() * userCount) | 0
     if (job.call === 'check-balance') line.asked = 'read'
@@ -69,16 +81,19 @@ async function runJob(job: Job): Promise<Result> {
       line.asked = dice >= 1 - job.refused ? 'refused' : 'posted'
       line.reference = references++
     }
-    users.bytes.copy(bytes, userAt, line.user * (users.length + 1), line.user * (users.length + 1) + users.length)
-    if (amountAt === -1) return
-    ;(line.asked === 'refused' ? hugeAmount : smallAmount).copy(bytes, amountAt)
-    writeReference(line.template, line.reference)
+    const userFrom = line.user * (users.length + 1)
+    users.bytes.copy(bytes, place.userAt, userFrom, userFrom + users.length)
+    if (place.amountAt === -1) return
+    ;(line.asked === 'refused' ? hugeAmount : smallAmount).copy(bytes, place.amountAt)
+    writeReference(bytes, place, line.reference)
   }
 
   function check(line: Line, answer: Buffer): void {
     const status = statusOf(answer)
     const isExpected =
-      status === (line.asked === 'refused' ? 400 : 200) && (line.asked !== 'replayed' || isReplay(answer))
+      status === (line.asked === 'refused' ? 400 : 200) &&
+      (line.asked !== 'replayed' || isReplay(answer)) &&
+      (size === 1 || countDone(answer) === size)
     if (!isExpected) {
       wrong[`${line.asked}: ${status}`] = (wrong[`${line.asked}: ${status}`] ?? 0) + 1
       return
@@ -87,7 +102,7 @@ async function runJob(job: Job): Promise<Result> {
       recentUsers[done.posted % recentSize] = line.user
       recentReferences[done.posted % recentSize] = line.reference
     }
-    done[line.asked]++
+    done[line.asked] += size
   }
 
   function send(socket: Bun.Socket<Line>): void {
@@ -140,7 +155,7 @@ async function runJob(job: Job): Promise<Result> {
     ...done,
     wrong,
     seconds,
-    perSecond: latencies.length / seconds,
+    perSecond: (latencies.length * size) / seconds,
     latencyMs: percentiles(latencies),
     loadCores: (cpu.user + cpu.system) / 1e6 / seconds,
   }

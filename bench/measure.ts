@@ -77,6 +77,10 @@ async function openContenders(
     { name: 'refused', measure: () => debits(options, stage, 'refused', site, { refused: 0.1 }) },
     { name: 'replays', measure: () => debits(options, stage, 'replays', site, { replayed: 0.1 }) },
     { name: 'check-balance', measure: () => debits(options, stage, 'check-balance', site, { call: 'check-balance' }) },
+    {
+      name: 'bulk',
+      measure: () => debits(options, stage, 'bulk', site, { call: 'bulk', connections: bulkConnections }),
+    },
   ]
   if (pgbench) {
     contenders.unshift({ name: 'pgbench', measure: () => pgbench.measure(options.roundSeconds) })
@@ -93,6 +97,9 @@ function jobOn(options: Options, { target }: Site, change: Partial<Job>): Omit<J
   return { target, call: 'debit', users: Infinity, connections, seconds, refused: 0, replayed: 0, ...change }
 }
 
+/** With a hundred operations in each request, as many are under way as fill the batches. */
+const bulkConnections = 16
+
 const figureOf = {
   pgbench: { name: 'debits ÷ TPC-B', isInverse: true },
   unanalysed: { name: 'without planner statistics ÷ with', isInverse: false },
@@ -101,6 +108,7 @@ const figureOf = {
   refused: { name: '10 % refused ÷ none', isInverse: false },
   replays: { name: '10 % replays ÷ none', isInverse: false },
   'check-balance': { name: 'check-balance ÷ debits', isInverse: false },
+  bulk: { name: 'debits, 100 in a request ÷ one', isInverse: false },
   large: { name: 'with 10 million transfers ÷ empty', isInverse: false },
 } as const satisfies Record<string, { name: FigureName; isInverse: boolean }>
 

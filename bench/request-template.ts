@@ -1,8 +1,13 @@
 /** A whole HTTP request as bytes, of which only the user, the amount and the reference change, in place. */
-import type { Job } from './job.ts'
+import { bulkSize, type Job } from './job.ts'
 
 export type RequestTemplate = {
   readonly bytes: Buffer
+  /** Where each operation of the request has what changes. */
+  readonly places: readonly Place[]
+}
+
+export type Place = {
   readonly userAt: number
   /** -1 where the call has none. */
   readonly amountAt: number
@@ -15,35 +20,53 @@ export const hugeAmount = Buffer.from('900000.00')
 const referenceDigits = 8
 
 export function buildTemplate(job: Job, userLength: number): RequestTemplate {
-  return job.call === 'debit' ? buildDebit(job, userLength) : buildCheckBalance(job, userLength)
+  if (job.call === 'check-balance') return buildCheckBalance(job, userLength)
+  return job.call === 'bulk' ? buildBulk(job, userLength) : buildDebit(job, userLength)
 }
 
-function buildDebit({ target, mark }: Job, userLength: number): RequestTemplate {
-  const user = '#'.repeat(userLength)
+function buildDebit(job: Job, userLength: number): RequestTemplate {
+  return toPost(job, 'debit', `{${credentials(job)},${operation(job, userLength)}}`, 1)
+}
+
+function buildBulk(job: Job, userLength: number): RequestTemplate {
+  const one = `{"direction":"debit",${operation(job, userLength)}}`
+  const body = `{${credentials(job)},"operations":[${Array<string>(bulkSize).fill(one).join()}]}`
+  return toPost(job, 'bulk', body, bulkSize)
+}
+
+function credentials({ target }: Job): string {
+  return `"clientId":"${target.clientId}","clientSecret":"${target.clientSecret}"`
+}
+
+function operation({ mark }: Job, userLength: number): string {
   const reference = '0'.repeat(referenceDigits)
-  const body =
-    `{"clientId":"${target.clientId}","clientSecret":"${target.clientSecret}","serviceUserId":"${user}",` +
-    `"amount":${String(smallAmount)},"referenceType":"ORDER_PAYMENT","referenceId":"order-${mark}-${reference}","description":"One order"}`
+  return (
+    `"serviceUserId":"${'#'.repeat(userLength)}","amount":${String(smallAmount)},"referenceType":"ORDER_PAYMENT",` +
+    `"referenceId":"order-${mark}-${reference}","description":"One order"`
+  )
+}
+
+function toPost({ target }: Job, path: string, body: string, size: number): RequestTemplate {
   const text =
-    `POST /api/server/wallet/debit HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\n` +
+    `POST /api/server/wallet/${path} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-  const referenceAt = text.indexOf(`-${reference}"`) + 1
-  return {
-    bytes: Buffer.from(text),
-    userAt: text.indexOf(user),
-    amountAt: text.indexOf(String(smallAmount)),
-    referenceAt,
+  const places: Place[] = []
+  for (let at = 0; places.length < size; at = places.at(-1)!.referenceAt) {
+    const userAt = text.indexOf('"#', at) + 1
+    const amountAt = text.indexOf(String(smallAmount), userAt)
+    places.push({ userAt, amountAt, referenceAt: text.indexOf(`-${'0'.repeat(referenceDigits)}"`, amountAt) + 1 })
   }
+  return { bytes: Buffer.from(text), places }
 }
 
 function buildCheckBalance({ target }: Job, userLength: number): RequestTemplate {
   const user = '#'.repeat(userLength)
   const query = `clientId=${target.clientId}&clientSecret=${target.clientSecret}&serviceUserId=${user}&requiredAmount=19.99`
   const text = `GET /api/server/wallet/check-balance?${query} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\n\r\n`
-  return { bytes: Buffer.from(text), userAt: text.indexOf(user), amountAt: -1, referenceAt: -1 }
+  return { bytes: Buffer.from(text), places: [{ userAt: text.indexOf(user), amountAt: -1, referenceAt: -1 }] }
 }
 
-export function writeReference({ bytes, referenceAt }: RequestTemplate, reference: number): void {
+export function writeReference(bytes: Buffer, { referenceAt }: Place, reference: number): void {
   let rest = reference
   for (let at = referenceAt + referenceDigits - 1; at >= referenceAt; at--) {
     bytes[at] = 48 + (rest % 10)

@@ -2,6 +2,7 @@
 
 const blankLine = Buffer.from('\r\n\r\n')
 const replayedField = Buffer.from('"replayed":true')
+const doneField = Buffer.from('"status":200')
 
 /** Set by the first answer: servers differ in how they write the header, but each writes it always the same. */
 let lengthHeader: Buffer | undefined
@@ -35,4 +36,11 @@ export function statusOf(bytes: Buffer): number {
 
 export function isReplay(bytes: Buffer): boolean {
   return bytes.includes(replayedField)
+}
+
+/** How many operations of an answer to many were done. */
+export function countDone(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(doneField); at !== -1; at = bytes.indexOf(doneField, at + 1)) count++
+  return count
 }
