@@ -5,6 +5,7 @@ import { Apps } from './account-apps.tsx'
 import { Delete } from './account-delete.tsx'
 import { Loaded, News, type Load } from './account-form.tsx'
 import { Email, languageName, Languages, Names, Password } from './account-profile.tsx'
+import { Mails } from './account-mails.tsx'
 import { call } from './call.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { usePage } from './page-context.tsx'
@@ -38,6 +39,7 @@ const parts = {
   email: { title: 'email', icon: 'mail' },
   password: { title: 'password', icon: 'lock' },
   language: { title: 'language', icon: 'globe' },
+  mails: { title: 'mails', icon: 'bell' },
   signedIn: { title: 'signedIn', icon: 'shield' },
   apps: { title: 'apps', icon: 'card' },
   history: { title: 'history', icon: 'clock' },
@@ -47,7 +49,7 @@ const parts = {
 type PartName = keyof typeof parts
 
 const groups: readonly (readonly PartName[])[] = [
-  ['name', 'email', 'password', 'language'],
+  ['name', 'email', 'password', 'language', 'mails'],
   ['apps', 'signedIn', 'history'],
   ['delete'],
 ]
@@ -168,6 +170,8 @@ function Part({ name, ...props }: PartViewProps) {
       return <Password {...props} />
     case 'language':
       return <Languages {...props} />
+    case 'mails':
+      return <Mails {...props} />
     case 'apps':
       return <Apps {...props} />
     case 'signedIn':

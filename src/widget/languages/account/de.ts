@@ -81,6 +81,11 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   monthNothing: 'Diesen Monat nichts abgebucht',
   monthMore: 'Diesen Monat: mehr als {amount} abgebucht',
   monthBack: '{amount} gutgeschrieben',
+  mails: 'E-Mails',
+  mailsText: 'E-Mails zur Sicherheit Ihres Kontos und zu Schulden kommen immer.',
+  mailReceipts: 'Belege und Nachrichten zu Kartenzahlungen',
+  mailPayments: 'Erste Zahlung an eine neue App',
+  mailSignIns: 'Anmeldungen von einem neuen Ort',
   deleteAccount: 'Konto löschen',
   deleteText:
     'Name, E-Mail-Adresse und Passwort werden endgültig entfernt, und jede App wird getrennt. Die Aufzeichnung früherer Zahlungen bleibt, ohne Ihren Namen.',

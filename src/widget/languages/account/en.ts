@@ -79,6 +79,11 @@ export const words = {
   monthNothing: 'Nothing taken this month',
   monthMore: 'This month: more than {amount} taken',
   monthBack: '{amount} given',
+  mails: 'Mails',
+  mailsText: 'Mails about the safety of your account and about debts always come.',
+  mailReceipts: 'Receipts and news of card payments',
+  mailPayments: 'First payment to a new app',
+  mailSignIns: 'Sign-ins from a new place',
   deleteAccount: 'Delete account',
   deleteText:
     'Your name, email and password are removed for good, and every app is disconnected. The record of past payments stays, without your name.',

@@ -80,6 +80,11 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   monthNothing: 'Nada cobrado este mes',
   monthMore: 'Este mes: más de {amount} cobrados',
   monthBack: '{amount} abonados',
+  mails: 'Correos',
+  mailsText: 'Los correos sobre la seguridad de tu cuenta y sobre deudas llegan siempre.',
+  mailReceipts: 'Recibos y avisos de pagos con tarjeta',
+  mailPayments: 'Primer pago a una aplicación nueva',
+  mailSignIns: 'Inicios de sesión desde un lugar nuevo',
   deleteAccount: 'Eliminar la cuenta',
   deleteText:
     'Tu nombre, tu correo y tu contraseña se eliminan para siempre y todas las apps se desconectan. El registro de pagos anteriores se conserva, sin tu nombre.',

@@ -82,6 +82,11 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   monthNothing: 'Rien prélevé ce mois-ci',
   monthMore: 'Ce mois-ci : plus de {amount} prélevés',
   monthBack: '{amount} versés',
+  mails: 'E-mails',
+  mailsText: 'Les e-mails sur la sécurité de votre compte et sur les dettes arrivent toujours.',
+  mailReceipts: 'Reçus et nouvelles des paiements par carte',
+  mailPayments: 'Premier paiement à une nouvelle application',
+  mailSignIns: 'Connexions depuis un nouvel endroit',
   deleteAccount: 'Supprimer le compte',
   deleteText:
     'Votre nom, votre e-mail et votre mot de passe sont supprimés pour de bon, et chaque appli est dissociée. La trace des paiements passés reste, sans votre nom.',

@@ -80,6 +80,11 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   monthNothing: '今月の支払いはありません',
   monthMore: '今月：{amount} を超える支払い',
   monthBack: '{amount} の入金',
+  mails: 'メール',
+  mailsText: 'アカウントの安全や未払いに関するメールは常に届きます。',
+  mailReceipts: 'カード支払いの領収とお知らせ',
+  mailPayments: '新しいアプリへの最初の支払い',
+  mailSignIns: '新しい場所からのログイン',
   deleteAccount: 'アカウントを削除',
   deleteText:
     'お名前、メールアドレス、パスワードは完全に削除され、すべてのアプリの連携が解除されます。過去の支払いの記録は、お名前なしで残ります。',

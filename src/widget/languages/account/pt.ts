@@ -80,6 +80,11 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   monthNothing: 'Nada cobrado este mês',
   monthMore: 'Este mês: mais de {amount} cobrados',
   monthBack: '{amount} creditados',
+  mails: 'E-mails',
+  mailsText: 'Os e-mails sobre a segurança da sua conta e sobre dívidas sempre chegam.',
+  mailReceipts: 'Recibos e avisos de pagamentos com cartão',
+  mailPayments: 'Primeiro pagamento a um novo aplicativo',
+  mailSignIns: 'Entradas de um lugar novo',
   deleteAccount: 'Excluir conta',
   deleteText:
     'Seu nome, e-mail e senha são removidos para sempre, e todos os apps são desconectados. O registro dos pagamentos passados fica, sem o seu nome.',

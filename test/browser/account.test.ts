@@ -1,0 +1,201 @@
+/** The account in a shop's page: what its user does there, by keyboard too, and where the focus is afterwards. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Frame, Page } from '@playwright/test'
+import { createUser } from '../../src/actions/people/create-user.ts'
+import { mailedCode, newEmail } from '../page.ts'
+import { linkUser, newApp, newUser, operator, type TestUser } from '../service.ts'
+import { embed, hear, startRig } from './rig.ts'
+import { openShop, renew, walletUrl, type Tenant } from './shop.ts'
+
+setDefaultTimeout(120_000)
+
+const rig = await startRig()
+afterAll(() => rig.stop())
+
+const password = 'seven tired llamas'
+
+type Member = Tenant & { readonly email: string }
+
+async function newMember(): Promise<Member> {
+  const tenant = await rig.newTenant()
+  const email = newEmail()
+  const person = { email, password, firstName: 'Ada', lastName: 'Lovelace', clientId: tenant.clientId }
+  const created = (await createUser(rig.service, operator, person))!
+  const user = { userId: created.userId, serviceUserId: created.serviceUserId! }
+  const newSession = (origin?: string, who: TestUser = user) => tenant.newSession(origin, who)
+  return { ...tenant, user, email, newSession }
+}
+
+async function openPart(member: Member, part: string): Promise<{ page: Page; frame: Frame }> {
+  const { page, frame } = await openShop(rig, member)
+  await frame.click('.avatar')
+  await frame.click(`[data-part=${part}]`)
+  await frame.waitForSelector('.account-part')
+  return { page, frame }
+}
+
+const focused = (frame: Frame, text: string) =>
+  frame.waitForFunction((text) => document.activeElement?.textContent?.includes(text), text)
+
+async function tabTo(page: Page, frame: Frame, selector: string): Promise<void> {
+  for (let presses = 0; presses < 30; presses++) {
+    if (await frame.evaluate((selector) => document.activeElement?.matches(selector), selector)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`no way to ${selector} by Tab`)
+}
+
+test('names are changed by keyboard alone, and the focus comes back to the row that led there', async () => {
+  const { page, frame } = await openShop(rig, await newMember())
+  await frame.focus('.avatar')
+  await page.keyboard.press('Enter')
+  await focused(frame, 'Account')
+  await tabTo(page, frame, '[data-part=name]')
+  await page.keyboard.press('Enter')
+  await focused(frame, 'Name')
+  await tabTo(page, frame, '#field-firstName')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('Grace')
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('[role=status] >> text=Your changes are saved.')
+  expect(await frame.evaluate(() => document.activeElement?.getAttribute('data-part'))).toBe('name')
+  expect(await frame.textContent('[data-part=name] .muted')).toBe('Grace Lovelace')
+  await frame.click('.round')
+  await frame.waitForSelector('text=Hello, Grace')
+  await rig.closePage(page)
+})
+
+test('a question takes the focus and gives it back; after a yes the focus is on what is left', async () => {
+  const member = await newMember()
+  const other = await newApp(rig.service, { name: 'Kino Kosmos' })
+  await linkUser(rig.service, other, member.user.userId)
+  for (const [part, label, answered] of [
+    ['signedIn', 'Sign out of Kino Kosmos', 'You are signed out of Kino Kosmos.'],
+    ['apps', 'Disconnect Kino Kosmos', 'Kino Kosmos is disconnected.'],
+  ] as const) {
+    const { page, frame } = await openPart(member, part)
+    const button = `[aria-label="${label}"]`
+    await frame.focus(button)
+    await page.keyboard.press('Enter')
+    await focused(frame, `${label}?`)
+    await tabTo(page, frame, '.ask .quiet')
+    await page.keyboard.press('Enter')
+    await frame.waitForFunction((button) => document.activeElement?.matches(button), button)
+    await page.keyboard.press('Enter')
+    await tabTo(page, frame, '.ask .danger')
+    await page.keyboard.press('Enter')
+    await frame.waitForSelector(`text=${answered}`)
+    await frame.waitForFunction(() => document.activeElement?.tagName === 'UL')
+    await rig.closePage(page)
+  }
+})
+
+test('a changed password ends the wallet in another window at once, and not here', async () => {
+  const member = await newMember()
+  const away = await openShop(rig, member)
+  const { page, frame } = await openPart(member, 'password')
+  await frame.fill('#field-password', 'not this one')
+  await frame.fill('#field-newPassword', 'eight merry otters')
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('#field-password-problem')
+  expect(await frame.evaluate(() => document.activeElement?.id)).toBe('field-password')
+  await frame.fill('#field-password', password)
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('[role=status] >> text=Your password is changed')
+  await away.frame.waitForSelector('text=You are signed out')
+  await frame.click('.round')
+  await frame.waitForSelector('.hero-balance .visually-hidden')
+  await Promise.all([rig.closePage(page), rig.closePage(away.page)])
+})
+
+test('the email is changed with the codes of both addresses', async () => {
+  const member = await newMember()
+  const email = newEmail()
+  const { page, frame } = await openPart(member, 'email')
+  await frame.fill('#field-email', member.email)
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('text=This is your email already.')
+  await frame.fill('#field-email', email)
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector(`text=Code sent to ${email}`)
+  await frame.fill('#field-oldCode', await mailedCode(member.email, rig.logged))
+  const code = await mailedCode(email, rig.logged)
+  await frame.fill('#field-newCode', `${code.slice(0, 3)} ${code.slice(3)}`)
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('[role=status] >> text=Your email is changed.')
+  expect(await frame.textContent('[data-part=email] .muted')).toBe(email)
+  await rig.closePage(page)
+})
+
+test('a chosen language is there at once, after a reload, and for a session that comes later; the next person has their own', async () => {
+  const member = await newMember()
+  const { page, frame } = await openPart(member, 'language')
+  await frame.click('text=العربية')
+  await frame.click('.account-part .button')
+  await frame.waitForSelector('h1 >> text=الحساب')
+  expect(await frame.evaluate(() => [document.documentElement.lang, document.documentElement.dir])).toEqual([
+    'ar',
+    'rtl',
+  ])
+  await frame.evaluate(() => location.reload())
+  await frame.waitForSelector('html[lang=ar] .hero-balance .visually-hidden')
+  await page.goto(rig.shop)
+  const signedOut = await embed(page, walletUrl(rig, { clientId: member.clientId }))
+  await signedOut.waitForSelector('#field-password')
+  await renew(rig, page, await member.newSession())
+  await signedOut.waitForSelector('html[lang=ar] .hero-balance .visually-hidden')
+  // Somebody else in the same frame, who has chosen nothing, has the language of the browser.
+  await renew(rig, page, await member.newSession(undefined, await newUser(rig.service, member)))
+  await signedOut.waitForSelector('html[lang=en] .hero-balance .visually-hidden')
+  const given = await embed(page, walletUrl(rig, { session: await member.newSession(), lang: 'de' }))
+  await given.waitForSelector('html[lang=de] .hero-balance .visually-hidden')
+  await given.click('.avatar')
+  await given.click('[data-part=language]')
+  await given.waitForSelector('text=hat die Sprache dieser Seite gewählt')
+  await rig.closePage(page)
+})
+
+test('signing out everywhere leaves, tells the shop, and the shop cannot open the wallet again', async () => {
+  const member = await newMember()
+  const { page, frame } = await openPart(member, 'signedIn')
+  await frame.waitForSelector('.browsers >> text=This browser')
+  await frame.click('.account-part > .button')
+  await frame.click('.ask .danger')
+  await hear(page, 'SERVICE_LOGOUT_REQUEST')
+  await frame.waitForSelector('#field-password')
+  expect(await member.newSession()).toBe('undefined')
+  await frame.fill('#field-email', member.email)
+  await frame.fill('#field-password', password)
+  await page.keyboard.press('Enter')
+  await hear(page, 'SERVICE_AUTH_SUCCESS')
+  expect(await member.newSession()).toStartWith('ws_')
+  await rig.closePage(page)
+})
+
+test('mails are chosen; the history tells it all; the account is kept while there is money, and then deleted', async () => {
+  const member = await newMember()
+  await member.client.credit(member.user.serviceUserId, 5)
+  const kept = await openPart(member, 'delete')
+  await kept.frame.waitForSelector('text=There is money in your wallet.')
+  await member.client.debit(member.user.serviceUserId, 5)
+  const { page, frame } = await openPart(member, 'mails')
+  await frame.uncheck('[name=receipts]')
+  await frame.click('.round')
+  await frame.click('[data-part=mails]')
+  await frame.waitForSelector('[name=payments]:checked')
+  expect(await frame.isChecked('[name=receipts]')).toBe(false)
+  await frame.click('.round')
+  await frame.click('[data-part=history]')
+  await frame.waitForSelector('text=Account created')
+  await frame.click('.round')
+  await frame.click('[data-part=delete]')
+  await frame.fill('#field-password', password)
+  await frame.click('.danger')
+  await hear(page, 'SERVICE_LOGOUT_REQUEST')
+  await frame.waitForSelector('#field-email')
+  await frame.fill('#field-email', member.email)
+  await frame.fill('#field-password', password)
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('text=The email and password do not match.')
+  await Promise.all([rig.closePage(page), rig.closePage(kept.page)])
+})
