@@ -63,6 +63,16 @@ describe.each(Object.keys(mailWords))('%s', (lang) => {
     },
   )
 
+  test('what is to be chosen in the wallet is called as it is called there', () => {
+    const { words: shown, later } = languages.get(lang)!
+    for (const key of ['welcomeNext', 'declinedNext'] as const) expect(words[key]).toContain(shown.addMoney)
+    for (const key of ['takenNext', 'noPasswordNext', 'passwordElse', 'signInElse'] as const)
+      expect(words[key]).toContain(shown.forgot)
+    for (const key of ['firstElse', 'stopBack', 'stopBadText'] as const) expect(words[key]).toContain(shown.account)
+    expect(words.firstElse).toContain(later.account.apps)
+    expect(words.debtNext).toContain(shown.repay)
+  })
+
   test('a receipt has the amount, the balance and the receipt in the figures of the language', () => {
     const told = sampleLetters(lang)['topup']!.facts!.map(([, value]) => value.replace(/[\u2068\u2069]/g, ''))
     const money = (amount: number) =>
@@ -107,8 +117,8 @@ test('a debt is named, and how it is repaid', () => {
   const { lines, facts: told, after } = sampleLetters('en')['debt']!
   expect(lines).toContain(english.debtText)
   expect(told).toContainEqual(['You owe', '$20.00'])
-  expect(after).toContain(english.debtNext)
-  expect(sampleLetters('en')['dispute']!.after).not.toContain(english.debtNext)
+  expect(after).toContain(english.debtNext.replace('{amount}', '$20.00'))
+  expect(sampleLetters('en')['dispute']!.after).toEqual([english.disputeNext])
 })
 
 test('every text is legible on every ground it stands on, in both themes', () => {

@@ -143,7 +143,7 @@ export function writeFactLetter({ language, config }: Writer, fact: Fact, reader
           when(fact.at),
           [text('receipt'), fact.receipt],
         ],
-        after: [...(isOwing ? [text('debtNext')] : []), ...disputed],
+        after: [...(isOwing ? [text('debtNext', { amount: money(-balanceMinor) })] : []), ...disputed],
         isUrgent: isOwing || fact.kind === 'dispute',
       }
     }
@@ -230,7 +230,10 @@ const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } 
 /** Nobody knows in which zone a mail is read, so the moment says its own. */
 function timeText(at: string, lang: string): string {
   const minute = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const
-  return new Intl.DateTimeFormat(lang, { ...day, ...minute }).format(new Date(at))
+  const parts = new Intl.DateTimeFormat(lang, { ...day, ...minute }).formatToParts(new Date(at))
+  const hour = parts.findIndex(({ type }) => type === 'hour')
+  // The time of day stays on one line.
+  return parts.map(({ value }, i) => (i < hour ? value : value.replaceAll(' ', '\u00a0'))).join('')
 }
 
 function dateText(at: string, lang: string): string {

@@ -64,10 +64,9 @@ export const words: MailWords = {
     'Ihre Bank hat eine Zahlung zurückgeholt, mit der Sie Guthaben aufgeladen haben, weil ihr widersprochen wurde. Der Betrag hat Ihr Guthaben verlassen.',
   disputeNext:
     'Wenn Sie nicht widersprochen haben, fragen Sie Ihre Bank. Stellt sich die Zahlung als berechtigt heraus, kommt das Geld von selbst zurück.',
-  debtTitle: 'Ihr Guthaben ist im Minus',
   debtText: 'Ihr Guthaben ist jetzt im Minus; deshalb sind Zahlungen ausgesetzt.',
   debtNext:
-    'Zum Ausgleichen öffnen Sie Ihr Guthaben in einer App, die es nutzt, und laden Sie es per Karte auf. Sobald es bei null ist, geht alles wieder.',
+    'Zum Ausgleichen öffnen Sie Ihr Guthaben in einer App, die es nutzt, und wählen Sie „{amount} ausgleichen“. Sobald es bei null ist, geht alles wieder.',
   returnedTitle: '{amount} sind wieder auf Ihrem Guthaben',
   returnedText: 'Was wegen einer zurückgebuchten oder erstatteten Kartenzahlung abgezogen war, ist zurückgekommen.',
   declinedTitle: 'Ihre Karte wurde abgelehnt',

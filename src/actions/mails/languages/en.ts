@@ -61,10 +61,9 @@ export const words = {
     'Your bank has taken back a payment by which you added money, because it was disputed. The amount has left your wallet.',
   disputeNext:
     'If you did not dispute it, ask your bank. Should the payment be found right, the money comes back by itself.',
-  debtTitle: 'Your balance is below zero',
   debtText: 'Your balance is now below zero, so payments are paused.',
   debtNext:
-    'To repay, open your wallet in an app that uses it and add money by card. It works again as soon as the balance is at zero.',
+    'To repay, open your wallet in an app that uses it and choose “Repay {amount}”. It works again as soon as the balance is at zero.',
   returnedTitle: '{amount} is back in your wallet',
   returnedText: 'What had left your wallet for a disputed or refunded card payment has come back.',
   declinedTitle: 'Your card was declined',

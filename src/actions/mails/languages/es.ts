@@ -64,10 +64,9 @@ export const words: MailWords = {
     'Tu banco ha retirado un pago con el que añadiste dinero, porque se ha reclamado. El importe ha salido de tu monedero.',
   disputeNext:
     'Si no lo has reclamado tú, pregunta a tu banco. Si se decide que el pago era correcto, el dinero vuelve por sí solo.',
-  debtTitle: 'Tu saldo es negativo',
   debtText: 'Tu saldo es ahora negativo, así que los pagos están en pausa.',
   debtNext:
-    'Para pagarlo, abre tu monedero en una aplicación que lo use y añade dinero con tarjeta. Vuelve a funcionar en cuanto el saldo llega a cero.',
+    'Para pagarlo, abre tu monedero en una aplicación que lo use y elige «Devolver {amount}». Vuelve a funcionar en cuanto el saldo llega a cero.',
   returnedTitle: '{amount} han vuelto a tu monedero',
   returnedText: 'Ha vuelto lo que había salido de tu monedero por un pago con tarjeta reclamado o reembolsado.',
   declinedTitle: 'Tu tarjeta ha sido rechazada',

@@ -64,10 +64,9 @@ export const words: MailWords = {
     'Votre banque a repris un paiement par lequel vous aviez ajouté de l’argent, parce qu’il a été contesté. Le montant a quitté votre portefeuille.',
   disputeNext:
     'Si vous ne l’avez pas contesté, interrogez votre banque. Si le paiement est reconnu valable, l’argent revient de lui-même.',
-  debtTitle: 'Votre solde est négatif',
   debtText: 'Votre solde est maintenant négatif : les paiements sont suspendus.',
   debtNext:
-    'Pour rembourser, ouvrez votre portefeuille dans une application qui l’utilise et ajoutez de l’argent par carte. Il fonctionne à nouveau dès que le solde est à zéro.',
+    'Pour rembourser, ouvrez votre portefeuille dans une application qui l’utilise et choisissez « Rembourser {amount} ». Il fonctionne à nouveau dès que le solde est à zéro.',
   returnedTitle: '{amount} sont revenus dans votre portefeuille',
   returnedText: 'Ce qui avait quitté votre portefeuille pour un paiement par carte contesté ou remboursé est revenu.',
   declinedTitle: 'Votre carte a été refusée',

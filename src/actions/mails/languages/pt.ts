@@ -62,10 +62,9 @@ export const words: MailWords = {
     'Seu banco tomou de volta um pagamento com o qual você adicionou dinheiro, porque ele foi contestado. O valor saiu da sua carteira.',
   disputeNext:
     'Se você não o contestou, fale com seu banco. Se o pagamento for considerado correto, o dinheiro volta sozinho.',
-  debtTitle: 'Seu saldo está negativo',
   debtText: 'Seu saldo agora está negativo, por isso os pagamentos estão suspensos.',
   debtNext:
-    'Para quitar, abra sua carteira em um aplicativo que a usa e adicione dinheiro com cartão. Ela volta a funcionar assim que o saldo chegar a zero.',
+    'Para quitar, abra sua carteira em um aplicativo que a usa e escolha “Quitar {amount}”. Ela volta a funcionar assim que o saldo chegar a zero.',
   returnedTitle: '{amount} estão de volta na sua carteira',
   returnedText: 'Voltou o que havia saído da sua carteira por um pagamento com cartão contestado ou reembolsado.',
   declinedTitle: 'Seu cartão foi recusado',
