@@ -52,8 +52,7 @@ function Shell({ page, nonce }: { page: Page; nonce: string }) {
         <title>{page.title}</title>
         <link rel="icon" href="data:," />
         {page.styles?.map((href) => (
-          // With the nonce, for in a sandbox without allow-same-origin 'self' is nobody, and the page would stand there in bare text.
-          <link rel="stylesheet" nonce={nonce} href={href} />
+          <link rel="stylesheet" href={href} />
         ))}
         {page.inlineStyle && <style nonce={nonce} dangerouslySetInnerHTML={{ __html: page.inlineStyle }} />}
         {page.scripts?.map((src) => (
