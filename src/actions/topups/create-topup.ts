@@ -28,7 +28,7 @@ export async function createTopup(service: Service, session: Session, amountMino
   const { minMinor, maxMinor } = config.topup
   if (amountMinor < minMinor || amountMinor > maxMinor) return { kind: 'amount-out-of-bounds' }
   // Whoever owes must be able to pay: the credit ends a freeze for debt, in the transaction that brings the balance to zero.
-  if (session.frozenFor === 'operator') return { kind: 'inactive' }
+  if (session.frozenFor !== null && session.frozenFor !== 'debt') return { kind: 'inactive' }
   if (session.balanceMinor + amountMinor > maxBalanceMinor) return { kind: 'balance-limit' }
   if (!cards) return { kind: 'unavailable' }
   const limited = await takeTopup(service, session)
