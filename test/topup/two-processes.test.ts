@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import type { Send } from '../client.ts'
 import { startMailServer, type MailServer } from '../mail-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
+import { tell } from '../../src/actions/mails/tell.ts'
+import { insertNewLink } from '../../src/store/new-links.ts'
 import { openBench, stripeEnvironment, type Bench, type Payer } from './rig.ts'
 
 let bench: Bench
@@ -79,6 +81,19 @@ test('a debt that a card repays on one process and an app on the other ends with
   const [refused] = await Promise.all([Promise.all(debits), payer.confirm(id), ...credits])
   expect(refused.map(({ body }) => body['code']).filter((code) => !inVain.includes(String(code)))).toEqual([])
   expect([await other.balance(), await other.isActive()]).toEqual([0, true])
+}, 60_000)
+
+test('the processes find a first payment, and mails that nobody has sent, by themselves, and send each once', async () => {
+  const { pool } = bench.service.db
+  const payer = await payerAt(processes[0])
+  const { userId, serviceUserId, client } = payer
+  await insertNewLink(pool, { linkId: serviceUserId, clientId: bench.credentials.clientId, userId })
+  await client.credit(serviceUserId, 20)
+  await client.debit(serviceUserId, 15)
+  await tell(pool, userId, { kind: 'declined', amountMinor: '500' }, { id: userId })
+  const subjects = () => mails.subjects(`${userId}@example.com`).sort()
+  for (let tries = 0; tries < 600 && subjects().length < 2; tries++) await Bun.sleep(50)
+  expect(subjects()).toEqual(['First payment to Test shop', 'Your card was declined'])
 }, 60_000)
 
 test('refunds and disputes told to both processes at once, in any order, are booked once', async () => {
