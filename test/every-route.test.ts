@@ -142,7 +142,8 @@ const others = [
 ]
 
 test.each(others.map((each) => [named(each.page), each] as const))('%s refuses', async (_, { page, where }) => {
-  const door = pageDoor({ ...page, has: methodsAt(where.app.pages, page.path) }, ...payments)
+  const session = await rig.strangerSession()
+  const door = pageDoor({ ...page, has: methodsAt(where.app.pages, page.path) }, session, ...payments)
   if (!door) throw new Error(`Nobody has said how to speak to ${named(page)}: give it a kind in test/doors.`)
   await expectRefused(where, door.cases)
   const answers = ['200', '303*', '400*', '404*', '422']

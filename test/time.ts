@@ -11,6 +11,7 @@ const ageing = [
   'mailed_codes',
   'email_changes',
   'sign_ups',
+  'paper_links',
   'limits',
   'operator_sessions',
   'operator_invites',

@@ -45,6 +45,18 @@ const newSession = async (i: number, { serviceUserId }: TestUser = user) => {
 const watch = async (i: number, session: string) =>
   readEvents(await fetch(`${processes[i]!.url}/api/widget/events?session=${session}`))
 
+test('a link to a receipt is handed out by one process and opens on one of two, once', async () => {
+  await client(0).credit(user.serviceUserId, 5)
+  const session = await newSession(0)
+  const body = new URLSearchParams({ session, kind: 'receipt', sequence: '1', lang: 'en', timeZone: 'UTC' })
+  for (let round = 0; round < 5; round++) {
+    const ordered = await fetch(`${processes[0]!.url}/widget/papers`, { method: 'POST', body, redirect: 'manual' })
+    const path = ordered.headers.get('location')!
+    const opened = await Promise.all([0, 1, 1, 0].map((i) => fetch(processes[i]!.url + path)))
+    expect(opened.map(({ status }) => String(status)).sort()).toEqual(['200', '404', '404', '404'])
+  }
+})
+
 test('a link code used on two processes at once works on one of them', async () => {
   const app = (await findApp(opened.service.db.pool, credentials.clientId))!
   for (let round = 0; round < 10; round++) {

@@ -58,6 +58,9 @@ export const mailsAnywhere: Rule = { name: 'mail-anywhere', limit: 10, windowMs:
 /** With five tries a code this leaves 150 guesses a day at a million codes. */
 export const mailsADay: Rule = { name: 'mail-a-day', limit: 30, windowMs: 24 * hourMs }
 
+/** Receipts and statements: each may read a month of entries. */
+export const papers: Rule = { name: 'paper', limit: 60, windowMs: 15 * minuteMs }
+
 /** Counts an attempt before it is made, or many at once would all be the last one allowed. */
 export async function takeLimit(service: Service, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
   const { count, secondsLeft } = await upsertLimit(service.db.pool, keyOf(rule, parts), rule.windowMs)

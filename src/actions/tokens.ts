@@ -47,6 +47,11 @@ export function newLinkCode(): string {
   return `lc_${randomBytes(24).toString('base64url')}`
 }
 
+/** 192 random bits, for one look within two minutes. */
+export function newPaperToken(): string {
+  return randomBytes(24).toString('base64url')
+}
+
 /** Six digits, for people to copy from a mail. */
 export function newMailedCode(): string {
   return String(randomInt(1_000_000)).padStart(6, '0')

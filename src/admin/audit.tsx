@@ -4,9 +4,9 @@ import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { listAudit, listAuditActions, type AuditFilter, type AuditRecord } from '../store/audit.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
-import { csvLine } from './kit/csv.ts'
+import { csvLine, download } from '../web/csv.ts'
 import { Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
-import { download, showPage } from './kit/respond.tsx'
+import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const auditRoutes: AdminRoute[] = [get('/admin/audit', show), get('/admin/audit.csv', exportCsv)]

@@ -1,3 +1,4 @@
+import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { postForApp } from '../actions/money/post.ts'
 import { formatMinor } from '../ledger/money.ts'
@@ -150,6 +151,22 @@ test('the inspector shows the first use, and what each repeat asked differently'
   for (const found of ['nothing: a plain repeat', 'amount', 'direction', 'user']) expect(text).toContain(found)
   const never = await (await admin.get('/admin/references?type=%40TYPE&id=never')).text()
   expect(never).toContain('Never used')
+})
+
+test('the inspector finds a transaction by the code on its receipt, however it is written', async () => {
+  const { rows } = await rig.service.db.pool.query<{ reference_key: string }>(
+    'select reference_key from transfers where wallet_id = $1 and sequence = 1',
+    [user.userId],
+  )
+  const code = receiptCodeOf(rows[0]!.reference_key.replaceAll('-', ''))
+  for (const written of [code, ` ${code.toLowerCase().replaceAll('-', ' ')}`]) {
+    const html = await (await admin.get(`/admin/references?code=${encodeURIComponent(written)}`)).text()
+    for (const found of ['entry 1,', code, `/admin/wallets/${user.userId}`]) expect(html).toContain(found)
+  }
+  const wrong = code.slice(0, -1) + (code.endsWith('0') ? '1' : '0')
+  const none = receiptCodeOf('0'.repeat(32))
+  expect(await (await admin.get(`/admin/references?code=${wrong}`)).text()).toContain('This is no receipt code')
+  expect(await (await admin.get(`/admin/references?code=${none}`)).text()).toContain('No such receipt')
 })
 
 test('a bonus shows before and after, is granted once however often its form is sent, and is on record', async () => {

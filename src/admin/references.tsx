@@ -1,5 +1,6 @@
 /** The reference inspector: what a reference was used for first, and what every later use asked differently. */
-import { inspectReference, type Inspected } from '../actions/money/inspect-reference.ts'
+import { inspectReceipt, inspectReference, type Inspected } from '../actions/money/inspect-reference.ts'
+import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { maxReferenceIdLength, maxReferenceTypeLength, serviceNamespace } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
@@ -15,8 +16,11 @@ async function show(request: AdminRequest): Promise<Response> {
   const { service } = request
   const apps = await service.apps.list()
   const [app, type, id] = [request.query('app'), request.query('type'), request.query('id')]
+  const code = request.query('code').trim()
+  const byCode = code === '' ? [] : await inspectReceipt(service, code)
   const isAsked = type !== '' && id !== ''
-  const found = isAsked ? await inspectReference(service, { type, id, owner: app || undefined }) : []
+  const byReference = isAsked ? await inspectReference(service, { type, id, owner: app || undefined }) : []
+  const found = [...(byCode ?? []), ...byReference]
   const people = await peopleOf(request, found)
   const body = (
     <>
@@ -49,6 +53,29 @@ async function show(request: AdminRequest): Promise<Response> {
           Inspect
         </button>
       </form>
+      <form class="card row bottom" method="get" action="/admin/references">
+        <div class="stretch">
+          <Field
+            label="Receipt code"
+            name="code"
+            value={code}
+            attributes={{ required: true, maxlength: 40, autocomplete: 'off' }}
+          />
+        </div>
+        <button class="button" type="submit">
+          Find the transaction
+        </button>
+      </form>
+      {code !== '' && byReference.length === 0 && !byCode?.length && (
+        <section class="card">
+          <Empty title={byCode ? 'No such receipt' : 'This is no receipt code'}>
+            <p>
+              A code has twelve characters, such as <code>7K2M-9QXR-4TBV</code>, and its last one tells when another is
+              wrong. {byCode && 'This one is well-formed, but no transaction has it.'}
+            </p>
+          </Empty>
+        </section>
+      )}
       {found.map((inspected) => (
         <Story key={inspected.first.referenceKey} request={request} inspected={inspected} people={people} />
       ))}
@@ -63,7 +90,7 @@ async function show(request: AdminRequest): Promise<Response> {
           </Empty>
         </section>
       )}
-      {!isAsked && (
+      {!isAsked && code === '' && (
         <section class="card">
           <Empty title="Ask about a reference">
             <p>
@@ -121,6 +148,9 @@ function Story({ request, inspected, people }: StoryProps) {
           [isDebit ? 'Debit' : 'Credit', <Money minor={first.amountMinor} currency={currency} isSigned />],
           ['Came to', result],
           ['Description', first.description ?? 'none'],
+          ...(first.sequence === null
+            ? []
+            : [['Receipt code', <Copy label="receipt code" text={receiptCodeOf(first.referenceKey)} />] as const]),
           ['transactionId', <Copy label="transactionId" text={transactionIdOf(first.referenceKey)} />],
         ]}
       />

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { callCommand, runCommand } from '../../test/command.ts'
 import { secretsKey } from '../../test/service.ts'
+import { receiptCodeOf } from '../ledger/receipt-code.ts'
+import { serviceNamespace } from '../ledger/reference.ts'
+import { referenceKeyOf } from '../store/outcomes.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 
 setDefaultTimeout(60_000)
@@ -45,6 +48,7 @@ describe('it refuses', () => {
     ],
     [['wallet', 'credit', 'a@b.cd', '--amount', '-5', '--reason', 'x'], '--amount'],
     [['wallet', 'freeze', 'a@b.cd', '--reason', ' '], '--reason: write 1 to 500 characters.'],
+    [['wallet', 'receipt', 'ORDER-1042'], '"ORDER-1042" is no receipt code'],
     [['seed', '--users', '1e3', '--link', 'app_x'], '--users: write a whole number from 1 to 10000000.'],
     [['export', '--json'], '--json and the copy cannot both be on stdout'],
   ]
@@ -61,6 +65,7 @@ describe('it refuses', () => {
     [['app', 'show', 'app_none'], 'There is no app app_none.'],
     [['app', 'activate', 'app_none'], 'There is no app app_none.'],
     [['app', 'revoke-secret', 'app_none', 'x'], 'The app app_none has no secret x'],
+    [['wallet', 'receipt', receiptCodeOf('0'.repeat(32))], 'No transaction has the receipt code'],
     [['wallet', 'show', 'nobody@example.com'], 'There is no wallet "nobody@example.com".'],
     [
       ['user', 'create', '--email', 'a@b.cd', '--first', 'A', '--last', 'B', '--link', 'app_none'],
@@ -138,5 +143,17 @@ describe('it refuses', () => {
     const scripted = await runCommand(['verify', '--json'], here)
     expect(JSON.parse(scripted.stdout)).toMatchObject({ isExact: false, faults: 2, found: [{ walletId: userId }, {}] })
     await faulty.drop()
+  })
+})
+
+test('wallet receipt finds the transaction by its code', async () => {
+  await callCommand(newUser('receipt@example.com'), environment)
+  const grant = ['wallet', 'credit', 'receipt@example.com', '--amount', '5', '--reason', 'Hello', '--reference', 'r-1']
+  expect((await callCommand(grant, environment)).exitCode).toBe(0)
+  const code = receiptCodeOf(referenceKeyOf({ namespace: serviceNamespace, type: 'BONUS', id: 'r-1' }))
+  const { exitCode, stdout } = await callCommand(['wallet', 'receipt', code.toLowerCase(), '--json'], environment)
+  expect(exitCode).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    receipts: [{ receiptCode: code, email: 'receipt@example.com', amount: 5, sequence: 1, referenceId: 'r-1' }],
   })
 })

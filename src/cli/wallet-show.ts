@@ -2,9 +2,11 @@
 import { normaliseEmail } from '../actions/people/create-user.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
-import { formatMinor, majorNumber } from '../ledger/money.ts'
+import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
+import { parseReceiptCode, receiptCodeOf } from '../ledger/receipt-code.ts'
 import { listLinksOfUser } from '../store/links.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
+import { listTransfersByKeys } from '../store/transfers.ts'
 import { findUser, findUserByEmail } from '../store/users.ts'
 import {
   findLinkedWallets,
@@ -43,19 +45,54 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
     frozenReason: wallet.frozenReason,
     user: user && { email: user.email, firstName: user.firstName, lastName: user.lastName, createdAt: user.createdAt },
     links: links.map((link) => ({ serviceUserId: link.id, clientId: link.clientId, createdAt: link.createdAt })),
-    transactions: transfers.map((t) => ({
-      id: transactionIdOf(t.referenceKey),
-      sequence: t.sequence,
-      amount: majorNumber(t.amountMinor, currency),
-      balanceAfter: majorNumber(t.balanceAfterMinor, currency),
-      counterAccount: t.counterAccount,
-      referenceType: t.referenceType,
-      referenceId: t.referenceId,
-      description: t.description,
-      createdAt: t.createdAt,
-    })),
+    transactions: transfers.map((t) => transactionOf(t, currency)),
   }
   return { json, text }
+}
+
+/** By the code on it, which a user has read out. */
+export async function showReceipt(service: Service, invocation: Invocation): Promise<Reply> {
+  const code = invocation.positionals[0]!
+  const keys = parseReceiptCode(code)
+  if (!keys)
+    throw new UsageMistake(`"${code}" is no receipt code: twelve characters, of which the last checks the others.`)
+  const { pool } = service.db
+  const { currency } = service.config
+  const found = await listTransfersByKeys(pool, keys)
+  if (found.length === 0) throw new CommandRefused(`No transaction has the receipt code ${code}.`)
+  const users = await Promise.all(found.map(({ walletId }) => findUser(pool, walletId)))
+  const text = found.map((t, i) =>
+    facts([
+      ['receipt', receiptCodeOf(t.referenceKey)],
+      ['transaction', transactionIdOf(t.referenceKey)],
+      ['wallet', t.walletId],
+      ['user', users[i] ? `${users[i].firstName} ${users[i].lastName} <${users[i].email}>` : null],
+      [`#${t.sequence}`, lineOf(t, (minor) => formatMinor(minor, currency))],
+    ]),
+  )
+  const json = {
+    receipts: found.map((t, i) => ({
+      receiptCode: receiptCodeOf(t.referenceKey),
+      walletId: t.walletId,
+      email: users[i]?.email ?? null,
+      ...transactionOf(t, currency),
+    })),
+  }
+  return { json, text: text.join('\n\n') }
+}
+
+function transactionOf(t: Transfer, currency: Currency) {
+  return {
+    id: transactionIdOf(t.referenceKey),
+    sequence: t.sequence,
+    amount: majorNumber(t.amountMinor, currency),
+    balanceAfter: majorNumber(t.balanceAfterMinor, currency),
+    counterAccount: t.counterAccount,
+    referenceType: t.referenceType,
+    referenceId: t.referenceId,
+    description: t.description,
+    createdAt: t.createdAt,
+  }
 }
 
 function stateOf({ frozenFor, frozenReason }: WalletRow): string {

@@ -6,7 +6,7 @@ import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/referenc
 import type { PostingResult } from '../store/writer/posting.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command, type Reply } from './command.ts'
 import { withService } from './data.ts'
-import { findWalletId, showWallet } from './wallet-show.ts'
+import { findWalletId, showReceipt, showWallet } from './wallet-show.ts'
 
 const details = 'A wallet is named by its id, by the email of its user, or by a serviceUserId.'
 const reason = { value: 'TEXT', about: 'why; it is kept in the audit log', isRequired: true }
@@ -20,6 +20,16 @@ export const walletCommands: readonly Command[] = [
     details,
     examples: ['wallet show ann@example.com', 'wallet show su_0123456789abcdef0123456789abcdef --limit 50 --json'],
     run: async (invocation) => await withService(invocation, (service) => showWallet(service, invocation)),
+  },
+  {
+    name: 'wallet receipt',
+    summary: 'the transaction that a receipt’s code stands for',
+    positionals: ['code'],
+    flags: {},
+    details:
+      'The code is on the receipt, and in the detail of an entry in the wallet. Case, spaces and dashes do not matter.',
+    examples: ['wallet receipt 7K2M-9QXR-4TBV', 'wallet receipt 7k2m9qxr4tbv --json'],
+    run: async (invocation) => await withService(invocation, (service) => showReceipt(service, invocation)),
   },
   {
     name: 'wallet freeze',

@@ -19,6 +19,7 @@ const tables = [
   ['mailed_codes', '(email, purpose)', 'expires_at', 0],
   ['email_changes', 'user_id', 'expires_at', 0],
   ['sign_ups', 'email', 'expires_at', 0],
+  ['paper_links', 'token_hash', 'expires_at', 0],
   ['limits', 'key', 'ends_at', 0],
   ['mails', 'fact', 'created_at', mailKeepMs],
   ['processor_events', 'id', 'received_at', eventKeepMs],

@@ -140,3 +140,28 @@ export async function getBalanceAfter(db: Queryable, walletId: string, sequence:
   if (!rows[0]) throw new Error('the wallet has no such entry')
   return rows[0].balance_after
 }
+
+/** What came in and what went out, both ends included; the caller keeps the span small. */
+export async function sumTransfers(
+  db: Queryable,
+  walletId: string,
+  { from, to }: { from: number; to: number },
+): Promise<{ inMinor: bigint; outMinor: bigint }> {
+  const { rows } = await db.query<{ inMinor: bigint; outMinor: bigint }>(
+    `select coalesce(sum(amount) filter (where amount > 0), 0)::bigint as "inMinor",
+       coalesce(-sum(amount) filter (where amount < 0), 0)::bigint as "outMinor"
+     from transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3`,
+    [walletId, from, to],
+  )
+  return rows[0]!
+}
+
+/** The entries behind the outcomes in a range of keys: one, unless two share the code of their receipts. */
+export async function listTransfersByKeys(db: Queryable, { from, to }: KeyRange): Promise<Transfer[]> {
+  const { rows } = await db.query<RawTransfer>(
+    `select ${transferColumns} from outcomes o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
+     where o.reference_key between $1::uuid and $2::uuid order by t.created_at limit 10`,
+    [from, to],
+  )
+  return rows.map(toTransfer)
+}

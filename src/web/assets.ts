@@ -13,6 +13,7 @@ import type { WebApp } from './request-context.ts'
 const styles = {
   'style.css': './style.css',
   'widget.css': '../widget/widget.css',
+  'paper.css': '../widget/paper.css',
   'admin.css': '../admin/kit/admin.css',
 } as const
 
@@ -25,6 +26,7 @@ const scripts = {
   'topup.js': '../widget/client/topup-page.tsx',
   'account.js': '../widget/client/account-panel.tsx',
   'activity.js': '../widget/client/activity-view.tsx',
+  'paper.js': '../widget/client/paper-page.ts',
   'admin.js': '../admin/kit/enhance.ts',
 } as const
 

@@ -29,7 +29,7 @@ export type PagePolicy = {
   readonly scriptSources?: readonly string[]
   readonly frameSources?: readonly string[]
   readonly connectSources?: readonly string[]
-  /** Where forms may be sent: nowhere when absent, for the widget sends none. */
+  /** Where forms may be sent: nowhere when absent. */
   readonly formAction?: "'self'"
 }
 

@@ -12,9 +12,10 @@ test('the seven languages are there', () => {
 type Texts = Readonly<Record<string, string>>
 
 /** The texts of the first view and of each later one. */
-const groupsOf = ({ words, later }: Pick<Language, 'words' | 'later'>): Record<string, Texts> => ({
+const groupsOf = ({ words, later, paper }: Pick<Language, 'words' | 'later' | 'paper'>): Record<string, Texts> => ({
   first: words,
   ...later,
+  paper,
 })
 const english = groupsOf(languages.get('en')!)
 

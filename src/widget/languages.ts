@@ -1,5 +1,6 @@
 /** The languages there are: one file each in `languages/`, and in the folder of each later view. Adding one is adding a file. */
 import { readdirSync } from 'node:fs'
+import type { words as paperWords } from './languages/paper/en.ts'
 import { provideAsset } from '../web/assets.ts'
 import { laterViews, type LaterView, type LaterWords } from './later-views.ts'
 import { parseAcceptLanguage } from '../web/accept-language.ts'
@@ -12,6 +13,8 @@ export type Language = {
   readonly later: LaterWords
   /** The address of everything the page needs to change to this language. */
   readonly url: () => Promise<string>
+  /** Of receipts and statements, which are made on the server. */
+  readonly paper: Readonly<Record<keyof typeof paperWords, string>>
   /** The address of a later view's words: a file that the browser keeps. */
   readonly laterUrl: (view: LaterView) => Promise<string>
 }
@@ -24,6 +27,7 @@ const all = await Promise.all(
   codes.map(async (code) => {
     const { words } = (await import(`./languages/${code}.ts`)) as { words: Words }
     const later = await readLater(code)
+    const { words: paper } = (await import(`./languages/paper/${code}.ts`)) as { words: Language['paper'] }
     const urls = laterViews.map(
       (view) => [view, provideAsset(`${view}.${code}.json`, () => JSON.stringify(later[view]))] as const,
     )
@@ -32,7 +36,7 @@ const all = await Promise.all(
     const url = provideAsset(`language.${code}.json`, () =>
       JSON.stringify({ lang: code, dir, words, laterWords: later }),
     )
-    return { code, dir, words, later, url, laterUrl } satisfies Language
+    return { code, dir, words, later, paper, url, laterUrl } satisfies Language
   }),
 )
 

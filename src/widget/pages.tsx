@@ -16,6 +16,7 @@ import { laterViews } from './later-views.ts'
 import type { PageData } from './page-data.ts'
 import { chooseLanguage, languages, type Language } from './languages.ts'
 import { logoRoute } from './logo.ts'
+import { paperPages } from './papers.tsx'
 import { serviceData } from './service-data.ts'
 import { stopMailsPage } from './stop-mails-page.tsx'
 
@@ -25,6 +26,7 @@ export function widgetPages(service: Service, web: WebApp): void {
   web.get('/widget/wallet', (c) => hostedPage(service, c, 'wallet'))
   web.get('/widget/topup', (c) => hostedPage(service, c, 'topup'))
   logoRoute(service, web)
+  paperPages(service, web)
   stopMailsPage(service, web)
 }
 
@@ -72,7 +74,8 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     nonce,
   )
   // The HTML holds neither the session token nor anything else that only the visitor may know, so it may be compressed.
-  const policy = { nonce, frameAncestors: placement.parents, ...(page === 'topup' && cardSources(service)) }
+  const own = page === 'topup' ? cardSources(service) : { formAction: "'self'" as const }
+  const policy = { nonce, frameAncestors: placement.parents, ...own }
   return compressedPageResponse(html, policy, c.req.header('accept-encoding') ?? '')
 }
 

@@ -114,6 +114,7 @@ test.each([
   ['/admin/wallets?q=nobody', 'wallets-none'],
   ['/admin/references?type=GIFT&id=order-0', 'reference'],
   ['/admin/references?type=GIFT&id=never', 'reference-never'],
+  ['/admin/references?code=ORDER-1042', 'reference-no-code'],
   ['/admin/books', 'books'],
   ['/admin/audit', 'audit'],
   ['/admin/origin-doctor?page=https://www.shop.example/wallet', 'origin-doctor'],

@@ -11,6 +11,7 @@ const open: Record<string, string> = {
   '/widget/topup': '/widget/topup',
   '/widget/logo': '/widget/logo',
   '/widget/logo/:clientId': '/widget/logo/app_none',
+  '/widget/papers/:token': '/widget/papers/none',
   '/docs': '/docs',
   '/docs/:file': '/docs/start.js',
   '/assets/:file': '/assets/none.js',
@@ -26,10 +27,11 @@ export type Payment = { readonly id: string; readonly secret: string }
 type Place = { readonly method: string; readonly path: string; readonly has: readonly string[] }
 
 /** Undefined for a page that nobody has said how to speak to. */
-export function pageDoor(place: Place, payment: Payment, other: Payment): PageDoor | undefined {
+export function pageDoor(place: Place, session: string, payment: Payment, other: Payment): PageDoor | undefined {
   const { method, path } = place
   if (method === 'GET' && open[path] !== undefined) return openDoor(place, open[path])
   if (path === '/mails/stop') return stopDoor(place)
+  if (path === '/widget/papers') return papersDoor(place, session)
   if (path === '/admin/*') return { cases: [], good: new Request(`${base}/admin/nowhere`) }
   if (/^\/sandbox\/(card|challenge)\/:id$/.test(path)) return payerDoor(place, payment, other)
   if (path === '/sandbox/confirm') return confirmDoor(place, payment, other)
@@ -63,6 +65,31 @@ const formType = { 'content-type': 'application/x-www-form-urlencoded' }
 
 function post(path: string, body: string, headers: Record<string, string> = formType): Request {
   return new Request(base + path, { method: 'POST', headers, body })
+}
+
+/** Only a live session is handed a link, and only for what there can be. */
+function papersDoor({ path, has }: Place, session: string): PageDoor {
+  const asked = { session, kind: 'receipt', sequence: '1', lang: 'en', timeZone: 'UTC' }
+  const request = (changes: object, headers?: Record<string, string>, more = '') =>
+    post(path, `${new URLSearchParams({ ...asked, ...changes })}${more}`, headers)
+  const none = 'ws_00000000-0000-4000-8000-000000000000'
+  const cases: Case[] = [
+    ...wrongMethods(base + path, has),
+    ...['', 'x', none, 'a\u0000b'].map((wrong) => ({
+      name: `the session ${wrong}`,
+      request: request({ session: wrong }),
+      answers: ['401'],
+    })),
+    ...[
+      { kind: 'x' },
+      { kind: '' },
+      { sequence: '0' },
+      { sequence: '1e3' },
+      { kind: 'statement', month: '2026-13' },
+    ].map((wrong) => ({ name: JSON.stringify(wrong), request: request(wrong), answers: ['400'] })),
+    ...shapeCases((headers, more) => request({}, headers, more)),
+  ]
+  return { cases, good: request({ timeZone: 'Mars/Olympus', lang: 'xx' }) }
 }
 
 /** Who has the payment's own secret may look at it and pay; nobody else. */

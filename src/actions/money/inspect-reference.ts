@@ -1,8 +1,10 @@
 /** What a reference was used for: first, and every time after that. */
 import { counterAccountOfApp, findMismatch, serviceNamespace, type Mismatch } from '../../ledger/reference.ts'
+import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import type { App } from '../../store/apps.ts'
 import { listFirstUses, referenceKeyOf, type FirstUse } from '../../store/outcomes.ts'
 import { listLaterUses, type LaterUse } from '../../store/repeats.ts'
+import { listTransfersByKeys } from '../../store/transfers.ts'
 import type { Service } from '../service.ts'
 
 export type Inspected = {
@@ -39,4 +41,16 @@ export async function inspectReference(
       }
     }),
   )
+}
+
+/** The same, by the code on a receipt. Undefined for what is no such code. */
+export async function inspectReceipt(service: Service, code: string): Promise<Inspected[] | undefined> {
+  const keys = parseReceiptCode(code)
+  if (!keys) return undefined
+  const found = await listTransfersByKeys(service.db.pool, keys)
+  const inspected = found.map(({ counterAccount, referenceType, referenceId }) => {
+    const owner = counterAccount.startsWith('app:') ? counterAccount.slice('app:'.length) : serviceNamespace
+    return inspectReference(service, { type: referenceType, id: referenceId, owner })
+  })
+  return (await Promise.all(inspected)).flat()
 }

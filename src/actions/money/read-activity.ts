@@ -89,7 +89,7 @@ async function listApps(service: Service, userId: string): Promise<App[]> {
   return (await service.apps.list()).filter(({ clientId }) => used.has(clientId))
 }
 
-async function describeTransfers(
+export async function describeTransfers(
   service: Service,
   userId: string,
   transfers: readonly Transfer[],

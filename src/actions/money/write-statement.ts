@@ -1,5 +1,5 @@
 /** A wallet's statement for a month: what it opened with, every entry, what it closed with. */
-import { findFirstSequenceAt, getBalanceAfter, listTransfersUpwards } from '../../store/transfers.ts'
+import { findFirstSequenceAt, getBalanceAfter, listTransfersUpwards, sumTransfers } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
 import type { Service } from '../service.ts'
 
@@ -38,6 +38,21 @@ export async function findStatement(service: Service, walletId: string, month: M
 }
 
 const chunkSize = 1_000
+
+/** However many entries there are, no statement reads more than this many of them. */
+const sliceSize = 50_000
+
+export async function sumStatement(service: Service, statement: Statement) {
+  const { walletId, lastSequence } = statement
+  let [inMinor, outMinor] = [0n, 0n]
+  for (let from = statement.firstSequence; from <= lastSequence; from += sliceSize) {
+    const to = Math.min(lastSequence, from + sliceSize - 1)
+    const slice = await sumTransfers(service.db.pool, walletId, { from, to })
+    inMinor += slice.inMinor
+    outMinor += slice.outMinor
+  }
+  return { inMinor, outMinor }
+}
 
 /** Oldest first, a chunk at a time, however many there are. */
 export async function* listStatementEntries(service: Service, statement: Statement): AsyncGenerator<Transfer[]> {

@@ -75,27 +75,6 @@ export function withCookie(request: PublicRequest, response: Response, name: Coo
   return response
 }
 
-/** `fileName` goes into a header unescaped: it is made of our own ids and dates alone. */
-export function download(fileName: string, chunks: AsyncIterable<string>): Response {
-  const encoder = new TextEncoder()
-  const iterator = chunks[Symbol.asyncIterator]()
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { done, value } = await iterator.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
-    },
-    cancel: async () => void (await iterator.return?.()),
-  })
-  return new Response(body, {
-    headers: {
-      ...plainHeaders,
-      'content-type': 'text/csv; charset=utf-8; header=present',
-      'content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
-    },
-  })
-}
-
 export function tooMany(seconds: number): { problem: string; headers: Record<string, string> } {
   const minutes = Math.ceil(seconds / 60)
   const problem = `Too many tries. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`

@@ -402,6 +402,17 @@ create table new_links (
 );
 CREATE INDEX new_links_look_at ON new_links USING btree (look_at);
 
+create table paper_links (
+  token_hash bytea not null,
+  user_id uuid not null,
+  paper jsonb not null,
+  expires_at timestamp with time zone not null,
+  constraint paper_links_pkey PRIMARY KEY (token_hash),
+  constraint paper_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint paper_links_token_hash_check CHECK ((length(token_hash) = 32))
+);
+CREATE INDEX paper_links_expires_at ON paper_links USING btree (expires_at);
+
 create table topups (
   id uuid not null,
   user_id uuid not null,

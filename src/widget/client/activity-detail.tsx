@@ -1,14 +1,15 @@
 /** One entry, with everything there is to know of it and to tell support. */
 import type { ComponentChildren } from 'preact'
 import { EntryMark, titleOf } from './activity.tsx'
+import { ReceiptForm } from './activity-papers.tsx'
 import type { WidgetTransaction } from './call.ts'
 import { exactTime, formatMoney } from './format.ts'
 import { usePage } from './page-context.tsx'
 import { Support, ViewHead } from './parts.tsx'
 
-type DetailProps = { transaction: WidgetTransaction; onBack: () => void }
+type DetailProps = { transaction: WidgetTransaction; token: () => string | null; onBack: () => void }
 
-export function Detail({ transaction, onBack }: DetailProps) {
+export function Detail({ transaction, token, onBack }: DetailProps) {
   const { lang, say, service } = usePage<'activity'>()
   const { amount, currency, app, description, referenceId, balanceAfter, createdAt, receiptCode } = transaction
   const isIn = transaction.type === 'CREDIT'
@@ -56,7 +57,10 @@ export function Detail({ transaction, onBack }: DetailProps) {
             <span class="money">{formatMoney(balanceAfter, currency, lang)}</span>
           </Fact>
         </dl>
-        {service.support && <Support />}
+        <div class="row">
+          <ReceiptForm token={token} sequence={transaction.sequence} />
+          {service.support && <Support />}
+        </div>
       </div>
     </section>
   )

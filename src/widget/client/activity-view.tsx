@@ -4,6 +4,7 @@ import { Days, useNow } from './activity.tsx'
 import { Detail } from './activity-detail.tsx'
 import { Filters } from './activity-filters.tsx'
 import { useActivity } from './activity-pages.ts'
+import { StatementForm } from './activity-papers.tsx'
 import type { WidgetTransaction } from './call.ts'
 import { monthName } from './format.ts'
 import { Icon } from './icons.tsx'
@@ -21,7 +22,7 @@ export type ActivityViewProps = {
 }
 
 export function View({ token, version, skewMs, entry, onBack }: ActivityViewProps) {
-  if (entry) return <Detail transaction={entry} onBack={onBack} />
+  if (entry) return <Detail transaction={entry} token={token} onBack={onBack} />
   return <Browse token={token} version={version} skewMs={skewMs} onBack={onBack} />
 }
 
@@ -30,6 +31,7 @@ type BrowseProps = Omit<ActivityViewProps, 'entry'>
 function Browse({ token, version, skewMs, onBack }: BrowseProps) {
   const { say } = usePage<'activity'>()
   const activity = useActivity(token, version)
+  const now = useNow(skewMs)
   const [opened, setOpened] = useState<WidgetTransaction>()
   const last = useRef<number>(undefined)
   useEffect(() => {
@@ -38,13 +40,14 @@ function Browse({ token, version, skewMs, onBack }: BrowseProps) {
   }, [opened])
 
   // The list stays what it was while a detail is shown: only what is drawn changes.
-  if (opened) return <Detail transaction={opened} onBack={() => setOpened(undefined)} />
+  if (opened) return <Detail transaction={opened} token={token} onBack={() => setOpened(undefined)} />
   const { load, transactions } = activity
   return (
     <section class="account browse">
       <ViewHead title={say('activityTitle')} onBack={onBack} />
       <Filters filter={activity.filter} apps={activity.apps} onChange={activity.setFilter} />
-      <Months transactions={transactions} skewMs={skewMs} onOpen={setOpened} />
+      {activity.firstAt && <StatementForm token={token} firstAt={activity.firstAt} now={now} />}
+      <Months transactions={transactions} now={now} onOpen={setOpened} />
       <p class="visually-hidden" role="status">
         {load === 'there' && say('shown', { count: String(transactions.length) })}
       </p>
@@ -87,13 +90,12 @@ function Browse({ token, version, skewMs, onBack }: BrowseProps) {
 
 type MonthsProps = {
   transactions: readonly WidgetTransaction[]
-  skewMs: number
+  now: Date
   onOpen: (transaction: WidgetTransaction) => void
 }
 
-function Months({ transactions, skewMs, onOpen }: MonthsProps) {
+function Months({ transactions, now, onOpen }: MonthsProps) {
   const { lang } = usePage()
-  const now = useNow(skewMs)
   const months = Map.groupBy(transactions, ({ createdAt }) => monthName(new Date(createdAt), lang))
   return (
     <>

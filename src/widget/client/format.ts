@@ -26,13 +26,22 @@ function partText(type: Intl.NumberFormatPartTypes, value: string, lang: string)
   return type === 'minusSign' ? value.replace('-', '\u2212') : value
 }
 
+/** Making one takes a hundred times as long as using it, and a statement uses one thousands of times. */
+const moneyFormats = new Map<string, Intl.NumberFormat>()
+
 function moneyFormat(currency: string, lang: string, isSigned: boolean): Intl.NumberFormat {
-  return new Intl.NumberFormat(lang, {
-    style: 'currency',
-    currency,
-    currencyDisplay: 'narrowSymbol',
-    signDisplay: isSigned ? 'exceptZero' : 'auto',
-  })
+  const key = `${currency} ${lang} ${isSigned}`
+  let format = moneyFormats.get(key)
+  if (!format) {
+    format = new Intl.NumberFormat(lang, {
+      style: 'currency',
+      currency,
+      currencyDisplay: 'narrowSymbol',
+      signDisplay: isSigned ? 'exceptZero' : 'auto',
+    })
+    moneyFormats.set(key, format)
+  }
+  return format
 }
 
 const minute = 60_000
@@ -61,8 +70,8 @@ export function relativeWait(seconds: number, lang: string): string {
 }
 
 /** With the zone it is told in. */
-export function exactTime(at: Date, lang: string): string {
-  return new Intl.DateTimeFormat(lang, { dateStyle: 'full', timeStyle: 'long' }).format(at)
+export function exactTime(at: Date, lang: string, timeZone?: string): string {
+  return new Intl.DateTimeFormat(lang, { dateStyle: 'full', timeStyle: 'long', timeZone }).format(at)
 }
 
 export function shortTime(at: Date, lang: string): string {
@@ -79,8 +88,8 @@ export function dayName(at: Date, now: Date, lang: string): string {
   return capital(new Intl.DateTimeFormat(lang, format).format(at), lang)
 }
 
-export function monthName(at: Date, lang: string): string {
-  return capital(new Intl.DateTimeFormat(lang, { month: 'long', year: 'numeric' }).format(at), lang)
+export function monthName(at: Date, lang: string, timeZone?: string): string {
+  return capital(new Intl.DateTimeFormat(lang, { month: 'long', year: 'numeric', timeZone }).format(at), lang)
 }
 
 export function sameDay(one: Date, other: Date): boolean {

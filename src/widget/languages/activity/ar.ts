@@ -33,4 +33,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   statusWon: 'حُسم الاعتراض: عاد المبلغ',
   statusRefunded: 'استُرد إلى بطاقتك',
   statusPart: 'استُرد {amount} إلى بطاقتك',
+  receipt: 'إيصال',
+  statements: 'كشوف الحساب',
+  statementsText: 'شهر للطباعة أو كملف للجداول.',
+  month: 'الشهر',
+  openStatement: 'فتح',
 }

@@ -33,4 +33,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   statusWon: 'Anfechtung abgewehrt: Das Geld ist zurück',
   statusRefunded: 'Auf Ihre Karte erstattet',
   statusPart: '{amount} auf Ihre Karte erstattet',
+  receipt: 'Beleg',
+  statements: 'Kontoauszüge',
+  statementsText: 'Ein Monat zum Drucken oder als Datei für Tabellen.',
+  month: 'Monat',
+  openStatement: 'Öffnen',
 }

@@ -32,4 +32,9 @@ export const words = {
   statusWon: 'Dispute won: the money is back',
   statusRefunded: 'Refunded to your card',
   statusPart: '{amount} refunded to your card',
+  receipt: 'Receipt',
+  statements: 'Statements',
+  statementsText: 'A month to print, or as a file for spreadsheets.',
+  month: 'Month',
+  openStatement: 'Open',
 }

@@ -33,4 +33,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   statusWon: 'Disputa ganada: el dinero ha vuelto',
   statusRefunded: 'Reembolsado a tu tarjeta',
   statusPart: '{amount} reembolsados a tu tarjeta',
+  receipt: 'Recibo',
+  statements: 'Extractos',
+  statementsText: 'Un mes para imprimir o como archivo para hojas de cálculo.',
+  month: 'Mes',
+  openStatement: 'Abrir',
 }

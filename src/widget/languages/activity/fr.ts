@@ -33,4 +33,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   statusWon: 'Litige gagné : l’argent est revenu',
   statusRefunded: 'Remboursé sur votre carte',
   statusPart: '{amount} remboursés sur votre carte',
+  receipt: 'Reçu',
+  statements: 'Relevés',
+  statementsText: 'Un mois à imprimer, ou en fichier pour tableur.',
+  month: 'Mois',
+  openStatement: 'Ouvrir',
 }

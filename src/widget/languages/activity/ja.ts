@@ -33,4 +33,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   statusWon: '異議申し立て解決：残高に戻りました',
   statusRefunded: 'カードに返金済み',
   statusPart: '{amount} をカードに返金済み',
+  receipt: '領収書',
+  statements: '取引明細',
+  statementsText: '1 か月分を印刷、または表計算用ファイルで。',
+  month: '月',
+  openStatement: '開く',
 }

@@ -33,4 +33,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   statusWon: 'Contestação vencida: o dinheiro voltou',
   statusRefunded: 'Reembolsado no seu cartão',
   statusPart: '{amount} reembolsados no seu cartão',
+  receipt: 'Recibo',
+  statements: 'Extratos',
+  statementsText: 'Um mês para imprimir ou como arquivo para planilhas.',
+  month: 'Mês',
+  openStatement: 'Abrir',
 }

@@ -1,4 +1,6 @@
 /** RFC 4180: commas, CRLF, quotes doubled. */
+import { streamed } from './stream.ts'
+import { plainHeaders } from './headers.ts'
 
 /**
  * A spreadsheet runs a cell that begins with one of these characters as a formula, and anyone can begin a reference or a name
@@ -23,4 +25,13 @@ function toCell(cell: Cell): string {
   if (typeof cell !== 'string') return String(cell)
   const text = formula.test(cell.trimStart()) || formula.test(cell) ? `'${cell}` : cell
   return /[",;\t|\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** `fileName` goes into a header unescaped: it is made of our own ids and dates alone. */
+export function download(fileName: string, chunks: AsyncIterable<string>): Response {
+  return streamed(chunks, {
+    ...plainHeaders,
+    'content-type': 'text/csv; charset=utf-8; header=present',
+    'content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
+  })
 }

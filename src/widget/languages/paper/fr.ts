@@ -1,0 +1,32 @@
+import type { words as english } from './en.ts'
+
+export const words: Readonly<Record<keyof typeof english, string>> = {
+  receipt: 'Reçu',
+  statement: 'Relevé',
+  print: 'Imprimer',
+  csvFile: 'Fichier CSV',
+  questions: 'Des questions ?',
+  receiptCode: 'Code du reçu',
+  holder: 'Portefeuille de',
+  refunded: 'Remboursé sur la carte',
+  opening: 'Solde initial',
+  closing: 'Solde final',
+  moneyIn: 'Entrées',
+  moneyOut: 'Sorties',
+  timeZone: 'Heures en',
+  noEntries: 'Aucune opération ce mois-ci.',
+  tooLong:
+    'Ce mois compte {count} opérations. Voici les {shown} premières ; le fichier pour tableur les contient toutes.',
+  amount: 'Montant',
+  balance: 'Solde',
+  reference: 'Référence',
+  currency: 'Devise',
+  usedTitle: 'Cette page ne s’ouvre qu’une fois',
+  usedText: 'Pour protéger vos données, son lien a expiré. Ouvrez-la de nouveau depuis votre portefeuille.',
+  endedTitle: 'Votre session est terminée',
+  endedText: 'Revenez à votre portefeuille et réessayez.',
+  tooManyTitle: 'Trop de demandes',
+  tooManyText: 'Patientez quelques minutes, puis réessayez depuis votre portefeuille.',
+  badRequestTitle: 'Impossible d’ouvrir cette page',
+  badRequestText: 'Revenez à votre portefeuille et réessayez.',
+}

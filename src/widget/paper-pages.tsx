@@ -1,0 +1,146 @@
+/** What a receipt looks like, and what is said instead of one. */
+import type { ComponentChildren } from 'preact'
+import type { ActivityEntry } from '../actions/money/read-activity.ts'
+import { toWidgetTransaction } from '../api/widget-activity.ts'
+import type { Currency } from '../ledger/money.ts'
+import { titleOf } from './client/activity.tsx'
+import { exactTime, formatMoney } from './client/format.ts'
+import { Icon } from './client/icons.tsx'
+import type { Say } from './client/page-context.tsx'
+import { AppMark } from './client/parts.tsx'
+import type { Language } from './languages.ts'
+import type { ServiceData } from './page-data.ts'
+import { fill, isolate } from './words.ts'
+
+export type PaperWords = Language['paper']
+
+export function paperWords({ paper }: Language): PaperWords {
+  return paper
+}
+
+/** The texts of entries are those of the wallet page. */
+export function sayIn({ words, code }: Language): Say {
+  return (key, values = {}) =>
+    fill(words[key], Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isolate(value, code)])))
+}
+
+export type PaperProblem = 'used' | 'ended' | 'tooMany' | 'badRequest'
+
+type ProblemProps = { language: Language; about: ServiceData; kind: PaperProblem }
+
+export function ProblemPage({ language, about, kind }: ProblemProps) {
+  const words = paperWords(language)
+  return (
+    <main id="root" class="widget explain">
+      <header class="top">
+        <AppMark name={about.name} logo={about.logo} />
+        <span class="top-name">{about.name}</span>
+      </header>
+      <section class="panel card">
+        <span class="panel-icon">
+          <Icon name={kind === 'used' ? 'receipt' : 'alert'} />
+        </span>
+        <h1>{words[`${kind}Title`]}</h1>
+        <p class="muted">{words[`${kind}Text`]}</p>
+      </section>
+    </main>
+  )
+}
+
+type SheetProps = {
+  language: Language
+  about: ServiceData
+  title: string
+  /** Of the same as a file. */
+  fileUrl?: string
+  children: ComponentChildren
+}
+
+/** The sheet of paper: whose it is, what it is, and where to ask. */
+export function Sheet({ language, about, title, fileUrl, children }: SheetProps) {
+  const words = paperWords(language)
+  const support = about.support?.replace(/^mailto:/, '')
+  return (
+    <main class="sheet">
+      <header>
+        <span class="from">
+          <AppMark name={about.name} logo={about.logo} />
+          <span>{about.name}</span>
+        </span>
+        <span class="actions">
+          {fileUrl && (
+            <a id="file" href={fileUrl} download>
+              {words.csvFile}
+            </a>
+          )}
+          <button type="button" id="print" hidden>
+            {words.print}
+          </button>
+        </span>
+        <h1>{title}</h1>
+      </header>
+      {children}
+      {support && (
+        <footer>
+          {words.questions} <bdi>{support}</bdi>
+        </footer>
+      )}
+    </main>
+  )
+}
+
+export function Rows({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl>
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+type ReceiptShown = { entry: ActivityEntry; name: string; timeZone: string; currency: Currency }
+type ReceiptProps = { language: Language; about: ServiceData; shown: ReceiptShown }
+
+export function ReceiptPage({ language, about, shown }: ReceiptProps) {
+  const { code, later } = language
+  const words = paperWords(language)
+  const transaction = toWidgetTransaction(shown.entry, shown.currency)
+  const { app, description, type, amount, currency, createdAt, receiptCode, referenceId, card } = transaction
+  const isIn = type === 'CREDIT'
+  const isCard = app === null && transaction.referenceType.startsWith('TOPUP')
+  const title = titleOf(transaction, sayIn(language))
+  const refunded = card && card.refunded > 0 ? [[words.refunded, formatMoney(card.refunded, currency, code)]] : []
+  return (
+    <Sheet language={language} about={about} title={words.receipt}>
+      <p class="amount">{formatMoney(amount, currency, code)}</p>
+      <p class="what">
+        <bdi>{title}</bdi>
+      </p>
+      <Rows
+        rows={[
+          [words.receiptCode, <b dir="ltr">{receiptCode}</b>],
+          [later.activity.when, exactTime(new Date(createdAt), code, shown.timeZone)],
+          [
+            later.activity[isIn ? 'from' : 'to'],
+            isCard ? later.activity.yourCard : <bdi>{app?.name ?? about.name}</bdi>,
+          ],
+          [words.holder, <bdi>{shown.name}</bdi>],
+          ...(app && description && description !== title ? [[later.activity.description, description] as const] : []),
+          ...(app
+            ? [
+                [
+                  fill(later.activity.theirReference, { app: isolate(app.name, code) }),
+                  <bdi>{referenceId}</bdi>,
+                ] as const,
+              ]
+            : []),
+          ...(refunded as [string, string][]),
+        ]}
+      />
+    </Sheet>
+  )
+}

@@ -1,0 +1,184 @@
+/**
+ * Receipts and statements. The widget's frame may neither print nor download, so they open in a window of their own: a form of the
+ * wallet page posts the session to /widget/papers, where no address and no log has it, and the answer leads to a link that
+ * works once, for two minutes, and holds no session. Who loads that page again is told to open it from the wallet.
+ */
+import type { Context } from 'hono'
+import type { VNode } from 'preact'
+import { z } from 'zod'
+import { isTimeZone, monthInZone } from '../actions/money/month-in-zone.ts'
+import {
+  findEntry,
+  orderFile,
+  orderPaper,
+  takePaper,
+  type OrderedPaper,
+  type Paper,
+} from '../actions/money/order-paper.ts'
+import { findStatement, sumStatement } from '../actions/money/write-statement.ts'
+import { checkSession } from '../actions/people/open-session.ts'
+import type { Service } from '../actions/service.ts'
+import { scriptUrls, styleUrl } from '../web/assets.ts'
+import { readBody } from '../web/body.ts'
+import { download } from '../web/csv.ts'
+import { plainHeaders } from '../web/headers.ts'
+import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx'
+import type { RequestContext, WebApp } from '../web/request-context.ts'
+import { streamed } from '../web/stream.ts'
+import { chooseLanguage, languages, type Language } from './languages.ts'
+import { paperWords, ProblemPage, ReceiptPage, type PaperProblem } from './paper-pages.tsx'
+import { serviceData } from './service-data.ts'
+import { csvLines, marker, rowChunks, StatementPage, type StatementShown } from './statement-page.tsx'
+
+type HonoContext = Context<{ Bindings: RequestContext }>
+
+const path = '/widget/papers'
+
+export function paperPages(service: Service, web: WebApp): void {
+  web.post(path, (c) => order(service, c))
+  web.get(`${path}/:token`, (c) => show(service, c))
+}
+
+const maxFormBytes = 4_096
+
+const orderForm = z.object({
+  session: z.string(),
+  lang: z.string().optional(),
+  timeZone: z.string().optional(),
+  kind: z.enum(['receipt', 'statement']),
+  sequence: z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/)
+    .optional(),
+  month: z
+    .string()
+    .regex(/^20\d\d-(0[1-9]|1[0-2])$/)
+    .optional(),
+})
+
+async function order(service: Service, c: HonoContext): Promise<Response> {
+  c.env.route = path
+  const browser = chooseLanguage(undefined, c.req.header('accept-language'))
+  const isForm = (c.req.header('content-type') ?? '').split(';')[0]!.trim() === 'application/x-www-form-urlencoded'
+  if (!isForm) return await problem(service, browser, 'badRequest', 415)
+  const body = await readBody(c.req.raw, maxFormBytes)
+  if (body === 'too-long') return await problem(service, browser, 'badRequest', 413)
+  if (body === 'too-late') return await problem(service, browser, 'badRequest', 408, { connection: 'close' })
+  const form = orderForm.safeParse(Object.fromEntries(new URLSearchParams(new TextDecoder().decode(body))))
+  const language = chooseLanguage(form.data?.lang, c.req.header('accept-language'))
+  const paper = form.data && paperOf(form.data, language)
+  if (!paper) return await problem(service, language, 'badRequest', 400)
+  const { session } = await checkSession(service, form.data.session)
+  if (!session) return await problem(service, language, 'ended', 401)
+  const token = await orderPaper(service, session, paper)
+  if (typeof token === 'string')
+    return new Response(null, { status: 303, headers: { ...plainHeaders, location: `${path}/${token}` } })
+  return await problem(service, language, 'tooMany', 429, { 'retry-after': String(token.retryAfterSeconds) })
+}
+
+function paperOf(form: z.infer<typeof orderForm>, language: Language): Paper | undefined {
+  const { kind, sequence, month, timeZone = 'UTC' } = form
+  const shown = { lang: language.code, timeZone: isTimeZone(timeZone) ? timeZone : 'UTC' }
+  if (kind === 'receipt') return sequence === undefined ? undefined : { ...shown, kind, sequence: Number(sequence) }
+  return month === undefined ? undefined : { ...shown, kind, month }
+}
+
+async function show(service: Service, c: HonoContext): Promise<Response> {
+  c.env.route = `${path}/:token`
+  const token = c.req.param('token') ?? ''
+  const ordered = /^[\w-]{32}$/.test(token) ? await takePaper(service, token) : undefined
+  const browser = chooseLanguage(undefined, c.req.header('accept-language'))
+  if (!ordered) return await problem(service, browser, 'used', 404)
+  const language = languages.get(ordered.paper.lang) ?? browser
+  const { paper } = ordered
+  if (paper.kind === 'receipt') return await receipt(service, language, ordered, paper)
+  const shown = await readStatement(service, language, ordered, paper)
+  if (paper.kind === 'statement') return await statement(service, shown, `${path}/${await orderFile(service, ordered)}`)
+  return download(`statement-${paper.month}.csv`, csvLines(service, shown))
+}
+
+async function receipt(
+  service: Service,
+  language: Language,
+  { userId, firstName, lastName }: OrderedPaper,
+  { sequence, timeZone }: Extract<Paper, { kind: 'receipt' }>,
+): Promise<Response> {
+  const entry = await findEntry(service, userId, sequence)
+  if (!entry) return await problem(service, language, 'used', 404)
+  const about = serviceData(service.config.about)
+  const nonce = newNonce()
+  const name = `${firstName} ${lastName}`.trim()
+  const { currency } = service.config
+  const body = <ReceiptPage language={language} about={about} shown={{ entry, name, timeZone, currency }} />
+  return pageResponse(await paperHtml(language, paperWords(language).receipt, body, nonce), { nonce })
+}
+
+async function readStatement(
+  service: Service,
+  language: Language,
+  { userId, firstName, lastName }: OrderedPaper,
+  { month, timeZone }: Extract<Paper, { month: string }>,
+): Promise<StatementShown> {
+  const found = await findStatement(service, userId, monthInZone(month, timeZone)!)
+  return { language, timeZone, name: `${firstName} ${lastName}`.trim(), statement: found }
+}
+
+async function statement(service: Service, shown: StatementShown, fileUrl: string): Promise<Response> {
+  const { language } = shown
+  const nonce = newNonce()
+  const sums = await sumStatement(service, shown.statement)
+  const about = serviceData(service.config.about)
+  const body = (
+    <StatementPage shown={shown} about={about} sums={sums} currency={service.config.currency} fileUrl={fileUrl} />
+  )
+  const html = await paperHtml(language, paperWords(language).statement, body, nonce)
+  // Without entries there is no table, and no place for rows.
+  const [head = '', tail = ''] = html.split(marker)
+  async function* chunks() {
+    yield head
+    yield* rowChunks(service, shown)
+    yield tail
+  }
+  return streamed(chunks(), pageHeaders({ nonce }))
+}
+
+async function problem(
+  service: Service,
+  language: Language,
+  kind: PaperProblem,
+  status: number,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const nonce = newNonce()
+  const about = serviceData(service.config.about)
+  const title = paperWords(language)[`${kind}Title`]
+  const html = renderPage(
+    {
+      title: `${title} · ${about.name}`,
+      lang: language.code,
+      dir: language.dir,
+      styles: [await styleUrl('widget.css')],
+      body: <ProblemPage language={language} about={about} kind={kind} />,
+    },
+    nonce,
+  )
+  const response = pageResponse(html, { nonce }, status)
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  return response
+}
+
+/** Always light, as paper is. */
+async function paperHtml(language: Language, title: string, body: VNode, nonce: string): Promise<string> {
+  return renderPage(
+    {
+      title,
+      lang: language.code,
+      dir: language.dir,
+      theme: 'light',
+      styles: [await styleUrl('paper.css')],
+      scripts: await scriptUrls('paper.js'),
+      body,
+    },
+    nonce,
+  )
+}

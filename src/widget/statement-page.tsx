@@ -1,0 +1,175 @@
+/** A month of a wallet: what it opened with, what came and went, what it closed with. On a page, and as a file for a spreadsheet. */
+import { setImmediate } from 'node:timers/promises'
+import { renderToString } from 'preact-render-to-string'
+import { describeTransfers } from '../actions/money/read-activity.ts'
+import { listStatementEntries, type Statement } from '../actions/money/write-statement.ts'
+import type { Service } from '../actions/service.ts'
+import { toWidgetTransaction } from '../api/widget-activity.ts'
+import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
+import { csvLine, plain } from '../web/csv.ts'
+import { titleOf } from './client/activity.tsx'
+import { formatMoney, monthName } from './client/format.ts'
+import type { Language } from './languages.ts'
+import type { ServiceData } from './page-data.ts'
+import { paperWords, Rows, sayIn, Sheet } from './paper-pages.tsx'
+import { fill } from './words.ts'
+
+export type StatementShown = {
+  readonly language: Language
+  readonly timeZone: string
+  readonly name: string
+  readonly statement: Statement
+}
+
+/** Where the rows go: the page around them is made at once, they while it is sent. */
+export const marker = '<!--rows-->'
+/** More than anybody prints; the file has them all. */
+const maxRows = 5_000
+
+type StatementProps = {
+  shown: StatementShown
+  about: ServiceData
+  sums: { inMinor: bigint; outMinor: bigint }
+  currency: Currency
+  /** Works once. */
+  fileUrl: string
+}
+
+export function StatementPage({ shown, about, sums, currency, fileUrl }: StatementProps) {
+  const { language, timeZone, name, statement } = shown
+  const { code, later } = language
+  const words = paperWords(language)
+  const money = (minor: bigint) => formatMoney(majorNumber(minor, currency), currency.code, code)
+  const count = statement.lastSequence - statement.firstSequence + 1
+  return (
+    <Sheet language={language} about={about} title={`${words.statement}: ${monthOf(shown)}`} fileUrl={fileUrl}>
+      <Rows
+        rows={[
+          [words.holder, <bdi>{name}</bdi>],
+          [words.opening, money(statement.openingMinor)],
+          [words.moneyIn, money(sums.inMinor)],
+          [words.moneyOut, money(sums.outMinor)],
+          [words.closing, <b>{money(statement.closingMinor)}</b>],
+          [words.timeZone, timeZone],
+        ]}
+      />
+      {count === 0 && <p>{words.noEntries}</p>}
+      {count > maxRows && (
+        <p class="note">
+          {fill(words.tooLong, { shown: String(maxRows), count: new Intl.NumberFormat(code).format(count) })}
+        </p>
+      )}
+      {count > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{later.activity.when}</th>
+              <th scope="col">{later.activity.description}</th>
+              <th scope="col">{words.amount}</th>
+              <th scope="col">{words.balance}</th>
+            </tr>
+          </thead>
+          <tbody dangerouslySetInnerHTML={{ __html: marker }} />
+        </table>
+      )}
+    </Sheet>
+  )
+}
+
+function monthOf({ language, statement, timeZone }: StatementShown): string {
+  return monthName(statement.month.from, language.code, timeZone)
+}
+
+/** How many are written at a stretch: a few milliseconds, after which others have their turn. */
+const stretch = 100
+
+async function* transactionChunks(service: Service, { statement }: StatementShown) {
+  for await (const chunk of listStatementEntries(service, statement)) {
+    const entries = await describeTransfers(service, statement.walletId, chunk)
+    for (let at = 0; at < entries.length; at += stretch) {
+      yield entries
+        .slice(at, at + stretch)
+        .map((entry) => ({ ...toWidgetTransaction(entry, service.config.currency), transfer: entry.transfer }))
+      await setImmediate()
+    }
+  }
+}
+
+/** Nothing when there are none: then the page has no table, and no place for them. */
+export async function* rowChunks(service: Service, shown: StatementShown): AsyncGenerator<string> {
+  const { language, timeZone } = shown
+  const say = sayIn(language)
+  const format = new Intl.DateTimeFormat(language.code, { dateStyle: 'medium', timeStyle: 'short', timeZone })
+  let left = maxRows
+  for await (const chunk of transactionChunks(service, shown)) {
+    const rows = chunk.slice(0, left)
+    left -= rows.length
+    yield renderToString(
+      <>
+        {rows.map((transaction) => {
+          const { app, type, amount, currency, balanceAfter, createdAt, receiptCode } = transaction
+          return (
+            <tr>
+              <td>{format.format(new Date(createdAt))}</td>
+              <td>
+                <bdi>{titleOf(transaction, say)}</bdi>
+                <small>
+                  {app && <bdi>{app.name}</bdi>} <span dir="ltr">{receiptCode}</span>
+                </small>
+              </td>
+              <td>{formatMoney(type === 'CREDIT' ? amount : -amount, currency, language.code, true)}</td>
+              <td>{formatMoney(balanceAfter, currency, language.code)}</td>
+            </tr>
+          )
+        })}
+      </>,
+    )
+    if (left === 0) return
+  }
+}
+
+/** Every entry of the month. The mark in front has spreadsheets read it as Unicode. */
+export async function* csvLines(service: Service, shown: StatementShown): AsyncGenerator<string> {
+  const { language, timeZone, statement } = shown
+  const { currency } = service.config
+  const words = paperWords(language)
+  const { activity } = language.later
+  const say = sayIn(language)
+  const money = (minor: bigint) => plain(formatMinor(minor, currency))
+  const time = isoTime(timeZone)
+  const edge = (name: string, at: Date, minor: bigint) =>
+    csvLine([time(at), name, null, null, null, null, money(minor), currency.code])
+  const head = [
+    `${activity.when} (${timeZone})`,
+    activity.description,
+    activity.filterApp,
+    words.reference,
+    words.receiptCode,
+    words.amount,
+    words.balance,
+    words.currency,
+  ]
+  yield `\uFEFF${csvLine(head)}${edge(words.opening, statement.month.from, statement.openingMinor)}`
+  for await (const chunk of transactionChunks(service, shown))
+    yield chunk
+      .map((transaction) =>
+        csvLine([
+          time(transaction.transfer.createdAt),
+          titleOf(transaction, say),
+          transaction.app?.name,
+          transaction.referenceId,
+          transaction.receiptCode,
+          money(transaction.transfer.amountMinor),
+          money(transaction.transfer.balanceAfterMinor),
+          currency.code,
+        ]),
+      )
+      .join('')
+  yield edge(words.closing, statement.month.until, statement.closingMinor)
+}
+
+/** `2026-11-15 16:44:40`, which every spreadsheet takes for a time. */
+function isoTime(timeZone: string): (at: Date) => string {
+  const format = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone })
+  return (at) => format.format(at)
+}

@@ -1,0 +1,124 @@
+/** Receipts and statements, opened from a sandboxed frame in a shop of another origin. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import type { Frame, Page } from '@playwright/test'
+import { findBarriers, wantsPictures } from './axe.ts'
+import { atTheBank, payByCard } from './card-payments.ts'
+import { embed, startRig, type Rig } from './rig.ts'
+import { walletUrl, type Tenant } from './shop.ts'
+
+setDefaultTimeout(120_000)
+
+let rig: Rig
+let tenant: Tenant
+beforeAll(async () => {
+  rig = await startRig({ CARD_PROCESSOR: 'sandbox', SERVICE_NAME: 'Penny Lane', SUPPORT_EMAIL: 'help@penny.example' })
+  rig.service.sandbox!.setOrigin(rig.base)
+  tenant = await rig.newTenant()
+  await tenant.client.credit(tenant.user.serviceUserId, 100)
+  await tenant.client.debit(tenant.user.serviceUserId, 12.5)
+  await atTheBank(rig, await payByCard(rig, tenant, 20), 'refund', 5)
+})
+afterAll(() => rig.stop())
+
+async function openActivity(lang = 'en'): Promise<{ page: Page; frame: Frame }> {
+  const page = await rig.openPage()
+  await page.goto(rig.shop)
+  const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop), lang }))
+  await frame.click('#all-activity')
+  await frame.waitForSelector('.browse .entry')
+  return { page, frame }
+}
+
+/** The window that a click opens, which must be no part of the frame any more. */
+async function windowBy(page: Page, click: () => Promise<void>): Promise<Page> {
+  const [paper] = await Promise.all([page.context().waitForEvent('page'), click()])
+  await paper.waitForLoadState('load')
+  return paper
+}
+
+async function look(paper: Page, name: string): Promise<void> {
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [360, 'dark'],
+  ] as const) {
+    await paper.setViewportSize({ width, height: 900 })
+    await paper.emulateMedia({ colorScheme })
+    const isTooWide = await paper.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+    expect([...(await findBarriers(paper)), ...(isTooWide ? [`wider than ${width}`] : [])]).toEqual([])
+    const path = join(import.meta.dir, '../screenshots', `${name}-${width}-${colorScheme}.png`)
+    if (wantsPictures) await paper.screenshot({ path, fullPage: true })
+  }
+}
+
+const pagesIn = (pdf: Buffer) => pdf.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g)?.length
+
+test('a receipt opens in a window without the session, prints on one page, and is not opened twice', async () => {
+  const { page, frame } = await openActivity()
+  await frame.click('.entry-open >> text=Top-up')
+  const paper = await windowBy(page, () => frame.click('.papers >> text=Receipt'))
+  expect(paper.url()).toMatch(/\/widget\/papers\/[\w-]{32}$/)
+  expect(await paper.evaluate(() => [window.opener, document.referrer, document.cookie])).toEqual([null, '', ''])
+  const text = await paper.innerText('main')
+  for (const part of [
+    'Penny Lane',
+    'Receipt',
+    '$20.00',
+    'Your card',
+    'Refunded to the card',
+    '$5.00',
+    'help@penny.example',
+  ])
+    expect(text).toContain(part)
+  // The same code as in the wallet, for whoever has both in hand.
+  expect(text).toContain((await frame.textContent('.facts .code'))!)
+  await look(paper, 'receipt')
+  for (const format of ['A4', 'Letter'] as const) expect(pagesIn(await paper.pdf({ format }))).toBe(1)
+  const printed = paper.evaluate(() => new Promise((resolve) => addEventListener('beforeprint', () => resolve(true))))
+  await paper.evaluate(() => (window.print = () => void dispatchEvent(new Event('beforeprint'))))
+  await paper.click('#print')
+  expect(await printed).toBe(true)
+  await paper.reload()
+  expect(await paper.innerText('main')).toContain('This page can be opened once')
+  await look(paper, 'paper-used')
+  await rig.closePage(page)
+})
+
+test('a statement opens in the reader’s language, from right to left, and comes as a file', async () => {
+  const { page, frame } = await openActivity('ar')
+  await frame.click('summary')
+  const paper = await windowBy(page, () => frame.click('.papers button'))
+  expect(
+    await paper.evaluate(() => [document.documentElement.dir, document.querySelectorAll('tbody tr').length]),
+  ).toEqual(['rtl', 4])
+  await look(paper, 'statement-right-to-left')
+  const [file] = await Promise.all([paper.waitForEvent('download'), paper.click('#file')])
+  expect(file.suggestedFilename()).toMatch(/^statement-20\d\d-\d\d\.csv$/)
+  const lines = (await Array.fromAsync(await file.createReadStream())).join('').split('\r\n')
+  expect(lines).toHaveLength(8)
+  expect(lines[5]).toMatch(/,-5\.00,102\.50,USD$/)
+  expect(await paper.isVisible('#file')).toBe(false)
+  await rig.closePage(page)
+})
+
+test('a form that comes after the session has been renewed sends the new one', async () => {
+  const { page, frame } = await openActivity()
+  const session = await tenant.newSession(rig.shop)
+  await page.evaluate(
+    ([sessionToken, origin]) =>
+      document
+        .querySelector('iframe')!
+        .contentWindow!.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken }, origin),
+    [session, rig.base] as const,
+  )
+  await frame.waitForFunction((session) => (history.state as { session?: string }).session === session, session)
+  await frame.click('summary')
+  const [request, paper] = await Promise.all([
+    page.context().waitForEvent('request', (each) => each.method() === 'POST' && each.url().endsWith('/widget/papers')),
+    windowBy(page, () => frame.click('.papers button')),
+  ])
+  expect(new URLSearchParams(request.postData()!).get('session')).toBe(session)
+  expect(await frame.content()).not.toContain(session)
+  await look(paper, 'statement')
+  await rig.closePage(page)
+})
