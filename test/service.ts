@@ -1,4 +1,5 @@
 /** A service on a database of its own, and an app and users to try it with. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closeService, openService, type Service } from '../src/actions/service.ts'
@@ -27,9 +28,6 @@ export type TestService = {
 /** Argon2id as ever, but the least that it can cost: tests sign in thousands of times. Processes of their own pay in full. */
 const passwordCost = { memoryCost: 8, timeCost: 1 }
 
-/** Where mails go that nobody reads. */
-const dataDir = join(tmpdir(), 'billfold-test-data')
-
 export const secretsKey = Buffer.alloc(32, 'test key').toString('base64')
 
 export async function openTestService(
@@ -38,6 +36,8 @@ export async function openTestService(
   through: (connection: Connection) => Connection | Promise<Connection> = (connection) => connection,
 ): Promise<TestService> {
   const database = await testDatabase()
+  // Mails that nobody reads go there.
+  const dataDir = await mkdtemp(join(tmpdir(), 'billfold-service-'))
   const logged: string[] = []
   const usual = { DEMO: '0', LOG_LEVEL: 'debug', SECRETS_KEY: secretsKey, DATA_DIR: dataDir }
   const config = parseConfig({ ...usual, ...environment })
@@ -51,6 +51,7 @@ export async function openTestService(
     await closeService(service)
     await db.pool.end()
     await database.drop()
+    await rm(dataDir, { recursive: true })
     if (undocumented.length > 0) throw new Error(undocumented.join('\n'))
   }
   return { service, app, logged, databaseUrl: database.url, close }
