@@ -189,7 +189,7 @@ test('only the configuration reads the environment', () => {
 })
 
 test('calls that only this runtime has stay in the few files that may know it', () => {
-  const allowed = /^src\/(main\.ts|workers\.ts|cli\.ts|cli\/|web\/assets|actions\/people\/passwords\.ts)/
+  const allowed = /^src\/(main\.ts|workers\.ts|cli\.ts|cli\/|web\/(assets|body)|actions\/people\/passwords\.ts)/
   const strays = inFolder('src/').filter(({ path, text }) => /\bBun\.\w/.test(text) && !allowed.test(path))
   expect(strays.map(({ path }) => path)).toEqual([])
 })

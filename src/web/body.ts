@@ -9,7 +9,9 @@ type Body = ArrayBuffer | Uint8Array
 export function readBody(request: Request, limit: number): Promise<Body | 'too-long' | 'too-late'> {
   const declared = request.headers.get('content-length')
   if (Number(declared) > limit) return Promise.resolve('too-long')
-  return inTime<Body | 'too-long'>(declared === null ? readChunks(request, limit) : request.arrayBuffer())
+  const reading: Promise<Body | 'too-long'> = declared === null ? readChunks(request, limit) : request.arrayBuffer()
+  // Most bodies came with their head, and are here already: there is nothing to wait for.
+  return Bun.peek.status(reading) === 'fulfilled' ? reading : inTime(reading)
 }
 
 /** Bodies on their way, in the order in which their time ends. One timer serves them all: one for each costs a debit 3 µs. */
