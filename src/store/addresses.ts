@@ -27,3 +27,13 @@ export async function upsertAddress(
   const { rows } = await db.query<{ isNewPlace: boolean }>(statements[owner], [ownerId, addressHash])
   return rows[0]!.isNewPlace
 }
+
+/** The networks a user signed in from, newest first: what is kept of them is a hash. */
+export async function listUserAddresses(db: Queryable, userId: string): Promise<{ hash: string; lastAt: Date }[]> {
+  const { rows } = await db.query<{ hash: string; lastAt: Date }>(
+    `select encode(address_hash, 'hex') as hash, last_at as "lastAt" from user_addresses where user_id = $1
+     order by last_at desc`,
+    [userId],
+  )
+  return rows
+}

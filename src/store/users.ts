@@ -100,7 +100,15 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
   )
   await tx.query('update links set disconnected_at = now() where user_id = $1 and disconnected_at is null', [id])
   await tx.query('delete from link_codes where link_id in (select id from links where user_id = $1)', [id])
-  for (const table of ['widget_sessions', 'user_addresses', 'email_changes', 'mails', 'mail_settings', 'new_links'])
+  for (const table of [
+    'widget_sessions',
+    'user_addresses',
+    'email_changes',
+    'mails',
+    'mail_settings',
+    'new_links',
+    'paper_links',
+  ])
     await tx.query(`delete from ${table} where user_id = $1`, [id])
   for (const table of ['sign_ups', 'mailed_codes']) await tx.query(`delete from ${table} where email = $1`, [email])
 }

@@ -106,6 +106,19 @@ export async function updateSessionsRevoked(
   )
 }
 
+/** What is kept of the user's sessions, newest first: those of the last day. */
+export async function listSessionsOfUser(
+  db: Queryable,
+  userId: string,
+): Promise<{ clientId: string; browser: string | null; createdAt: Date; expiresAt: Date }[]> {
+  const { rows } = await db.query<{ clientId: string; browser: string | null; createdAt: Date; expiresAt: Date }>(
+    `select client_id as "clientId", browser, created_at as "createdAt", expires_at as "expiresAt" from widget_sessions
+     where user_id = $1 order by expires_at desc limit 1000`,
+    [userId],
+  )
+  return rows
+}
+
 /** Which browser uses the session, and from which network; the first to call with it counts. */
 export async function updateSessionNoted(
   db: Queryable,

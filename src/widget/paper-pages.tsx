@@ -53,11 +53,12 @@ type SheetProps = {
   title: string
   /** Of the same as a file. */
   fileUrl?: string
+  fileLabel?: string
   children: ComponentChildren
 }
 
 /** The sheet of paper: whose it is, what it is, and where to ask. */
-export function Sheet({ language, about, title, fileUrl, children }: SheetProps) {
+export function Sheet({ language, about, title, fileUrl, fileLabel, children }: SheetProps) {
   const words = paperWords(language)
   const support = about.support?.replace(/^mailto:/, '')
   return (
@@ -70,7 +71,7 @@ export function Sheet({ language, about, title, fileUrl, children }: SheetProps)
         <span class="actions">
           {fileUrl && (
             <a id="file" href={fileUrl} download>
-              {words.csvFile}
+              {fileLabel ?? words.csvFile}
             </a>
           )}
           <button type="button" id="print" hidden>

@@ -3,6 +3,8 @@ import { newClient } from '../../test/client.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
+import { transact } from '../store/database.ts'
+import { lockUser, updateUserDeleted } from '../store/users.ts'
 
 setDefaultTimeout(60_000)
 
@@ -229,4 +231,30 @@ test('who orders too many waits', async () => {
   const statuses = []
   for (let i = 0; i < 61; i++) statuses.push((await order({ session })).status)
   expect([statuses[59], statuses[60]]).toEqual([303, 429])
+})
+
+const dataOf = async (user = ada) => {
+  const { text } = await read({ kind: 'data' }, user)
+  const path = /href="(\/widget\/papers\/[\w-]{32})"/.exec(text)![1]!
+  return { path, file: await fetchPage(path) }
+}
+
+describe('my data', () => {
+  test('is a page with a file behind it, which comes once', async () => {
+    const { path, file } = await dataOf()
+    expect(file.headers.get('content-disposition')).toBe('attachment; filename="my-data.json"')
+    const data = (await file.json()) as Record<string, unknown>
+    expect(data).toMatchObject({ account: { userId: ada.userId }, wallet: { balance: 87.5 } })
+    expect(data['transactions']).toHaveLength(2)
+    expect((await fetchPage(path)).status).toBe(404)
+  })
+
+  test('is the user’s own, and gone with the user', async () => {
+    const stranger = await newUser(opened.service, shop)
+    expect(await (await dataOf(stranger)).file.text()).not.toContain(ada.userId)
+    const { text } = await read({ kind: 'data' }, stranger)
+    const path = /href="(\/widget\/papers\/[\w-]{32})"/.exec(text)![1]!
+    await transact(opened.service.db, async (tx) => updateUserDeleted(tx, (await lockUser(tx, stranger.userId))!))
+    expect((await fetchPage(path)).status).toBe(404)
+  })
 })

@@ -16,6 +16,7 @@ import {
   type Paper,
 } from '../actions/money/order-paper.ts'
 import { findStatement, sumStatement } from '../actions/money/write-statement.ts'
+import { exportData } from '../actions/people/export-data.ts'
 import { checkSession } from '../actions/people/open-session.ts'
 import type { Service } from '../actions/service.ts'
 import { scriptUrls, styleUrl } from '../web/assets.ts'
@@ -26,7 +27,7 @@ import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
 import { chooseLanguage, languages, type Language } from './languages.ts'
-import { paperWords, ProblemPage, ReceiptPage, type PaperProblem } from './paper-pages.tsx'
+import { paperWords, ProblemPage, ReceiptPage, Sheet, type PaperProblem } from './paper-pages.tsx'
 import { serviceData } from './service-data.ts'
 import { csvLines, marker, rowChunks, StatementPage, type StatementShown } from './statement-page.tsx'
 
@@ -45,7 +46,7 @@ const orderForm = z.object({
   session: z.string(),
   lang: z.string().optional(),
   timeZone: z.string().optional(),
-  kind: z.enum(['receipt', 'statement']),
+  kind: z.enum(['receipt', 'statement', 'data']),
   sequence: z
     .string()
     .regex(/^[1-9]\d{0,14}$/)
@@ -80,6 +81,7 @@ function paperOf(form: z.infer<typeof orderForm>, language: Language): Paper | u
   const { kind, sequence, month, timeZone = 'UTC' } = form
   const shown = { lang: language.code, timeZone: isTimeZone(timeZone) ? timeZone : 'UTC' }
   if (kind === 'receipt') return sequence === undefined ? undefined : { ...shown, kind, sequence: Number(sequence) }
+  if (kind === 'data') return { ...shown, kind }
   return month === undefined ? undefined : { ...shown, kind, month }
 }
 
@@ -92,9 +94,37 @@ async function show(service: Service, c: HonoContext): Promise<Response> {
   const language = languages.get(ordered.paper.lang) ?? browser
   const { paper } = ordered
   if (paper.kind === 'receipt') return await receipt(service, language, ordered, paper)
+  if (!('month' in paper)) return await data(service, c, language, ordered)
   const shown = await readStatement(service, language, ordered, paper)
   if (paper.kind === 'statement') return await statement(service, shown, `${path}/${await orderFile(service, ordered)}`)
   return download(`statement-${paper.month}.csv`, csvLines(service, shown))
+}
+
+async function data(service: Service, c: HonoContext, language: Language, ordered: OrderedPaper): Promise<Response> {
+  if (ordered.paper.kind === 'data')
+    return await dataPage(service, language, `${path}/${await orderFile(service, ordered)}`)
+  const chunks = await exportData(service, ordered.userId, c.env.address)
+  return chunks ? dataFile(chunks) : await problem(service, language, 'used', 404)
+}
+
+async function dataPage(service: Service, language: Language, fileUrl: string): Promise<Response> {
+  const nonce = newNonce()
+  const about = serviceData(service.config.about)
+  const { data: title, dataText, dataFile: fileLabel } = paperWords(language)
+  const body = (
+    <Sheet language={language} about={about} title={title} fileUrl={fileUrl} fileLabel={fileLabel}>
+      <p class="what">{dataText}</p>
+    </Sheet>
+  )
+  return pageResponse(await paperHtml(language, title, body, nonce), { nonce })
+}
+
+function dataFile(chunks: AsyncIterable<string>): Response {
+  return streamed(chunks, {
+    ...plainHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': 'attachment; filename="my-data.json"',
+  })
 }
 
 async function receipt(

@@ -1,5 +1,6 @@
 /** The account in a shop's page: what its user does there, by keyboard too, and where the focus is afterwards. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
 import type { Frame, Page } from '@playwright/test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
@@ -152,6 +153,19 @@ test('a chosen language is there at once, after a reload, and for a session that
   await given.click('.avatar')
   await given.click('[data-part=language]')
   await given.waitForSelector('text=hat die Sprache dieser Seite gewählt')
+  await rig.closePage(page)
+})
+
+test('my data opens in a window of its own, which has no session, and is a file from there', async () => {
+  const member = await newMember()
+  const { page, frame } = await openPart(member, 'data')
+  const [opened] = await Promise.all([page.context().waitForEvent('page'), frame.click('.account-part .button')])
+  await opened.waitForSelector('#file')
+  expect(opened.url()).not.toContain('ws_')
+  const [download] = await Promise.all([opened.waitForEvent('download'), opened.click('#file')])
+  const data = JSON.parse(await readFile(await download.path(), 'utf8')) as { account: { email: string } }
+  expect(data.account.email).toBe(member.email)
+  await opened.close()
   await rig.closePage(page)
 })
 

@@ -55,7 +55,7 @@ export const accountStates: StatesOf = (stage) => {
     return tenant
   }
 
-  const parts = ['name', 'email', 'password', 'language', 'mails', 'delete'].map(
+  const parts = ['name', 'email', 'password', 'language', 'mails', 'data', 'delete'].map(
     (part) => [`account-${part}`, { show: async (page: Page) => openPart(page, part, await newMember()) }] as const,
   )
 

@@ -15,6 +15,8 @@ export type Paper = {
   | { readonly kind: 'receipt'; readonly sequence: number }
   /** On a page, or as a file for a spreadsheet; the month is `2026-11`, as it is in the time zone. */
   | { readonly kind: 'statement' | 'statement-file'; readonly month: string }
+  /** Everything that is held about the user: a page that leads to the file, and the file. */
+  | { readonly kind: 'data' | 'data-file' }
 )
 
 /** The browser follows the link by itself, at once. */
@@ -28,12 +30,13 @@ export async function orderPaper(service: Service, session: Session, paper: Pape
 }
 
 /**
- * The file of a statement that is open. What a sandboxed frame opens cannot be a download, whatever window it comes up in; the
+ * The file of a statement, or of the user's data, that is open. What a sandboxed frame opens cannot be a download, whatever window it comes up in; the
  * page of the statement can begin one.
  */
 export async function orderFile(service: Service, { userId, paper }: OrderedPaper): Promise<string | undefined> {
-  if (paper.kind !== 'statement') return undefined
-  return await newLink(service, userId, { ...paper, kind: 'statement-file' }, fileLifetimeMs)
+  if (paper.kind !== 'statement' && paper.kind !== 'data') return undefined
+  const file: Paper = 'month' in paper ? { ...paper, kind: 'statement-file' } : { ...paper, kind: 'data-file' }
+  return await newLink(service, userId, file, fileLifetimeMs)
 }
 
 async function newLink(service: Service, userId: string, paper: Paper, lifetimeMs: number): Promise<string> {

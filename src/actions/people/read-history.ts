@@ -21,6 +21,8 @@ const eventOfAction = {
 
 type Action = keyof typeof eventOfAction
 
+export const accountActions: readonly string[] = Object.keys(eventOfAction)
+
 export const accountEvents = [...new Set(Object.values(eventOfAction))]
 
 export type AccountEvent = {
@@ -43,8 +45,7 @@ export async function readHistory(
   before: string | undefined,
 ): Promise<{ readonly events: readonly AccountEvent[]; readonly nextBefore: string | null }> {
   const subjects = [`user:${userId}`, `wallet:${userId}`] as const
-  const actions = Object.keys(eventOfAction)
-  const records = await listAuditOf(service.db.pool, subjects, { actions, before, limit: pageSize + 1 })
+  const records = await listAuditOf(service.db.pool, subjects, { actions: accountActions, before, limit: pageSize + 1 })
   const page = records.slice(0, pageSize)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
   const events = page.map((each) => toEvent(each, userId, apps))

@@ -52,6 +52,13 @@ beforeAll(async () => {
     description: awkward,
     writer: 0,
   })
+  // One who has deleted the account: nothing but the row is left.
+  const [{ userId } = { userId: '' }] = users
+  await client.query(
+    `update users set email = null, password_hash = null, first_name = '', last_name = '', deleted_at = now() where id = $1`,
+    [userId],
+  )
+  await client.query('update links set disconnected_at = now(), signed_out_at = now() where user_id = $1', [userId])
   copy = await exported(source)
 })
 

@@ -1,8 +1,10 @@
-/** The end of the account, or the reason why it cannot end yet. */
+/** What the user takes along: the data as a file; and the end of the account, or the reason why it cannot end yet. */
 import { AccountForm, type Values } from './account-form.tsx'
 import type { AccountInfo, PartProps } from './account-panel.tsx'
+import { PaperForm } from './activity-papers.tsx'
 import { call, type Failure } from './call.ts'
 import { PasswordField } from './fields.tsx'
+import { Icon } from './icons.tsx'
 import { usePage } from './page-context.tsx'
 import { Notice, Support } from './parts.tsx'
 
@@ -13,6 +15,21 @@ const reasonWords = {
   topup: 'keptTopup',
   dispute: 'keptDispute',
 } as const
+
+export function Data({ token }: PartProps) {
+  const { say } = usePage<'account'>()
+  return (
+    <>
+      <p class="muted">{say('myDataText')}</p>
+      <PaperForm token={() => token} fields={{ kind: 'data' }}>
+        <button type="submit" class="button">
+          <Icon name="window" />
+          {say('openData')}
+        </button>
+      </PaperForm>
+    </>
+  )
+}
 
 type DeleteProps = PartProps & { info: AccountInfo }
 

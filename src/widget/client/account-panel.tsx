@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { History, SignedIn } from './account-access.tsx'
 import { Apps } from './account-apps.tsx'
-import { Delete } from './account-delete.tsx'
+import { Data, Delete } from './account-delete.tsx'
 import { Loaded, News, type Load } from './account-form.tsx'
 import { Email, languageName, Languages, Names, Password } from './account-profile.tsx'
 import { Mails } from './account-mails.tsx'
@@ -43,6 +43,7 @@ const parts = {
   signedIn: { title: 'signedIn', icon: 'shield' },
   apps: { title: 'apps', icon: 'card' },
   history: { title: 'history', icon: 'clock' },
+  data: { title: 'myData', icon: 'receipt' },
   delete: { title: 'deleteAccount', icon: 'alert' },
 } as const satisfies Record<string, { title: string; icon: IconName }>
 
@@ -51,7 +52,7 @@ type PartName = keyof typeof parts
 const groups: readonly (readonly PartName[])[] = [
   ['name', 'email', 'password', 'language', 'mails'],
   ['apps', 'signedIn', 'history'],
-  ['delete'],
+  ['data', 'delete'],
 ]
 
 export function View(props: AccountProps) {
@@ -178,6 +179,8 @@ function Part({ name, ...props }: PartViewProps) {
       return <SignedIn {...props} />
     case 'history':
       return <History {...props} />
+    case 'data':
+      return <Data {...props} />
     case 'delete':
       return <Delete {...props} />
     default:

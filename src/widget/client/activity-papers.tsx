@@ -15,7 +15,7 @@ type PaperFormProps = {
  * A form, which no blocker of windows stops, and which sends the session where neither an address nor a log has it. The session
  * is put in when the form is sent: by then it may be a newer one, and it stands in no field.
  */
-function PaperForm({ token, fields, children }: PaperFormProps) {
+export function PaperForm({ token, fields, children }: PaperFormProps) {
   const { lang } = usePage()
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {

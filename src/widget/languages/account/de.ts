@@ -86,6 +86,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   mailReceipts: 'Belege und Nachrichten zu Kartenzahlungen',
   mailPayments: 'Erste Zahlung an eine neue App',
   mailSignIns: 'Anmeldungen von einem neuen Ort',
+  myData: 'Meine Daten',
+  myDataText: 'Alles, was wir über Sie gespeichert haben, als Datei. Sie öffnet sich in einem eigenen Fenster.',
+  openData: 'Meine Daten öffnen',
   deleteAccount: 'Konto löschen',
   deleteText:
     'Name, E-Mail-Adresse und Passwort werden endgültig entfernt, und jede App wird getrennt. Die Aufzeichnung früherer Zahlungen bleibt, ohne Ihren Namen.',

@@ -84,6 +84,9 @@ export const words = {
   mailReceipts: 'Receipts and news of card payments',
   mailPayments: 'First payment to a new app',
   mailSignIns: 'Sign-ins from a new place',
+  myData: 'My data',
+  myDataText: 'Everything we hold about you, as a file. It opens in a window of its own.',
+  openData: 'Open my data',
   deleteAccount: 'Delete account',
   deleteText:
     'Your name, email and password are removed for good, and every app is disconnected. The record of past payments stays, without your name.',

@@ -85,6 +85,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   mailReceipts: 'Recibos y avisos de pagos con tarjeta',
   mailPayments: 'Primer pago a una aplicación nueva',
   mailSignIns: 'Inicios de sesión desde un lugar nuevo',
+  myData: 'Mis datos',
+  myDataText: 'Todo lo que guardamos sobre ti, en un archivo. Se abre en una ventana propia.',
+  openData: 'Abrir mis datos',
   deleteAccount: 'Eliminar la cuenta',
   deleteText:
     'Tu nombre, tu correo y tu contraseña se eliminan para siempre y todas las apps se desconectan. El registro de pagos anteriores se conserva, sin tu nombre.',

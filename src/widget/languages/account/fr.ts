@@ -87,6 +87,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   mailReceipts: 'Reçus et nouvelles des paiements par carte',
   mailPayments: 'Premier paiement à une nouvelle application',
   mailSignIns: 'Connexions depuis un nouvel endroit',
+  myData: 'Mes données',
+  myDataText: 'Tout ce que nous conservons sur vous, dans un fichier. Il s’ouvre dans une fenêtre à part.',
+  openData: 'Ouvrir mes données',
   deleteAccount: 'Supprimer le compte',
   deleteText:
     'Votre nom, votre e-mail et votre mot de passe sont supprimés pour de bon, et chaque appli est dissociée. La trace des paiements passés reste, sans votre nom.',

@@ -85,6 +85,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   mailReceipts: 'カード支払いの領収とお知らせ',
   mailPayments: '新しいアプリへの最初の支払い',
   mailSignIns: '新しい場所からのログイン',
+  myData: '自分のデータ',
+  myDataText: '保存しているすべての情報をファイルにします。別のウィンドウで開きます。',
+  openData: '自分のデータを開く',
   deleteAccount: 'アカウントを削除',
   deleteText:
     'お名前、メールアドレス、パスワードは完全に削除され、すべてのアプリの連携が解除されます。過去の支払いの記録は、お名前なしで残ります。',

@@ -85,6 +85,9 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   mailReceipts: 'Recibos e avisos de pagamentos com cartão',
   mailPayments: 'Primeiro pagamento a um novo aplicativo',
   mailSignIns: 'Entradas de um lugar novo',
+  myData: 'Meus dados',
+  myDataText: 'Tudo o que guardamos sobre você, em um arquivo. Ele abre em uma janela própria.',
+  openData: 'Abrir meus dados',
   deleteAccount: 'Excluir conta',
   deleteText:
     'Seu nome, e-mail e senha são removidos para sempre, e todos os apps são desconectados. O registro dos pagamentos passados fica, sem o seu nome.',

@@ -28,4 +28,8 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   tooManyText: 'انتظر بضع دقائق ثم حاول مرة أخرى من محفظتك.',
   badRequestTitle: 'تعذّر فتح هذه الصفحة',
   badRequestText: 'عد إلى محفظتك وحاول مرة أخرى.',
+  data: 'بياناتي',
+  dataText:
+    'كل ما تحتفظ به هذه الخدمة عنك في ملف واحد بصيغة JSON: حسابك، والتطبيقات المرتبطة، وعمليات الشحن، وما حدث لحسابك، وكل حركة في محفظتك.',
+  dataFile: 'تنزيل',
 }

@@ -28,4 +28,8 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   tooManyText: 'Bitte warten Sie einige Minuten und versuchen Sie es dann erneut.',
   badRequestTitle: 'Diese Seite konnte nicht geöffnet werden',
   badRequestText: 'Gehen Sie zurück zu Ihrem Guthaben und versuchen Sie es erneut.',
+  data: 'Meine Daten',
+  dataText:
+    'Alles, was dieser Dienst über Sie gespeichert hat, als eine Datei in JSON: Ihr Konto, die verbundenen Apps, Ihre Aufladungen, was mit Ihrem Konto geschehen ist, und jede Buchung.',
+  dataFile: 'Herunterladen',
 }

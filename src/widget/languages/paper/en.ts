@@ -27,4 +27,8 @@ export const words = {
   tooManyText: 'Please wait a few minutes, then try again from your wallet.',
   badRequestTitle: 'This page could not be opened',
   badRequestText: 'Go back to your wallet and try again.',
+  data: 'My data',
+  dataText:
+    'Everything this service holds about you, as one file in JSON: your account, the apps you connected, your top-ups, what happened to your account, and every entry of your wallet.',
+  dataFile: 'Download',
 }

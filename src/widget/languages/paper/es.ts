@@ -29,4 +29,8 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   tooManyText: 'Espera unos minutos e inténtalo de nuevo desde tu monedero.',
   badRequestTitle: 'No se ha podido abrir esta página',
   badRequestText: 'Vuelve a tu monedero e inténtalo de nuevo.',
+  data: 'Mis datos',
+  dataText:
+    'Todo lo que este servicio guarda sobre ti, en un archivo JSON: tu cuenta, las apps que has conectado, tus recargas, lo que ha pasado con tu cuenta y todos los movimientos de tu monedero.',
+  dataFile: 'Descargar',
 }

@@ -29,4 +29,8 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   tooManyText: 'Patientez quelques minutes, puis réessayez depuis votre portefeuille.',
   badRequestTitle: 'Impossible d’ouvrir cette page',
   badRequestText: 'Revenez à votre portefeuille et réessayez.',
+  data: 'Mes données',
+  dataText:
+    'Tout ce que ce service conserve sur vous, dans un fichier JSON : votre compte, les applis liées, vos ajouts d’argent, ce qui est arrivé à votre compte et chaque mouvement de votre portefeuille.',
+  dataFile: 'Télécharger',
 }

@@ -29,4 +29,8 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   tooManyText: '数分待ってから、ウォレットからもう一度お試しください。',
   badRequestTitle: 'ページを開けませんでした',
   badRequestText: 'ウォレットに戻って、もう一度お試しください。',
+  data: '自分のデータ',
+  dataText:
+    'このサービスが保存しているお客様の情報のすべてを、1つのJSONファイルにまとめています。アカウント、連携アプリ、チャージ、アカウントの履歴、ウォレットのすべての取引が含まれます。',
+  dataFile: 'ダウンロード',
 }

@@ -28,4 +28,8 @@ export const words: Readonly<Record<keyof typeof english, string>> = {
   tooManyText: 'Aguarde alguns minutos e tente novamente pela sua carteira.',
   badRequestTitle: 'Não foi possível abrir esta página',
   badRequestText: 'Volte à sua carteira e tente novamente.',
+  data: 'Meus dados',
+  dataText:
+    'Tudo o que este serviço guarda sobre você, em um arquivo JSON: sua conta, os apps conectados, suas recargas, o que aconteceu com a sua conta e todos os lançamentos da sua carteira.',
+  dataFile: 'Baixar',
 }

@@ -1,0 +1,142 @@
+/**
+ * Everything that is held about a user, as one JSON document that is written while it is read: however long the wallet, only a page of
+ * it is in memory. Entries are those up to the newest there was at the beginning.
+ */
+import { majorNumber } from '../../ledger/money.ts'
+import { listUserAddresses } from '../../store/addresses.ts'
+import { listAuditOf } from '../../store/audit.ts'
+import { findMailReader } from '../../store/mails.ts'
+import { transactionIdOf } from '../../store/outcomes.ts'
+import { listTopups, type Topup } from '../../store/topups.ts'
+import { listTransfersUpwards } from '../../store/transfers.ts'
+import { listAllLinks } from '../../store/user-search.ts'
+import { findLiveUser, type LiveUser } from '../../store/users.ts'
+import { findWallet, type Transfer } from '../../store/wallets.ts'
+import { listSessionsOfUser } from '../../store/widget-sessions.ts'
+import { record } from '../audit.ts'
+import type { Service } from '../service.ts'
+import { accountActions } from './read-history.ts'
+
+const pageSize = 500
+
+/** Undefined when the user was deleted a moment ago. That it was asked for is on record before anything is written. */
+export async function exportData(
+  service: Service,
+  userId: string,
+  address: string,
+): Promise<AsyncGenerator<string> | undefined> {
+  const user = await findLiveUser(service.db.pool, userId)
+  if (!user) return undefined
+  await record(service.db.pool, { name: `user:${userId}`, address }, 'user.data-exported', `user:${userId}`)
+  return writeData(service, user)
+}
+
+async function* writeData(service: Service, user: LiveUser): AsyncGenerator<string> {
+  const { pool } = service.db
+  const { currency } = service.config
+  const { id: userId, email, firstName, lastName, language, createdAt } = user
+  const wallet = (await findWallet(pool, userId))!
+  const names = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
+  const mails = await findMailReader(pool, userId)
+  const head = {
+    format: 'billfold-user-data',
+    version: 1,
+    createdAt: service.now(),
+    account: { userId, email, firstName, lastName, language, createdAt },
+    wallet: {
+      balance: majorNumber(wallet.balanceMinor, currency),
+      currency: currency.code,
+      isActive: wallet.frozenFor === null,
+    },
+    mails: { stopped: mails?.stopped ?? [], pageLanguage: mails?.pageLanguage ?? null },
+    apps: (await listAllLinks(pool, userId)).map(({ id, clientId, createdAt: connectedAt, disconnectedAt }) => ({
+      clientId,
+      name: names.get(clientId) ?? clientId,
+      serviceUserId: id,
+      connectedAt,
+      disconnectedAt,
+    })),
+    sessions: await listSessionsOfUser(pool, userId),
+    networks: await listUserAddresses(pool, userId),
+  }
+  yield JSON.stringify(head).slice(0, -1)
+  yield* writeList('topups', pagesOfTopups(service, userId), (topup) => ({
+    id: topup.id,
+    app: names.get(topup.clientId) ?? topup.clientId,
+    processor: topup.processor,
+    paymentIntentId: topup.paymentIntentId,
+    amount: majorNumber(topup.amountMinor, currency),
+    currency: topup.currency,
+    state: topup.state,
+    dispute: topup.dispute,
+    declineCode: topup.declineCode,
+    createdAt: topup.createdAt,
+  }))
+  yield* writeList('history', pagesOfHistory(service, userId), ({ at, actor, action, address, detail }) => ({
+    at,
+    action,
+    by: actor === `user:${userId}` ? 'you' : 'service',
+    // Of an operator neither the address nor the reason is the user's.
+    ...(actor === `user:${userId}` && { address, detail }),
+  }))
+  yield* writeList('transactions', pagesOfEntries(service, userId, wallet.sequence), (entry) => ({
+    id: transactionIdOf(entry.referenceKey),
+    sequence: entry.sequence,
+    amount: majorNumber(entry.amountMinor, currency),
+    balanceAfter: majorNumber(entry.balanceAfterMinor, currency),
+    with: nameOfAccount(entry.counterAccount, names),
+    referenceType: entry.referenceType,
+    referenceId: entry.referenceId,
+    description: entry.description,
+    createdAt: entry.createdAt,
+  }))
+  yield '}\n'
+}
+
+async function* writeList<T>(
+  name: string,
+  pages: AsyncIterable<readonly T[]>,
+  toItem: (item: T) => object,
+): AsyncGenerator<string> {
+  yield `,${JSON.stringify(name)}:[`
+  let isFirst = true
+  for await (const page of pages) {
+    const text = page.map((item) => JSON.stringify(toItem(item))).join(',')
+    if (text !== '') yield isFirst ? text : `,${text}`
+    isFirst &&= text === ''
+  }
+  yield ']'
+}
+
+async function* pagesOfTopups({ db }: Service, userId: string): AsyncGenerator<Topup[]> {
+  let before: Topup | undefined
+  for (;;) {
+    const page = await listTopups(db.pool, { userId, before, limit: pageSize })
+    yield page
+    before = page.at(-1)
+    if (page.length < pageSize) return
+  }
+}
+
+async function* pagesOfHistory({ db }: Service, userId: string) {
+  let before: string | undefined
+  for (;;) {
+    const subjects = [`user:${userId}`, `wallet:${userId}`] as const
+    const page = await listAuditOf(db.pool, subjects, { actions: accountActions, before, limit: pageSize })
+    yield page
+    before = page.at(-1)?.id
+    if (page.length < pageSize) return
+  }
+}
+
+async function* pagesOfEntries({ db }: Service, userId: string, last: number): AsyncGenerator<Transfer[]> {
+  for (let from = 1; from <= last; from += pageSize) {
+    const to = Math.min(last, from + pageSize - 1)
+    yield await listTransfersUpwards(db.pool, userId, { from, to, limit: pageSize })
+  }
+}
+
+function nameOfAccount(account: string, names: ReadonlyMap<string, string>): string {
+  const clientId = account.startsWith('app:') ? account.slice('app:'.length) : undefined
+  return clientId === undefined ? account : (names.get(clientId) ?? clientId)
+}
