@@ -39,8 +39,8 @@ export async function findStatement(service: Service, walletId: string, month: M
 
 const chunkSize = 1_000
 
-/** However many entries there are, no statement reads more than this many of them. */
-const sliceSize = 50_000
+/** However many entries the month has, one query adds up no more than this many of them. */
+const sliceSize = 10_000
 
 export async function sumStatement(service: Service, statement: Statement) {
   const { walletId, lastSequence } = statement
