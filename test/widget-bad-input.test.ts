@@ -83,6 +83,48 @@ describe.each(Object.entries(steps))('%s', (step, rest) => {
   })
 })
 
+const oldAndNew = { oldCode: '123456', newCode: '654321' }
+const changes: Record<string, Record<string, unknown>> = {
+  names,
+  language: { language: 'de' },
+  password: { password, newPassword: password },
+  email: { email },
+  'email/confirm': { email, ...oldAndNew },
+  'sign-out': { clientId: 'app_none' },
+  delete: { password },
+}
+
+const badOf: Record<string, unknown[]> = {
+  ...badValues,
+  language: [...badLabels, 'xx', 'DE', 'de-DE', '__proto__'],
+  newPassword: badValues['password']!,
+  oldCode: badValues['code']!,
+  newCode: badValues['code']!,
+}
+
+test.each(Object.entries(changes))('the account’s %s refuses every bad field and names it', async (change, good) => {
+  const { body } = await rig.client.post('/api/widget/session', { ...rig.credentials, serviceUserId })
+  const send = (values: object) =>
+    rig.page.post(`/api/widget/account/${change}?session=${String(body['sessionToken'])}`, values)
+  for (const field of Object.keys(good))
+    for (const value of badOf[field]!) {
+      const reply = await send({ ...good, [field]: value })
+      expect([field, value, reply.status, reply.body['code']]).toEqual([field, value, 400, 'INVALID_REQUEST'])
+      expect(Object.keys(reply.body['fields'] as object)).toEqual([field])
+    }
+  const none = await send({})
+  expect(Object.keys(none.body['fields'] as object).sort()).toEqual(Object.keys(good).sort())
+})
+
+test('the history refuses a page that begins at nothing, and names it', async () => {
+  const { body } = await rig.client.post('/api/widget/session', { ...rig.credentials, serviceUserId })
+  for (const before of ['', 'x', huge, nul, loneSurrogate, crypto.randomUUID().toUpperCase()]) {
+    const query = new URLSearchParams({ session: String(body['sessionToken']), before })
+    const reply = await rig.page.get(`/api/widget/account/history?${query}`)
+    expect([before, reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([before, 400, ['before']])
+  }
+})
+
 test.each(['serviceUserId', 'parentOrigin'])('a session is refused for a bad %s, which is named', async (field) => {
   const good = { ...rig.credentials, serviceUserId, parentOrigin: 'https://shop.example' }
   const bad = field === 'serviceUserId' ? badLabels : badLabels.filter((value) => value !== undefined && value !== null)

@@ -26,12 +26,12 @@ afterEach(async () => {
 const storedId = async (who = name) => (await rig.storedUser(who))!.serviceUserId!
 const hasLink = async () => 'serviceUserId' in (await rig.storedUser(name))!
 
-test('switching the account removes the link, and the next sign-in makes another', async () => {
+test('logging out removes the link, and the next sign-in makes another', async () => {
   const { page, wallet } = visit
   await visit.signUp()
   const first = await storedId()
   await wallet.getByRole('button', { name: 'Account' }).click()
-  await wallet.getByRole('button', { name: 'Switch account' }).click()
+  await wallet.getByRole('button', { name: 'Log out' }).click()
   await wallet.getByRole('button', { name: 'Create account' }).waitFor()
   const [asked] = await visit.heard('SERVICE_LOGOUT_REQUEST')
   expect(asked).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_LOGOUT_REQUEST', version: 1 } })
@@ -87,6 +87,7 @@ test('a shop that was disconnected in the wallet lets go of the link', async () 
   await visit.signUp()
   const serviceUserId = await storedId()
   await wallet.getByRole('button', { name: 'Account' }).click()
+  await wallet.getByRole('button', { name: 'Apps using my wallet' }).click()
   await wallet.getByRole('button', { name: /^Disconnect .*Small Hours/ }).click()
   await wallet.getByRole('button', { name: 'Disconnect', exact: true }).click()
   await eventually(hasLink, false)
