@@ -221,7 +221,7 @@ test('the component shows the wallet in strict mode, asks for one session, and l
   expect(complaints).toEqual([])
 })
 
-test('the hook tells its component what the widget shows, and hears of the newest callbacks', async () => {
+test('the hook tells its component what the widget shows, hears of the newest callbacks, and asks for a top-up', async () => {
   putPage('/hook', reactPage(''))
   await page.goto(`${shopOrigin}/hook?hook`)
   await eventually(async () => await page.locator('#status').textContent(), 'ready')
@@ -233,6 +233,12 @@ test('the hook tells its component what the widget shows, and hears of the newes
   await page.getByRole('button', { name: 'Reload' }).click()
   await eventually(() => sessionsAsked, 2)
   await eventually(async () => await page.locator('#status').textContent(), 'ready')
+  const opening = page.waitForEvent('popup')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  const topup = await opening
+  await topup.getByText('You need $5.00 more').waitFor()
+  await topup.close()
+  await eventually(async () => await page.locator('#added').textContent(), 'closed')
   expect(complaints).toEqual([])
 })
 

@@ -7,7 +7,8 @@ import { MyWallet } from './app.jsx'
 
 function HookedWallet({ render }) {
   const [updated, setUpdated] = useState('')
-  const { ref, status, reload } = useWallet({
+  const [added, setAdded] = useState('')
+  const { ref, status, reload, topUp } = useWallet({
     baseUrl: 'http://127.0.0.1:3000',
     clientId: 'app_…',
     fetchSession: () => fetch('/wallet/session', { method: 'POST' }).then((response) => response.json()),
@@ -18,7 +19,9 @@ function HookedWallet({ render }) {
     <section>
       <output id="status">{status}</output>
       <output id="updated">{updated}</output>
+      <output id="added">{added}</output>
       <button onClick={() => void reload()}>Reload</button>
+      <button onClick={() => void topUp({ amount: 5 }).then(({ status }) => setAdded(status))}>Add</button>
       <div ref={ref} />
     </section>
   )
