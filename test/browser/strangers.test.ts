@@ -103,7 +103,11 @@ async function openShop() {
   const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
   await frame.waitForSelector('.hero-balance')
   const calls: string[] = []
-  page.on('request', (request) => calls.push(new URL(request.url()).pathname))
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    // Once it is idle, the wallet loads the files of its other views.
+    if (!pathname.startsWith('/assets/')) calls.push(pathname)
+  })
   return { tenant, page, frame, calls }
 }
 
