@@ -3,10 +3,13 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame } from '@playwright/test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { postForService } from '../../src/actions/money/post.ts'
+import { hashPassword } from '../../src/actions/people/passwords.ts'
+import { transact } from '../../src/store/database.ts'
+import { updatePassword } from '../../src/store/users.ts'
 import { operator } from '../service.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
-import { balanceIn, openShop, waitForBalance, walletUrl } from './shop.ts'
+import { balanceIn, openShop, openSignIn, renew, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -240,18 +243,38 @@ test('the wallet fits into 320 pixels in every language, which is also 200 % zoo
   await rig.closePage(page)
 })
 
-test('the keyboard alone leads from the wallet to a disputed payment, and back to where it came from', async () => {
+test('the keyboard alone leads from the sign-in to a disputed payment, and back to where it came from', async () => {
   const tenant = await rig.newTenant()
   const payment = await payByCard(rig, tenant, 20)
   await atTheBank(rig, payment, 'dispute')
   await tenant.client.credit(tenant.user.serviceUserId, 50)
-  const { page, frame } = await openShop(rig, tenant)
+  const { service } = rig
+  const email = `${tenant.user.userId}@example.com`
+  const password = 'seven tired llamas'
+  const passwordHash = await hashPassword(service, password)
+  await transact(service.db, (tx) => updatePassword(tx, email, passwordHash))
+  const { page, frame } = await openSignIn(rig, tenant)
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key)
   }
+  const tabTo = async (selector: string) => {
+    for (let tries = 0; tries < 10; tries++) {
+      if (await frame.evaluate((selector) => document.activeElement?.matches(selector), selector)) return
+      await press('Tab')
+    }
+    throw new Error(`no Tab leads to ${selector}`)
+  }
+  await tabTo('#field-email')
+  await page.keyboard.type(email)
+  await tabTo('#field-password')
+  await page.keyboard.type(password)
+  await press('Enter')
+  await hear(page, 'SERVICE_AUTH_SUCCESS')
+  await renew(rig, page, await tenant.newSession(rig.shop))
+  await frame.waitForSelector('.hero-balance')
   const focusIs = (text: string) =>
     frame.waitForFunction((text) => document.activeElement?.textContent?.includes(text), text)
-  await frame.focus('.avatar')
+  await tabTo('.avatar')
   // The amount, two entries, the disputed one, and the way to all.
   await press('Tab', 'Tab', 'Tab')
   await focusIs('Card payment disputed')
