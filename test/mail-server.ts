@@ -1,5 +1,6 @@
 /** A mail server of the simplest kind, which can be away, refuse, or hang up in the middle. */
 import { createServer, type Socket } from 'node:net'
+import { freePort } from './free-port.ts'
 
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>
 
@@ -45,8 +46,9 @@ export async function startMailServer() {
     })
   })
   const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  await listen(0)
-  const { port } = server.address() as { port: number }
+  // It is left and taken again, and nobody else may be there meanwhile.
+  const port = await freePort()
+  await listen(port)
   return {
     url: `smtp://127.0.0.1:${port}`,
     lines,

@@ -1,6 +1,7 @@
 /** Deleting an account beside card top-ups: none is lost, and what cards take back later is still booked. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { createUser } from '../../src/actions/people/create-user.ts'
+import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
 import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
 import { newEmail } from '../page.ts'
 import { operator } from '../service.ts'
@@ -53,6 +54,24 @@ test('a top-up that was paid a moment ago is credited, and keeps the account', a
   bench.standIn.state.pay(id)
   expect(await member.remove()).toBe('balance')
   expect(await member.balance()).toBe(25)
+})
+
+test('a payment that comes after the deletion all the same is credited to nobody, and is there for an operator to pay back', async () => {
+  const member = await newMember()
+  const id = await member.begin(25)
+  expect(await member.remove()).toBe('deleted')
+  // As if the processor had taken the money although the payment was cancelled.
+  await bench.service.db.pool.query(
+    `update topups set state = 'created', look_at = now() where payment_intent_id = $1`,
+    [id],
+  )
+  bench.standIn.state.pay(id)
+  await settleTopup(bench.service, (await bench.topup(id)).id)
+  const topup = await bench.topup(id)
+  expect(topup).toMatchObject({ state: 'succeeded', problem: 'credit-refused', creditedMinor: 0n })
+  const order = { topupId: topup.id, amountMinor: 2500n, key: 'form', reason: 'The account is gone.' }
+  expect(await refundTopup(bench.service, operator, order)).toMatchObject({ kind: 'refunded' })
+  expect(await member.wallet()).toEqual({ balance: 0n, frozen_for: 'closed' })
 })
 
 test('an open dispute keeps the account; one that comes after the deletion is booked, and so is its end', async () => {

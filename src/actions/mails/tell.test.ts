@@ -99,7 +99,7 @@ describe('while the mail server is away', () => {
     await both(sendMails)
     expect(server.subjects(emailOf(userId))).toEqual(['Your card was declined'])
     expect(await opened.service.metrics.render()).toMatch(/billfold_mails_total\{result="away"\} [1-9]/)
-  }, 20_000)
+  })
 
   test('after a day it is given up, which the log says without saying to whom', async () => {
     const { userId } = await newUser(opened.service, app)
@@ -114,7 +114,7 @@ describe('while the mail server is away', () => {
     const logged = opened.logged.filter((line) => line.includes('a mail was given up')).join()
     expect(logged).toContain('"kind":"declined"')
     expect(logged).not.toContain(userId)
-  }, 20_000)
+  })
 
   test('no more than ten thousand wait', async () => {
     const { userId } = await newUser(opened.service, app)
@@ -245,7 +245,7 @@ describe('the first payment to a new app', () => {
     await look()
     await look()
     expect(await subjects(1)).toEqual(['First payment to Small Hours'])
-  }, 20_000)
+  })
 
   test('of a link that was disconnected, or is a month old, is not told', async () => {
     const gone = await newLinked()
