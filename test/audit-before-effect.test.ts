@@ -8,8 +8,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { commands } from '../src/cli/commands.ts'
+import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { listTables, quoted } from '../src/store/migrations/tables.ts'
+import { newClient } from './client.ts'
 import { callCommand } from './command.ts'
 import { adminForms, type AdminForms } from './admin-forms.ts'
 import { newOperator, password, type TestOperator } from './operator.ts'
@@ -109,6 +111,12 @@ const email = async (): Promise<string> => {
 }
 const newClientId = async () => (await newApp(bench.service)).clientId
 
+const newReceiptCode = async () => {
+  const { serviceUserId } = await newUser(bench.service, bench.credentials)
+  const { body } = await newClient(bench.app.fetch, bench.credentials).credit(serviceUserId, 5)
+  return receiptCodeOf(String(body['transactionId']).slice('txn_'.length))
+}
+
 /** Every command, with arguments that are accepted; what stands before is its name. */
 const lines: Record<string, Line> = {
   'app create': { make: async () => ['--name', 'By hand'] },
@@ -131,6 +139,7 @@ const lines: Record<string, Line> = {
     },
   },
   'wallet show': { isRead: true, make: async () => [await email()] },
+  'wallet receipt': { isRead: true, make: async () => [await newReceiptCode()] },
   'wallet freeze': { make: async () => [await email(), '--reason', 'x'] },
   'wallet unfreeze': {
     make: async () => {

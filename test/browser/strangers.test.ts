@@ -15,8 +15,19 @@ const walletUrl = (query: Record<string, string>) => `${rig.base}/widget/wallet?
 
 /** Whether the frame shows the service's page at all; a refused one shows the browser's own error page. */
 async function isShown(frame: Frame): Promise<boolean> {
-  await Bun.sleep(1500)
-  return await frame.evaluate(() => document.getElementById('root') !== null).catch(() => false)
+  for (let tries = 0; tries < 600; tries++) {
+    if (await frame.evaluate(() => document.getElementById('root') !== null).catch(() => false)) return true
+    if (frame.url().startsWith('chrome-error:')) return false
+    await Bun.sleep(50)
+  }
+  throw new Error(`neither a page nor an error: ${frame.url()}`)
+}
+
+/** A page that is shown says so to whom it may; of one that is not, nothing comes in the time that others need. */
+async function isHeard(page: Page, shown: boolean): Promise<boolean> {
+  if (!shown) await Bun.sleep(500)
+  else await page.waitForFunction(() => window.heard.length > 0).catch(() => {})
+  return await page.evaluate(() => window.heard.length > 0)
 }
 
 /** A page at `host` embeds the wallet of an app that lists `parents`. */
@@ -25,7 +36,8 @@ async function visit(host: string, parents: string[], parentOrigin?: string) {
   const page = await rig.openPage()
   await page.goto(host)
   const frame = await embed(page, walletUrl({ session: await tenant.newSession(parentOrigin) }))
-  const result = { isShown: await isShown(frame), heard: await page.evaluate(() => window.heard.length > 0) }
+  const shown = await isShown(frame)
+  const result = { isShown: shown, heard: await isHeard(page, shown) }
   await rig.closePage(page)
   return result
 }
@@ -100,8 +112,12 @@ async function openShop() {
   await tenant.client.credit(tenant.user.serviceUserId, 10)
   const page = await rig.openPage()
   await page.goto(rig.shop)
+  const streaming = page.waitForRequest(/\/api\/widget\/events/)
   const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
   await frame.waitForSelector('.hero-balance')
+  await streaming
+  // What comes by itself has come: the wallet is as it stays.
+  for (let shown = ''; shown !== (shown = await sees(frame));) await Bun.sleep(500)
   const calls: string[] = []
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())
