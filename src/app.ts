@@ -16,8 +16,7 @@ import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
 import type { Config } from './config.ts'
 import { faultFields, openRateLimit } from './log.ts'
-import { isUnavailable } from './store/database.ts'
-import { Unavailable } from './store/writer/posting.ts'
+import { isAway } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
 import { hasGoodHost, pathOf } from './web/host.ts'
@@ -197,9 +196,9 @@ const hungUp: Answer = { status: 499, body: {} }
 function faultAnswer(service: Service, error: unknown, request: Request, { requestId, route }: RequestContext): Answer {
   // Reading the body of a caller who hangs up in the middle of it fails with this.
   if (request.signal.aborted && error instanceof DOMException && error.name === 'AbortError') return hungUp
-  const isAway = error instanceof Unavailable || isUnavailable(error)
-  service.log[isAway ? 'warn' : 'error']('a request failed', { requestId, route, ...faultFields(error) })
-  return isAway ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')
+  const mayComeAgain = isAway(error)
+  service.log[mayComeAgain ? 'warn' : 'error']('a request failed', { requestId, route, ...faultFields(error) })
+  return mayComeAgain ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')
 }
 
 // A ready-made set is copied, by each response, three times as fast as one of ten is made.

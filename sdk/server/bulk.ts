@@ -3,7 +3,7 @@ import type { BulkRequest, BulkResponse } from '../contract/wire.ts'
 import { waitBefore } from './backoff.ts'
 import { call, sleep } from './call.ts'
 import type { Json, Route } from './call.ts'
-import { BillfoldError, errorOfAnswer } from './error.ts'
+import { BillfoldError, errorOfAnswer, isRetryableStatus } from './error.ts'
 import { redactorOf } from './redact.ts'
 import type { Settings } from './settings.ts'
 
@@ -75,7 +75,7 @@ async function sendPiece(settings: Settings, piece: readonly Operation[], option
 }
 
 function isOpen({ status }: Result): boolean {
-  return [408, 429, 503].includes(status)
+  return isRetryableStatus(status)
 }
 
 async function askAgain(settings: Settings, open: readonly Operation[], options: Options, done: number) {

@@ -50,8 +50,13 @@ export class BillfoldError extends Error {
 
   /** Whether the same call may succeed later. Repeating it is safe: its reference keeps money from moving twice. */
   get isRetryable(): boolean {
-    return this.code === 'NETWORK_ERROR' || this.code === 'TIMED_OUT' || [408, 429, 503].includes(this.status)
+    return this.code === 'NETWORK_ERROR' || this.code === 'TIMED_OUT' || isRetryableStatus(this.status)
   }
+}
+
+/** The service could not answer, and nothing is decided by that. */
+export function isRetryableStatus(status: number): boolean {
+  return [408, 429, 503].includes(status)
 }
 
 /** An error answer as an error. What stands between us and the service may echo a request, so every text is redacted. */

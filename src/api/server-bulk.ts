@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { postAllForApp, type AppPosting } from '../actions/money/post.ts'
 import type { Service } from '../actions/service.ts'
 import { parseAmount } from '../ledger/money.ts'
-import { isUnavailable } from '../store/database.ts'
-import { Unavailable } from '../store/writer/posting.ts'
+import { isAway } from '../store/writer/posting.ts'
 import { readBody } from '../web/body.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { parseInput, readClientCall } from './client-call.ts'
@@ -98,8 +97,7 @@ function isPosting(one: AppPosting | { readonly refusal: Answer }): one is AppPo
 
 /** Of an operation whose fate is open, while others of the same request have theirs. The writer has logged why. */
 function refuseFault(error: unknown): Answer {
-  if (error instanceof Unavailable || isUnavailable(error)) return refuse('UNAVAILABLE')
-  return refuse('INTERNAL')
+  return refuse(isAway(error) ? 'UNAVAILABLE' : 'INTERNAL')
 }
 
 function isLines(request: Request): boolean {

@@ -1,6 +1,7 @@
 /** Pages that cannot be what was asked for, and say why. They need no script. */
+import type { ComponentChildren } from 'preact'
 import type { Unplaced } from '../actions/apps/find-placement.ts'
-import { Icon } from './client/icons.tsx'
+import { Icon, type IconName } from './client/icons.tsx'
 import { AppMark, Legal } from './client/parts.tsx'
 import type { ServiceData } from './page-data.ts'
 import type { Words } from './words.ts'
@@ -25,12 +26,17 @@ const remedies: Record<Unplaced, (origin: string) => string> = {
   'inactive-app': () => 'The app is not active. An operator can activate it in the admin area.',
 }
 
-type ExplainProps = { what: Explanation; words: Words; service: ServiceData }
+type ServicePageProps = {
+  service: ServiceData
+  icon: IconName
+  title: string
+  /** Below the panel. */
+  footer?: ComponentChildren
+  children: ComponentChildren
+}
 
-export function ExplainPage({ what, words, service }: ExplainProps) {
-  const { reason, isOutside, origin } = what
-  const isUnnamed = reason === 'no-app' || reason === 'several-apps'
-  const text = isOutside ? words.outsideText : isUnnamed ? words.whichAppText : words.notAllowedText
+/** A page of the service's own, which is no app's: whose it is, and one thing to say. */
+export function ServicePage({ service, icon, title, footer, children }: ServicePageProps) {
   return (
     <main id="root" class="widget explain">
       <header class="top">
@@ -39,16 +45,34 @@ export function ExplainPage({ what, words, service }: ExplainProps) {
       </header>
       <section class="panel card">
         <span class="panel-icon">
-          <Icon name={isOutside ? 'window' : 'shield'} />
+          <Icon name={icon} />
         </span>
-        <h1>{isOutside ? words.outsideTitle : words.notAllowedTitle}</h1>
-        <p class="muted">{text}</p>
-        <p class="remedy muted" lang="en" dir="ltr">
-          <strong>For developers.</strong> {remedies[reason](origin)} <code>npx billfold doctor</code> checks a page.
-        </p>
+        <h1>{title}</h1>
+        {children}
       </section>
-      <Legal service={service} words={words} />
+      {footer}
     </main>
+  )
+}
+
+type ExplainProps = { what: Explanation; words: Words; service: ServiceData }
+
+export function ExplainPage({ what, words, service }: ExplainProps) {
+  const { reason, isOutside, origin } = what
+  const isUnnamed = reason === 'no-app' || reason === 'several-apps'
+  const text = isOutside ? words.outsideText : isUnnamed ? words.whichAppText : words.notAllowedText
+  return (
+    <ServicePage
+      service={service}
+      icon={isOutside ? 'window' : 'shield'}
+      title={isOutside ? words.outsideTitle : words.notAllowedTitle}
+      footer={<Legal service={service} words={words} />}
+    >
+      <p class="muted">{text}</p>
+      <p class="remedy muted" lang="en" dir="ltr">
+        <strong>For developers.</strong> {remedies[reason](origin)} <code>npx billfold doctor</code> checks a page.
+      </p>
+    </ServicePage>
   )
 }
 

@@ -28,10 +28,10 @@ const all = await Promise.all(
     const { words } = (await import(`./languages/${code}.ts`)) as { words: Words }
     const later = await readLater(code)
     const { words: paper } = (await import(`./languages/paper/${code}.ts`)) as { words: Language['paper'] }
-    const urls = laterViews.map(
-      (view) => [view, provideAsset(`${view}.${code}.json`, () => JSON.stringify(later[view]))] as const,
+    const urls = new Map(
+      laterViews.map((view) => [view, provideAsset(`${view}.${code}.json`, () => JSON.stringify(later[view]))]),
     )
-    const laterUrl = (view: LaterView) => new Map(urls).get(view)!()
+    const laterUrl = (view: LaterView) => urls.get(view)!()
     const dir = directionOf(code)
     const url = provideAsset(`language.${code}.json`, () =>
       JSON.stringify({ lang: code, dir, words, laterWords: later }),

@@ -5,23 +5,16 @@ import { toWidgetTransaction } from '../api/widget-activity.ts'
 import type { Currency } from '../ledger/money.ts'
 import { titleOf } from './client/activity.tsx'
 import { exactTime, formatMoney } from './client/format.ts'
-import { Icon } from './client/icons.tsx'
 import type { Say } from './client/page-context.tsx'
 import { AppMark } from './client/parts.tsx'
+import { ServicePage } from './explain.tsx'
 import type { Language } from './languages.ts'
 import type { ServiceData } from './page-data.ts'
-import { fill, isolate } from './words.ts'
-
-export type PaperWords = Language['paper']
-
-export function paperWords({ paper }: Language): PaperWords {
-  return paper
-}
+import { fillIsolated } from './words.ts'
 
 /** The texts of entries are those of the wallet page. */
 export function sayIn({ words, code }: Language): Say {
-  return (key, values = {}) =>
-    fill(words[key], Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isolate(value, code)])))
+  return (key, values = {}) => fillIsolated(words[key], values, code)
 }
 
 export type PaperProblem = 'used' | 'ended' | 'tooMany' | 'badRequest'
@@ -29,21 +22,11 @@ export type PaperProblem = 'used' | 'ended' | 'tooMany' | 'badRequest'
 type ProblemProps = { language: Language; about: ServiceData; kind: PaperProblem }
 
 export function ProblemPage({ language, about, kind }: ProblemProps) {
-  const words = paperWords(language)
+  const { paper } = language
   return (
-    <main id="root" class="widget explain">
-      <header class="top">
-        <AppMark name={about.name} logo={about.logo} />
-        <span class="top-name">{about.name}</span>
-      </header>
-      <section class="panel card">
-        <span class="panel-icon">
-          <Icon name={kind === 'used' ? 'receipt' : 'alert'} />
-        </span>
-        <h1>{words[`${kind}Title`]}</h1>
-        <p class="muted">{words[`${kind}Text`]}</p>
-      </section>
-    </main>
+    <ServicePage service={about} icon={kind === 'used' ? 'receipt' : 'alert'} title={paper[`${kind}Title`]}>
+      <p class="muted">{paper[`${kind}Text`]}</p>
+    </ServicePage>
   )
 }
 
@@ -59,7 +42,7 @@ type SheetProps = {
 
 /** The sheet of paper: whose it is, what it is, and where to ask. */
 export function Sheet({ language, about, title, fileUrl, fileLabel, children }: SheetProps) {
-  const words = paperWords(language)
+  const words = language.paper
   const support = about.support?.replace(/^mailto:/, '')
   return (
     <main class="sheet">
@@ -107,8 +90,7 @@ type ReceiptShown = { entry: ActivityEntry; name: string; timeZone: string; curr
 type ReceiptProps = { language: Language; about: ServiceData; shown: ReceiptShown }
 
 export function ReceiptPage({ language, about, shown }: ReceiptProps) {
-  const { code, later } = language
-  const words = paperWords(language)
+  const { code, later, paper: words } = language
   const transaction = toWidgetTransaction(shown.entry, shown.currency)
   const { app, description, type, amount, currency, createdAt, receiptCode, referenceId, card } = transaction
   const isIn = type === 'CREDIT'
@@ -134,7 +116,7 @@ export function ReceiptPage({ language, about, shown }: ReceiptProps) {
           ...(app
             ? [
                 [
-                  fill(later.activity.theirReference, { app: isolate(app.name, code) }),
+                  fillIsolated(later.activity.theirReference, { app: app.name }, code),
                   <bdi>{referenceId}</bdi>,
                 ] as const,
               ]

@@ -27,7 +27,7 @@ import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
 import { chooseLanguage, languages, type Language } from './languages.ts'
-import { paperWords, ProblemPage, ReceiptPage, Sheet, type PaperProblem } from './paper-pages.tsx'
+import { ProblemPage, ReceiptPage, Sheet, type PaperProblem } from './paper-pages.tsx'
 import { serviceData } from './service-data.ts'
 import { csvLines, marker, rowChunks, StatementPage, type StatementShown } from './statement-page.tsx'
 
@@ -110,7 +110,7 @@ async function data(service: Service, c: HonoContext, language: Language, ordere
 async function dataPage(service: Service, language: Language, fileUrl: string): Promise<Response> {
   const nonce = newNonce()
   const about = serviceData(service.config.about)
-  const { data: title, dataText, dataFile: fileLabel } = paperWords(language)
+  const { data: title, dataText, dataFile: fileLabel } = language.paper
   const body = (
     <Sheet language={language} about={about} title={title} fileUrl={fileUrl} fileLabel={fileLabel}>
       <p class="what">{dataText}</p>
@@ -140,7 +140,7 @@ async function receipt(
   const name = `${firstName} ${lastName}`.trim()
   const { currency } = service.config
   const body = <ReceiptPage language={language} about={about} shown={{ entry, name, timeZone, currency }} />
-  return pageResponse(await paperHtml(language, paperWords(language).receipt, body, nonce), { nonce })
+  return pageResponse(await paperHtml(language, language.paper.receipt, body, nonce), { nonce })
 }
 
 async function readStatement(
@@ -161,7 +161,7 @@ async function statement(service: Service, shown: StatementShown, fileUrl: strin
   const body = (
     <StatementPage shown={shown} about={about} sums={sums} currency={service.config.currency} fileUrl={fileUrl} />
   )
-  const html = await paperHtml(language, paperWords(language).statement, body, nonce)
+  const html = await paperHtml(language, language.paper.statement, body, nonce)
   // Without entries there is no table, and no place for rows.
   const [head = '', tail = ''] = html.split(marker)
   async function* chunks() {
@@ -181,7 +181,7 @@ async function problem(
 ): Promise<Response> {
   const nonce = newNonce()
   const about = serviceData(service.config.about)
-  const title = paperWords(language)[`${kind}Title`]
+  const title = language.paper[`${kind}Title`]
   const html = renderPage(
     {
       title: `${title} · ${about.name}`,

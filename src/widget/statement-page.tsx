@@ -11,7 +11,7 @@ import { titleOf } from './client/activity.tsx'
 import { formatMoney, monthName } from './client/format.ts'
 import type { Language } from './languages.ts'
 import type { ServiceData } from './page-data.ts'
-import { paperWords, Rows, sayIn, Sheet } from './paper-pages.tsx'
+import { Rows, sayIn, Sheet } from './paper-pages.tsx'
 import { fill } from './words.ts'
 
 export type StatementShown = {
@@ -38,7 +38,7 @@ type StatementProps = {
 export function StatementPage({ shown, about, sums, currency, fileUrl }: StatementProps) {
   const { language, timeZone, name, statement } = shown
   const { code, later } = language
-  const words = paperWords(language)
+  const words = language.paper
   const money = (minor: bigint) => formatMoney(majorNumber(minor, currency), currency.code, code)
   const count = statement.lastSequence - statement.firstSequence + 1
   return (
@@ -132,7 +132,7 @@ export async function* rowChunks(service: Service, shown: StatementShown): Async
 export async function* csvLines(service: Service, shown: StatementShown): AsyncGenerator<string> {
   const { language, timeZone, statement } = shown
   const { currency } = service.config
-  const words = paperWords(language)
+  const words = language.paper
   const { activity } = language.later
   const say = sayIn(language)
   const money = (minor: bigint) => plain(formatMinor(minor, currency))

@@ -12,8 +12,7 @@ import { parseAcceptLanguage } from '../web/accept-language.ts'
 import { styleUrl } from '../web/assets.ts'
 import { newNonce, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
-import { Icon } from './client/icons.tsx'
-import { AppMark } from './client/parts.tsx'
+import { ServicePage } from './explain.tsx'
 import { serviceData } from './service-data.ts'
 
 type HonoContext = Context<{ Bindings: RequestContext }>
@@ -52,33 +51,27 @@ async function show(service: Service, language: MailLanguage, shown: Shown): Pro
       dir: language.dir,
       styles: [await styleUrl('widget.css')],
       body: (
-        <main id="root" class="widget explain">
-          <header class="top">
-            <AppMark name={about.name} logo={about.logo} />
-            <span class="top-name">{about.name}</span>
-          </header>
-          <section class="panel card">
-            <span class="panel-icon">
-              <Icon name={shown.kind === 'done' ? 'check' : shown.kind === 'bad' ? 'alert' : 'mail'} />
-            </span>
-            <h1>{title}</h1>
-            {shown.kind === 'bad' ? (
-              <p class="muted">{say(language, 'stopBadText')}</p>
-            ) : (
-              <>
-                <p>{say(language, kinds[shown.link.choice])}</p>
-                <p class="muted">{say(language, 'stopBack')}</p>
-              </>
-            )}
-            {shown.kind === 'ask' && (
-              <form method="post" action={`${stopPath}?token=${encodeURIComponent(shown.token)}`}>
-                <button class="button" type="submit">
-                  {say(language, 'stopButton')}
-                </button>
-              </form>
-            )}
-          </section>
-        </main>
+        <ServicePage
+          service={about}
+          icon={shown.kind === 'done' ? 'check' : shown.kind === 'bad' ? 'alert' : 'mail'}
+          title={title}
+        >
+          {shown.kind === 'bad' ? (
+            <p class="muted">{say(language, 'stopBadText')}</p>
+          ) : (
+            <>
+              <p>{say(language, kinds[shown.link.choice])}</p>
+              <p class="muted">{say(language, 'stopBack')}</p>
+            </>
+          )}
+          {shown.kind === 'ask' && (
+            <form method="post" action={`${stopPath}?token=${encodeURIComponent(shown.token)}`}>
+              <button class="button" type="submit">
+                {say(language, 'stopButton')}
+              </button>
+            </form>
+          )}
+        </ServicePage>
       ),
     },
     nonce,

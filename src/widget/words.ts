@@ -9,6 +9,12 @@ export function fill(text: string, values: Readonly<Record<string, string>>): st
   return text.replace(/\{(\w+)\}/g, (braces, name: string) => values[name] ?? braces)
 }
 
+/** The same, with marks around each value that keep its writing direction from reordering the sentence. */
+export function fillIsolated(text: string, values: Readonly<Record<string, string>>, lang: string): string {
+  const isolated = Object.entries(values).map(([name, value]) => [name, isolate(value, lang)])
+  return fill(text, Object.fromEntries(isolated) as Record<string, string>)
+}
+
 export function directionOf(lang: string): 'ltr' | 'rtl' {
   return /^(ar|fa|he|ur)\b/.test(lang) ? 'rtl' : 'ltr'
 }

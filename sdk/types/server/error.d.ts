@@ -31,6 +31,8 @@ export declare class BillfoldError extends Error {
     /** Whether the same call may succeed later. Repeating it is safe: its reference keeps money from moving twice. */
     get isRetryable(): boolean;
 }
+/** The service could not answer, and nothing is decided by that. */
+export declare function isRetryableStatus(status: number): boolean;
 /** An error answer as an error. What stands between us and the service may echo a request, so every text is redacted. */
 export declare function errorOfAnswer(body: Record<string, unknown>, answer: {
     call: string;

@@ -4,6 +4,7 @@
  */
 import type { Operation } from '../../ledger/decide.ts'
 import { findMismatch, type Mismatch } from '../../ledger/reference.ts'
+import { isUnavailable } from '../database.ts'
 import type { Outcome } from '../outcomes.ts'
 
 export type Posting = Operation & {
@@ -38,6 +39,11 @@ export function asReplay(outcome: Outcome, { amountMinor }: Posting, walletId: s
 
 /** The ledger could not be asked in time. The fate of the posting is open, and sending it again is safe. */
 export class Unavailable extends Error {}
+
+/** Whether the caller is to be told to come again: the ledger or its database could not be asked. */
+export function isAway(error: unknown): boolean {
+  return error instanceof Unavailable || isUnavailable(error)
+}
 
 /** A posting that somebody waits for. */
 export type PendingPosting = Posting & {

@@ -1,12 +1,13 @@
 /** Where the user is signed in, and what happened to the account. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Ask, Loaded, News, useAsking, type Load } from './account-form.tsx'
+import { AppList, useAgo } from './account-app-list.tsx'
+import { Ask, Loaded, useAsking, type Load } from './account-form.tsx'
 import type { PartProps } from './account-panel.tsx'
 import { call } from './call.ts'
-import { exactTime, relativeTime } from './format.ts'
+import { exactTime } from './format.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { usePage } from './page-context.tsx'
-import { AppMark, useIsHere } from './parts.tsx'
+import { useIsHere } from './parts.tsx'
 
 type Browser = { browser: string | null; lastAt: string; isLive: boolean; isThis: boolean; isThisNetwork: boolean }
 type SignedInApp = { clientId: string; appName: string; isThisApp: boolean; since: string; browsers: Browser[] }
@@ -21,36 +22,9 @@ function useBrowserName() {
   }
 }
 
-function useAgo(skewMs: number) {
-  const { lang } = usePage()
-  return (at: string) => relativeTime(new Date(at), new Date(Date.now() + skewMs), lang)
-}
-
 export function SignedIn({ token, skewMs, onLeave }: PartProps) {
   const { say } = usePage<'account'>()
-  const [load, setLoad] = useState<Load<readonly SignedInApp[]>>({ kind: 'loading' })
-  const [news, setNews] = useState('')
   const [isAsking, setAsking, askButton] = useAsking()
-  const list = useRef<HTMLUListElement>(null)
-  const isHere = useIsHere()
-
-  async function read(): Promise<void> {
-    const { body, failure } = asReply(await call<{ apps: SignedInApp[] }>('account/signed-in', token))
-    if (isHere()) setLoad(failure ? { kind: 'failed' } : { kind: 'there', value: body!.apps })
-  }
-  useEffect(() => void read(), [])
-
-  async function signOut(app: SignedInApp): Promise<boolean> {
-    const { failure } = await call('account/sign-out', token, { clientId: app.clientId })
-    if (failure) return false
-    if (app.isThisApp) onLeave()
-    else {
-      setNews(say('signedOutOf', { app: app.appName }))
-      await read()
-      list.current?.focus()
-    }
-    return true
-  }
 
   async function signOutEverywhere(): Promise<boolean> {
     const { failure } = await call('account/sign-out-everywhere', token, {})
@@ -61,16 +35,24 @@ export function SignedIn({ token, skewMs, onLeave }: PartProps) {
   return (
     <>
       <p class="muted">{say('signedInText')}</p>
-      <News text={news} />
-      <Loaded load={load} onRetry={() => void read()}>
-        {(apps) => (
-          <ul role="list" ref={list} tabIndex={-1} aria-label={say('signedIn')}>
-            {apps.map((app) => (
-              <SignedInEntry key={app.clientId} app={app} skewMs={skewMs} onSignOut={() => signOut(app)} />
-            ))}
-          </ul>
-        )}
-      </Loaded>
+      <AppList
+        token={token}
+        skewMs={skewMs}
+        onLeave={onLeave}
+        label={say('signedIn')}
+        paths={{ read: 'account/signed-in', leave: 'account/sign-out' }}
+        appsOf={({ apps }: { apps: SignedInApp[] }) => apps}
+        button={say('signOut')}
+        textsOf={({ appName: app }) => ({
+          title: say('signOutAsk', { app }),
+          text: say('signOutText', { app }),
+          label: say('signOutOf', { app }),
+          told: say('signedOutOf', { app }),
+        })}
+        sinceOf={({ since }) => ({ at: since, say: (date) => say('since', { date }) })}
+      >
+        {({ browsers }) => <Browsers browsers={browsers} skewMs={skewMs} />}
+      </AppList>
       {isAsking ? (
         <Ask
           title={say('signOutAllAsk')}
@@ -89,63 +71,26 @@ export function SignedIn({ token, skewMs, onLeave }: PartProps) {
   )
 }
 
-type SignedInEntryProps = { app: SignedInApp; skewMs: number; onSignOut: () => Promise<boolean> }
-
-function SignedInEntry({ app, skewMs, onSignOut }: SignedInEntryProps) {
-  const { lang, say } = usePage<'account'>()
-  const [isAsking, setAsking, askButton] = useAsking()
+function Browsers({ browsers, skewMs }: { browsers: readonly Browser[]; skewMs: number }) {
+  const { say } = usePage<'account'>()
   const ago = useAgo(skewMs)
   const browserName = useBrowserName()
-  const { appName } = app
-  if (isAsking)
-    return (
-      <li>
-        <Ask
-          title={say('signOutAsk', { app: appName })}
-          text={say('signOutText', { app: appName })}
-          button={say('signOut')}
-          onYes={onSignOut}
-          onNo={() => setAsking(false)}
-        />
-      </li>
-    )
+  if (browsers.length === 0) return null
   return (
-    <li class="entry">
-      <AppMark name={appName} />
-      <div class="entry-text">
-        <span class="entry-title">
-          <bdi>{appName}</bdi> {app.isThisApp && <span class="badge good">{say('thisApp')}</span>}
-        </span>
-        <time class="entry-when" dateTime={app.since} title={exactTime(new Date(app.since), lang)}>
-          {say('since', { date: ago(app.since) })}
-        </time>
-      </div>
-      <button
-        type="button"
-        class="button quiet small"
-        ref={askButton}
-        aria-label={say('signOutOf', { app: appName })}
-        onClick={() => setAsking(true)}
-      >
-        {say('signOut')}
-      </button>
-      {app.browsers.length > 0 && (
-        <ul role="list" class="browsers">
-          {app.browsers.map((each, at) => (
-            <li key={at}>
-              <span>
-                {browserName(each.browser)} {each.isThis && <span class="badge good">{say('thisBrowser')}</span>}
-              </span>
-              <span class="muted">
-                {each.isLive ? say('openNow') : say('lastUsed', { date: ago(each.lastAt) })}
-                {' · '}
-                {say(each.isThisNetwork ? 'sameNetwork' : 'otherNetwork')}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </li>
+    <ul role="list" class="browsers">
+      {browsers.map((each, at) => (
+        <li key={at}>
+          <span>
+            {browserName(each.browser)} {each.isThis && <span class="badge good">{say('thisBrowser')}</span>}
+          </span>
+          <span class="muted">
+            {each.isLive ? say('openNow') : say('lastUsed', { date: ago(each.lastAt) })}
+            {' · '}
+            {say(each.isThisNetwork ? 'sameNetwork' : 'otherNetwork')}
+          </span>
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -182,14 +127,11 @@ export function History({ token, skewMs }: PartProps) {
   const isHere = useIsHere()
 
   async function read(before: string | null): Promise<void> {
-    const reply = asReply(
-      await call<{ events: AccountEvent[]; nextBefore: string | null }>('account/history', token, undefined, {
-        ...(before !== null && { before }),
-      }),
-    )
+    type Page = { events: AccountEvent[]; nextBefore: string | null }
+    const reply = await call<Page>('account/history', token, undefined, before === null ? {} : { before })
     if (!isHere()) return
     setFailed(reply.failure !== undefined)
-    if (!reply.body) {
+    if (reply.failure) {
       if (before === null) setLoad({ kind: 'failed' })
       return
     }
@@ -254,9 +196,4 @@ function HistoryEntry({ event, skewMs }: { event: AccountEvent; skewMs: number }
       </div>
     </li>
   )
-}
-
-/** Both halves of a reply at once, for those who look at each. */
-function asReply<T>(reply: { readonly body?: T; readonly failure?: unknown }) {
-  return { body: reply.body, failure: reply.failure }
 }

@@ -3,7 +3,7 @@ import { createContext, type ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { PageData } from '../page-data.ts'
 import type { LaterView, LaterWords } from '../later-views.ts'
-import { fill, isolate, type WordKey, type Words } from '../words.ts'
+import { fillIsolated, type WordKey, type Words } from '../words.ts'
 
 export const PageContext = createContext<PageData | null>(null)
 
@@ -14,10 +14,8 @@ export function usePage<View extends LaterView = never>() {
   const page = useContext(PageContext)!
   const { lang, appName, service } = page
   const words = page.words as Words & LaterWords[View]
-  const say: Say<keyof typeof words & string> = (key, values = {}) => {
-    const named = Object.entries({ app: appName, service: service.name, ...values })
-    return fill(words[key], Object.fromEntries(named.map(([name, value]) => [name, isolate(value, lang)])))
-  }
+  const say: Say<keyof typeof words & string> = (key, values = {}) =>
+    fillIsolated(words[key], { app: appName, service: service.name, ...values }, lang)
   return { ...page, say }
 }
 
