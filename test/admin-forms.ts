@@ -3,6 +3,7 @@ import { generateSync } from 'otplib'
 import { startSession } from '../src/actions/operators/keep-session.ts'
 import { totpPlace } from '../src/actions/operators/second-factor.ts'
 import type { Stage } from '../src/store/operator-sessions.ts'
+import type { Role } from '../src/store/operators.ts'
 import { newOperator, newVisitor, password, type TestOperator, type Visitor } from './operator.ts'
 import { newApp, newUser } from './service.ts'
 import type { Bench } from './topup/rig.ts'
@@ -11,7 +12,8 @@ import type { Bench } from './topup/rig.ts'
 type Call = { readonly path?: Record<string, string>; readonly fields?: Record<string, string>; readonly by?: Someone }
 type Someone = Visitor & { readonly actor: string }
 
-export type Form = { readonly isRead?: true; readonly make: () => Promise<Call> }
+/** `role` is that of whoever sends a form of their own account. */
+export type Form = { readonly isRead?: true; readonly make: (role?: Role) => Promise<Call> }
 
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const codeNow = () => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
@@ -24,8 +26,8 @@ export function adminForms(bench: Bench, admin: TestOperator) {
   const query = async <T>(sql: string, values: unknown[] = []) =>
     (await bench.service.db.pool.query(sql, values)).rows as T[]
 
-  async function signedIn(stage: Stage): Promise<Someone & { id: string }> {
-    const other = await newOperator(bench.opened, 'viewer')
+  async function signedIn(stage: Stage, role: Role = 'viewer'): Promise<Someone & { id: string }> {
+    const other = await newOperator(bench.opened, role)
     const device = { address: '127.0.0.1', browser: 'Test' }
     const token = await startSession(bench.service, bench.service.db.pool, other.id, stage, device)
     const visitor = newVisitor(bench.app, new Map([['billfold-session', token]]))
@@ -72,7 +74,7 @@ export function adminForms(bench: Bench, admin: TestOperator) {
       },
     },
     '/admin/sign-in/cancel': { make: async () => ({ by: await signedIn('code') }) },
-    '/admin/sign-out': { make: async () => ({ by: await signedIn('full') }) },
+    '/admin/sign-out': { make: async (role) => ({ by: await signedIn('full', role) }) },
     '/admin/second-factor': {
       make: async () => {
         const by = await signedIn('enrol')
@@ -143,13 +145,20 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/operators/:id/reset': { make: async () => ({ path: { id: (await signedIn('full')).id } }) },
     '/admin/operators/:id/sign-out': { make: async () => ({ path: { id: (await signedIn('full')).id } }) },
     '/admin/account/password': {
-      make: async () => ({ by: await signedIn('full'), fields: { before: password, after: `${password} again` } }),
+      make: async (role) => ({
+        by: await signedIn('full', role),
+        fields: { before: password, after: `${password} again` },
+      }),
     },
-    '/admin/account/recovery-codes': { make: async () => ({ by: await signedIn('full'), fields: { own: password } }) },
-    '/admin/account/second-factor': { make: async () => ({ by: await signedIn('full'), fields: { own: password } }) },
+    '/admin/account/recovery-codes': {
+      make: async (role) => ({ by: await signedIn('full', role), fields: { own: password } }),
+    },
+    '/admin/account/second-factor': {
+      make: async (role) => ({ by: await signedIn('full', role), fields: { own: password } }),
+    },
     '/admin/account/sessions/end': {
-      make: async () => {
-        const by = await signedIn('full')
+      make: async (role) => {
+        const by = await signedIn('full', role)
         const [row] = await query<{ id: string }>(
           'select id from operator_sessions where operator_id = $1 order by created_at limit 1',
           [by.id],
@@ -157,7 +166,7 @@ export function adminForms(bench: Bench, admin: TestOperator) {
         return { by, fields: { id: row!.id } }
       },
     },
-    '/admin/account/sessions/end-all': { make: async () => ({ by: await signedIn('full') }) },
+    '/admin/account/sessions/end-all': { make: async (role) => ({ by: await signedIn('full', role) }) },
   }
 
   /** By the link that the page shows. */

@@ -1,10 +1,16 @@
 /** Puts what someone did into the audit log, in the transaction in which it was done. */
 import { insertAudit } from '../store/audit.ts'
 import type { Queryable } from '../store/database.ts'
+import type { Role } from '../store/operators.ts'
 import { newId } from './tokens.ts'
 
 /** Who does it, and from where. */
-export type Actor = { readonly name: string; readonly address: string | null }
+export type Actor = {
+  readonly name: string
+  readonly address: string | null
+  /** An operator's, as it was when they did it: it may be another one when the record is read. */
+  readonly role?: Role
+}
 
 export async function record(
   db: Queryable,
@@ -13,5 +19,7 @@ export async function record(
   subject: string,
   detail: Record<string, unknown> = {},
 ): Promise<void> {
-  await insertAudit(db, { id: newId(), actor: actor.name, action, subject, address: actor.address, detail })
+  const { name, address, role } = actor
+  const whole = role ? { ...detail, byRole: role } : detail
+  await insertAudit(db, { id: newId(), actor: name, action, subject, address, detail: whole })
 }

@@ -16,11 +16,11 @@ import { showRecoveryCodes } from './kit/recovery-codes.tsx'
 
 export const accountRoutes: AdminRoute[] = [
   get('/admin/account', (request) => show(request)),
-  post('/admin/account/password', setPassword, 'viewer'),
-  post('/admin/account/recovery-codes', renewCodes, 'viewer'),
-  post('/admin/account/second-factor', restart, 'viewer'),
-  post('/admin/account/sessions/end', endOne, 'viewer'),
-  post('/admin/account/sessions/end-all', endAll, 'viewer'),
+  post('/admin/account/password', setPassword, 'look'),
+  post('/admin/account/recovery-codes', renewCodes, 'look'),
+  post('/admin/account/second-factor', restart, 'look'),
+  post('/admin/account/sessions/end', endOne, 'look'),
+  post('/admin/account/sessions/end-all', endAll, 'look'),
 ]
 
 async function show(request: AdminRequest, problems: Readonly<Record<string, string>> = {}): Promise<Response> {

@@ -8,8 +8,8 @@ import { showSecret } from './kit/secrets.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const newClientAppRoutes: AdminRoute[] = [
-  get('/admin/client-apps/new', (request) => show(request, newApp, {}), 'admin'),
-  post('/admin/client-apps', create),
+  get('/admin/client-apps/new', (request) => show(request, newApp, {}), 'apps'),
+  post('/admin/client-apps', create, 'apps'),
 ]
 
 async function show(

@@ -8,8 +8,8 @@ import { showSecret } from './kit/secrets.tsx'
 import { post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const secretRoutes: AdminRoute[] = [
-  post('/admin/client-apps/:clientId/secrets', rotate),
-  post('/admin/client-apps/:clientId/secrets/:id/revoke', revoke),
+  post('/admin/client-apps/:clientId/secrets', rotate, 'secrets'),
+  post('/admin/client-apps/:clientId/secrets/:id/revoke', revoke, 'secrets'),
 ]
 
 async function rotate(request: AdminRequest): Promise<Response> {

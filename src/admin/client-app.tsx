@@ -8,12 +8,12 @@ import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './kit/parts
 import { redirect, showNotFound, showPage } from './kit/respond.tsx'
 import { Secrets } from './kit/secrets.tsx'
 import { AppState } from './kit/states.tsx'
-import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const clientAppRoutes: AdminRoute[] = [
   get('/admin/client-apps/:clientId', show),
-  post('/admin/client-apps/:clientId', save),
-  post('/admin/client-apps/:clientId/active', setActive),
+  post('/admin/client-apps/:clientId', save, 'apps'),
+  post('/admin/client-apps/:clientId/active', setActive, 'apps'),
 ]
 
 async function show(request: AdminRequest): Promise<Response> {
@@ -28,7 +28,7 @@ async function appPage(
   problems: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const { service } = request
-  const isAdmin = request.me.operator.role === 'admin'
+  const mayChange = may(request, 'apps')
   const hasProblems = Object.keys(problems).length > 0
   const liveSessions = await countLiveSessions(service.db.pool, app.clientId)
   const body = (
@@ -52,8 +52,8 @@ async function appPage(
         </a>
       </Heading>
       {hasProblems && <Notice kind="bad">Nothing was saved. Please look at the fields again.</Notice>}
-      <Secrets request={request} app={app} isAdmin={isAdmin} />
-      {isAdmin ? (
+      <Secrets request={request} app={app} />
+      {mayChange ? (
         <Form request={request} action={`/admin/client-apps/${app.clientId}`} class="card stack">
           <h2>Settings</h2>
           <AppFields typed={typed} problems={problems} />
@@ -66,7 +66,7 @@ async function appPage(
       ) : (
         <Settings app={app} />
       )}
-      {isAdmin && <Activity request={request} app={app} liveSessions={liveSessions} />}
+      {mayChange && <Activity request={request} app={app} liveSessions={liveSessions} />}
     </>
   )
   return await showPage(request, { title: app.name, here: 'apps', body, ...(hasProblems && { status: 422 }) })

@@ -3,7 +3,7 @@ import { listApps, type App } from '../store/apps.ts'
 import { Badge, Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { AppState } from './kit/states.tsx'
-import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, may, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const clientAppsRoutes: AdminRoute[] = [get('/admin/client-apps', show)]
 
@@ -25,11 +25,11 @@ async function show(request: AdminRequest): Promise<Response> {
   const start = matching.findIndex((app) => app.clientId === request.query('after')) + 1
   const shown = matching.slice(start, start + pageSize)
   const next = matching.length > start + pageSize ? shown.at(-1)!.clientId : undefined
-  const isAdmin = request.me.operator.role === 'admin'
+  const mayRegister = may(request, 'apps')
   const body = (
     <>
       <Heading title="Client apps" sub="The web applications that use wallets through this service.">
-        {isAdmin && (
+        {mayRegister && (
           <a class="button" href="/admin/client-apps/new">
             Register an app
           </a>
@@ -42,7 +42,7 @@ async function show(request: AdminRequest): Promise<Response> {
               Register the first one: it gets a clientId and a clientSecret, with which its backend reads wallets,
               debits and credits them.
             </p>
-            {isAdmin && (
+            {mayRegister && (
               <a class="button" href="/admin/client-apps/new">
                 Register an app
               </a>

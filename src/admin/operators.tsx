@@ -1,36 +1,34 @@
 /** Who may sign in here, and as what. */
 import { changeAccess, inviteOperator, resetOperator, revokeInvite } from '../actions/operators/manage-operators.ts'
 import { endSessions } from '../actions/operators/keep-session.ts'
+import { rights, roleNames, roleTexts } from '../actions/operators/rights.ts'
 import { isName } from '../actions/people/create-user.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { listInvites, type ListedInvite } from '../store/operator-invites.ts'
 import { listOperators, roles, type Operator, type Role } from '../store/operators.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const operatorRoutes: AdminRoute[] = [
   get('/admin/operators', (request) => show(request)),
-  post('/admin/operators/invite', invite),
-  post('/admin/operators/invites/:id/revoke', revoke),
-  post('/admin/operators/:id/access', setAccess),
-  post('/admin/operators/:id/reset', reset),
-  post('/admin/operators/:id/sign-out', signOutOperator),
+  post('/admin/operators/invite', invite, 'operators'),
+  post('/admin/operators/invites/:id/revoke', revoke, 'operators'),
+  post('/admin/operators/:id/access', setAccess, 'operators'),
+  post('/admin/operators/:id/reset', reset, 'operators'),
+  post('/admin/operators/:id/sign-out', signOutOperator, 'operators'),
 ]
 
-const roleLabels = [
-  ['viewer', 'Viewer: sees everything'],
-  ['admin', 'Admin: changes everything'],
-] as const
+const roleLabels = roles.map((role): [string, string] => [role, `${role}: ${roleTexts[role]}`])
 
 async function show(request: AdminRequest): Promise<Response> {
   const db = request.service.db.pool
   const [operators, invites] = await Promise.all([listOperators(db), listInvites(db)])
-  const isAdmin = request.me.operator.role === 'admin'
+  const mayChange = may(request, 'operators')
   const body = (
     <>
       <Heading title="Operators" sub="The people who sign in to this admin area." />
-      {isAdmin && (
+      {mayChange && (
         <section class="card stack">
           <h2>Invite someone</h2>
           <Form request={request} action="/admin/operators/invite" class="row bottom">
@@ -49,7 +47,7 @@ async function show(request: AdminRequest): Promise<Response> {
       <section class="card flush">
         <Table
           label="Operators"
-          head={['Operator', 'Role', 'Second factor', 'Last signed in', ...(isAdmin ? ['Access'] : [])]}
+          head={['Operator', 'Role', 'Second factor', 'Last signed in', ...(mayChange ? ['Access'] : [])]}
         >
           {operators.map((operator) => (
             <tr key={operator.id}>
@@ -65,7 +63,7 @@ async function show(request: AdminRequest): Promise<Response> {
               <td>
                 <When at={operator.signedInAt} />
               </td>
-              {isAdmin && (
+              {mayChange && (
                 <td>
                   <Access request={request} operator={operator} />
                 </td>
@@ -75,15 +73,36 @@ async function show(request: AdminRequest): Promise<Response> {
         </Table>
       </section>
       {invites.length > 0 && <Invites request={request} invites={invites} operators={operators} />}
+      <Rights mine={request.me.operator.role} />
     </>
   )
   return await showPage(request, { title: 'Operators', here: 'operators', body })
 }
 
+function Rights({ mine }: { mine: Role }) {
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Who may do what</h2>
+      </div>
+      <Table label="Who may do what" head={['Right', ...roles.map((role) => (role === mine ? `${role} (you)` : role))]}>
+        {rights.map(({ right, about, roles: holders }) => (
+          <tr key={right}>
+            <td>{about}</td>
+            {roles.map((role) => (
+              <td key={role}>{holders.includes(role) ? 'yes' : <span class="muted">no</span>}</td>
+            ))}
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}
+
 type InvitesProps = { request: AdminRequest; invites: readonly ListedInvite[]; operators: readonly Operator[] }
 
 function Invites({ request, invites, operators }: InvitesProps) {
-  const isAdmin = request.me.operator.role === 'admin'
+  const mayChange = may(request, 'operators')
   const nameOf = (id: string) => operators.find((operator) => operator.id === id)?.name
   const makerOf = ({ createdBy }: ListedInvite) =>
     nameOf(createdBy.replace(/^operator:/, '')) ?? createdBy.replace(/^cli:?/, 'command line ')
@@ -92,7 +111,7 @@ function Invites({ request, invites, operators }: InvitesProps) {
       <div class="heading">
         <h2>Open links</h2>
       </div>
-      <Table label="Open links" head={['For', 'What it gives', 'Made by', 'Until', ...(isAdmin ? ['Revoke'] : [])]}>
+      <Table label="Open links" head={['For', 'What it gives', 'Made by', 'Until', ...(mayChange ? ['Revoke'] : [])]}>
         {invites.map((invite) => {
           const forWhom = invite.operatorId ? nameOf(invite.operatorId) : invite.forWhom
           return (
@@ -103,11 +122,12 @@ function Invites({ request, invites, operators }: InvitesProps) {
               <td>
                 <When at={invite.expiresAt} />
               </td>
-              {isAdmin && (
+              {mayChange && (
                 <td>
                   <Form request={request} action={`/admin/operators/invites/${invite.id}/revoke`}>
                     <button class="link-button" type="submit">
-                      Revoke<span class="visually-hidden"> the link for {forWhom ?? `a new ${invite.role}`}</span>
+                      Revoke
+                      <span class="visually-hidden"> the link for {forWhom ?? `whoever joins as ${invite.role}`}</span>
                     </button>
                   </Form>
                 </td>
@@ -122,9 +142,8 @@ function Invites({ request, invites, operators }: InvitesProps) {
 
 function Access({ request, operator }: { request: AdminRequest; operator: Operator }) {
   const base = `/admin/operators/${operator.id}`
-  const other: Role = operator.role === 'admin' ? 'viewer' : 'admin'
   const change = (role: Role, isActive: boolean, label: string) => (
-    <Form request={request} action={`${base}/access`}>
+    <Form request={request} action={`${base}/access`} key={role}>
       <input type="hidden" name="role" value={role} />
       {isActive && <input type="hidden" name="active" value="yes" />}
       <button class="link-button" type="submit">
@@ -138,7 +157,8 @@ function Access({ request, operator }: { request: AdminRequest; operator: Operat
         Change…<span class="visually-hidden"> access of {operator.name}</span>
       </summary>
       <div class="stack tight">
-        {operator.isActive && change(other, true, `Make ${other === 'admin' ? 'an admin' : 'a viewer'}`)}
+        {operator.isActive &&
+          roles.filter((role) => role !== operator.role).map((role) => change(role, true, `Make ${roleNames[role]}`))}
         {change(operator.role, !operator.isActive, operator.isActive ? 'Take away access' : 'Give access again')}
         <Form request={request} action={`${base}/sign-out`}>
           <button class="link-button" type="submit">
@@ -162,7 +182,7 @@ async function invite(request: AdminRequest): Promise<Response> {
   if (forWhom !== null && !isName(forWhom))
     return await showProblem(request, 422, 'Write for whom in up to 100 characters, or leave it empty.')
   const path = await inviteOperator(request.service, request.actor, { role, forWhom })
-  return await showLink(request, path, `A new ${role} can join`)
+  return await showLink(request, path, `Someone can join as ${role}`)
 }
 
 async function revoke(request: AdminRequest): Promise<Response> {

@@ -53,7 +53,7 @@ export const adminRoutes: readonly AdminRoute[] = [
 const elsewhere: AdminRoute = {
   method: 'GET',
   path: '/admin/*',
-  access: 'viewer',
+  access: 'look',
   handle: (request) => showNotFound(request),
 }
 

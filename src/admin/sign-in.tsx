@@ -11,7 +11,7 @@ export const signInRoutes: AdminRoute[] = [
   { method: 'POST', path: '/admin/sign-in', access: 'public', handle: signIn },
   get('/admin/sign-in/code', (request) => showCode(request), 'code'),
   post('/admin/sign-in/code', giveCode, 'code'),
-  post('/admin/sign-out', leave, 'viewer'),
+  post('/admin/sign-out', leave, 'look'),
   post('/admin/sign-in/cancel', leave, 'code'),
 ]
 

@@ -9,7 +9,7 @@ import { findWallet } from '../store/wallets.ts'
 import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
 import { Badge, Copy, Facts, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { currencyOf, nameOf, problemTexts, TopupBadges } from './kit/states.tsx'
 
 export const topupRoutes: AdminRoute[] = [
@@ -17,10 +17,12 @@ export const topupRoutes: AdminRoute[] = [
   post(
     '/admin/topups/:id/refund',
     async (request) => await withTopup(request, (topup) => confirmRefund(request, topup)),
+    'refund',
   ),
   post(
     '/admin/topups/:id/refund/order',
     async (request) => await withTopup(request, (topup) => orderRefund(request, topup)),
+    'refund',
   ),
 ]
 
@@ -38,7 +40,7 @@ function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disp
 async function showTopup(request: AdminRequest, topup: Topup, problems: Problems = {}): Promise<Response> {
   const db = request.service.db.pool
   const [person, movements] = await Promise.all([findPerson(db, { id: topup.userId }), listMovements(db, topup.id)])
-  const isRefundable = request.me.operator.role === 'admin' && refundableOf(topup) > 0n
+  const isRefundable = may(request, 'refund') && refundableOf(topup) > 0n
   const body = (
     <>
       <Heading title="Card top-up" sub={person && [nameOf(person), person.email].filter(Boolean).join(' · ')}>

@@ -8,17 +8,17 @@ import { listLiveSessionsOfUser } from '../store/widget-sessions.ts'
 import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
 import { Facts, Field, Form, Heading, Money, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { nameOf } from './kit/states.tsx'
 import { Ledger, readLedger } from './kit/wallet-ledger.tsx'
 import { Balance, findPersonOf, Links, Sessions } from './kit/wallet-view.tsx'
 
 export const walletRoutes: AdminRoute[] = [
   get('/admin/wallets/:id', (request) => show(request)),
-  post('/admin/wallets/:id/freeze', freeze),
-  post('/admin/wallets/:id/unfreeze', unfreeze),
-  post('/admin/wallets/:id/bonus', confirmBonus),
-  post('/admin/wallets/:id/bonus/grant', grant),
+  post('/admin/wallets/:id/freeze', freeze, 'freeze'),
+  post('/admin/wallets/:id/unfreeze', unfreeze, 'freeze'),
+  post('/admin/wallets/:id/bonus', confirmBonus, 'bonus'),
+  post('/admin/wallets/:id/bonus/grant', grant, 'bonus'),
 ]
 
 /** Also the answer to a form with mistakes, which `problems` names by field. */
@@ -32,7 +32,7 @@ async function showWallet(request: AdminRequest, person: Person, problems: Probl
     service.apps.list(),
     readLedger(request, person.id),
   ])
-  const isAdmin = request.me.operator.role === 'admin'
+  const mayAct = may(request, 'bonus') || may(request, 'freeze')
   const name = nameOf(person)
   const body = (
     <>
@@ -46,7 +46,7 @@ async function showWallet(request: AdminRequest, person: Person, problems: Probl
       </Heading>
       <div class="columns">
         <Balance request={request} person={person} wallet={wallet!} />
-        {isAdmin && <Actions request={request} wallet={wallet!} problems={problems} />}
+        {mayAct && <Actions request={request} wallet={wallet!} problems={problems} />}
       </div>
       <Ledger request={request} walletId={person.id} page={ledger} apps={apps} />
       <div class="columns">
@@ -80,18 +80,22 @@ function Actions({ request, wallet, problems }: { request: AdminRequest; wallet:
     )
   return (
     <section class="card stack">
-      <h2>Grant a bonus</h2>
-      <Form request={request} action={`${base}/bonus`} class="stack">
-        <AmountAndReason
-          request={request}
-          problems={problems}
-          currency={request.service.config.currency.code}
-          reasonName="bonusReason"
-          reasonHint="The user sees it in the wallet."
-        />
-      </Form>
-      <hr />
-      {wallet.frozenFor === 'debt' ? (
+      {may(request, 'bonus') && (
+        <>
+          <h2>Grant a bonus</h2>
+          <Form request={request} action={`${base}/bonus`} class="stack">
+            <AmountAndReason
+              request={request}
+              problems={problems}
+              currency={request.service.config.currency.code}
+              reasonName="bonusReason"
+              reasonHint="The user sees it in the wallet."
+            />
+          </Form>
+        </>
+      )}
+      {may(request, 'bonus') && may(request, 'freeze') && <hr />}
+      {!may(request, 'freeze') ? null : wallet.frozenFor === 'debt' ? (
         <p class="muted">The wallet thaws by itself when its debt is repaid.</p>
       ) : (
         <Form request={request} action={`${base}/${isFrozen ? 'unfreeze' : 'freeze'}`} class="stack">

@@ -1,5 +1,6 @@
 /** The page of a one-time link, for a new operator or one who has lost the password or the phone. */
 import { acceptInvite, findInvite, operatorProblems, type OpenInvite } from '../actions/operators/manage-operators.ts'
+import { roleNames, roleTexts } from '../actions/operators/rights.ts'
 import { Field, Form, Notice } from './kit/parts.tsx'
 import { redirect, showPage, showProblem, withCookie } from './kit/respond.tsx'
 import type { AdminRoute, PublicRequest } from './kit/route.ts'
@@ -32,7 +33,7 @@ async function welcomePage(
         <p class="muted">
           {operator
             ? `For ${operator.email}. A second factor comes next; sessions that are open end.`
-            : `You will be ${role === 'admin' ? 'an admin: you can change everything' : 'a viewer: you can see everything'} here. A second factor comes next.`}
+            : `You will be ${roleNames[role]} here: ${roleTexts[role]}. A second factor comes next.`}
         </p>
       </div>
       {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}

@@ -7,6 +7,7 @@ import {
   resetOperator,
   revokeInvite,
 } from '../actions/operators/manage-operators.ts'
+import { roleTexts } from '../actions/operators/rights.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { listInvites } from '../store/operator-invites.ts'
@@ -23,13 +24,15 @@ export const adminCommands: readonly Command[] = [
     flags: {
       email: { value: 'EMAIL', about: 'what they sign in with', isRequired: true },
       name: { value: 'NAME', about: 'as the audit log shows it; the email when left out' },
-      role: { value: 'ROLE', about: 'admin changes everything, viewer sees everything; admin when left out' },
+      role: { value: 'ROLE', about: `${roles.join(', ')}; admin when left out` },
     },
     details: `The password comes from BILLFOLD_PASSWORD, from stdin, or is asked for on a terminal: at least 12 characters. The second
-factor is set up when they sign in for the first time.`,
+factor is set up when they sign in for the first time.
+
+${roles.map((role) => `${role.padEnd(9)}${roleTexts[role]}`).join('\n')}`,
     examples: [
       'admin create --email ada@example.com --name "Ada Lovelace"',
-      'admin create --email eve@example.com --role viewer',
+      'admin create --email eve@example.com --role support',
     ],
     run: async (invocation) => {
       const email = normaliseEmail(textOf(invocation, 'email')!)
@@ -84,7 +87,7 @@ ends in 24 hours.`,
         }))
         const lines = operators.map(({ email, name, role, hasAccess, signedInAt }) =>
           [
-            role.padEnd(6),
+            role.padEnd(7),
             hasAccess ? 'access   ' : 'no access',
             (shownTime(signedInAt) ?? 'never signed in').padEnd(20),
             email,
@@ -128,7 +131,7 @@ the audit log keeps its names; the last admin cannot be removed.`,
           [
             invite.inviteId,
             invite.kind.padEnd(6),
-            invite.role.padEnd(6),
+            invite.role.padEnd(7),
             `until ${shownTime(invite.until)}`,
             `by ${invite.madeBy}`,
             `for ${invite.for ?? 'whoever opens it first'}`,
@@ -162,6 +165,6 @@ async function findNamed(service: Service, { positionals }: Invocation): Promise
 function readRole(invocation: Invocation): Role {
   const text = textOf(invocation, 'role') ?? 'admin'
   const role = roles.find((known) => known === text)
-  if (!role) throw new UsageMistake(`--role: write ${roles.join(' or ')}.`)
+  if (!role) throw new UsageMistake(`--role: write one of ${roles.join(', ')}.`)
   return role
 }

@@ -1,7 +1,7 @@
 /** Operators: the people who sign in to /admin. */
 import type { Queryable, Transaction } from './database.ts'
 
-export const roles = ['viewer', 'admin'] as const
+export const roles = ['viewer', 'support', 'finance', 'admin'] as const
 export type Role = (typeof roles)[number]
 
 export type Operator = {

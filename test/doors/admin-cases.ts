@@ -1,6 +1,8 @@
 /** What every page and form of the admin area must refuse, by who may reach it; and a request that it must not. */
 import { endSessions, formTokenOf, startSession } from '../../src/actions/operators/keep-session.ts'
+import { hasRight } from '../../src/actions/operators/rights.ts'
 import type { AdminRoute } from '../../src/admin/kit/route.ts'
+import { roles, type Role } from '../../src/store/operators.ts'
 import type { Stage } from '../../src/store/operator-sessions.ts'
 import type { AdminForms } from '../admin-forms.ts'
 import { host, newOperator, type TestOperator, type Visitor } from '../operator.ts'
@@ -35,6 +37,9 @@ export async function openOperators({ opened, service }: Bench, admin: TestOpera
   return {
     admin: admin.token,
     viewer: (await newOperator(opened, 'viewer')).token,
+    roles: Object.fromEntries(
+      await Promise.all(roles.map(async (role) => [role, (await newOperator(opened, role)).token] as const)),
+    ) as Record<Role, string>,
     stages: { code: (await tokenOf('code')).token, enrol: (await tokenOf('enrol')).token },
     /** None of these is a session. */
     ended: {
@@ -90,6 +95,12 @@ function wrongStages(
     .map((stage) => [`a session at the stage ${stage}`, all[stage], homes[stage]])
 }
 
+/** The roles that lack the right of the route, each with a session. */
+function withoutRight({ access }: AdminRoute, operators: Operators): [role: Role, session: string][] {
+  if (access === 'public' || access === 'code' || access === 'enrol') return []
+  return roles.filter((role) => !hasRight(role, access)).map((role) => [role, operators.roles[role]])
+}
+
 export function pageDoor(route: AdminRoute, place: Place, session: string, operators: Operators): AdminDoor {
   const { path } = place
   const cases = methodsOf(place)
@@ -105,8 +116,8 @@ export function pageDoor(route: AdminRoute, place: Place, session: string, opera
   })
   for (const [name, token, answer] of wrongStages(route, operators))
     cases.push({ name, request: get({ path, session: token }), answers: [answer] })
-  if (route.access === 'admin')
-    cases.push({ name: 'a viewer', request: get({ path, session: operators.viewer }), answers: ['403'] })
+  for (const [role, token] of withoutRight(route, operators))
+    cases.push({ name: role, request: get({ path, session: token }), answers: ['403'] })
   return { cases, good }
 }
 
@@ -119,7 +130,7 @@ export function formDoor(route: AdminRoute, place: Place, form: Form, operators:
     for (const [name, session, answer] of wrongStages(route, operators))
       refused(name, post({ ...form, session }), answer)
   } else refused('a form without its cookie', post(form, { cookie: undefined }), '403')
-  if (route.access === 'admin') refused('a viewer', post({ ...form, session: operators.viewer }), '403')
+  for (const [role, session] of withoutRight(route, operators)) refused(role, post({ ...form, session }), '403')
   for (const [name, headers] of Object.entries({
     'from another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
     'from another origin': { origin: 'https://evil.example', 'sec-fetch-site': undefined },

@@ -21,8 +21,8 @@ const unfinishedMs = 10 * 60_000
 /** Being seen is noted this often at most, so that a busy page does not write with every request. */
 const noteEveryMs = 30_000
 
-export function actorOf(operator: Pick<Operator, 'id'>, address: string): Actor {
-  return { name: `operator:${operator.id}`, address }
+export function actorOf({ id, role }: Pick<Operator, 'id'> & Partial<Operator>, address: string): Actor {
+  return { name: `operator:${id}`, address, ...(role && { role }) }
 }
 
 /** Always a new token: one that was planted in a browser before never becomes a session. */

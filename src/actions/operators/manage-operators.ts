@@ -11,6 +11,7 @@ import { actorOf, startSession, type Device, type SignedIn } from './keep-sessio
 import { findPasswordProblem } from '../people/password-rules.ts'
 import { hashPassword, isPassword } from '../people/passwords.ts'
 import { record, type Actor } from '../audit.ts'
+import { hasRight } from './rights.ts'
 import { renewRecoveryCodes } from './second-factor.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newId } from '../tokens.ts'
@@ -196,7 +197,7 @@ export async function changeAccess(
 }
 
 async function endLinks(tx: Transaction, id: string, access: { role: Role; isActive: boolean }): Promise<number> {
-  const mayInvite = access.role === 'admin' && access.isActive
+  const mayInvite = access.isActive && hasRight(access.role, 'operators')
   const made = mayInvite ? 0 : await invites.deleteInvitesBy(tx, `operator:${id}`)
   return made + (access.isActive ? 0 : await invites.deleteInvitesOf(tx, id))
 }

@@ -1,6 +1,7 @@
-/** What stands before every page and action: session, stage, origin, token, role, in this order. */
+/** What stands before every page and action: session, stage, origin, token, right, in this order. */
 import { randomBytes } from 'node:crypto'
 import { actorOf, findSignedIn, formTokenOf, isFormToken, type SignedIn } from '../../actions/operators/keep-session.ts'
+import { hasRight, lacking } from '../../actions/operators/rights.ts'
 import type { Service } from '../../actions/service.ts'
 import type { Config } from '../../config.ts'
 import type { RequestContext } from '../../web/request-context.ts'
@@ -60,8 +61,9 @@ async function decide(route: AdminRoute, request: PublicRequest, bound: string):
   }
   if (route.access === 'public') return await route.handle(request)
   const own: AdminRequest = { ...request, me: me!, actor: actorOf(me!.operator, request.device.address) }
-  if (route.access === 'admin' && me!.operator.role !== 'admin')
-    return showProblem(own, 403, 'Only an admin may do this. You can look at everything.')
+  const { role } = own.me.operator
+  if (route.access !== 'code' && route.access !== 'enrol' && !hasRight(role, route.access))
+    return showProblem(own, 403, lacking(role, route.access))
   return await route.handle(own)
 }
 

@@ -1,6 +1,7 @@
 /** A page or action of the admin area, and who may reach it. */
 import type { Device, SignedIn } from '../../actions/operators/keep-session.ts'
 import type { Actor } from '../../actions/audit.ts'
+import { hasRight, type Right } from '../../actions/operators/rights.ts'
 import type { Service } from '../../actions/service.ts'
 import type { Form } from './form.ts'
 
@@ -22,8 +23,8 @@ export type PublicRequest = {
 
 export type AdminRequest = PublicRequest & { readonly me: SignedIn; readonly actor: Actor }
 
-/** `code` and `enrol`: signed in by password, with the second factor still to show or to set up. */
-export type Access = 'code' | 'enrol' | 'viewer' | 'admin'
+/** A right; or `code`, `enrol`: signed in by password, with the second factor still to show or to set up. */
+export type Access = 'code' | 'enrol' | Right
 
 export type AdminRoute = { readonly method: 'GET' | 'POST'; readonly path: string } & (
   | { readonly access: 'public'; readonly handle: (request: PublicRequest) => Promise<Response> }
@@ -32,12 +33,17 @@ export type AdminRoute = { readonly method: 'GET' | 'POST'; readonly path: strin
 
 export type Handle = (request: AdminRequest) => Promise<Response>
 
-/** A page that every operator may see. */
-export function get(path: string, handle: Handle, access: Access = 'viewer'): AdminRoute {
+/** A page that every operator may see, unless `access` says otherwise. */
+export function get(path: string, handle: Handle, access: Access = 'look'): AdminRoute {
   return { method: 'GET', path, access, handle }
 }
 
-/** A route that changes something, for admins unless `access` says otherwise. */
-export function post(path: string, handle: Handle, access: Access = 'admin'): AdminRoute {
+/** A route that changes something. */
+export function post(path: string, handle: Handle, access: Access): AdminRoute {
   return { method: 'POST', path, access, handle }
+}
+
+/** Whether whoever asks has the right: what they may not do is not offered to them. */
+export function may({ me }: AdminRequest, right: Right): boolean {
+  return hasRight(me.operator.role, right)
 }

@@ -4,7 +4,7 @@ import { fingerprintOf } from '../../actions/tokens.ts'
 import type { App, AppSecret } from '../../store/apps.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from './parts.tsx'
 import { showPage } from './respond.tsx'
-import type { AdminRequest } from './route.ts'
+import { may, type AdminRequest } from './route.ts'
 
 const overlapLabels: Record<Overlap, string> = {
   none: 'Ends now',
@@ -13,13 +13,14 @@ const overlapLabels: Record<Overlap, string> = {
   '7d': 'Lives on for 7 days',
 }
 
-export function Secrets({ request, app, isAdmin }: { request: AdminRequest; app: App; isAdmin: boolean }) {
+export function Secrets({ request, app }: { request: AdminRequest; app: App }) {
+  const mayChange = may(request, 'secrets')
   return (
     <section class="card flush">
       <div class="heading">
         <h2>Secrets</h2>
       </div>
-      <Table label="Secrets" head={['Fingerprint', 'Made', 'State', 'Last used', ...(isAdmin ? [''] : [])]}>
+      <Table label="Secrets" head={['Fingerprint', 'Made', 'State', 'Last used', ...(mayChange ? [''] : [])]}>
         {app.secrets.map((secret) => (
           <tr key={secret.id}>
             <td>
@@ -34,13 +35,13 @@ export function Secrets({ request, app, isAdmin }: { request: AdminRequest; app:
             <td>
               <When at={secret.lastUsedAt} />
             </td>
-            {isAdmin && (
+            {mayChange && (
               <td class="end">{!secret.hasEnded && <Revoke request={request} app={app} secret={secret} />}</td>
             )}
           </tr>
         ))}
       </Table>
-      {isAdmin && (
+      {mayChange && (
         <div class="pager">
           <details class="stretch">
             <summary>Rotate the secret…</summary>

@@ -164,7 +164,7 @@ create table operators (
   constraint operators_pkey PRIMARY KEY (id),
   constraint operators_email_key UNIQUE (email),
   constraint operators_email_check CHECK ((email = lower(email))),
-  constraint operators_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text])))
+  constraint operators_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'support'::text, 'finance'::text, 'admin'::text])))
 );
 
 create table operator_addresses (
@@ -188,7 +188,7 @@ create table operator_invites (
   constraint operator_invites_pkey PRIMARY KEY (token_hash),
   constraint operator_invites_id_key UNIQUE (id),
   constraint operator_invites_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
-  constraint operator_invites_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text]))),
+  constraint operator_invites_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'support'::text, 'finance'::text, 'admin'::text]))),
   constraint operator_invites_token_hash_check CHECK ((length(token_hash) = 32))
 );
 

@@ -1,0 +1,57 @@
+/**
+ * Who may do what in the admin area: one table. Every route of the area names its right, pages ask the same table before they show
+ * a form, and the operators' page shows it as it is.
+ */
+import { roles, type Role } from '../../store/operators.ts'
+
+const everybody = roles
+const support = ['support', 'admin'] as const
+const finance = ['finance', 'admin'] as const
+const admin = ['admin'] as const
+
+const table = {
+  look: { about: 'See every page and every file, and keep one’s own account', roles: everybody },
+  freeze: { about: 'Freeze and unfreeze wallets', roles: support },
+  notes: { about: 'Write notes about users', roles: support },
+  resend: { about: 'Send a mail again', roles: support },
+  bonus: { about: 'Grant a bonus', roles: finance },
+  refund: { about: 'Refund a card top-up', roles: finance },
+  correct: { about: 'Ask for a correction, and approve another operator’s', roles: finance },
+  settle: { about: 'Mark a period as paid out to an app', roles: finance },
+  apps: { about: 'Register apps, change them, switch them on and off', roles: admin },
+  secrets: { about: 'Make and revoke the secrets of apps', roles: admin },
+  operators: { about: 'Invite operators, and change what they may do', roles: admin },
+} as const satisfies Record<string, { about: string; roles: readonly Role[] }>
+
+export type Right = keyof typeof table
+
+export const rights = Object.entries(table).map(([right, { about, roles: holders }]) => ({
+  right: right as Right,
+  about,
+  roles: holders as readonly Role[],
+}))
+
+export function hasRight(role: Role, right: Right): boolean {
+  return (table[right].roles as readonly Role[]).includes(role)
+}
+
+/** What an operator without the right is told. */
+export function lacking(role: Role, right: Right): string {
+  const { about, roles: holders } = table[right]
+  return `Your role is ${role}. “${about}” is for ${holders.join(' and ')}.`
+}
+
+/** What each role is for, in the words of an invitation. */
+export const roleTexts: Readonly<Record<Role, string>> = {
+  viewer: 'sees everything, changes nothing',
+  support: 'helps users: freezes, notes, mails; moves no money',
+  finance: 'moves money: corrections, refunds, bonuses, settlements',
+  admin: 'may do everything, apps, secrets and operators included',
+}
+
+export const roleNames: Readonly<Record<Role, string>> = {
+  viewer: 'a viewer',
+  support: 'support',
+  finance: 'finance',
+  admin: 'an admin',
+}

@@ -1,0 +1,167 @@
+/** Every route of the admin area, asked by every role: who may is written down here once more, by hand. */
+import { readFile } from 'node:fs/promises'
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { rights } from '../actions/operators/rights.ts'
+import { roles, type Role } from '../store/operators.ts'
+import { adminForms } from '../../test/admin-forms.ts'
+import { newOperator, type TestOperator } from '../../test/operator.ts'
+import { openBench } from '../../test/topup/rig.ts'
+import { adminRoutes } from './pages.tsx'
+
+setDefaultTimeout(60_000)
+
+/** Nobody is signed in there, or not wholly. */
+const outside = /^(GET|POST) \/admin\/(sign-in|second-factor|welcome)/
+
+const everybody = [
+  'GET /admin',
+  'GET /admin/overview',
+  'GET /admin/client-apps',
+  'GET /admin/client-apps/:clientId',
+  'GET /admin/wallets',
+  'GET /admin/wallets/:id',
+  'GET /admin/wallets/:id/statement',
+  'GET /admin/topups',
+  'GET /admin/topups/:id',
+  'GET /admin/references',
+  'GET /admin/books',
+  'GET /admin/books/settlement.csv',
+  'GET /admin/audit',
+  'GET /admin/audit.csv',
+  'GET /admin/origin-doctor',
+  'GET /admin/operators',
+  'GET /admin/account',
+  'POST /admin/sign-out',
+  'POST /admin/account/password',
+  'POST /admin/account/recovery-codes',
+  'POST /admin/account/second-factor',
+  'POST /admin/account/sessions/end',
+  'POST /admin/account/sessions/end-all',
+]
+const support = ['POST /admin/wallets/:id/freeze', 'POST /admin/wallets/:id/unfreeze']
+const finance = [
+  'POST /admin/wallets/:id/bonus',
+  'POST /admin/wallets/:id/bonus/grant',
+  'POST /admin/topups/:id/refund',
+  'POST /admin/topups/:id/refund/order',
+]
+const adminAlone = [
+  'GET /admin/client-apps/new',
+  'POST /admin/client-apps',
+  'POST /admin/client-apps/:clientId',
+  'POST /admin/client-apps/:clientId/active',
+  'POST /admin/client-apps/:clientId/secrets',
+  'POST /admin/client-apps/:clientId/secrets/:id/revoke',
+  'POST /admin/operators/invite',
+  'POST /admin/operators/invites/:id/revoke',
+  'POST /admin/operators/:id/access',
+  'POST /admin/operators/:id/reset',
+  'POST /admin/operators/:id/sign-out',
+]
+
+function whoMay(route: string): readonly Role[] {
+  if (everybody.includes(route)) return roles
+  if (support.includes(route)) return ['support', 'admin']
+  if (finance.includes(route)) return ['finance', 'admin']
+  if (adminAlone.includes(route)) return ['admin']
+  throw new Error(`Nobody has said who may ask for ${route}: add it to the lists of this test.`)
+}
+
+const bench = await openBench()
+const operators = Object.fromEntries(
+  await Promise.all(roles.map(async (role) => [role, await newOperator(bench.opened, role)] as const)),
+) as Record<Role, TestOperator>
+const { forms } = adminForms(bench, operators.admin)
+const topupId = (await forms['/admin/topups/:id/refund']!.make()).path!['id']!
+const { userId } = await bench.newPayer()
+afterAll(() => bench.close())
+
+const routes = adminRoutes
+  .map((route) => ({ ...route, name: `${route.method} ${route.path}` }))
+  .filter(({ name }) => !outside.test(name))
+
+/** A page that is there, with the month that some ask for. */
+function pageAt(path: string): string {
+  const id = path.startsWith('/admin/topups') ? topupId : userId
+  return `${path.replace(':clientId', bench.credentials.clientId).replace(':id', id)}?month=2026-01`
+}
+
+async function ask(method: string, path: string, role: Role): Promise<Response> {
+  if (method === 'GET') return await operators[role].get(pageAt(path))
+  const { path: parameters = {}, fields, by = operators[role] } = await forms[path]!.make(role)
+  return await by.post(
+    path.replace(/:(\w+)/g, (_, name: string) => parameters[name]!),
+    fields,
+  )
+}
+
+describe.each(routes.map(({ name, method, path }) => [name, method, path] as const))('%s', (name, method, path) => {
+  test.each([...roles])('asked by %s', async (role) => {
+    const response = await ask(method, path, role)
+    if (whoMay(name).includes(role)) return expect([200, 303]).toContain(response.status)
+    expect(response.status).toBe(403)
+    expect(await response.text()).toContain(`Your role is ${role}.`)
+  })
+})
+
+test('the lists of this test name only routes that are there', () => {
+  const there = routes.map(({ name }) => name)
+  expect([...everybody, ...support, ...finance, ...adminAlone].filter((name) => !there.includes(name))).toEqual([])
+})
+
+/** The routes that the page's forms and its buttons lead to. */
+async function formsOf(page: string, role: Role): Promise<string[]> {
+  const html = await (await operators[role].get(page)).text()
+  const actions = [...html.matchAll(/ (?:form)?action="([^"]+)"/g)].map(([, action]) => action!)
+  const gets = [...html.matchAll(/<form[^>]*method="get"[^>]*action="([^"]+)"/g)].map(([, action]) => action!)
+  return [...new Set(actions.filter((action) => !gets.includes(action)).map(routeOf))].sort()
+}
+
+function routeOf(action: string): string {
+  const isAt = (path: string) => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`).test(action)
+  return `POST ${adminRoutes.find(({ method, path }) => method === 'POST' && isAt(path))?.path ?? action}`
+}
+
+const pages = routes.filter(({ name, method }) => method === 'GET' && everybody.includes(name))
+
+test.each(pages.map(({ path }) => path))('%s offers each role the forms it may send, and no other', async (path) => {
+  const offered = await formsOf(pageAt(path), 'admin')
+  for (const role of roles)
+    expect([role, ...(await formsOf(pageAt(path), role))]).toEqual([
+      role,
+      ...offered.filter((route) => whoMay(route).includes(role)),
+    ])
+})
+
+test('the operators’ page shows every right, and the admin has them all', async () => {
+  const html = await (await operators.viewer.get('/admin/operators')).text()
+  for (const { about, roles: holders } of rights) {
+    expect(holders).toContain('admin')
+    const row = html.split(`<td>${about}</td>`)[1]!.split('</tr>')[0]!
+    expect([...row.matchAll(/yes|no/g)].map(String)).toEqual(
+      roles.map((role) => (holders.includes(role) ? 'yes' : 'no')),
+    )
+  }
+})
+
+test('docs/operators.md has the same table', async () => {
+  const text = await readFile(new URL('../../docs/operators.md', import.meta.url), 'utf8')
+  const lines = text.split('\n').filter((line) => / (yes|no) +\|$/.test(line))
+  const shown = lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+  expect(shown).toEqual(
+    rights.map(({ about, roles: holders }) => [about, ...roles.map((role) => (holders.includes(role) ? 'yes' : 'no'))]),
+  )
+})
+
+test('what an operator does is on record with the role they had then', async () => {
+  const { rows } = await bench.service.db.pool.query(
+    `select distinct detail->>'byRole' as role from audit where action = 'wallet.frozen' and actor = $1`,
+    [`operator:${operators.support.id}`],
+  )
+  expect(rows).toEqual([{ role: 'support' }])
+})
