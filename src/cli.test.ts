@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { runCommand } from '../test/command.ts'
 import { testDatabase, type TestDatabase } from '../test/postgres.ts'
 import { startProcess } from '../test/process.ts'
@@ -40,6 +41,11 @@ async function newApp(): Promise<string> {
 
 async function newUser(email: string, ...more: string[]): Promise<Record<string, unknown>> {
   return await json('user', 'create', '--email', email, '--first', 'Ann', '--last', 'Lee', ...more)
+}
+
+async function madeFile(path: string): Promise<string> {
+  await writeFile(path, '')
+  return path
 }
 
 function grant(amount: string): string[] {
@@ -166,6 +172,25 @@ describe('it works', () => {
       expect(JSON.parse(imported.stdout)).toMatchObject({ rows, isExact: true })
       await empty.drop()
     }
+  })
+
+  test('a copy of a large database is made, and pg_dump is named for the next', async () => {
+    const large = await testDatabase()
+    const client = new Client(large.connection)
+    await client.connect()
+    const { rows } = await client.query<{ folder: string }>(
+      `select current_setting('data_directory') || '/base/' || oid as folder from pg_database where datname = current_database()`,
+    )
+    await client.end()
+    // All files in the database's folder are its size; this one takes no room on the disk.
+    await truncate(await madeFile(join(rows[0]!.folder, 'large')), 2e9)
+    const exported = await runCommand(['export', join(folder, 'large.billfold')], {
+      ...environment,
+      DATABASE_URL: large.url,
+    })
+    expect(exported.exitCode).toBe(0)
+    expect(exported.stderr).toStartWith('The database has 2.0 GB. For a copy of that size take pg_dump --format')
+    await large.drop()
   })
 
   test('migrate says where the database is', async () => {

@@ -59,10 +59,11 @@ const arrows: Record<string, readonly string[]> = {
     'src/log.ts',
     'src/metrics.ts',
     'src/suggest.ts',
+    'src/version.ts',
   ],
   'src/config.ts': ['src/ledger', 'src/suggest.ts'],
   'src/log.ts': ['src/config.ts'],
-  'src/metrics.ts': ['src/store'],
+  'src/metrics.ts': ['src/store', 'src/version.ts'],
   sdk: [],
   example: ['sdk'],
 }

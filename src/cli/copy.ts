@@ -7,6 +7,7 @@ import { openSecrets } from '../actions/secrets/open-secrets.ts'
 import { sealPlainSecrets } from '../actions/secrets/reseal.ts'
 import type { CopyHead } from '../store/copy/copy-file.ts'
 import { openDatabase } from '../store/database.ts'
+import { getDatabaseBytes } from '../store/database-size.ts'
 import { exportBooks } from '../store/copy/export.ts'
 import { importBooks } from '../store/copy/import.ts'
 import { CommandRefused, UsageMistake, actorOf, isSet, type Invocation, type Command, type Reply } from './command.ts'
@@ -20,7 +21,8 @@ export const copyCommands: readonly Command[] = [
     positionals: ['[file]'],
     details: `Without a file, or with -, it goes to stdout. The copy is gzipped text with checksums. It holds password hashes and
 everything else: a file is made readable by you alone, and an existing one is never written over. Secrets in it, such as
-second factors, are encrypted with SECRETS_KEY: keep that key too, and elsewhere.`,
+second factors, are encrypted with SECRETS_KEY: keep that key too, and elsewhere. Of a database above 1 GB pg_dump makes the
+better copy (docs/operations.md).`,
     examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
     run: async (invocation) => {
       const file = invocation.positionals[0] ?? '-'
@@ -29,7 +31,7 @@ second factors, are encrypted with SECRETS_KEY: keep that key too, and elsewhere
       if (file === '-' && invocation.io.output.isTTY)
         throw new UsageMistake('The copy is not for a terminal: name a file, or send it on with |.')
       return await withData(invocation, async (data) => {
-        await sealFirst(data)
+        await prepareExport(invocation, data)
         return await (file === '-' ? exportToOutput(invocation, data) : exportToFile(invocation, data, file))
       })
     },
@@ -47,14 +49,27 @@ books exact. - reads from stdin. Its secrets open with the SECRETS_KEY of the se
   },
 ]
 
-/** A database that no service of this version was started on may still have plain secrets. */
-async function sealFirst({ config, connection }: Data): Promise<void> {
+const largeBytes = 1e9
+
+async function prepareExport({ io }: Invocation, { config, connection }: Data): Promise<void> {
   const db = openDatabase(connection, 1)
   try {
+    const bytes = await getDatabaseBytes(db.pool)
+    if (bytes > largeBytes) io.errors.write(`${largeSentence(bytes, config)}\n`)
+    // A database that no service of this version was started on may still have plain secrets.
     await sealPlainSecrets(db, openSecrets(config))
   } finally {
     await db.pool.end()
   }
+}
+
+/** One process, one stream, and a restore in one transaction: PostgreSQL's own tools do better. */
+function largeSentence(bytes: number, { databaseUrls }: Data['config']): string {
+  const better =
+    databaseUrls.length > 0
+      ? 'pg_dump --format=directory --jobs=4 --file=backup.dump "$DATABASE_URL" (docs/operations.md, "Back-up")'
+      : 'pg_dump, of a PostgreSQL of your own (DATABASE_URL)'
+  return `The database has ${(bytes / 1e9).toFixed(1)} GB. For a copy of that size take ${better}. This one goes on.`
 }
 
 /** What the copy needs besides itself. */

@@ -1,6 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { callCommand, runCommand } from '../../test/command.ts'
 import { commands } from './commands.ts'
+import { findCommand, parseInvocation } from './parse.ts'
+import manifest from '../../package.json' with { type: 'json' }
 
 setDefaultTimeout(60_000)
 
@@ -22,11 +24,36 @@ describe('help', () => {
   })
 
   for (const command of commands) {
-    test(`explains ${command.name}, with every flag and an example that is understood`, async () => {
-      const { exitCode, stdout } = await callCommand([...command.name.split(' '), '--help'], {})
+    test(`explains ${command.name}, with every flag and examples that are understood`, async () => {
+      const words = command.name.split(' ')
+      const { exitCode, stdout } = await callCommand([...words, '--help'], {})
       expect(exitCode).toBe(0)
       for (const flag of Object.keys(command.flags ?? {})) expect(stdout).toContain(`--${flag}`)
-      expect(stdout).toContain(`npx billfold ${command.examples[0]}`)
+      expect((await callCommand(['help', ...words], {})).stdout).toBe(stdout)
+      expect((await callCommand(['--help', ...words], {})).stdout).toBe(stdout)
+      const examples = stdout.split('Examples:\n')[1]!.trimEnd().split('\n')
+      expect(examples.length).toBe(command.examples.length)
+      for (const example of examples) expect(commandIn(example)).toBe(command.name)
     })
   }
+})
+
+/** The name of the command that a line for a shell calls, with flags and positionals checked. */
+function commandIn(line: string): string {
+  const [, typed] = /^  (?:[A-Z_]+=\S+ )*npx billfold (.*?)(?: [|<>] .*)?$/.exec(line) ?? []
+  const words = [...typed!.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c!)
+  const found = findCommand(words, commands)
+  if (!('command' in found)) throw new Error(`${line} calls no command`)
+  parseInvocation(found.command, found.rest)
+  return found.command.name
+}
+
+test('--version says which Billfold this is', async () => {
+  expect(await callCommand(['--version'], {})).toEqual({ exitCode: 0, stdout: `${manifest.version}\n`, stderr: '' })
+  expect(JSON.parse((await callCommand(['--version', '--json'], {})).stdout)).toEqual({ version: manifest.version })
+})
+
+test('who calls a command wrongly is led to its own help', async () => {
+  const { stderr } = await callCommand(['wallet', 'freeze'], {})
+  expect(stderr).toEndWith('npx billfold wallet freeze --help shows what there is.\n')
 })

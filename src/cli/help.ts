@@ -13,7 +13,7 @@ the database in DATA_DIR. Settings come from the environment and from .env, as f
 ${list}
 
 Every command takes --json (one JSON object on stdout, for scripts), --help (what it does, with examples) and --as NAME (who
-did it, in the audit log; the user and host of this machine when left out).
+did it, in the audit log; the user and host of this machine when left out). --version says which Billfold this is.
 Exit codes: 0 done, 1 refused or faults found, 2 not understood.
 
 A first debit in three commands:
@@ -29,9 +29,14 @@ export function describeOne(command: Command): string {
     `npx billfold ${usageOf(command)}${command.flags ? ' [flags]' : ''}`,
     `${command.summary}${command.details ? `\n\n${command.details}` : ''}`,
     `Flags:\n${flags}`,
-    `Examples:\n${command.examples.map((example) => `  npx billfold ${example}`).join('\n')}`,
+    `Examples:\n${command.examples.map((example) => `  ${asTyped(example)}`).join('\n')}`,
   ]
   return `${parts.join('\n\n')}\n`
+}
+
+/** What stands before the program's name, such as a variable, stands in the example itself, with the name. */
+function asTyped(example: string): string {
+  return example.includes('npx billfold') ? example : `npx billfold ${example}`
 }
 
 function usageOf({ name, positionals = [] }: Command): string {

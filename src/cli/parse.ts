@@ -12,14 +12,17 @@ export const commonFlags: Readonly<Record<string, Flag>> = {
 
 export type Parsed =
   | { readonly command: Command; readonly rest: readonly string[] }
-  /** Somebody asks what there is: all of it, or all that begins with a word. */
+  | { readonly version: true }
+  /** Somebody asks what there is: all of it, or all that begins with a word, which is one. */
   | { readonly topic: string | undefined }
 
 export function findCommand(args: readonly string[], commands: readonly Command[]): Parsed {
   // Switches that belong to no command yet may stand anywhere: `billfold --json app list`.
   const words = args.filter((arg) => !arg.startsWith('-'))
   const [first, second] = words
-  if (first === undefined || first === 'help') return { topic: second }
+  if (first === undefined && args.includes('--version')) return { version: true }
+  if (first === 'help' && second !== undefined) return findCommand([...words.slice(1), '--help'], commands)
+  if (first === undefined || first === 'help') return { topic: undefined }
   const command =
     commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first)
   if (command) return { command, rest: without(args, command.name.split(' ')) }

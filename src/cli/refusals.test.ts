@@ -22,6 +22,13 @@ function newUser(email: string): string[] {
   return ['user', 'create', '--email', email, '--first', 'A', '--last', 'B']
 }
 
+/** The address of the test's database, with something wrong in it. */
+function elsewhere(change: (url: URL) => void): string {
+  const url = new URL(database.url)
+  change(url)
+  return url.href
+}
+
 describe('it refuses', () => {
   const mistakes: [args: string[], message: string][] = [
     [['ap', 'list'], 'There is no command "ap". Did you mean "app"?'],
@@ -116,6 +123,30 @@ describe('it refuses', () => {
     expect(stderr).toContain('PORT')
     expect(stderr).toContain('CURRENCY')
   })
+
+  const unreachable: [what: string, url: () => string, said: RegExp][] = [
+    [
+      'where nobody listens',
+      () => 'postgres://me:hunter2@127.0.0.1:1/none?password=hunter2',
+      /^DATABASE_URL leads to postgres:\/\/me@127\.0\.0\.1:1\/none, and there: .*Check that PostgreSQL runs there/s,
+    ],
+    [
+      'on one of two hosts',
+      () => 'postgres://me:hunter2@127.0.0.1:1,127.0.0.1:2/none',
+      /^DATABASE_URL leads to postgres:\/\/me@127\.0\.0\.1:1\/none or postgres:\/\/me@127\.0\.0\.1:2\/none, and there: None/,
+    ],
+    ['on no host', () => 'postgres://me:hunter2@nowhere.invalid/none', /Check that the name of the host is right/],
+    ['that is not there', () => elsewhere((url) => (url.pathname = '/none')), /Check the name of the database/],
+    ['for a role that is not there', () => elsewhere((url) => (url.username = 'nobody-here')), /Check that the role/],
+  ]
+  for (const [what, url, said] of unreachable) {
+    test(`a database ${what}, with its address and what to check, and without a password`, async () => {
+      const { exitCode, stdout, stderr } = await callCommand(['app', 'list'], { DATABASE_URL: url() })
+      expect([exitCode, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(said)
+      expect(stderr).not.toContain('hunter2')
+    })
+  }
 
   test('faulty books, with exit code 1 and the wallet at fault', async () => {
     const faulty = await testDatabase()

@@ -2,40 +2,38 @@
 import { CommandRefused, UsageMistake, type Command, type Io, type Reply } from './command.ts'
 import { describeAll, describeOne } from './help.ts'
 import { findCommand, parseInvocation } from './parse.ts'
+import { version } from '../version.ts'
 
 export async function run(args: readonly string[], commands: readonly Command[], io: Io): Promise<number> {
   // Known before anything is understood, so that a script gets its one object for a mistake too.
   const isJson = args.includes('--json')
+  let about = ''
   try {
     const found = findCommand(args, commands)
-    if ('topic' in found) return await showAll(commands, found.topic, io)
+    if ('command' in found) about = `${found.command.name} `
+    if ('topic' in found) return await write(io.output, describeAll(commands, found.topic))
+    if ('version' in found) return await print({ json: { version }, text: version }, isJson, io)
     const { positionals, values } = parseInvocation(found.command, found.rest)
     if (values['help'] === true) return await write(io.output, describeOne(found.command))
     const reply = await found.command.run({ positionals, values, isJson, io })
-    await print(reply, isJson, io)
-    return reply.exitCode ?? 0
+    return await print(reply, isJson, io)
   } catch (error) {
-    return await tellProblem(error, isJson, io)
+    return await tellProblem(error, about, isJson, io)
   }
 }
 
-async function showAll(commands: readonly Command[], topic: string | undefined, io: Io): Promise<number> {
-  const isKnown = topic === undefined || commands.some(({ name }) => name.split(' ')[0] === topic)
-  if (!isKnown) throw new UsageMistake(`There is no command "${topic}".`)
-  return await write(io.output, describeAll(commands, topic))
-}
-
-async function print(reply: Reply, isJson: boolean, io: Io): Promise<void> {
+async function print(reply: Reply, isJson: boolean, io: Io): Promise<number> {
   if (isJson) await write(io.output, `${JSON.stringify(reply.json, undefined, 2)}\n`)
   else if (reply.text !== undefined) await write(io.output, `${reply.text}\n`)
+  return reply.exitCode ?? 0
 }
 
-async function tellProblem(error: unknown, isJson: boolean, io: Io): Promise<number> {
+async function tellProblem(error: unknown, about: string, isJson: boolean, io: Io): Promise<number> {
   const message = error instanceof Error ? error.message : String(error)
   const isUsage = error instanceof UsageMistake
   if (isJson) await write(io.output, `${JSON.stringify({ error: message })}\n`)
   else {
-    const hint = isUsage ? '\nnpx billfold --help shows what there is.' : ''
+    const hint = isUsage ? `\nnpx billfold ${about}--help shows what there is.` : ''
     await write(io.errors, `${message}${hint}\n`)
   }
   if (isUsage) return 2

@@ -5,6 +5,7 @@ import { openClient, type Connection } from './open-client.ts'
 import { startEmbedded } from './embedded/embedded.ts'
 import { migrate } from './migrations/migrate.ts'
 import { refuseSharingPooler } from './pooler.ts'
+import { asUnreachable } from './unreachable.ts'
 
 export type Prepared = {
   readonly connection: Connection
@@ -25,7 +26,7 @@ export async function prepareDatabase(
       ? await startEmbedded({ dataDir: config.dataDir, log })
       : { connection: connectionTo(first, others), release: async () => {} }
   try {
-    const applied = await prepareServer(prepared.connection, log, connections)
+    const applied = await prepareServer(config, prepared.connection, log, connections)
     return { ...prepared, applied }
   } catch (error) {
     await prepared.release()
@@ -38,11 +39,15 @@ function connectionTo(first: string, others: readonly string[]): Connection {
 }
 
 async function prepareServer(
+  { databaseUrls }: Pick<Config, 'databaseUrls'>,
   connection: Connection,
   log: (message: string) => void,
   connections: number | undefined,
 ): Promise<readonly string[]> {
-  const client = await openClient(connection, { name: 'billfold start', connectWithinMs: 5_000 })
+  const opening = openClient(connection, { name: 'billfold start', connectWithinMs: 5_000 })
+  const client = await opening.catch((error: unknown) => {
+    throw databaseUrls.length === 0 ? error : asUnreachable(error, databaseUrls)
+  })
   try {
     await refuseSharingPooler(connection, client)
     const warning = connections && (await checkConnections(client, connections))

@@ -1,0 +1,39 @@
+/** A database that a start or a command could not get to: where it was looked for, and what to look at first. */
+import { sqlState } from './database-away.ts'
+
+export class DatabaseUnreachable extends Error {
+  override name = 'DatabaseUnreachable'
+}
+
+/** By what the system, the driver or PostgreSQL said; the first that fits. */
+const hints: readonly (readonly [said: RegExp, check: string])[] = [
+  [/ECONNREFUSED|ENOENT/, 'that PostgreSQL runs there, and that host and port are right'],
+  [/ENOTFOUND|EAI_AGAIN/, 'that the name of the host is right, and known to this machine'],
+  [/EHOSTUNREACH|ENETUNREACH|no answer within/, 'that a network or firewall lets this machine reach it'],
+  [/^28P01/, 'user and password; characters such as @ : / # in a password are written as %40 %3A %2F %23'],
+  [/^28/, 'that the role exists, and that pg_hba.conf lets it come from this machine'],
+  [/^3D000/, 'the name of the database, or make it: create database … owner …'],
+  [/^53300/, 'max_connections of the server, and who has them: pg_stat_activity'],
+  [/^57P03/, 'the log of the server: it is starting, stopping or recovering'],
+  [/SSL|TLS|certificate/i, 'sslmode in the address, and the certificate of the server'],
+  [/takes no writes/, 'that one of the servers is a primary'],
+]
+
+/** What says no to a connection as such, not to a statement on one. */
+export function asUnreachable(error: unknown, addresses: readonly string[]): DatabaseUnreachable {
+  const said = error instanceof Error ? error.message : String(error)
+  const told = `${sqlState(error) ?? ''} ${said}`.trim()
+  const check = hints.find(([pattern]) => pattern.test(told))?.[1] ?? 'the address, and the log of the server'
+  const where = addresses.map(withoutPassword).join(' or ')
+  return new DatabaseUnreachable(`DATABASE_URL leads to ${where}, and there: ${said}. Check ${check}.`, {
+    cause: error,
+  })
+}
+
+/** The address without what only its owner may know: the password, wherever it stands. */
+function withoutPassword(address: string): string {
+  const url = new URL(address)
+  url.password = ''
+  for (const name of ['password', 'sslpassword']) url.searchParams.delete(name)
+  return url.href
+}
