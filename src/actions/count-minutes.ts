@@ -4,10 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { secondsBuckets } from '../metrics.ts'
-import { deleteOldMinutes, upsertMinute, type Minute } from '../store/minutes.ts'
+import { upsertMinute, type Minute } from '../store/minutes.ts'
 import type { Service } from './service.ts'
-
-const keepMs = 2 * 86_400_000
 
 type Counter = {
   readonly process: string
@@ -29,7 +27,6 @@ export async function countMinutes(service: Service): Promise<void> {
   // What came in the seconds between the two writes is counted to the minute that ended.
   counter.minute = minute
   counter.start = totals
-  await deleteOldMinutes(service.db.pool, new Date(minute - keepMs))
 }
 
 /** The upper ends of the buckets, in milliseconds; the last one has none. */

@@ -2,6 +2,7 @@
 import { deliverDue } from '../cards/sandbox/deliver.ts'
 import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
+import { mergePositions } from '../store/merge-positions.ts'
 import { checkBooks } from './money/check-books.ts'
 import { countMinutes } from './count-minutes.ts'
 import { findFirstPayments } from './mails/find-first-payments.ts'
@@ -19,6 +20,7 @@ const jobs: readonly Job[] = [
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db) },
+  { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
   { name: 'send-mails', everyMs: 5_000, run: sendMails },
   { name: 'find-first-payments', everyMs: 5_000, run: findFirstPayments },

@@ -1,5 +1,5 @@
 /** Client apps and their secrets. */
-import type { Queryable } from './database.ts'
+import type { Queryable, Transaction } from './database.ts'
 
 export const scopes = ['wallet:read', 'wallet:write'] as const
 export type Scope = (typeof scopes)[number]
@@ -137,6 +137,17 @@ export async function updateSecretEnd(db: Queryable, clientId: string, secretId:
     [clientId, secretId],
   )
   return rowCount === 1
+}
+
+/** Those that ended ninety days ago, of any app; until then operators see in the list of secrets that they did. How many went. */
+export async function deleteEndedSecrets(tx: Transaction): Promise<number> {
+  const { rows } = await tx.query<{ id: string }>(
+    `select id from app_secrets where expires_at <= now() - interval '90 days' limit 1000`,
+  )
+  // A DELETE that finds nothing would still fire app_secrets_changed, and every process would read all apps again.
+  if (rows.length === 0) return 0
+  await tx.query('delete from app_secrets where id = any($1::uuid[])', [rows.map(({ id }) => id)])
+  return rows.length
 }
 
 export async function upsertSecretUse(db: Queryable, secretId: string): Promise<void> {

@@ -4,10 +4,11 @@ import { letPass } from '../../test/time.ts'
 import { connect } from '../actions/people/manage-links.ts'
 import { createSession } from '../actions/people/open-session.ts'
 import { findApp } from './apps.ts'
-import { deleteExpired } from './cleanup.ts'
+import { deleteExpired, ending, staying } from './cleanup.ts'
 import { openDatabase } from './database.ts'
 import { upsertLimit } from './limits.ts'
 import { upsertMailedCode } from './mailed-codes.ts'
+import { listTables } from './migrations/tables.ts'
 import { upsertSignUp } from './sign-ups.ts'
 
 let opened: TestService
@@ -68,4 +69,69 @@ test('several processes at once remove every row once, also when there are more 
   expect(removed.reduce((sum, each) => sum + each)).toBe(3500)
   expect((await counts())['limits']).toBe(0)
   await Promise.all(others.map((db) => db.pool.end()))
+})
+
+test('every table either ends, by a column that an index finds, or has its reason to stay', async () => {
+  const { pool } = opened.service.db
+  const names = (await listTables(pool)).map(({ name }) => name)
+  expect([...Object.keys(ending), ...Object.keys(staying)].toSorted()).toEqual(names.toSorted())
+  const { rows } = await pool.query<{ table: string; column: string }>(
+    `select t.relname as table, a.attname as column from pg_index i join pg_class t on t.oid = i.indrelid
+     join pg_attribute a on a.attrelid = t.oid and a.attnum = i.indkey[0] where i.indpred is null`,
+  )
+  const indexed = new Set(rows.map(({ table, column }) => `${table}.${column}`))
+  const slow = Object.entries(ending).flatMap(([table, { end }]) => (indexed.has(`${table}.${end}`) ? [] : [table]))
+  // Invites are made by hand, one at a time.
+  expect(slow).toEqual(['operator_invites'])
+})
+
+const dayMs = 24 * hourMs
+
+/** How long each is kept, in days, and a row that ends now. */
+const kept: Record<string, [days: number, sql: string]> = {
+  repeats: [
+    90,
+    `insert into repeats values (gen_random_uuid(), gen_random_uuid(), 1, 1, now(), now() + interval '1 day')`,
+  ],
+  operator_forms: [7, `insert into operator_forms (id, subject) values (gen_random_uuid(), 'x')`],
+  minutes: [2, `insert into minutes values (now(), gen_random_uuid(), 1, 0, 0, 0, 0, '{}', 0)`],
+  operator_invites: [
+    0,
+    `insert into operator_invites (token_hash, role, created_by, created_at, expires_at)
+     values (sha256('x'), 'viewer', 'cli', now(), now() + interval '1 minute')`,
+  ],
+  operator_sessions: [
+    0,
+    `with o as (insert into operators (id, email, name, role, password_hash) values (gen_random_uuid(), 'a@b', 'A', 'viewer', 'x') returning id)
+     insert into operator_sessions select gen_random_uuid(), sha256('x'), id, 'full', now(), now(), now() + interval '1 minute', '', '' from o`,
+  ],
+  app_secrets: [
+    90,
+    `insert into app_secrets (id, client_id, secret_hash, expires_at)
+     select gen_random_uuid(), client_id, sha256('x'), now() + interval '1 minute' from apps limit 1`,
+  ],
+}
+
+test.each(Object.entries(kept))('%s stay as long as they are of use, and then go', async (table, [days, sql]) => {
+  const { pool } = opened.service.db
+  await newApp(opened.service)
+  const count = async () => (await pool.query(`select count(*)::int as count from ${table}`)).rows[0].count as number
+  const others = await count()
+  await pool.query(sql)
+  if (table === 'app_secrets')
+    await pool.query(`insert into app_secret_uses select id, now() from app_secrets where expires_at is not null`)
+  await letPass(pool, days * dayMs - hourMs * 0.02, [table])
+  await deleteExpired(opened.service.db)
+  expect(await count()).toBe(others + 1)
+  await letPass(pool, hourMs * 0.05, [table])
+  expect(await deleteExpired(opened.service.db)).toBe(1)
+  expect(await count()).toBe(others)
+})
+
+test('where no secret has ended, no process is made to read all apps again', async () => {
+  const { pool } = opened.service.db
+  const version = async () => (await pool.query('select version from apps_version')).rows[0].version as bigint
+  const before = await version()
+  await deleteExpired(opened.service.db)
+  expect(await version()).toBe(before)
 })

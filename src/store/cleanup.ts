@@ -1,53 +1,94 @@
-/** Removes what has had its day. Several processes may try: one does it, the others go on. */
-import { locks, tryLock } from './locks.ts'
+/**
+ * Removes what has had its day, by the database's clock, in small batches. Several processes may try: one does it, the others
+ * go on. Every table of the service is named here: it goes some time, or there is a reason why it stays.
+ */
+import { deleteEndedSecrets } from './apps.ts'
+import type { Database, Transaction } from './database.ts'
+import { locks, stepByStep } from './locks.ts'
 import { deletePendingTotp } from './operators.ts'
-import { transact, type Database, type Transaction } from './database.ts'
 
 /** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
 const batchSize = 1_000
 
-const sessionKeepMs = 24 * 60 * 60_000
-/** Processors give up sending an event again after a few days. */
-const eventKeepMs = 90 * 24 * 60 * 60_000
+const dayMs = 24 * 60 * 60_000
 
-/** Long after the last try; until then its row keeps the fact from being told again. */
-const mailKeepMs = 30 * 24 * 60 * 60_000
+type Ending = {
+  readonly key: string
+  /** The column that says when it ended. An index begins with it, unless people make the rows by hand. */
+  readonly end: string
+  /** How long a row is kept after that. */
+  readonly keepMs: number
+}
 
-const tables = [
-  ['widget_sessions', 'token_hash', 'expires_at', sessionKeepMs],
-  ['link_codes', 'code_hash', 'expires_at', 0],
-  ['mailed_codes', '(email, purpose)', 'expires_at', 0],
-  ['email_changes', 'user_id', 'expires_at', 0],
-  ['sign_ups', 'email', 'expires_at', 0],
-  ['paper_links', 'token_hash', 'expires_at', 0],
-  ['limits', 'key', 'ends_at', 0],
-  ['mails', 'fact', 'created_at', mailKeepMs],
-  ['processor_events', 'id', 'received_at', eventKeepMs],
-] as const
+/** What ends. A row that only waits for its owner to come back is kept no longer than that. */
+export const ending: Readonly<Record<string, Ending>> = {
+  // For a day the account page tells which browsers used the wallet.
+  widget_sessions: { key: 'token_hash', end: 'expires_at', keepMs: dayMs },
+  link_codes: { key: 'code_hash', end: 'expires_at', keepMs: 0 },
+  mailed_codes: { key: '(email, purpose)', end: 'expires_at', keepMs: 0 },
+  email_changes: { key: 'user_id', end: 'expires_at', keepMs: 0 },
+  sign_ups: { key: 'email', end: 'expires_at', keepMs: 0 },
+  paper_links: { key: 'token_hash', end: 'expires_at', keepMs: 0 },
+  limits: { key: 'key', end: 'ends_at', keepMs: 0 },
+  operator_sessions: { key: 'id', end: 'ends_at', keepMs: 0 },
+  operator_invites: { key: 'token_hash', end: 'expires_at', keepMs: 0 },
+  // A form counts in the session it was shown in, and that ends after twelve hours.
+  operator_forms: { key: 'id', end: 'sent_at', keepMs: 7 * dayMs },
+  // The overview shows the last day.
+  minutes: { key: '(minute, process)', end: 'minute', keepMs: 2 * dayMs },
+  // Long after the last try; until then its row keeps the fact from being told again.
+  mails: { key: 'fact', end: 'created_at', keepMs: 30 * dayMs },
+  // Processors give up sending an event again after a few days.
+  processor_events: { key: 'id', end: 'received_at', keepMs: 90 * dayMs },
+  // For whoever looks into a reference. The money never depends on it: that is for the outcome, which stays.
+  repeats: { key: '(reference_key, wallet_id, amount)', end: 'first_at', keepMs: 90 * dayMs },
+}
+
+/** What stays, and why that is no growth without an end, or one that must be. */
+export const staying: Readonly<Record<string, string>> = {
+  transfers: 'the ledger: nothing of it ever goes',
+  outcomes: 'a reference is answered again for ever',
+  audit: 'who did what is never removed, and the database refuses to',
+  wallets: 'one for each user; of a deleted user it keeps the books whole',
+  users: 'one for each person; a deleted one has no name left, but entries that lead to it',
+  links: 'every entry of an app has its link, and a disconnected one is known to be so',
+  topups: 'what was paid by card, for refunds and disputes that come late',
+  topup_movements: 'which entries a top-up made',
+  positions: 'one row for each account and day, once the day is over: see merge-positions',
+  apps: 'made by people, and every entry of theirs leads to it',
+  app_secrets: 'the living ones; those that ended go after 90 days, see deleteEndedSecrets',
+  app_secret_uses: 'one for each secret, and goes with it',
+  new_links: 'goes with the first payment, or after thirty days: see new-links',
+  mail_settings: 'one for each user at most',
+  user_addresses: 'twenty for each user at most',
+  operators: 'made by people; the audit log leads to them',
+  operator_addresses: 'twenty for each operator at most',
+  operator_recovery_codes: 'ten for each operator at most',
+  sandbox_payments: 'play payments of a development database, which refunds look at',
+  apps_version: 'one row',
+  books_check: 'one row',
+  billfold_migrations: 'one row for each migration',
+}
 
 /** How many rows went; 0 also when another process is at it. */
 export async function deleteExpired(db: Database): Promise<number> {
-  let total = 0
-  for (;;) {
-    const deleted = await transact(db, deleteSome)
-    total += deleted
-    if (deleted === 0) return total
-  }
+  return await stepByStep(db, locks.cleanup, deleteSome)
 }
 
+/** Of every table in one step: a process that leaves because another is at it can be sure that the other looks at all of them. */
 async function deleteSome(tx: Transaction): Promise<number> {
-  if (!(await tryLock(tx, locks.cleanup))) return 0
   let deleted = 0
-  for (const [table, key, end, keepMs] of tables) {
-    const isOver = `${end} <= now() - $1 * interval '1 ms'`
-    const columns = key.replace(/[()]/g, '')
-    const { rowCount } = await tx.query(
-      `delete from ${table} where ${key} in (select ${columns} from ${table} where ${isOver} order by ${end} limit ${batchSize})
-         and ${isOver}`,
-      [keepMs],
-    )
-    deleted += rowCount ?? 0
-  }
-  await deletePendingTotp(tx)
-  return deleted
+  for (const [table, each] of Object.entries(ending)) deleted += await deleteFrom(tx, table, each)
+  return deleted + (await deleteEndedSecrets(tx)) + (await deletePendingTotp(tx))
+}
+
+async function deleteFrom(tx: Transaction, table: string, { key, end, keepMs }: Ending): Promise<number> {
+  const isOver = `${end} <= now() - $1 * interval '1 ms'`
+  const columns = key.replace(/[()]/g, '')
+  const { rowCount } = await tx.query(
+    `delete from ${table} where ${key} in (select ${columns} from ${table} where ${isOver} order by ${end} limit ${batchSize})
+       and ${isOver}`,
+    [keepMs],
+  )
+  return rowCount ?? 0
 }

@@ -2,7 +2,7 @@
  * Every advisory lock of the service: numbers that stand for no row. A number is taken once, and never given to another
  * lock, because an older process on the same database still means the old one by it.
  */
-import type { Transaction } from './database.ts'
+import { transact, type Database, type Transaction } from './database.ts'
 
 export const locks = {
   /** In the embedded server's database `postgres`, shared: each service that uses the server holds it. */
@@ -15,6 +15,8 @@ export const locks = {
   migration: 0xb111f05d,
   /** One process at a time removes what has expired. */
   cleanup: 0xb111f06d,
+  /** One process at a time merges the positions of days that are over. */
+  mergePositions: 0xb111f07d,
   /** The first of two numbers; the second is the writer's own, so that no two connections write the same position rows. */
   writerNumber: 0x62696c6c,
 } as const
@@ -28,4 +30,20 @@ export async function lockDemo(tx: Transaction): Promise<void> {
 export async function tryLock(tx: Transaction, lock: number): Promise<boolean> {
   const { rows } = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [lock])
   return rows[0]!.taken
+}
+
+/**
+ * Step after step, each a transaction of its own, until one finds nothing to do or another process is at it. What the steps
+ * did, added up.
+ */
+export async function stepByStep(
+  db: Database,
+  lock: number,
+  step: (tx: Transaction) => Promise<number>,
+): Promise<number> {
+  for (let total = 0; ;) {
+    const done = await transact(db, async (tx) => ((await tryLock(tx, lock)) ? await step(tx) : 0))
+    total += done
+    if (done === 0) return total
+  }
 }

@@ -26,10 +26,6 @@ export async function upsertMinute(db: Queryable, minute: Date, process: string,
   )
 }
 
-export async function deleteOldMinutes(db: Queryable, before: Date): Promise<void> {
-  await db.query('delete from minutes where minute < $1', [before])
-}
-
 export type MinuteSum = Minute & { readonly minute: Date; readonly processes: number }
 
 type Row = {

@@ -91,10 +91,11 @@ export async function deleteInviteById(tx: Transaction, id: string): Promise<Inv
   return rows[0] && toInvite(rows[0])
 }
 
-/** Ends all open invites that someone made, and those that have run out; how many were open. */
+/** Ends all open invites that someone made; how many there were. */
 export async function deleteInvitesBy(tx: Transaction, createdBy: string): Promise<number> {
-  await tx.query('delete from operator_invites where expires_at <= now()')
-  const { rowCount } = await tx.query('delete from operator_invites where created_by = $1', [createdBy])
+  const { rowCount } = await tx.query('delete from operator_invites where created_by = $1 and expires_at > now()', [
+    createdBy,
+  ])
   return rowCount ?? 0
 }
 

@@ -96,10 +96,6 @@ export async function deleteSessions(
   return rowCount ?? 0
 }
 
-export async function deleteEndedSessions(db: Queryable): Promise<void> {
-  await db.query('delete from operator_sessions where ends_at < now()')
-}
-
 function toSession(row: Row): OperatorSession {
   const { id, stage, address, browser } = row
   return { id, stage, address, browser, createdAt: row.created_at, seenAt: row.seen_at, endsAt: row.ends_at }

@@ -118,10 +118,11 @@ export async function updatePendingTotp(
 }
 
 /** Of all operators, what was being set up and has ended. */
-export async function deletePendingTotp(tx: Transaction): Promise<void> {
-  await tx.query(
+export async function deletePendingTotp(tx: Transaction): Promise<number> {
+  const { rowCount } = await tx.query(
     'update operators set totp_pending = null, totp_pending_until = null where totp_pending_until <= now()',
   )
+  return rowCount ?? 0
 }
 
 /** The pending secret becomes the one that counts. False when it has ended, or is not the one the code was shown for. */

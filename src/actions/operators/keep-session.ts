@@ -36,7 +36,6 @@ export async function startSession(
   const token = randomBytes(32).toString('base64url')
   const lifetimeMs = stage === 'full' ? absoluteMs : unfinishedMs
   const session = { id: newId(service.now()), stage, lifetimeMs, address, browser }
-  await store.deleteEndedSessions(db)
   await store.insertSession(db, operatorId, hashSecret(token), session)
   return token
 }

@@ -147,6 +147,7 @@ create table operator_forms (
   sent_at timestamp with time zone not null default now(),
   constraint operator_forms_pkey PRIMARY KEY (id)
 );
+CREATE INDEX operator_forms_sent_at ON operator_forms USING btree (sent_at);
 
 create table operators (
   id uuid not null,
@@ -246,6 +247,7 @@ create table positions (
   transfers bigint not null,
   constraint positions_pkey PRIMARY KEY (counter_account, day, writer)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, fillfactor = 20);
+CREATE INDEX positions_unmerged ON positions USING btree (day) WHERE (writer <> 1000000);
 
 create table repeats (
   reference_key uuid not null,
@@ -256,6 +258,7 @@ create table repeats (
   last_at timestamp with time zone not null,
   constraint repeats_pkey PRIMARY KEY (reference_key, wallet_id, amount)
 );
+CREATE INDEX repeats_first_at ON repeats USING btree (first_at);
 
 create table sandbox_payments (
   id text not null,

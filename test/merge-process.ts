@@ -1,0 +1,19 @@
+/**
+ * A process that merges positions and stops right before its commit, for tests that kill it there:
+ * `bun test/merge-process.ts <database url>` says how many rows it has merged, and then does nothing more.
+ */
+import { openDatabase, transact } from '../src/store/database.ts'
+import { tryLock, locks } from '../src/store/locks.ts'
+import { mergeSome } from '../src/store/merge-positions.ts'
+
+const db = openDatabase({ connectionString: process.argv[2]! }).patient
+
+await transact(db, async (tx) => {
+  await tryLock(tx, locks.mergePositions)
+  process.stdout.write(`${await mergeSome(tx)}\n`)
+  // Longer than the test; a statement goes by now and then, or the server would take it for one that has gone silent.
+  for (;;) {
+    await tx.query('select 1')
+    await Bun.sleep(500)
+  }
+})
