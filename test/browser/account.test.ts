@@ -6,7 +6,7 @@ import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, newUser, operator, type TestUser } from '../service.ts'
 import { embed, hear, startRig } from './rig.ts'
-import { openShop, renew, walletUrl, type Tenant } from './shop.ts'
+import { focusIs, openShop, renew, tabTo, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -35,25 +35,14 @@ async function openPart(member: Member, part: string): Promise<{ page: Page; fra
   return { page, frame }
 }
 
-const focused = (frame: Frame, text: string) =>
-  frame.waitForFunction((text) => document.activeElement?.textContent?.includes(text), text)
-
-async function tabTo(page: Page, frame: Frame, selector: string): Promise<void> {
-  for (let presses = 0; presses < 30; presses++) {
-    if (await frame.evaluate((selector) => document.activeElement?.matches(selector), selector)) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`no way to ${selector} by Tab`)
-}
-
 test('names are changed by keyboard alone, and the focus comes back to the row that led there', async () => {
   const { page, frame } = await openShop(rig, await newMember())
   await frame.focus('.avatar')
   await page.keyboard.press('Enter')
-  await focused(frame, 'Account')
+  await frame.waitForFunction(() => document.activeElement?.matches('.account h1'))
   await tabTo(page, frame, '[data-part=name]')
   await page.keyboard.press('Enter')
-  await focused(frame, 'Name')
+  await frame.waitForFunction(() => document.activeElement?.matches('.account h1'))
   await tabTo(page, frame, '#field-firstName')
   await page.keyboard.press('Control+A')
   await page.keyboard.type('Grace')
@@ -78,7 +67,7 @@ test('a question takes the focus and gives it back; after a yes the focus is on 
     const button = `[aria-label="${label}"]`
     await frame.focus(button)
     await page.keyboard.press('Enter')
-    await focused(frame, `${label}?`)
+    await focusIs(frame, `${label}?`)
     await tabTo(page, frame, '.ask .quiet')
     await page.keyboard.press('Enter')
     await frame.waitForFunction((button) => document.activeElement?.matches(button), button)

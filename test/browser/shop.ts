@@ -44,3 +44,20 @@ export async function renew(rig: Rig, page: Page, sessionToken: string): Promise
     [sessionToken, rig.base] as const,
   )
 }
+
+/** Waits until the focus is on something of its own that holds the text; the body, where it is at first, holds every text. */
+export const focusIs = (frame: Frame, text: string) =>
+  frame.waitForFunction((text) => {
+    const { activeElement } = document
+    return activeElement !== document.body && activeElement?.textContent?.includes(text)
+  }, text)
+
+/** Goes to something by Tab alone, once it is there: views come when they are loaded, and Tab walks past what is not there yet. */
+export async function tabTo(page: Page, frame: Frame, selector: string): Promise<void> {
+  await frame.waitForSelector(selector)
+  for (let presses = 0; presses < 30; presses++) {
+    if (await frame.evaluate((selector) => document.activeElement?.matches(selector), selector)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`no way to ${selector} by Tab`)
+}

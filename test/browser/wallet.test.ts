@@ -9,7 +9,7 @@ import { updatePassword } from '../../src/store/users.ts'
 import { operator } from '../service.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
-import { balanceIn, openShop, openSignIn, renew, waitForBalance, walletUrl } from './shop.ts'
+import { balanceIn, focusIs, openShop, openSignIn, renew, tabTo, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -257,46 +257,38 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key)
   }
-  const tabTo = async (selector: string) => {
-    for (let tries = 0; tries < 10; tries++) {
-      if (await frame.evaluate((selector) => document.activeElement?.matches(selector), selector)) return
-      await press('Tab')
-    }
-    throw new Error(`no Tab leads to ${selector}`)
-  }
-  await tabTo('#field-email')
+  await tabTo(page, frame, '#field-email')
   await page.keyboard.type(email)
-  await tabTo('#field-password')
+  await tabTo(page, frame, '#field-password')
   await page.keyboard.type(password)
   await press('Enter')
   await hear(page, 'SERVICE_AUTH_SUCCESS')
   await renew(rig, page, await tenant.newSession(rig.shop))
   await frame.waitForSelector('.hero-balance')
-  const focusIs = (text: string) =>
-    frame.waitForFunction((text) => document.activeElement?.textContent?.includes(text), text)
-  await tabTo('.avatar')
+  await frame.waitForFunction(() => document.querySelectorAll('.day .entry').length === 3)
+  await tabTo(page, frame, '.avatar')
   // The amount, two entries, the disputed one, and the way to all.
   await press('Tab', 'Tab', 'Tab')
-  await focusIs('Card payment disputed')
+  await focusIs(frame, 'Card payment disputed')
   await press('Tab', 'Tab', 'Enter')
-  await focusIs('Activity')
-  await press('Tab')
+  await focusIs(frame, 'Activity')
+  await tabTo(page, frame, '[name=search]')
   await page.keyboard.type('disputed')
   await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 1)
   // Past the directions, the apps and the statements.
   await press('Tab', 'Tab', 'Tab', 'Tab')
-  await focusIs('Card payment disputed')
+  await focusIs(frame, 'Card payment disputed')
   await press('Enter')
-  await focusIs('Details')
+  await focusIs(frame, 'Details')
   const detail = await frame.textContent('.detail')
   expect(detail).toContain('Disputed: your bank is looking into it')
   expect(detail).toMatch(/\d{4} at \d{1,2}:\d\d:\d\d\s[AP]M UTC|\d{1,2}:\d\d:\d\d\s[AP]M GMT/)
   expect(detail).toMatch(/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/)
   await press('Shift+Tab', 'Enter')
-  await focusIs('Card payment disputed')
+  await focusIs(frame, 'Card payment disputed')
   expect(await frame.inputValue('[name=search]')).toBe('disputed')
   await press('Shift+Tab', 'Shift+Tab', 'Shift+Tab', 'Shift+Tab', 'Shift+Tab', 'Enter')
-  await focusIs('All activity')
+  await focusIs(frame, 'All activity')
   await rig.closePage(page)
 })
 
