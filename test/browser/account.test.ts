@@ -29,7 +29,7 @@ async function newMember(): Promise<Member> {
 
 async function openPart(member: Member, part: string): Promise<{ page: Page; frame: Frame }> {
   const { page, frame } = await openShop(rig, member)
-  await frame.click('.avatar')
+  await frame.click('button.avatar')
   await frame.click(`[data-part=${part}]`)
   await frame.waitForSelector('.account-part')
   return { page, frame }
@@ -37,7 +37,7 @@ async function openPart(member: Member, part: string): Promise<{ page: Page; fra
 
 test('names are changed by keyboard alone, and the focus comes back to the row that led there', async () => {
   const { page, frame } = await openShop(rig, await newMember())
-  await frame.focus('.avatar')
+  await frame.focus('button.avatar')
   await page.keyboard.press('Enter')
   await frame.waitForFunction(() => document.activeElement?.matches('.account h1'))
   await tabTo(page, frame, '[data-part=name]')
@@ -139,7 +139,7 @@ test('a chosen language is there at once, after a reload, and for a session that
   await signedOut.waitForSelector('html[lang=en] .hero-balance .visually-hidden')
   const given = await embed(page, walletUrl(rig, { session: await member.newSession(), lang: 'de' }))
   await given.waitForSelector('html[lang=de] .hero-balance .visually-hidden')
-  await given.click('.avatar')
+  await given.click('button.avatar')
   await given.click('[data-part=language]')
   await given.waitForSelector('text=hat die Sprache dieser Seite gewählt')
   await rig.closePage(page)

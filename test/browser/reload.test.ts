@@ -66,7 +66,7 @@ describe('Back', () => {
 
   test('from the top-up in the frame is the wallet', async () => {
     const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
-    await frame.click('.hero-action')
+    await frame.click('button.hero-action')
     await frame.getByRole('link', { name: 'Continue here' }).click()
     await frame.waitForSelector('.presets')
     await leaveBy(page, () => history.back())
@@ -95,9 +95,9 @@ describe('a reload', () => {
     const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
     await waitForBalance(frame, '$0.00')
     await leaveBy(frame, () => location.reload())
-    await frame.waitForSelector('.hero-balance')
+    await frame.waitForSelector('.hero-balance .visually-hidden')
     await waitForBalance(frame, '$0.00')
-    await frame.click('.avatar')
+    await frame.click('button.avatar')
     await frame.click('text=Log out')
     await frame.waitForSelector('#field-password')
     await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))

@@ -111,7 +111,7 @@ describe('sessions', () => {
       await held.promise
       return Response.json({ message: 'Disconnected.' })
     }
-    await frame.click('.avatar')
+    await frame.click('button.avatar')
     await frame.click('[data-part=apps]')
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')
@@ -135,7 +135,7 @@ describe('sessions', () => {
     expect(await frame.textContent('#root')).not.toContain('$')
     expect(await hear(page, 'SERVICE_SESSION_EXPIRED')).toEqual({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     await renew(rig, page, await tenant.newSession(rig.shop))
-    await frame.waitForSelector('.hero-balance')
+    await frame.waitForSelector('.hero-balance .visually-hidden')
     await rig.closePage(page)
   })
 
@@ -148,7 +148,7 @@ describe('sessions', () => {
     const frame = await embed(page, walletUrl(rig, { session }))
     await hear(page, 'SERVICE_SESSION_EXPIRED')
     await renew(rig, page, await tenant.newSession(rig.shop))
-    await frame.waitForSelector('.hero-balance')
+    await frame.waitForSelector('.hero-balance .visually-hidden')
     await hear(page, 'SERVICE_WALLET_LOADED')
     await rig.closePage(page)
   })

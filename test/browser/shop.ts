@@ -12,7 +12,7 @@ export async function openShop(rig: Rig, tenant: Tenant) {
   const page = await rig.openPage()
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop) }))
-  await frame.waitForSelector('.hero-balance')
+  await frame.waitForSelector('.hero-balance .visually-hidden')
   return { page, frame }
 }
 

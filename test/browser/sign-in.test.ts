@@ -152,7 +152,7 @@ describe('signing in', () => {
 describe('leaving', () => {
   test('logging out ends the session and tells the shop, which is also how another account is used', async () => {
     const { page, frame } = await openShop(rig, await rig.newTenant())
-    await frame.click('.avatar')
+    await frame.click('button.avatar')
     await frame.click('text=Log out')
     expect(await hear(page, 'SERVICE_LOGOUT_REQUEST')).toEqual({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
     await frame.waitForSelector('#field-password')
@@ -164,7 +164,7 @@ describe('leaving', () => {
     const other = await newApp(rig.service, { name: 'Kino Kosmos' })
     const serviceUserId = await linkUser(rig.service, other, tenant.user.userId)
     const { page, frame } = await openShop(rig, tenant)
-    await frame.click('.avatar')
+    await frame.click('button.avatar')
     await frame.click('[data-part=apps]')
     await frame.click('text=Disconnect >> nth=1')
     await frame.waitForSelector('text=Disconnect Kino Kosmos?')
@@ -180,7 +180,7 @@ describe('leaving', () => {
   test('disconnecting the app one is in is a log-out', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
-    await frame.click('.avatar')
+    await frame.click('button.avatar')
     await frame.click('[data-part=apps]')
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')

@@ -78,7 +78,7 @@ export function newStage(rig: Rig, tenant: Tenant) {
 
   async function openWallet(page: Page, { newSession }: Tenant, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await inShop(page, wallet({ session: await newSession(), ...query }))
-    await frame.waitForSelector('.hero-balance')
+    await frame.waitForSelector('.hero-balance .visually-hidden')
     return frame
   }
 

@@ -29,7 +29,7 @@ export const accountStates: StatesOf = (stage) => {
 
   async function openAccount(page: Page, tenant: Tenant, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await openWallet(page, tenant, query)
-    await frame.click('.avatar')
+    await frame.click('button.avatar')
     await frame.waitForSelector('[data-part=email] .muted')
     return frame
   }

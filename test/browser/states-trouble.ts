@@ -33,7 +33,7 @@ export const troubleStates: StatesOf = (stage) => {
         const left = await rig.newTenant()
         const session = await left.newSession()
         const frame = await inShop(page, wallet({ session }))
-        await frame.waitForSelector('.hero-balance')
+        await frame.waitForSelector('.hero-balance .visually-hidden')
         await rig.app.fetch(
           new Request(`${rig.base}/api/widget/logout?session=${session}`, {
             method: 'POST',
@@ -83,7 +83,7 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         await page.route(/\/assets\/account-panel\./, () => {})
         const frame = await openWallet(page, tenant)
-        await frame.click('.avatar')
+        await frame.click('button.avatar')
         await frame.waitForSelector('.account[aria-busy=true]')
         return frame
       },
@@ -92,7 +92,7 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         await page.route(/\/assets\/account-panel\./, (route) => route.abort())
         const frame = await openWallet(page, tenant)
-        await frame.click('.avatar')
+        await frame.click('button.avatar')
         await frame.waitForSelector('.account [role=alert] .bad')
         return frame
       },

@@ -46,7 +46,7 @@ export const walletStates: StatesOf = (stage) => {
     'top-up-offered': {
       show: async (page) => {
         const frame = await openWallet(page, await funded())
-        await frame.click('.hero-action')
+        await frame.click('button.hero-action')
         await frame.waitForSelector('.topup-offer')
         return frame
       },

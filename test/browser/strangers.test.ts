@@ -114,7 +114,7 @@ async function openShop() {
   await page.goto(rig.shop)
   const streaming = page.waitForRequest(/\/api\/widget\/events/)
   const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
-  await frame.waitForSelector('.hero-balance')
+  await frame.waitForSelector('.hero-balance .visually-hidden')
   await streaming
   // What comes by itself has come: the wallet is as it stays.
   for (let shown = ''; shown !== (shown = await sees(frame));) await Bun.sleep(500)
@@ -159,7 +159,7 @@ describe('who may speak to the wallet', () => {
     calls.length = 0
     await say(stranger, [forged(await mallory.newSession())])
     await Bun.sleep(1000)
-    expect(await frame.textContent('.hero-balance')).toContain('$10.00')
+    expect(await frame.textContent('.hero-balance .visually-hidden')).toContain('$10.00')
     expect(calls).toEqual([])
     await rig.closePage(page)
   })
@@ -172,7 +172,7 @@ describe('who may speak to the wallet', () => {
     calls.length = 0
     await say(sibling, [forged(await mallory.newSession())])
     await Bun.sleep(1000)
-    expect(await frame.textContent('.hero-balance')).toContain('$10.00')
+    expect(await frame.textContent('.hero-balance .visually-hidden')).toContain('$10.00')
     expect(calls).toEqual([])
     await rig.closePage(page)
   })

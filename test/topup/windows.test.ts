@@ -101,7 +101,7 @@ describe('one window', () => {
     ['the SDK', openSdkPage],
   ])('a page written with %s opens one, and the wallet offers no other', async (_, openPage) => {
     const frame = await openPage()
-    const popup = await openedBy(() => frame.locator('.hero-action').dblclick())
+    const popup = await openedBy(() => frame.locator('button.hero-action').dblclick())
     // The token leaves the address when the page's script runs, which may be a moment after the page is there.
     await popup.waitForURL((url) => !url.searchParams.has('session'))
     await pay(popup)

@@ -96,7 +96,7 @@ describe.each(browsers)('in $name', ({ start }) => {
     await signUp(wallet)
     await seeBalance(wallet, '$0.00')
 
-    await press(wallet, '.hero-action')
+    await press(wallet, 'button.hero-action')
     const popup = { window: await newWindow(driver, window) }
     await see(popup, '.presets')
     await until(driver, popup, `return !location.search.includes('session=')`)
@@ -114,14 +114,14 @@ describe.each(browsers)('in $name', ({ start }) => {
 
     // As where a blocker of the person's own keeps every window away.
     await driver.run(page, 'window.open = () => null')
-    await press(wallet, '.hero-action')
+    await press(wallet, 'button.hero-action')
     await press(wallet, '.topup-offer a:last-child')
     await see(wallet, '.presets')
     await payByCard(wallet)
     await press(wallet, '.panel a.button')
-    await see(wallet, '.hero-balance')
+    await see(wallet, '.hero-balance .visually-hidden')
 
-    await press(wallet, '.avatar')
+    await press(wallet, 'button.avatar')
     await press(wallet, '.account-exits .button')
     // The SDK puts a new frame, without a session, in place of this one.
     await until(driver, page, `return !document.querySelector('#wallet iframe').src.includes('session=')`)
@@ -157,7 +157,7 @@ describe.each(browsers)('in $name', ({ start }) => {
     // Whatever the browser kept of the frame, a reload of the page helps.
     await driver.reload(window)
     await seeBalance(wallet, '$0.00')
-    await see(wallet, '.hero-action')
+    await see(wallet, 'button.hero-action')
     await server.stop(true)
   })
 })
