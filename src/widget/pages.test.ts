@@ -185,6 +185,15 @@ describe('the pages', () => {
     expect((await get(`${path}&theme=%22onload=`)).html).not.toContain('onload')
   })
 
+  test('a form that is seen before its script runs cannot be sent', async () => {
+    for (const path of [`wallet?clientId=${app.clientId}`, `topup?session=${await session()}`]) {
+      const { html } = await get(`/widget/${path}`)
+      const [form = ''] = /<form.*<\/form>/s.exec(html) ?? []
+      const [button = ''] = /<button class="button"[^>]*>/.exec(form) ?? []
+      expect(button).toContain(' disabled')
+    }
+  })
+
   test('the whole wallet page weighs at most 30 kB, as it is sent, in every language', async () => {
     for (const lang of languages.keys()) {
       const { weight, text } = await sent(`/widget/wallet?session=${await session()}&lang=${lang}`)

@@ -110,10 +110,13 @@ describe('a reload', () => {
   test('with a session so old that nobody knows it any more asks for one, and signing in is the other way out', async () => {
     const old = await tenant.newSession(rig.shop)
     await page.clock.install()
-    // The live stream would tell the open wallet of it, before the reload can.
-    await page.route('**/api/widget/events*', (route) => route.abort())
     const frame = await openPlainPage({ session: old })
     await waitForBalance(frame, '$0.00')
+    // The open wallet hears of nothing more: it is the reload that is to find out.
+    let isReloaded = false
+    page.once('framenavigated', () => (isReloaded = true))
+    await page.route('**/api/widget/**', (route) => (isReloaded ? route.continue() : route.abort()))
+    await page.route('**/api/widget/events*', (route) => route.abort())
     await rig.service.db.pool.query('delete from widget_sessions')
     await leaveBy(frame, () => location.reload())
     await hear(page, 'SERVICE_SESSION_EXPIRED')

@@ -48,6 +48,9 @@ if (asked.has('embed')) embed(asked.get('embed'))
 if (asked.has('open')) window.wasBlocked = open(asked.get('open')) === null
 </script></html>`
 
+/** How long an answer may be on its way: races between a page and its test show on a slow line. See CONTRIBUTING.md. */
+const slowMs = Number(process.env['TEST_SLOW_MS'] ?? 0)
+
 export type Rig = Awaited<ReturnType<typeof startRig>>
 
 export async function startRig(environment: Record<string, string> = {}, launch = launchChromium) {
@@ -59,7 +62,10 @@ export async function startRig(environment: Record<string, string> = {}, launch 
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 60,
-    fetch: async (request) => (await trouble.answer?.(new URL(request.url))) ?? (await app.fetch(request)),
+    fetch: async (request) => {
+      if (slowMs > 0) await Bun.sleep(Math.random() * slowMs)
+      return (await trouble.answer?.(new URL(request.url))) ?? (await app.fetch(request))
+    },
   })
   const script = await Bun.build({
     entrypoints: [join(import.meta.dir, '../../sdk/browser/script.ts')],

@@ -195,7 +195,9 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   await wallet.getByRole('button', { name: 'Add money' }).waitFor()
   const panel = await page.context().newPage()
   await panel.goto(`${rig.base}/sandbox/panel`)
+  const isBack = panel.waitForEvent('load')
   await panel.locator(`[id="${rows[0]!.id}"]`).getByRole('button', { name: 'Dispute' }).click()
+  await isBack
   // Every button of the panel is in sight on a phone.
   await panel.setViewportSize({ width: 360, height: 740 })
   await panel.waitForFunction(() => innerWidth === 360)

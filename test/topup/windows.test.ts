@@ -206,7 +206,8 @@ describe('a renewed session', () => {
   test('reaches the top-up window, also after the wallet itself had expired', async () => {
     const frame = await openContractPage()
     const popup = await openedBy(() => addMoney(frame))
-    await popup.getByRole('button', { name: 'Continue' }).waitFor()
+    // By then it knows whose wallet it belongs to.
+    await popup.locator('.topup-head .muted bdi').waitFor()
     await expireAll()
     await Promise.all([waitForExpired(frame), waitForExpired(popup)])
     await renew(rig, page, await tenant.newSession(rig.shop))

@@ -30,6 +30,16 @@ export function useIsHere(): () => boolean {
   return () => here.current
 }
 
+/**
+ * False until the script runs. The server renders forms that are seen before: sent by then, a form would be the browser's own, and
+ * its fields would replace the session in the address.
+ */
+export function useIsReady(): boolean {
+  const [isReady, setReady] = useState(false)
+  useEffect(() => setReady(true), [])
+  return isReady
+}
+
 type NoticeProps = {
   tone: 'good' | 'warn' | 'bad' | 'info'
   icon: IconName

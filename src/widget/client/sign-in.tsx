@@ -5,7 +5,7 @@ import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
 import { relativeWait } from './format.ts'
 import { Said, usePage } from './page-context.tsx'
 import type { Parent } from './parent.ts'
-import { AppMark, Heading, Legal, Notice, Panel, TopBar, useIsHere } from './parts.tsx'
+import { AppMark, Heading, Legal, Notice, Panel, TopBar, useIsHere, useIsReady } from './parts.tsx'
 import {
   cleanValues,
   findProblems,
@@ -96,9 +96,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
   const [waitSeconds, setWaitSeconds] = useState(0)
   const [isBusy, setBusy] = useState(false)
   const [hasResent, setResent] = useState(false)
-  // The server renders the form, which is seen before this script runs: until then its button is disabled.
-  const [isReady, setReady] = useState(false)
-  useEffect(() => setReady(true), [])
+  const isReady = useIsReady()
   const form = useRef<HTMLFormElement>(null)
   const { fields, title, text, button, path } = steps[step]
 

@@ -8,7 +8,7 @@ import { owedIn } from './hero.tsx'
 import { PageContext, pageFor, Said, usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 import { isFramed } from './parent.ts'
-import { Heading, Notice, Panel, Support, TopBar } from './parts.tsx'
+import { Heading, Notice, Panel, Support, TopBar, useIsReady } from './parts.tsx'
 import type { Surroundings } from './start.ts'
 import { parseTypedAmount, presetsFor, withinLimits } from './topup-amounts.ts'
 import { TopupCard, type TopupCardProps } from './topup-card.tsx'
@@ -164,6 +164,7 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
   const first = owed === 0 && before ? before : wanted > 0 ? presets[0] : (presets[1] ?? presets[0] ?? 'other')
   const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? Number(first) : 'other')
   const [isWrong, setWrong] = useState(false)
+  const isReady = useIsReady()
   const money = (amount: number) => formatMoney(amount, currency, lang)
 
   function submit(event: SubmitEvent): void {
@@ -222,7 +223,9 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
           problem={isWrong ? say('amountWrong', { min: money(min), max: money(max) }) : undefined}
         />
       )}
-      <button class="button">{say('continue')}</button>
+      <button class="button" disabled={!isReady}>
+        {say('continue')}
+      </button>
     </form>
   )
 }
