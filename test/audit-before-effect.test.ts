@@ -40,8 +40,8 @@ afterAll(async () => {
 const query = async <T>(sql: string, values: unknown[] = []) =>
   (await bench.service.db.pool.query(sql, values)).rows as T[]
 
-/** They say nothing about what was done: counts of tries, of requests, of the books' check, and which form was sent. */
-const bookkeeping = ['limits', 'minutes', 'books_check', 'operator_forms', 'billfold_migrations']
+/** They say nothing about what was done: counts of tries, of requests, of the books' check, which form was sent, which types there are. */
+const bookkeeping = ['limits', 'minutes', 'books_check', 'operator_forms', 'billfold_migrations', 'reference_types']
 
 /** In a schema of its own, so that nothing takes it for a table of the service. */
 async function watchChanges(): Promise<void> {

@@ -24,6 +24,7 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
   // Before the first slice, each of which commits by itself: no seeded user is ever without an audit record.
   await record(db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
   const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
+  if (creditMinor > 0n) service.referenceTypes.note(serviceNamespace, gift.referenceType)
   const serviceUserIds: string[] = []
   const work = async (writer: number) => {
     while (serviceUserIds.length < order.users) {

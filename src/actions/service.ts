@@ -5,6 +5,7 @@ import type { Metrics } from '../metrics.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import type { Database } from '../store/database.ts'
 import { openReader, type Reader } from '../store/balance-reader.ts'
+import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
 import { findSessions } from '../store/widget-sessions.ts'
 import { openWriter, type Writer } from '../store/writer/writer.ts'
@@ -26,6 +27,7 @@ export type Service = {
   readonly writer: Writer
   readonly reader: Reader
   readonly repeats: Repeats
+  readonly referenceTypes: ReferenceTypes
   readonly wrongSecrets: Attempts
   readonly browserCalls: Attempts
   /** By address; what is counted by account is counted in the database. */
@@ -61,6 +63,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     apps: openAppDirectory(db),
     reader: openReader(db),
     repeats: openRepeats(db),
+    referenceTypes: openReferenceTypes(db),
     wrongSecrets: openWrongSecrets(),
     browserCalls: openAttempts({ limit: 1, windowMs: 60_000 }),
     wrongCodes: openAttempts({ limit: 50, windowMs: 15 * 60_000 }),
@@ -83,5 +86,6 @@ export async function closeService(service: Service): Promise<void> {
   service.live.close()
   await service.writer.close()
   await service.repeats.close()
+  await service.referenceTypes.close()
   await service.mail.close()
 }

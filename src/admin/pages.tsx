@@ -18,6 +18,7 @@ import { overviewRoutes } from './overview.tsx'
 import { referenceRoutes } from './references.tsx'
 import { showNotFound, showProblem } from './kit/respond.tsx'
 import type { AdminRoute, PublicRequest } from './kit/route.ts'
+import { searchRoutes } from './search.tsx'
 import { secondFactorRoutes } from './second-factor.tsx'
 import { signInRoutes } from './sign-in.tsx'
 import { statementRoutes } from './statement.ts'
@@ -32,6 +33,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...secondFactorRoutes,
   ...welcomeRoutes,
   ...overviewRoutes,
+  ...searchRoutes,
   ...newClientAppRoutes,
   ...clientAppsRoutes,
   ...clientAppRoutes,

@@ -4,7 +4,7 @@ import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { maxReferenceIdLength, maxReferenceTypeLength, serviceNamespace } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
-import { findPerson, type Person } from '../store/user-search.ts'
+import { listPeople, type Person } from '../store/user-search.ts'
 import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
@@ -18,8 +18,9 @@ async function show(request: AdminRequest): Promise<Response> {
   const [app, type, id] = [request.query('app'), request.query('type'), request.query('id')]
   const code = request.query('code').trim()
   const byCode = code === '' ? [] : await inspectReceipt(service, code)
-  const isAsked = type !== '' && id !== ''
-  const byReference = isAsked ? await inspectReference(service, { type, id, owner: app || undefined }) : []
+  const isAsked = id !== ''
+  const reference = { type: type || undefined, id, owner: app || undefined }
+  const byReference = isAsked ? await inspectReference(service, reference) : []
   const found = [...(byCode ?? []), ...byReference]
   const people = await peopleOf(request, found)
   const body = (
@@ -34,7 +35,7 @@ async function show(request: AdminRequest): Promise<Response> {
           label="referenceType"
           name="type"
           value={type}
-          attributes={{ required: true, maxlength: 2 * maxReferenceTypeLength, list: 'types' }}
+          attributes={{ maxlength: 2 * maxReferenceTypeLength, list: 'types', placeholder: 'Any' }}
         />
         <datalist id="types">
           {['ORDER_PAYMENT', 'ORDER_REFUND', 'SUBSCRIPTION_CHARGE', 'TOPUP', 'BONUS'].map((text) => (
@@ -115,8 +116,7 @@ function ownerOptions(apps: readonly App[]): [string, string][] {
 
 async function peopleOf({ service }: AdminRequest, found: readonly Inspected[]): Promise<Map<string, Person>> {
   const ids = new Set(found.flatMap(({ first, later }) => [first.walletId, ...later.map((use) => use.walletId)]))
-  const people = await Promise.all([...ids].map((id) => findPerson(service.db.pool, { id })))
-  return new Map(people.flatMap((person) => (person ? [[person.id, person]] : [])))
+  return new Map((await listPeople(service.db.pool, [...ids])).map((person) => [person.id, person]))
 }
 
 type StoryProps = { request: AdminRequest; inspected: Inspected; people: ReadonlyMap<string, Person> }

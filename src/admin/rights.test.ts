@@ -16,6 +16,7 @@ const outside = /^(GET|POST) \/admin\/(sign-in|second-factor|welcome)/
 const everybody = [
   'GET /admin',
   'GET /admin/overview',
+  'GET /admin/search',
   'GET /admin/client-apps',
   'GET /admin/client-apps/:clientId',
   'GET /admin/wallets',

@@ -1,9 +1,9 @@
 /** Finding a wallet. */
 import { isUuid } from '../actions/tokens.ts'
 import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/user-search.ts'
-import { Empty, Field, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { Empty, Field, Heading, Pager, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
-import { nameOf, WalletState } from './kit/states.tsx'
+import { PeopleTable } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
@@ -46,7 +46,7 @@ async function show(request: AdminRequest): Promise<Response> {
         {people.length === 0 ? (
           <Nobody q={q} isFrozen={state === 'frozen'} />
         ) : (
-          <People request={request} people={people} />
+          <PeopleTable currency={request.service.config.currency} people={people} />
         )}
         <Pager
           first={isFirst ? undefined : withQuery('/admin/wallets', { q, state })}
@@ -82,31 +82,6 @@ async function search(request: AdminRequest, q: string): Promise<Found> {
     people: matches.map(({ person }) => person),
     next: found.length > pageSize && last ? `${last.person.id} ${last.key}` : undefined,
   }
-}
-
-function People({ request, people }: { request: AdminRequest; people: readonly Person[] }) {
-  const { currency } = request.service.config
-  return (
-    <Table label="Wallets" head={['User', 'Email', ['Balance'], 'State', 'Since']}>
-      {people.map((person) => (
-        <tr key={person.id}>
-          <td>
-            <a href={`/admin/wallets/${person.id}`}>{nameOf(person)}</a>
-          </td>
-          <td class="wide">{person.email}</td>
-          <td class="number">
-            <Money minor={person.balanceMinor} currency={currency} />
-          </td>
-          <td>
-            <WalletState frozenFor={person.frozenFor} />
-          </td>
-          <td>
-            <When at={person.createdAt} isShort />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  )
 }
 
 function Nobody({ q, isFrozen }: { q: string; isFrozen: boolean }) {

@@ -242,3 +242,16 @@ export async function listTopups(db: Queryable, filter: TopupFilter): Promise<To
   )
   return rows
 }
+
+/** Of this amount, begun in the span of time. */
+export async function listTopupsOfAmount(
+  db: Queryable,
+  { from, until, amountMinor, limit }: { from: Date; until: Date; amountMinor: bigint; limit: number },
+): Promise<Topup[]> {
+  const { rows } = await db.query<Topup>(
+    `select ${columns} from topups where created_at >= $1 and created_at < $2 and amount = $3
+     order by created_at desc, id desc limit $4`,
+    [from, until, amountMinor, limit],
+  )
+  return rows
+}

@@ -1,6 +1,6 @@
 /** A wallet's ledger for reading at any length: pages, filters, and the entries of a span of time. */
 import type { KeyRange } from '../ledger/receipt-code.ts'
-import type { Queryable } from './database.ts'
+import { sqlState, transact, type Database, type Queryable } from './database.ts'
 import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
 
 export type LedgerFilter = {
@@ -164,4 +164,39 @@ export async function listTransfersByKeys(db: Queryable, { from, to }: KeyRange)
     [from, to],
   )
   return rows.map(toTransfer)
+}
+
+export type DayOfAmount = {
+  readonly from: Date
+  readonly until: Date
+  /** Below zero for a debit. */
+  readonly amountsMinor: readonly bigint[]
+  readonly limit: number
+}
+
+/**
+ * Entries of these amounts, of all wallets, in a span of time; in no order, so that the look ends with the last one asked for.
+ * Undefined when a second did not do. The index tells of each 64 pages from when to when their entries are, which on a table never
+ * analysed looks like no help: so reading the whole table is ruled out, and the time has an end. After the import of a copy, which
+ * comes wallet by wallet, the old entries of every day lie everywhere, and the second may be too short.
+ */
+export async function findTransfersOfAmount(
+  db: Database,
+  { from, until, amountsMinor, limit }: DayOfAmount,
+): Promise<Transfer[] | undefined> {
+  try {
+    return await transact(db, async (tx) => {
+      await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '1000', true)`)
+      const { rows } = await tx.query<RawTransfer>(
+        `select ${transferColumns} from transfers t
+         where t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[]) limit $4`,
+        [from, until, amountsMinor, limit],
+      )
+      return rows.map(toTransfer)
+    })
+  } catch (error) {
+    // 57014: cancelled by its time-out.
+    if (sqlState(error) === '57014') return undefined
+    throw error
+  }
 }

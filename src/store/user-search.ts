@@ -84,18 +84,27 @@ export async function searchPeople(
   return rows.map((row) => ({ key: row.key, person: toPerson(row) }))
 }
 
-/** By wallet, which is the user's id, or by a serviceUserId, disconnected ones included. */
-export async function findPerson(
-  db: Queryable,
-  by: { readonly id: string } | { readonly serviceUserId: string },
-): Promise<Person | undefined> {
-  const { rows } = await db.query<Row>(
-    'id' in by
-      ? `select ${columns} from users u join wallets w on w.id = u.id where u.id = $1`
-      : `select ${columns} from links l join users u on u.id = l.user_id join wallets w on w.id = u.id where l.id = $1`,
-    ['id' in by ? by.id : by.serviceUserId],
-  )
+export type PersonKey = { readonly id: string } | { readonly serviceUserId: string } | { readonly email: string }
+
+const findSql = {
+  id: `select ${columns} from users u join wallets w on w.id = u.id where u.id = $1`,
+  serviceUserId: `select ${columns} from links l join users u on u.id = l.user_id join wallets w on w.id = u.id where l.id = $1`,
+  email: `select ${columns} from users u join wallets w on w.id = u.id where u.email = lower($1)`,
+}
+
+/** By wallet, which is the user's id, by email, or by a serviceUserId, disconnected ones included. */
+export async function findPerson(db: Queryable, by: PersonKey): Promise<Person | undefined> {
+  const [[kind, value]] = Object.entries(by) as [[keyof typeof findSql, string]]
+  const { rows } = await db.query<Row>(findSql[kind], [value])
   return rows[0] && toPerson(rows[0])
+}
+
+export async function listPeople(db: Queryable, ids: readonly string[]): Promise<Person[]> {
+  const { rows } = await db.query<Row>(
+    `select ${columns} from users u join wallets w on w.id = u.id where u.id = any($1::uuid[])`,
+    [ids],
+  )
+  return rows.map(toPerson)
 }
 
 export type KeptLink = {

@@ -108,6 +108,7 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
     'mail_settings',
     'new_links',
     'paper_links',
+    'notes',
   ])
     await tx.query(`delete from ${table} where user_id = $1`, [id])
   for (const table of ['sign_ups', 'mailed_codes']) await tx.query(`delete from ${table} where email = $1`, [email])

@@ -115,6 +115,9 @@ test.each([
   ['/admin/references?type=GIFT&id=order-0', 'reference'],
   ['/admin/references?type=GIFT&id=never', 'reference-never'],
   ['/admin/references?code=ORDER-1042', 'reference-no-code'],
+  ['/admin/search', 'search-help'],
+  ['/admin/search?q=grace', 'search'],
+  ['/admin/search?q=3.75+today', 'search-amount'],
   ['/admin/books', 'books'],
   ['/admin/audit', 'audit'],
   ['/admin/origin-doctor?page=https://www.shop.example/wallet', 'origin-doctor'],
@@ -169,6 +172,21 @@ test('the first Tab in the admin area offers the way past the navigation', async
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
   await page.keyboard.press('Enter')
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+})
+
+test('a slash, Ctrl+K and ⌘K lead to the search from any page, and a slash in a field stays one', async () => {
+  const here = () => page.evaluate(() => document.activeElement?.id)
+  for (const key of ['/', 'Control+k', 'Meta+k']) {
+    await page.goto(`${rig.base}/admin/audit`)
+    await page.keyboard.press(key)
+    expect([key, await here()]).toEqual([key, 'search'])
+  }
+  await page.keyboard.type('a/b')
+  expect(await page.getByLabel('Search everything').inputValue()).toBe('a/b')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('grace@example.com')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Grace Hopper' }).waitFor()
 })
 
 test('the admin area works without JavaScript: find, unfreeze, register, sign out', async () => {

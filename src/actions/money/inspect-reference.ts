@@ -3,6 +3,7 @@ import { counterAccountOfApp, findMismatch, serviceNamespace, type Mismatch } fr
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import type { App } from '../../store/apps.ts'
 import { listFirstUses, referenceKeyOf, type FirstUse } from '../../store/outcomes.ts'
+import { listReferenceTypes } from '../../store/reference-types.ts'
 import { listLaterUses, type LaterUse } from '../../store/repeats.ts'
 import { listTransfersByKeys } from '../../store/transfers.ts'
 import type { Service } from '../service.ts'
@@ -14,12 +15,16 @@ export type Inspected = {
   readonly later: readonly (LaterUse & { readonly mismatch: readonly Mismatch[] })[]
 }
 
-/** In one namespace, or in all of them when none is named: `service` is the service's own, else a clientId. */
+/**
+ * In one namespace, or in all of them when none is named: `service` is the service's own, else a clientId. Without a type, of every
+ * type that is in use.
+ */
 export async function inspectReference(
   service: Service,
-  reference: { type: string; id: string; owner: string | undefined },
+  reference: { type: string | undefined; id: string; owner: string | undefined },
 ): Promise<Inspected[]> {
   const { type, id, owner } = reference
+  if (type === undefined) return await inspectEveryType(service, id, owner)
   const apps = await service.apps.list()
   const owners: (App | undefined)[] =
     owner === serviceNamespace ? [undefined] : apps.filter((app) => !owner || app.clientId === owner)
@@ -43,14 +48,51 @@ export async function inspectReference(
   )
 }
 
+async function inspectEveryType(service: Service, id: string, owner: string | undefined): Promise<Inspected[]> {
+  const uses = (await findByReferenceId(service, id)).map(({ namespace, referenceType }) => ({
+    type: referenceType,
+    id,
+    owner: ownerOf(namespace),
+  }))
+  const wanted = uses.filter((use) => owner === undefined || use.owner === owner).slice(0, maxInspected)
+  return (await Promise.all(wanted.map((use) => inspectReference(service, use)))).flat()
+}
+
+/** More than one id is ever used for; a page of them is enough to choose a type. */
+const maxInspected = 20
+
+/** A clientId, or `service`: of a namespace or a counter account. */
+export function ownerOf(account: string): string {
+  return account.startsWith('app:') ? account.slice('app:'.length) : serviceNamespace
+}
+
 /** The same, by the code on a receipt. Undefined for what is no such code. */
 export async function inspectReceipt(service: Service, code: string): Promise<Inspected[] | undefined> {
   const keys = parseReceiptCode(code)
   if (!keys) return undefined
   const found = await listTransfersByKeys(service.db.pool, keys)
-  const inspected = found.map(({ counterAccount, referenceType, referenceId }) => {
-    const owner = counterAccount.startsWith('app:') ? counterAccount.slice('app:'.length) : serviceNamespace
-    return inspectReference(service, { type: referenceType, id: referenceId, owner })
-  })
+  const inspected = found.map(({ counterAccount, referenceType, referenceId }) =>
+    inspectReference(service, { type: referenceType, id: referenceId, owner: ownerOf(counterAccount) }),
+  )
   return (await Promise.all(inspected)).flat()
+}
+
+export type NamedUse = FirstUse & {
+  /** `service`, or `app:<clientId>`. */
+  readonly namespace: string
+  readonly referenceType: string
+  readonly referenceId: string
+}
+
+/** Every first use of this referenceId, whatever its type and whoever's it is: one look at the outcomes' key for each type in use. */
+export async function findByReferenceId(service: Service, id: string): Promise<NamedUse[]> {
+  const used = await listReferenceTypes(service.db.pool)
+  const byKey = new Map(
+    used.map(({ namespace, type }) => [referenceKeyOf({ namespace, type, id }), { namespace, type }] as const),
+  )
+  const uses = byKey.size === 0 ? [] : await listFirstUses(service.db.pool, [...byKey.keys()])
+  return uses.map((use) => {
+    const { namespace, type } = byKey.get(use.referenceKey)!
+    return { ...use, namespace, referenceType: type, referenceId: id }
+  })
 }

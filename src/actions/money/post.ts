@@ -18,8 +18,9 @@ export type AppPosting = {
 }
 
 export async function postForApp(service: Service, app: App, posting: AppPosting): Promise<PostingResult> {
-  const result = await service.writer.post(toPosting(app, posting), posting.arrivedAt)
-  note(service, result)
+  const asked = toPosting(app, posting)
+  const result = await service.writer.post(asked, posting.arrivedAt)
+  note(service, result, asked.counterAccount, posting.referenceType)
   return result
 }
 
@@ -32,7 +33,9 @@ export async function postAllForApp(
 ): Promise<PromiseSettledResult<PostingResult>[]> {
   const asked = postings.map((posting) => toPosting(app, posting))
   const results = await Promise.allSettled(service.writer.postAll(asked, arrivedAt))
-  for (const result of results) if (result.status === 'fulfilled') note(service, result.value)
+  for (const [i, result] of results.entries())
+    if (result.status === 'fulfilled')
+      note(service, result.value, counterAccountOfApp(app.clientId), postings[i]!.referenceType)
   return results
 }
 
@@ -76,13 +79,16 @@ export async function postForService(service: Service, posting: ServicePosting):
     referenceId,
     description,
   })
-  note(service, result)
+  note(service, result, serviceNamespace, referenceType)
   return result
 }
 
-function note(service: Service, result: PostingResult): void {
+function note(service: Service, result: PostingResult, namespace: string, referenceType: string): void {
   service.metrics.posted(result)
-  if (result.kind === 'outcome' && !result.replay) service.live.poke(result.outcome.walletId)
+  if (result.kind === 'outcome' && !result.replay) {
+    service.live.poke(result.outcome.walletId)
+    service.referenceTypes.note(namespace, referenceType)
+  }
   if (result.kind !== 'outcome' || !result.replay?.walletId) return
   const { walletId, amountMinor } = result.replay
   service.repeats.note({ referenceKey: result.outcome.referenceKey, walletId, amountMinor })

@@ -64,3 +64,18 @@ document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'ne
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-auto]')) {
   for (const select of form.querySelectorAll('select')) select.addEventListener('change', () => form.requestSubmit())
 }
+
+/** `/`, Ctrl+K and ⌘K lead to the search; a slash that somebody writes into a field stays one. */
+const search = document.querySelector<HTMLInputElement>('#search')
+document.addEventListener('keydown', (event) => {
+  const isK = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
+  const isSlash = event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !isWriting(event.target)
+  if (!search || !(isK || isSlash)) return
+  event.preventDefault()
+  search.focus()
+  search.select()
+})
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select')
+}

@@ -53,6 +53,24 @@ function Side({ request, here }: { request: PublicRequest; here: NavName | undef
   return (
     <header class="side">
       <Brand request={request} />
+      <form class="find" method="get" action="/admin/search" role="search">
+        <label class="visually-hidden" for="search">
+          Search everything
+        </label>
+        <input
+          id="search"
+          name="q"
+          type="search"
+          placeholder="Search"
+          value={request.path === '/admin/search' ? request.query('q') : ''}
+          maxlength={400}
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          aria-keyshortcuts="/ Control+K Meta+K"
+        />
+        <kbd aria-hidden="true">/</kbd>
+      </form>
       <nav aria-label="Admin area">
         <ul role="list">
           {nav.map(([name, label, href]) => (

@@ -3,7 +3,7 @@ import { parseCurrency, type Currency } from '../../ledger/money.ts'
 import type { App } from '../../store/apps.ts'
 import type { Topup } from '../../store/topups.ts'
 import type { Person } from '../../store/user-search.ts'
-import { Badge } from './parts.tsx'
+import { Badge, Money, Table, When } from './parts.tsx'
 
 export function AppState({ app }: { app: App }) {
   return app.isActive ? <Badge kind="good">active</Badge> : <Badge kind="bad">inactive</Badge>
@@ -18,6 +18,30 @@ export function WalletState({ frozenFor }: { frozenFor: Person['frozenFor'] }) {
 /** A deleted user has no name. */
 export function nameOf({ firstName, lastName, email }: Pick<Person, 'firstName' | 'lastName' | 'email'>): string {
   return email === null ? 'Deleted user' : `${firstName} ${lastName}`
+}
+
+export function PeopleTable({ currency, people }: { currency: Currency; people: readonly Person[] }) {
+  return (
+    <Table label="Wallets" head={['User', 'Email', ['Balance'], 'State', 'Since']}>
+      {people.map((person) => (
+        <tr key={person.id}>
+          <td>
+            <a href={`/admin/wallets/${person.id}`}>{nameOf(person)}</a>
+          </td>
+          <td class="wide">{person.email}</td>
+          <td class="number">
+            <Money minor={person.balanceMinor} currency={currency} />
+          </td>
+          <td>
+            <WalletState frozenFor={person.frozenFor} />
+          </td>
+          <td>
+            <When at={person.createdAt} isShort />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
 }
 
 export function currencyOf({ currency }: Topup): Currency {

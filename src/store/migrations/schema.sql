@@ -249,6 +249,12 @@ create table positions (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, fillfactor = 20);
 CREATE INDEX positions_unmerged ON positions USING btree (day) WHERE (writer <> 1000000);
 
+create table reference_types (
+  namespace text collate "C" not null,
+  type text collate "C" not null,
+  constraint reference_types_pkey PRIMARY KEY (namespace, type)
+);
+
 create table repeats (
   reference_key uuid not null,
   wallet_id uuid not null,
@@ -297,6 +303,7 @@ create table transfers (
   constraint transfers_balance_after_check CHECK ((abs(balance_after) <= '999999999999999'::bigint)),
   constraint transfers_sequence_check CHECK ((sequence > 0))
 ) with (autovacuum_vacuum_insert_scale_factor = 0.2);
+CREATE INDEX transfers_created_at ON transfers USING brin (created_at) WITH (pages_per_range='64', autosummarize='on');
 CREATE TRIGGER transfers_append_only BEFORE DELETE OR UPDATE ON transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER transfers_never_emptied BEFORE TRUNCATE ON transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 revoke delete, truncate, update on transfers from current_user;
@@ -404,6 +411,20 @@ create table new_links (
   constraint new_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
 CREATE INDEX new_links_look_at ON new_links USING btree (look_at);
+
+create table notes (
+  id uuid not null,
+  user_id uuid not null,
+  operator_id uuid not null,
+  text text not null,
+  written_at timestamp with time zone not null default now(),
+  constraint notes_pkey PRIMARY KEY (id),
+  constraint notes_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id),
+  constraint notes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint notes_text_check CHECK (((length(text) >= 1) AND (length(text) <= 2000)))
+);
+CREATE INDEX notes_user_id ON notes USING btree (user_id, written_at);
+CREATE TRIGGER notes_never_changed BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 create table paper_links (
   token_hash bytea not null,
