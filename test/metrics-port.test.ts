@@ -57,6 +57,13 @@ test('one scrape of METRICS_PORT shows all workers as one, one that died and tho
   expect([await statusOf(url), await statusOf(`${service.url}/metrics`, { headers })]).toEqual([404, 404])
   await askReadiness(service, 40)
   expect(await readinessCounted(url, headers)).toBe(40)
+  // What both look at is told once: there is one database, and one version.
+  const text = await (await fetch(url, { headers })).text()
+  const { rows } = await opened.service.db.pool.query<{ max: string }>(
+    `select current_setting('max_connections') as max`,
+  )
+  expect(text).toContain(`\nbillfold_database_connections_max ${rows[0]!.max}\n`)
+  expect(text).toMatch(/^billfold_build_info\{.*\} 1$/m)
   const before = workersOf(service)
   process.kill(service.pid, 'SIGHUP')
   await waitForWorkers(service, before)

@@ -1,16 +1,24 @@
 /** What operators see from outside. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import manifest from '../package.json' with { type: 'json' }
+import { startJobs } from '../src/actions/jobs.ts'
+import { createOperator } from '../src/actions/operators/manage-operators.ts'
+import { signInWithPassword } from '../src/actions/operators/sign-in-operator.ts'
+import { logIn } from '../src/actions/people/log-in.ts'
+import { openMetrics } from '../src/metrics.ts'
 import { newClient, type Client } from './client.ts'
 import { openForwarder } from './forwarder.ts'
-import { newApp, newUser, openTestService, type TestService } from './service.ts'
+import { newApp, newUser, openTestService, operator, type TestService } from './service.ts'
 
 let opened: TestService
 let client: Client
 let su: string
+let clientId: string
 
 beforeAll(async () => {
   opened = await openTestService()
   const app = await newApp(opened.service)
+  clientId = app.clientId
   client = newClient(opened.app.fetch, app)
   su = (await newUser(opened.service, app)).serviceUserId
 })
@@ -27,22 +35,135 @@ const metric = async (name: string) => {
   )
 }
 
-test('operations are counted by what they came to', async () => {
+test('operations are counted by app and what they came to, batches and waits by lane', async () => {
   await client.credit(su, 10, 'once')
   await client.credit(su, 10, 'once')
   await client.debit(su, 1)
   await client.debit(su, 100)
-  expect(await metric('billfold_operations_total{direction="credit",result="posted"}')).toBe(1)
-  expect(await metric('billfold_operations_total{direction="credit",result="replayed"}')).toBe(1)
-  expect(await metric('billfold_operations_total{direction="debit",result="posted"}')).toBe(1)
-  expect(await metric('billfold_operations_total{direction="debit",result="INSUFFICIENT_BALANCE"}')).toBe(1)
+  await client.debit('su_nobody', 1)
+  const operations = (direction: string, result: string) =>
+    metric(`billfold_operations_total{app="${clientId}",direction="${direction}",result="${result}"}`)
+  expect(await operations('credit', 'posted')).toBe(1)
+  expect(await operations('credit', 'replayed')).toBe(1)
+  expect(await operations('debit', 'posted')).toBe(1)
+  expect(await operations('debit', 'INSUFFICIENT_BALANCE')).toBe(1)
+  expect(await operations('debit', 'USER_NOT_FOUND')).toBe(1)
   // One batch each; the repeat and the refusal too are answered by the one statement.
-  expect(await metric('billfold_batch_operations_count')).toBe(4)
-  expect(await metric('billfold_careful_batches_total')).toBe(0)
-  expect(await metric('billfold_batch_seconds_count')).toBe(4)
-  expect(await metric('billfold_writer_queue_depth')).toBe(0)
-  expect(await metric('billfold_pool_connections')).toBeGreaterThan(0)
+  expect(await metric('billfold_batch_operations_count{lane="fast"}')).toBe(5)
+  expect(await metric('billfold_batch_operations_count{lane="careful"}')).toBe(0)
+  expect(await metric('billfold_batch_seconds_count{lane="fast"}')).toBe(5)
+  expect(await metric('billfold_lane_wait_seconds_count{lane="fast"}')).toBe(5)
+  expect(await metric('billfold_writer_queue_depth{lane="fast"}')).toBe(0)
+  expect(await metric('billfold_pool_connections{pool="requests"}')).toBeGreaterThan(0)
   expect(await metric('billfold_memory_bytes')).toBeGreaterThan(1_000_000)
+  expect(await metric('billfold_cpu_seconds_total{mode="user"}')).toBeGreaterThan(0)
+  expect(await metric(`billfold_build_info{version="${manifest.version}"`)).toBe(1)
+})
+
+test('fifty apps have a count of their own, and the rest one together', async () => {
+  const metrics = openMetrics()
+  const refused = { kind: 'unknown-user' } as const
+  for (let i = 0; i < 60; i++) metrics.posted(`app_${i}`, 'debit', refused)
+  metrics.posted(undefined, 'credit', refused)
+  metrics.posted('app_3', 'debit', refused)
+  metrics.unposted('app_3', 'credit', 'UNAVAILABLE')
+  const text = await metrics.render()
+  expect(new Set([...text.matchAll(/app="(\w+)"/g)].map(([, app]) => app)).size).toBe(52)
+  expect(text).toContain('billfold_operations_total{app="other",direction="debit",result="USER_NOT_FOUND"} 10\n')
+  expect(text).toContain('billfold_operations_total{app="service",direction="credit",result="USER_NOT_FOUND"} 1\n')
+  expect(text).toContain('billfold_operations_total{app="app_3",direction="debit",result="USER_NOT_FOUND"} 2\n')
+  expect(text).toContain('billfold_operations_total{app="app_3",direction="credit",result="UNAVAILABLE"} 1\n')
+})
+
+test('what waits in the database is told with its age, and what the server says of itself', async () => {
+  const { userId } = await newUser(opened.service, { clientId })
+  const { pool } = opened.service.db
+  await pool.query(
+    `insert into topups (id, user_id, client_id, processor, amount, currency, state, problem, created_at, updated_at, expires_at, look_at)
+     select gen_random_uuid(), $1, $2, 'sandbox', 100, 'USD', state, problem, now() - age, now(), now(), now() + look
+     from (values ('created', null, interval '1 h', interval '6 h'), ('processing', null, '2 h', '-5 min'),
+       ('processing', 'mismatch', '3 h', '1 h'), ('succeeded', null, '4 h', '-6 min')) as t (state, problem, age, look)`,
+    [userId, clientId],
+  )
+  await pool.query(
+    `insert into mails (fact, user_id, kind, detail, created_at, due_at)
+     values ('waits', $1, 'any', '{}', now() - interval '1 h', now()), ('sent', $1, 'any', '{}', now() - interval '2 h', null)`,
+    [userId],
+  )
+  const holder = await pool.connect()
+  await holder.query('begin')
+  await holder.query('select 1 from users where id = $1 for update', [userId])
+  const waiter = opened.service.db.patient.pool.query('select 1 from users where id = $1 for update', [userId])
+  const near = async (name: string, seconds: number) => expect(await metric(name)).toBeWithin(seconds, seconds + 600)
+  while ((await metric('billfold_database_waiting{kind="Lock"}')) !== 1) await Bun.sleep(50)
+  await holder.query('rollback')
+  holder.release()
+  await waiter
+  expect(await metric('billfold_topups_open{state="created"}')).toBe(1)
+  expect(await metric('billfold_topups_open{state="processing"}')).toBe(2)
+  await near('billfold_topup_oldest_seconds{state="created"}', 3_600)
+  await near('billfold_topup_oldest_seconds{state="processing"}', 3 * 3_600)
+  await near('billfold_topup_late_seconds', 360)
+  expect(await metric('billfold_topup_problems')).toBe(1)
+  expect(await metric('billfold_mails_waiting')).toBe(1)
+  await near('billfold_mail_oldest_seconds', 3_600)
+  expect(await metric('billfold_database_up')).toBe(1)
+  expect(await metric('billfold_database_bytes')).toBeGreaterThan(1_000_000)
+  expect(await metric('billfold_database_connections')).toBeGreaterThan(1)
+  expect(await metric('billfold_database_connections_max')).toBeGreaterThan(10)
+  expect(await metric('billfold_database_transaction_age')).toBeGreaterThan(0)
+  expect(await metric('billfold_clock_skew_seconds')).toBeWithin(0, 1)
+})
+
+const tries = (who: string, result: string) => metric(`billfold_sign_ins_total{who="${who}",result="${result}"}`)
+const runs = (job: string, result: string) => metric(`billfold_job_runs_total{job="${job}",result="${result}"}`)
+
+test('tries to sign in are counted by what they came to, of users and operators', async () => {
+  const { service } = opened
+  const app = (await service.apps.find(clientId))!
+  const attempt = {
+    email: 'nobody@example.com',
+    address: '192.0.2.1',
+    password: 'wrong',
+    userAgent: null,
+    lang: undefined,
+  }
+  for (let i = 0; i < 11; i++) await logIn(service, app, attempt)
+  const device = { address: '192.0.2.2', browser: '' }
+  for (let i = 0; i < 6; i++) await signInWithPassword(service, attempt, device)
+  await createOperator(service, operator, {
+    email: 'ada@example.com',
+    name: 'Ada',
+    password: 'a long enough password',
+    role: 'admin',
+  })
+  await signInWithPassword(service, { email: 'ada@example.com', password: 'a long enough password' }, device)
+  expect([await tries('user', 'wrong'), await tries('user', 'limited'), await tries('user', 'right')]).toEqual([
+    10, 1, 0,
+  ])
+  expect([
+    await tries('operator', 'wrong'),
+    await tries('operator', 'limited'),
+    await tries('operator', 'right'),
+  ]).toEqual([5, 1, 1])
+})
+
+test('runs of jobs are counted, done and failed', async () => {
+  const stop = startJobs(opened.service, [
+    { name: 'works', everyMs: 1, run: async () => {} },
+    { name: 'fails', everyMs: 1, run: () => Promise.reject(new Error('on purpose')) },
+  ])
+  while (!((await runs('works', 'done')) > 1 && (await runs('fails', 'failed')) > 1)) await Bun.sleep(5)
+  await stop()
+  expect([await runs('works', 'failed'), await runs('fails', 'done')]).toEqual([Number.NaN, Number.NaN])
+})
+
+test('who waits for a connection is counted', async () => {
+  const before = await metric('billfold_pool_waits_total{pool="requests"}')
+  const { pool } = opened.service.db
+  await Promise.all(Array.from({ length: 30 }, () => pool.query('select pg_sleep(0.01)')))
+  expect((await metric('billfold_pool_waits_total{pool="requests"}')) - before).toBeGreaterThan(10)
+  expect(await metric('billfold_pool_wait_seconds_total{pool="requests"}')).toBeGreaterThan(0.01)
 })
 
 test('requests are counted by pattern and status', async () => {
@@ -92,6 +213,10 @@ test('a database that is away is 503 at /readyz and on every route, never 500, a
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
   }
   expect(await readiness()).toBe(503)
+  const seen = await away.service.metrics.render()
+  expect(seen).toContain('\nbillfold_database_up 0\n')
+  expect(seen).not.toMatch(/^billfold_database_bytes/m)
+  expect(seen).toContain(`{app="${app.clientId}",direction="debit",result="UNAVAILABLE"} 1\n`)
   wire!.mend()
   expect((await other.debit(serviceUserId, 1, 'while-away')).body['balance']).toBe(4)
   expect(await readiness()).toBe(200)

@@ -3,7 +3,7 @@
  * difference into its row of the minute. The hot path does nothing for it.
  */
 import { randomUUID } from 'node:crypto'
-import { secondsBuckets } from '../metrics.ts'
+import { secondsBuckets } from '../histogram.ts'
 import { upsertMinute, type Minute } from '../store/minutes.ts'
 import type { Service } from './service.ts'
 
@@ -28,6 +28,9 @@ export async function countMinutes(service: Service): Promise<void> {
   counter.minute = minute
   counter.start = totals
 }
+
+/** What operations came to that is no refusal. */
+const noRefusals = ['posted', 'replayed', 'UNAVAILABLE', 'INTERNAL']
 
 /** The upper ends of the buckets, in milliseconds; the last one has none. */
 const bucketEndsMs = [...secondsBuckets.map((seconds) => seconds * 1_000), Infinity]
@@ -54,7 +57,7 @@ async function readTotals({ metrics, live }: Service): Promise<Minute> {
       .filter(({ labels }) => labels['direction'] === direction && labels['result'] === 'posted')
       .reduce((sum, { value }) => sum + value, 0)
   const refusals = (operations?.values ?? [])
-    .filter(({ labels }) => labels['result'] !== 'posted' && labels['result'] !== 'replayed')
+    .filter(({ labels }) => !noRefusals.includes(String(labels['result'])))
     .reduce((sum, { value }) => sum + value, 0)
   return {
     requests: count,

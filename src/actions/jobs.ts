@@ -47,8 +47,11 @@ function startJob(service: Service, { name, everyMs, run }: Job, withinMs: numbe
 
   function step(): void {
     running = inTime(run(service), withinMs).then(
-      () => {},
-      (error: unknown) => service.log.warn('a job failed', { job: name, ...faultFields(error) }),
+      () => service.metrics.job(name, true),
+      (error: unknown) => {
+        service.metrics.job(name, false)
+        service.log.warn('a job failed', { job: name, ...faultFields(error) })
+      },
     )
     void running.then(() => {
       if (!isStopped) timer = setTimeout(step, everyMs)

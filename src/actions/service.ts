@@ -1,9 +1,11 @@
 /** What the actions work with: the configuration, the database, the writer, and the apps held in memory. */
+import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { faultFields, openRateLimit, type Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import type { Database } from '../store/database.ts'
+import { openLevels } from '../store/levels.ts'
 import { openReader, type Reader } from '../store/balance-reader.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
@@ -77,8 +79,21 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     passwordCost,
     ...openCards(config, db, now),
   }
-  metrics.watch({ queueDepth: writer.depth, pool: db.pool })
+  metrics.watch({
+    depths: writer.depths,
+    pools: { requests: db.pool, jobs: db.patient.pool },
+    streams: service.live.count,
+    levels: openLevels(db),
+    freeBytes: () => freeBytes(config),
+  })
   return service
+}
+
+/** Where the embedded database is; of another one only its own server knows. */
+async function freeBytes({ databaseUrls, dataDir }: Config): Promise<number | undefined> {
+  if (databaseUrls.length > 0) return undefined
+  const found = await statfs(dataDir).catch(() => undefined)
+  return found && found.bavail * found.bsize
 }
 
 /** Everything in flight has its answer when this returns; the pool stays open for whoever opened it. */

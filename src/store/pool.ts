@@ -24,6 +24,9 @@ export type Pool = Queryable & {
   readonly totalCount: number
   readonly idleCount: number
   readonly waitingCount: number
+  /** How often somebody had to wait for a connection, and how long all of them did. */
+  readonly waits: number
+  readonly waitedMs: number
 }
 
 type Waiter = { readonly resolve: (client: OpenClient) => void; readonly reject: (error: unknown) => void }
@@ -38,6 +41,8 @@ type State = {
   readonly busy: Set<OpenClient>
   opening: number
   readonly waiting: Set<Waiter>
+  waits: number
+  waitedMs: number
   isEnding: boolean
 }
 
@@ -57,6 +62,8 @@ export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: 
     busy: new Set(),
     opening: 0,
     waiting: new Set(),
+    waits: 0,
+    waitedMs: 0,
     isEnding: false,
   }
   const reaping = setInterval(() => reap(state), idleForMs / 4)
@@ -87,6 +94,12 @@ export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: 
     },
     get waitingCount() {
       return state.waiting.size
+    },
+    get waits() {
+      return state.waits
+    },
+    get waitedMs() {
+      return state.waitedMs
     },
   }
 }
@@ -123,11 +136,14 @@ async function take(state: State, limitMs: number): Promise<OpenClient> {
     state.busy.add(free.client)
     return free.client
   }
+  state.waits++
+  const startedAt = performance.now()
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => waiter.reject(new DatabaseAway(`no free connection within ${waitMs} ms`)), waitMs)
     const settle = () => {
       clearTimeout(timer)
       state.waiting.delete(waiter)
+      state.waitedMs += performance.now() - startedAt
     }
     const waiter: Waiter = {
       resolve: (client) => {

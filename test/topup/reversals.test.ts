@@ -35,6 +35,10 @@ describe('disputes', () => {
   test('a dispute of money that is still there takes it, and the wallet stays active', async () => {
     state().dispute(id)
     await sendAll(/dispute/)
+    const counted = await bench.service.metrics.render()
+    for (const state of ['created', 'succeeded'])
+      expect(counted).toContain(`billfold_topups_total{state="${state}"} 1\n`)
+    expect(counted).toContain('billfold_disputes_total{state="open"} 1\n')
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_DISPUTE -25'])
     expect([await payer.balance(), await payer.isActive()]).toEqual([0, true])
     expect(await bench.topup(id)).toMatchObject({ state: 'succeeded', dispute: 'open', disputedMinor: 2500n })

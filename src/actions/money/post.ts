@@ -2,7 +2,7 @@
 import { counterAccountOfApp, serviceNamespace } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
-import type { Posting, PostingResult } from '../../store/writer/posting.ts'
+import { isAway, type Posting, type PostingResult } from '../../store/writer/posting.ts'
 import type { Service } from '../service.ts'
 
 /** What an app's backend asks for. */
@@ -18,10 +18,7 @@ export type AppPosting = {
 }
 
 export async function postForApp(service: Service, app: App, posting: AppPosting): Promise<PostingResult> {
-  const asked = toPosting(app, posting)
-  const result = await service.writer.post(asked, posting.arrivedAt)
-  note(service, result, asked.counterAccount, posting.referenceType)
-  return result
+  return await post(service, toPosting(app, posting), posting.arrivedAt)
 }
 
 /** Each as if it were posted alone, and those of one user in the order of the list. An answer may be that nobody knows yet. */
@@ -34,8 +31,8 @@ export async function postAllForApp(
   const asked = postings.map((posting) => toPosting(app, posting))
   const results = await Promise.allSettled(service.writer.postAll(asked, arrivedAt))
   for (const [i, result] of results.entries())
-    if (result.status === 'fulfilled')
-      note(service, result.value, counterAccountOfApp(app.clientId), postings[i]!.referenceType)
+    if (result.status === 'fulfilled') note(service, asked[i]!, result.value)
+    else countFailed(service, asked[i]!, result.reason)
   return results
 }
 
@@ -69,7 +66,7 @@ export type ServicePosting = {
 
 export async function postForService(service: Service, posting: ServicePosting): Promise<PostingResult> {
   const { walletId, counterAccount, amountMinor, isReversal = false, referenceType, referenceId, description } = posting
-  const result = await service.writer.post({
+  return await post(service, {
     by: { walletId },
     amountMinor,
     isReversal,
@@ -79,17 +76,40 @@ export async function postForService(service: Service, posting: ServicePosting):
     referenceId,
     description,
   })
-  note(service, result, serviceNamespace, referenceType)
-  return result
 }
 
-function note(service: Service, result: PostingResult, namespace: string, referenceType: string): void {
-  service.metrics.posted(result)
+async function post(service: Service, asked: Posting, arrivedAt?: number): Promise<PostingResult> {
+  try {
+    const result = await service.writer.post(asked, arrivedAt)
+    note(service, asked, result)
+    return result
+  } catch (error) {
+    countFailed(service, asked, error)
+    throw error
+  }
+}
+
+function note(service: Service, asked: Posting, result: PostingResult): void {
+  service.metrics.posted(appOf(asked), directionOf(asked), result)
   if (result.kind === 'outcome' && !result.replay) {
     service.live.poke(result.outcome.walletId)
-    service.referenceTypes.note(namespace, referenceType)
+    const namespace = 'clientId' in asked.by ? asked.counterAccount : serviceNamespace
+    service.referenceTypes.note(namespace, asked.referenceType)
   }
   if (result.kind !== 'outcome' || !result.replay?.walletId) return
   const { walletId, amountMinor } = result.replay
   service.repeats.note({ referenceKey: result.outcome.referenceKey, walletId, amountMinor })
+}
+
+function countFailed(service: Service, asked: Posting, error: unknown): void {
+  service.metrics.unposted(appOf(asked), directionOf(asked), isAway(error) ? 'UNAVAILABLE' : 'INTERNAL')
+}
+
+/** Undefined for the service itself. */
+function appOf({ by }: Posting): string | undefined {
+  return 'clientId' in by ? by.clientId : undefined
+}
+
+function directionOf({ amountMinor }: Posting): 'debit' | 'credit' {
+  return amountMinor < 0n ? 'debit' : 'credit'
 }

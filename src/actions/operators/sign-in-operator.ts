@@ -34,6 +34,19 @@ export type SignInResult =
 
 export async function signInWithPassword(
   service: Service,
+  given: { email: string; password: string },
+  device: Device,
+): Promise<SignInResult> {
+  return counted(service, await tryPassword(service, given, device))
+}
+
+function counted(service: Service, result: SignInResult): SignInResult {
+  service.metrics.signIn('operator', result.kind === 'session' ? 'right' : result.kind)
+  return result
+}
+
+async function tryPassword(
+  service: Service,
   { email, password }: { email: string; password: string },
   device: Device,
 ): Promise<SignInResult> {
@@ -62,6 +75,15 @@ export async function signInWithPassword(
 
 /** The second step. The unfinished session ends, and a whole one with a new token begins. */
 export async function signInWithCode(
+  service: Service,
+  signedIn: SignedIn,
+  code: string,
+  device: Device,
+): Promise<SignInResult> {
+  return counted(service, await tryCode(service, signedIn, code, device))
+}
+
+async function tryCode(
   service: Service,
   { operator, session }: SignedIn,
   code: string,

@@ -20,6 +20,13 @@ export type LogIn = Asked & { readonly password: string; readonly userAgent: str
 export type LoggedIn = Connected | Limited | { readonly kind: 'unconfirmed' } | { readonly kind: 'wrong' }
 
 export async function logIn(service: Service, app: App, attempt: LogIn): Promise<LoggedIn> {
+  const result = await tryPassword(service, app, attempt)
+  const isRight = result.kind === 'connected' || result.kind === 'unconfirmed'
+  service.metrics.signIn('user', isRight ? 'right' : result.kind)
+  return result
+}
+
+async function tryPassword(service: Service, app: App, attempt: LogIn): Promise<LoggedIn> {
   const email = normaliseEmail(attempt.email)
   const identity = await getIdentity(service.db.pool, email, addressHash(attempt.address))
   const guess = { whose: email, address: attempt.address, isKnownAddress: identity.isKnownAddress }

@@ -47,10 +47,12 @@ export async function createTopup(service: Service, session: Session, amountMino
     lookAt: after(firstLookMs),
   }
   if (!(await insertTopup(service.db.pool, topup))) return { kind: 'inactive' }
+  service.metrics.topup('created')
   const payment = await order(service, topup)
   if (payment === undefined) return { kind: 'unavailable' }
   if (isRefusal(payment)) {
     await updateTopupFailed(service.db.pool, topup.id, await getDatabaseTime(service.db.pool))
+    service.metrics.topup('failed')
     return { kind: 'amount-unsupported' }
   }
   await updateTopupPayment(service.db.pool, topup.id, payment.id, after(firstLookMs))

@@ -84,7 +84,11 @@ async function writeDown(
     await tellGivenUp(tx, before, written)
     return written
   })
-  if (after && after.state !== before.state) sendSoon(service)
+  if (after && after.state !== before.state) {
+    service.metrics.topup(after.state)
+    sendSoon(service)
+  }
+  if (after && after.dispute !== before.dispute) service.metrics.dispute(after.dispute)
   if (after && after.problem !== before.problem) {
     service.log.error('a card payment is not what was ordered, and is not credited', { topupId: after.id })
   }

@@ -25,9 +25,10 @@ export async function sweepTopups(service: Service): Promise<void> {
 /** False when the processor did not answer. */
 async function sweepOne(service: Service, topup: Topup): Promise<boolean> {
   try {
-    if (topup.paymentIntentId === null)
+    if (topup.paymentIntentId === null) {
       await updateTopupFailed(service.db.pool, topup.id, await getDatabaseTime(service.db.pool))
-    else await look(service, topup)
+      service.metrics.topup('failed')
+    } else await look(service, topup)
     return true
   } catch (error) {
     const isAway = error instanceof ProcessorUnavailable

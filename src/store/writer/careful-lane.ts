@@ -7,12 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../database.ts'
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
-import { isTurnOf, type LaneQueue, type PendingPosting } from './posting.ts'
+import { isTurnOf, longestWaitMs, type Lane, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type LaneEvents = {
-  readonly batch: (size: number, isCareful: boolean, ms: number) => void
+  /** `waitedMs`: how long the first of its postings had been waiting when it was sent. */
+  readonly batch: (lane: Lane, size: number, ms: number, waitedMs: number) => void
   /** A batch, or one posting alone, failed. Nothing is lost by it: it is tried again, or its caller is told. */
-  readonly fault: (lane: 'fast' | 'careful', error: unknown) => void
+  readonly fault: (lane: Lane, error: unknown) => void
 }
 
 export type CarefulLane = LaneQueue & {
@@ -103,10 +104,11 @@ async function runBatch(
   isPatient: boolean,
 ): Promise<readonly PendingPosting[]> {
   const startedAt = performance.now()
+  const waitedMs = longestWaitMs(batch)
   lane.underWay.set(batch, startedAt)
   const again = await postOrHalve(lane, batch.filter(isOpen), isPatient)
   lane.underWay.delete(batch)
-  lane.events.batch(batch.length, true, performance.now() - startedAt)
+  lane.events.batch('careful', batch.length, performance.now() - startedAt, waitedMs)
   return again.filter(isOpen)
 }
 

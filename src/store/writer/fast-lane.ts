@@ -7,7 +7,7 @@ import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane
 import { isUnavailable, type Connection } from '../database.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast } from './fast-statement.ts'
-import { isTurnOf, type LaneQueue, type PendingPosting } from './posting.ts'
+import { isTurnOf, longestWaitMs, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type FastLane = LaneQueue & {
   readonly connection: Connection
@@ -84,6 +84,8 @@ function takeBatch(lane: FastLane): PendingPosting[] {
 
 async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promise<void> {
   const startedAt = performance.now()
+  // Those that wait do so in the order in which they came.
+  const waitedMs = longestWaitMs(batch.slice(0, 1))
   lane.underWay.set(batch, startedAt)
   const opening = (lane.writer ??= connect(lane))
   try {
@@ -95,7 +97,7 @@ async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promi
   }
   lane.underWay.delete(batch)
   for (const pending of batch) lane.references.delete(pending.referenceKey)
-  lane.events.batch(batch.length, false, performance.now() - startedAt)
+  lane.events.batch('fast', batch.length, performance.now() - startedAt, waitedMs)
   const left = batch.filter((pending) => !pending.isAnswered)
   if (left.length > 0) postCarefully(lane.careful, [...left, ...takeFollowers(lane, left)])
   send(lane)

@@ -101,6 +101,15 @@ export function newPending(
   return pending
 }
 
+export type Lane = 'fast' | 'careful'
+
+/** How long the one that came first has been waiting. */
+export function longestWaitMs(batch: readonly PendingPosting[]): number {
+  let deadline = Infinity
+  for (const pending of batch) if (pending.deadline < deadline) deadline = pending.deadline
+  return performance.now() - (deadline - answerWithinMs)
+}
+
 /** What a lane holds: postings that wait, and the batches under way with the moment each was sent. */
 export type LaneQueue = {
   waiting: PendingPosting[]

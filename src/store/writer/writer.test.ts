@@ -236,7 +236,7 @@ describe('a batch', () => {
       (await Promise.all([postByLink(empty, -1n, refusedAgain), postByLink(users[2]!, -1n, { service })])).map(said),
     ).toEqual(['INSUFFICIENT_BALANCE', 98n])
     expect(await walletOf(empty)).toMatchObject({ balance: 0n, sequence: 0n })
-    expect(await metrics.render()).toContain('billfold_careful_batches_total 0\n')
+    expect(await metrics.render()).toContain('billfold_batch_operations_count{lane="careful"} 0\n')
     await service.writer.close()
   })
 
@@ -249,8 +249,9 @@ describe('a batch', () => {
     )
     expect(results.map(said)).toEqual([99n, 98n, 0n, 'INSUFFICIENT_BALANCE'])
     const text = await metrics.render()
-    expect(text).toContain('billfold_batch_operations_sum 6\n')
-    expect(text).toContain('billfold_careful_batches_total 1\n')
+    expect(text).toContain('billfold_batch_operations_sum{lane="fast"} 4\n')
+    expect(text).toContain('billfold_batch_operations_sum{lane="careful"} 2\n')
+    expect(text).toContain('billfold_batch_operations_count{lane="careful"} 1\n')
     await service.writer.close()
   })
 

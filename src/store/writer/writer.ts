@@ -8,6 +8,7 @@ import {
   expire,
   newPending,
   Unavailable,
+  type Lane,
   type PendingPosting,
   type Posting,
   type PostingResult,
@@ -18,7 +19,8 @@ export type Writer = {
   readonly post: (posting: Posting, arrivedAt?: number) => Promise<PostingResult>
   /** Each as if it were posted alone; those of one link are decided in the order of the list. */
   readonly postAll: (postings: readonly Posting[], arrivedAt?: number) => Promise<PostingResult>[]
-  readonly depth: () => number
+  /** How many postings wait or are under way. */
+  readonly depths: () => Record<Lane, number>
   /** Everything that was posted has its answer when this returns. */
   readonly close: () => Promise<void>
 }
@@ -29,7 +31,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const careful = openCarefulLane(connection, events)
   const fast = Array.from({ length: laneCount }, () => openFastLane(connection, careful, events))
   const lanes = [...fast, careful]
-  const depth = () => lanes.reduce((sum, lane) => sum + depthOf(lane), 0)
+  const depths = () => ({ fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0), careful: depthOf(careful) })
   const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
   /** The fast lane of the link; none for what belongs into the careful one. */
@@ -41,7 +43,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
     else postCarefully(careful, [pending])
   }
   return {
-    depth,
+    depths,
     post: (posting, arrivedAt = performance.now()) =>
       new Promise((resolve, reject) =>
         add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve, reject)),
@@ -61,7 +63,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
       })
     },
     close: async () => {
-      while (depth() > 0) await sleep(5)
+      while (lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
       clearInterval(watch)
       await Promise.all([...fast.map(closeFastLane), closeCarefulLane(careful)])
     },

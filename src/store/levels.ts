@@ -1,0 +1,135 @@
+/** How things stand in the database at this moment, for those who watch it: what waits, since when, and how the server does. */
+import type { Database, Queryable } from './database.ts'
+
+export type Waiting = { readonly count: number; readonly oldestSeconds: number }
+
+export type Levels = {
+  /** Without an end yet: not paid, or paid and not told. */
+  readonly topups: { readonly created: Waiting; readonly processing: Waiting }
+  /** How long the top-up that should have been looked at first has been waiting for it. */
+  readonly lateLookSeconds: number
+  /** That a person has to look at. */
+  readonly topupProblems: number
+  readonly mails: Waiting
+  readonly databaseBytes: number
+  readonly connections: number
+  readonly maxConnections: number
+  /** Statements of this role that wait for something on the server, by PostgreSQL's name for its kind. */
+  readonly waits: Readonly<Record<WaitKind, number>>
+  /** Transactions since the oldest row that was not frozen; PostgreSQL takes no more writes near two thousand million. */
+  readonly transactionAge: number
+  /** This process's clock minus the database's. */
+  readonly clockSkewSeconds: number
+  /** Since a file of the log was last archived, while the newest try failed; undefined without archive_mode. */
+  readonly archiveLateSeconds: number | undefined
+}
+
+export const waitKinds = ['Lock', 'LWLock', 'IO', 'IPC', 'other'] as const
+export type WaitKind = (typeof waitKinds)[number]
+
+/** Nothing that is open is looked at less often than every six hours, so the index of look_at finds them without the others. */
+const openTopupsSql = `select count(*) filter (where state = 'created')::int as created,
+    count(*) filter (where state = 'processing')::int as processing,
+    coalesce(extract(epoch from now() - min(created_at) filter (where state = 'created')), 0)::float8 as created_age,
+    coalesce(extract(epoch from now() - min(created_at) filter (where state = 'processing')), 0)::float8 as processing_age
+  from topups where look_at <= now() + interval '7 hours' and state in ('created', 'processing')`
+
+const levelsSql = `select t.*,
+    (select coalesce(greatest(extract(epoch from now() - min(look_at)), 0), 0)::float8
+     from topups where look_at is not null) as late,
+    (select count(*)::int from topups where problem is not null) as problems,
+    m.count as mails, m.oldest as mails_age,
+    pg_database_size(current_database())::float8 as bytes,
+    (select sum(numbackends)::int from pg_stat_database) as connections,
+    current_setting('max_connections')::int as max_connections,
+    (select age(datfrozenxid) from pg_database where datname = current_database()) as transaction_age,
+    extract(epoch from clock_timestamp())::float8 as clock,
+    case when current_setting('archive_mode') = 'off' then null
+      when coalesce(a.last_failed_time > coalesce(a.last_archived_time, '-infinity'), false)
+        then extract(epoch from now() - coalesce(a.last_archived_time, a.stats_reset))::float8
+      else 0 end as archive_late
+  from (${openTopupsSql}) t,
+    (select count(*)::int, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
+     from mails where due_at is not null) m,
+    pg_stat_archiver a`
+
+const waitsSql = `select wait_event_type as kind, count(*)::int as count from pg_stat_activity
+  where usename = current_user and datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
+    and wait_event_type not in ('Client', 'Activity')
+  group by wait_event_type`
+
+type Row = {
+  created: number
+  processing: number
+  created_age: number
+  processing_age: number
+  late: number
+  problems: number
+  mails: number
+  mails_age: number
+  bytes: number
+  connections: number
+  max_connections: number
+  transaction_age: number
+  clock: number
+  archive_late: number | null
+}
+
+async function getLevels(db: Queryable): Promise<Levels> {
+  const askedAt = Date.now()
+  const { rows } = await db.query<Row>(levelsSql)
+  const row = rows[0]!
+  // Read on the way back, the clock is as old as half of the way there and back.
+  const clock = (askedAt + Date.now()) / 2_000
+  const waiting = await db.query<{ kind: string; count: number }>(waitsSql)
+  const waits = { Lock: 0, LWLock: 0, IO: 0, IPC: 0, other: 0 }
+  for (const { kind, count } of waiting.rows) waits[waitKinds.find((known) => known === kind) ?? 'other'] += count
+  return {
+    topups: {
+      created: { count: row.created, oldestSeconds: row.created_age },
+      processing: { count: row.processing, oldestSeconds: row.processing_age },
+    },
+    lateLookSeconds: row.late,
+    topupProblems: row.problems,
+    mails: { count: row.mails, oldestSeconds: row.mails_age },
+    databaseBytes: row.bytes,
+    connections: row.connections,
+    maxConnections: row.max_connections,
+    waits,
+    transactionAge: row.transaction_age,
+    clockSkewSeconds: clock - row.clock,
+    archiveLateSeconds: row.archive_late ?? undefined,
+  }
+}
+
+/** However many ask within it, the database is asked once. */
+const goodForMs = 2_000
+/** Whoever asks for the metrics of several processes waits a second for each of them. */
+const answerWithinMs = 700
+
+/** Undefined while the database does not answer. The one question goes on meanwhile, so that those that wait are never many. */
+export function openLevels({ patient }: Pick<Database, 'patient'>): () => Promise<Levels | undefined> {
+  let known: { readonly levels: Levels; readonly at: number } | undefined
+  let asking: Promise<Levels | undefined> | undefined
+  const ask = async () => {
+    try {
+      const levels = await getLevels(patient.pool)
+      known = { levels, at: performance.now() }
+      return levels
+    } catch {
+      return undefined
+    } finally {
+      asking = undefined
+    }
+  }
+  return async () => {
+    if (known && performance.now() - known.at < goodForMs) return known.levels
+    const late = Promise.withResolvers<undefined>()
+    const timer = setTimeout(() => late.resolve(undefined), answerWithinMs)
+    try {
+      return await Promise.race([(asking ??= ask()), late.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
