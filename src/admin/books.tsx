@@ -1,5 +1,4 @@
 /** The books: each account's position by day and month, and whether they are right. */
-import { problemsOf } from '../actions/money/check-books.ts'
 import { record } from '../actions/audit.ts'
 import type { Service } from '../actions/service.ts'
 import { monthOf, parseMonth, type Month } from '../actions/money/write-statement.ts'
@@ -7,6 +6,7 @@ import { formatMinor, majorNumber, moneyText } from '../ledger/money.ts'
 import type { App } from '../store/apps.ts'
 import { getPositionBefore, listAccounts, listDays, listMonths, type DayFlow } from '../store/books.ts'
 import { getBooksState } from '../store/verify/books-check.ts'
+import { listUsers } from '../store/users.ts'
 import { BooksCheck } from './kit/books-check.tsx'
 import { csvLine, plain, download } from '../web/csv.ts'
 import { FlowChart } from './kit/chart.tsx'
@@ -32,6 +32,7 @@ async function show(request: AdminRequest): Promise<Response> {
     listMonths(db, account, dayText(new Date(Date.UTC(month.from.getUTCFullYear() - 1, month.from.getUTCMonth() + 1)))),
     service.apps.list(),
   ])
+  const owners = await listUsers(db, [...new Set(state.problems.flatMap(({ walletId }) => walletId ?? []))])
   const known = [...new Set(accounts.map((each) => each.account))]
   const body = (
     <>
@@ -39,7 +40,7 @@ async function show(request: AdminRequest): Promise<Response> {
         title="Books"
         sub="Money in wallets has its other side here: what leaves a wallet arrives in an account."
       />
-      <BooksCheck request={request} state={state} problems={problemsOf(state)} />
+      <BooksCheck request={request} state={state} owners={new Map(owners.map((user) => [user.id, user]))} />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/books" data-auto>
           <Field

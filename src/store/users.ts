@@ -50,6 +50,13 @@ export async function findUser(db: Queryable, id: string): Promise<User | undefi
   return rows[0] && toUser(rows[0])
 }
 
+/** Those there are, in any order. */
+export async function listUsers(db: Queryable, ids: readonly string[]): Promise<User[]> {
+  if (ids.length === 0) return []
+  const { rows } = await db.query<Row>('select * from users where id = any($1::uuid[])', [ids])
+  return rows.map(toUser)
+}
+
 /** Holds the user until the transaction ends: nobody else changes, links or deletes them. Undefined when they are deleted. */
 export async function lockUser(tx: Transaction, id: string): Promise<LiveUser | undefined> {
   const { rows } = await tx.query<Row>('select * from users where id = $1 for update', [id])

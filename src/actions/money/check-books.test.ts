@@ -1,82 +1,343 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { getBooksState } from '../../store/verify/books-check.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
-import { checkBooks, problemsOf } from './check-books.ts'
+import { openMetrics } from '../../metrics.ts'
+import { openDatabase } from '../../store/database.ts'
+import { getBooksState, type BooksState } from '../../store/verify/books-check.ts'
+import type { Service } from '../service.ts'
+import { checkBooks, healthOf } from './check-books.ts'
 import { postForApp } from './post.ts'
 
+setDefaultTimeout(60_000)
+
 let rig: TestService
-let skippedMs: number
-let walletIds: string[]
+let credentials: { clientId: string; clientSecret: string }
+let users: { userId: string; serviceUserId: string }[]
+let references = 0
 
-beforeEach(async () => {
-  skippedMs = 0
-  rig = await openTestService({}, () => new Date(Date.now() + skippedMs))
-  const credentials = await newApp(rig.service)
-  const app = (await rig.service.apps.find(credentials.clientId))!
-  walletIds = []
-  for (let i = 0; i < 5; i++) {
-    const { serviceUserId, userId } = await newUser(rig.service, credentials)
-    walletIds.push(userId)
-    for (const direction of ['credit', 'debit'] as const)
-      await postForApp(rig.service, app, {
-        direction,
-        serviceUserId,
-        amountMinor: direction === 'credit' ? 500n : 120n,
-        referenceType: 'T',
-        referenceId: `${direction}-${i}`,
-        description: null,
-      })
+beforeAll(async () => {
+  rig = await openTestService()
+  // What a thief of the database's own password could do.
+  for (const table of ['transfers', 'outcomes'])
+    await query(`grant all on ${table} to current_user; alter table ${table} disable trigger user`)
+  credentials = await newApp(rig.service)
+  users = []
+  for (let i = 0; i < 5; i++) users.push(await newUser(rig.service, credentials))
+  for (const { serviceUserId } of users) {
+    await post(serviceUserId, 'credit', 500n)
+    await post(serviceUserId, 'debit', 120n)
   }
+  // The books are two days old, so that the positions of days that are over can be compared.
+  for (const table of ['transfers', 'outcomes'])
+    await query(`update ${table} set created_at = created_at - interval '2 days'`)
+  await query(`update positions set day = day - 2`)
+  for (const table of tables) await query(`create table good_${table} as table ${table}`)
 })
-afterEach(() => rig.close())
+afterAll(() => rig.close())
 
+const tables = ['wallets', 'transfers', 'outcomes', 'positions', 'verified_wallets', 'books_check']
+
+/** Each test begins with the good books again, and a check that has not begun. */
+beforeEach(async () => {
+  for (const table of tables.toReversed()) await query(`delete from ${table}`)
+  for (const table of tables) await query(`insert into ${table} select * from good_${table}`)
+  rig.logged.length = 0
+})
+
+const query = (sql: string, values: unknown[] = []) => rig.service.db.patient.pool.query(sql, values)
 const state = () => getBooksState(rig.service.db.pool)
-const metric = async () =>
-  (await rig.service.metrics.registry.getSingleMetricAsString('billfold_books_problems')).match(
-    /^billfold\S+ (\d+)$/m,
-  )?.[1]
 
-/** Time enough for whatever comes next. */
-async function wholeRound(): Promise<void> {
-  const before = (await state()).lastRoundAt?.getTime() ?? 0
-  do {
-    skippedMs += 120_000
-    await checkBooks(rig.service)
-  } while (((await state()).lastRoundAt?.getTime() ?? 0) <= before)
+async function post(serviceUserId: string, direction: 'credit' | 'debit', amountMinor: bigint, service = rig.service) {
+  const app = (await service.apps.find(credentials.clientId))!
+  const reference = { referenceType: 'T', referenceId: `R-${references++}`, description: null }
+  await postForApp(service, app, { direction, serviceUserId, amountMinor, ...reference })
 }
 
-test('a whole round over right books is green, and says what it went through', async () => {
+type Part = 'next_sums_at' | 'next_pass_at' | 'next_slice_at'
+
+/** One call of the job, with these parts of the check due and the others not. */
+async function check(parts: Part[], service: Service = rig.service): Promise<void> {
+  const columns = (['next_sums_at', 'next_pass_at', 'next_slice_at'] as const).map(
+    (part) => `${part} = ${parts.includes(part) ? `'-infinity'` : `'infinity'`}`,
+  )
+  await query(`update books_check set ${columns.join(', ')}`)
+  await checkBooks(service)
+}
+
+/** To the end of the pass, and of the round. */
+async function wholePass(): Promise<void> {
+  do await check(['next_sums_at', 'next_pass_at'])
+  while ((await state()).pass !== null)
+}
+async function wholeRound(): Promise<void> {
+  do await check(['next_slice_at'])
+  while ((await state()).cursor !== null)
+}
+
+const found = async () =>
+  (await state()).problems.map(({ check: name, walletId, sequence }) => [name, walletId, sequence].join(' ')).sort()
+const metric = async (name: string) =>
+  (await rig.service.metrics.registry.getSingleMetricAsString(name)).match(/^billfold\S+ (\S+)$/m)?.[1]
+const lines = (text: string) => rig.logged.filter((line) => line.includes(text))
+
+test('right books are green, and the state says what was gone through', async () => {
+  expect(healthOf(await state())).toBe('first')
+  await wholePass()
   await wholeRound()
-  const { lastWallets, lastTransfers, lastProblems, walletsMinor, positionsMinor } = await state()
-  expect({ lastWallets, lastTransfers, lastProblems }).toEqual({ lastWallets: 5, lastTransfers: 10, lastProblems: [] })
-  expect(walletsMinor).toBe(1900n)
-  expect(walletsMinor! + positionsMinor!).toBe(0n)
-  expect(await metric()).toBe('0')
+  const { lastWallets, lastTransfers, lastPassWallets, lastPassEntries, walletsMinor, positionsMinor } = await state()
+  expect({ lastWallets, lastTransfers }).toEqual({ lastWallets: 5, lastTransfers: 10 })
+  expect({ lastPassWallets, lastPassEntries }).toEqual({ lastPassWallets: 5, lastPassEntries: 10 })
+  expect([walletsMinor, positionsMinor]).toEqual([1900n, -1900n])
+  expect(healthOf(await state())).toBe('right')
+  expect(await metric('billfold_books_problems')).toBe('0')
+  for (const age of ['sums', 'checked', 'round']) {
+    const seconds = Number(await metric(`billfold_books_${age}_age_seconds`))
+    expect(seconds).toBeGreaterThanOrEqual(0)
+    expect(seconds).toBeLessThan(60)
+  }
 })
 
-test('a balance that was changed by hand turns the check red, raises the metric and writes a line', async () => {
-  await rig.service.db.pool.query('update wallets set balance = balance + 1 where id = $1', [walletIds[2]])
-  await wholeRound()
-  const problems = problemsOf(await state())
-  expect(problems.map(({ check }) => check).sort()).toEqual(['books-unbalanced', 'wallet-balance', 'wallet-last-entry'])
-  expect(problems.find(({ check }) => check === 'wallet-balance')!.walletId).toBe(walletIds[2]!)
-  expect(await metric()).toBe('3')
-  const lines = rig.logged.filter((line) => line.includes('the books are wrong'))
-  expect(lines).toHaveLength(3)
-  await wholeRound()
-  expect(rig.logged.filter((line) => line.includes('the books are wrong'))).toHaveLength(3)
-  await rig.service.db.pool.query('update wallets set balance = balance - 1 where id = $1', [walletIds[2]])
-  await wholeRound()
-  expect(problemsOf(await state())).toEqual([])
-  expect(await metric()).toBe('0')
-  expect(rig.logged.some((line) => line.includes('the books are right again'))).toBe(true)
+test('a pass looks at what came since the last one, and at nothing else', async () => {
+  await wholePass()
+  await wholePass()
+  expect((await state()).lastPassEntries).toBe(0)
+  await post(users[1]!.serviceUserId, 'debit', 10n)
+  await post(users[1]!.serviceUserId, 'debit', 10n)
+  await post(users[3]!.serviceUserId, 'credit', 10n)
+  const before = (await state()).now
+  await wholePass()
+  const { lastPassWallets, lastPassEntries, checkedUpTo } = await state()
+  expect({ lastPassWallets, lastPassEntries }).toEqual({ lastPassWallets: 2, lastPassEntries: 3 })
+  expect(checkedUpTo!.getTime()).toBeGreaterThanOrEqual(before.getTime())
 })
 
-test('many processes at once do one slice, and before its time none', async () => {
-  skippedMs += 120_000
-  await Promise.all(Array.from({ length: 6 }, () => checkBooks(rig.service)))
+test('a balance that was changed by hand is found by the next pass, told in money, and cleared when it is repaired', async () => {
+  await wholePass()
+  const { userId } = users[2]!
+  await query('update wallets set balance = balance + 1 where id = $1', [userId])
+  await wholePass()
+  expect(await found()).toEqual(
+    [`books-unbalanced  `, `wallet-balance ${userId} `, `wallet-last-entry ${userId} `].sort(),
+  )
+  const { problems } = await state()
+  expect(problems.find((problem) => problem.check === 'wallet-balance')!.message).toBe(
+    `Wallet ${userId}: its balance is $3.81, but its entries add up to $3.80.`,
+  )
+  expect(problems.find((problem) => problem.check === 'books-unbalanced')!.message).toContain('together $0.01')
+  expect(healthOf(await state())).toBe('wrong')
+  expect(await metric('billfold_books_problems')).toBe('3')
+  expect(lines('the books are wrong')).toHaveLength(3)
+
+  await wholePass()
+  await wholeRound()
+  expect(lines('the books are wrong')).toHaveLength(3)
+  expect((await state()).problems.map(({ foundAt }) => foundAt)).toEqual(problems.map(({ foundAt }) => foundAt))
+
+  await query('update wallets set balance = balance - 1 where id = $1', [userId])
+  await wholePass()
+  expect(await found()).toEqual([])
+  expect(await metric('billfold_books_problems')).toBe('0')
+  expect(lines('the books are right again')).toHaveLength(1)
+})
+
+describe('a pass finds in what came since the last one', () => {
+  const { sql, ...each } = {
+    sql: `wallet_id = $1 and sequence = 3`,
+    'an amount that was changed': ['amount = amount - 1', ['entry-running-balance', 'entry-unlike-outcome']],
+    'a reference that was renamed': [`reference_id = 'other'`, ['entry-reference-key']],
+    'an app that was never linked': [`counter_account = 'app:app_none'`, ['entry-reference-key', 'entry-without-link']],
+  } as const
+  for (const [name, [change, expected]] of Object.entries(each))
+    test(name, async () => {
+      await wholePass()
+      const { userId, serviceUserId } = users[4]!
+      await post(serviceUserId, 'debit', 10n)
+      await post(serviceUserId, 'debit', 10n)
+      await query(`update transfers set ${change} where ${sql}`, [userId])
+      await wholePass()
+      const entries = (await found()).filter((one) => one.startsWith('entry-'))
+      expect(entries).toEqual(expected.map((one) => `${one} ${userId} 3`).sort())
+    })
+
+  test('an entry that is gone', async () => {
+    await wholePass()
+    const { userId, serviceUserId } = users[4]!
+    await post(serviceUserId, 'debit', 10n)
+    await query(`delete from transfers where wallet_id = $1 and sequence = 3`, [userId])
+    await wholePass()
+    expect(await found()).toEqual([`wallet-balance ${userId} `, `wallet-last-entry ${userId} `, `wallet-sequence ${userId} `])
+  })
+
+  test('that the last entry which was found right is not as it was', async () => {
+    await wholePass()
+    const { userId, serviceUserId } = users[4]!
+    await query(`update transfers set balance_after = 1 where wallet_id = $1 and sequence = 2`, [userId])
+    await post(serviceUserId, 'debit', 10n)
+    await wholePass()
+    expect(await found()).toContain(`entry-running-balance ${userId} 3`)
+  })
+})
+
+test('an old entry that was changed is found by the round; then passes keep it red until it is right', async () => {
+  await wholePass()
+  const { userId } = users[0]!
+  await query(`update transfers set amount = amount - 1 where wallet_id = $1 and sequence = 2`, [userId])
+  await wholePass()
+  expect(await found()).toEqual([])
+  await wholeRound()
+  const faults = [
+    `entry-running-balance ${userId} 2`,
+    `entry-unlike-outcome ${userId} 2`,
+    'position-differs  ',
+    `wallet-balance ${userId} `,
+  ]
+  expect(await found()).toEqual(faults)
+  await wholePass()
+  expect(await found()).toEqual(faults)
+  await query(`update transfers set amount = amount + 1 where wallet_id = $1 and sequence = 2`, [userId])
+  await wholePass()
+  expect(await found()).toEqual(['position-differs  '])
+  await wholeRound()
+  expect(await found()).toEqual([])
+})
+
+test('a position that was changed is found by the sums; two that make up for each other by the round', async () => {
+  await query(`update positions set debited = debited + 1`)
+  await check(['next_sums_at'])
+  expect(await found()).toEqual(['books-unbalanced  '])
+  await query(`update positions set debited = debited - 1`)
+  await query(`insert into positions (counter_account, day, writer, debited, credited, transfers)
+    select unnest(array['bonus', 'cards']), day, 1, unnest(array[5, 0]), unnest(array[0, 5]), 0 from positions`)
+  await check(['next_sums_at'])
+  expect(await found()).toEqual([])
+  await wholeRound()
+  const { problems } = await state()
+  expect(problems.map(({ check: name }) => name)).toEqual(['position-differs', 'position-differs'])
+  expect(problems[0]!.message).toContain('it says $0.05 debited, $0.00 credited in 0 transfers, but the entries are $0.00')
+  await query(`delete from positions where counter_account in ('bonus', 'cards')`)
+  await wholeRound()
+  expect(await found()).toEqual([])
+})
+
+test('what only the round can see stays red over the passes in between', async () => {
+  await query('delete from wallets where id = $1', [users[1]!.userId])
+  await wholeRound()
+  await wholePass()
+  await wholePass()
+  expect(await found()).toContain(`wallet-missing ${users[1]!.userId} `)
+})
+
+test('what a second look does not find is no fault, and the wallet is followed from its beginning', async () => {
+  await wholePass()
+  const { userId } = users[2]!
+  await query('update wallets set balance = balance + 1 where id = $1', [userId])
+  const { db } = rig.service
+  let connections = 0
+  const connect = async () => {
+    // The sums have one transaction; the pass has its first look, and before its second one the books are right again.
+    if (++connections === 3) await query('update wallets set balance = balance - 1 where id = $1', [userId])
+    return await db.pool.connect()
+  }
+  const watched = { ...rig.service, db: { ...db, pool: { ...db.pool, query: db.pool.query, connect } } }
+  await check(['next_pass_at'], watched)
+  expect(connections).toBe(4)
+  expect(await found()).toEqual([])
+  expect(lines('the books are wrong')).toEqual([])
+  const { rows } = await query('select sequence from verified_wallets where wallet_id = $1', [userId])
+  expect(rows).toEqual([{ sequence: 2n }])
+})
+
+test('a wallet of very many entries is followed in parts, by the pass and by the round', async () => {
+  const { userId } = users[3]!
+  await query('delete from transfers where wallet_id = $1', [userId])
+  await query('delete from outcomes where wallet_id = $1', [userId])
+  await query(
+    `with entry as (
+       select n, 'many ' || n as id, timestamptz '2026-01-01' as at from generate_series(1, 25000) n
+     ), keyed as (
+       select *, encode(substring(sha256(convert_to('service', 'UTF8') || '\\x00'::bytea || convert_to('BONUS', 'UTF8')
+         || '\\x00'::bytea || convert_to(id, 'UTF8')) from 1 for 16), 'hex')::uuid as key from entry
+     ), outcome as (
+       insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at)
+       select key, $1, 1, n, n, at from keyed
+     ), wallet as (
+       update wallets set balance = 25000, sequence = 25000 where id = $1
+     )
+     insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
+     select $1, n, 1, n, key, at, 'bonus', 'BONUS', id from keyed`,
+    [userId],
+  )
+  await check(['next_pass_at'])
+  expect((await state()).pass).toEqual({ from: userId, target: 25_000 })
+  await wholePass()
+  expect((await state()).lastPassEntries).toBe(25_008)
+  const left = () => state().then(({ problems }) => problems.filter(({ walletId }) => walletId === userId))
+  expect(await left()).toEqual([])
+  await wholeRound()
+  expect((await state()).lastTransfers).toBe(25_008)
+  expect(await left()).toEqual([])
+
+  await query('update transfers set reference_id = $2 where wallet_id = $1 and sequence = 21234', [userId, 'other'])
+  await wholeRound()
+  expect((await left()).map(({ check: name, sequence }) => [name, sequence])).toEqual([['entry-reference-key', 21_234]])
+  await wholePass()
+  expect(await left()).toHaveLength(1)
+  await query('update transfers set reference_id = $2 where wallet_id = $1 and sequence = 21234', [userId, 'many 21234'])
+  await wholePass()
+  expect(await left()).toEqual([])
+})
+
+test('two processes check while money moves, and never cry wolf', async () => {
+  const other = { ...rig.service, db: openDatabase(rig.service.db.connection, 4), metrics: openMetrics() }
+  const over = new AbortController()
+  let posted = 0
+  const spend = async (serviceUserId: string) => {
+    for (; !over.signal.aborted; posted++) await post(serviceUserId, posted % 3 === 0 ? 'credit' : 'debit', 7n)
+  }
+  const spending = users.flatMap(({ serviceUserId }) => [spend(serviceUserId), spend(serviceUserId)])
+  try {
+    for (let i = 0; i < 10; i++)
+      await Promise.all([
+        check(['next_sums_at', 'next_pass_at', 'next_slice_at']),
+        check(['next_sums_at', 'next_pass_at', 'next_slice_at'], other),
+      ])
+  } finally {
+    over.abort()
+    await Promise.all(spending)
+    await other.db.pool.end()
+  }
+  await wholePass()
+  expect(posted).toBeGreaterThan(10)
+  expect(lines('the books are wrong')).toEqual([])
+  expect(await found()).toEqual([])
+  const { rows } = await query(`select count(*) from wallets w join verified_wallets v on v.wallet_id = w.id
+    and v.sequence = w.sequence and v.balance = w.balance`)
+  expect(rows).toEqual([{ count: 5n }])
+})
+
+test('before its time nothing is done, and of many at once one does it', async () => {
+  await wholePass()
+  await wholeRound()
   const first = await state()
-  expect(first.lastWallets).toBe(5)
-  await checkBooks(rig.service)
-  expect((await state()).lastRoundAt).toEqual(first.lastRoundAt)
+  await check([])
+  expect((await state()).sumsAt).toEqual(first.sumsAt)
+  await query(`update books_check set next_slice_at = '-infinity'`)
+  await Promise.all(Array.from({ length: 6 }, () => checkBooks(rig.service)))
+  const after = await state()
+  expect(after.lastRoundAt!.getTime()).toBeGreaterThan(first.lastRoundAt!.getTime())
+  expect(after.transfersChecked).toBe(10)
+})
+
+test('the check is late when nobody has looked for two minutes, or no round has ended for a day', () => {
+  const now = new Date('2026-03-01T12:00:00Z')
+  const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000)
+  const fresh = { now, problems: [], checkedUpTo: ago(5), sumsAt: ago(5), lastRoundAt: ago(600), roundStartedAt: ago(9) }
+  const health = (changes: Partial<BooksState>) => healthOf({ ...fresh, ...changes } as unknown as BooksState)
+  expect(health({})).toBe('right')
+  expect(health({ checkedUpTo: ago(121) })).toBe('late')
+  expect(health({ sumsAt: ago(121) })).toBe('late')
+  expect(health({ lastRoundAt: ago(86_401) })).toBe('late')
+  expect(health({ lastRoundAt: null, roundStartedAt: ago(86_401) })).toBe('late')
+  expect(health({ checkedUpTo: null, lastRoundAt: null })).toBe('first')
+  const problem = { check: 'wallet-balance', walletId: 'x', sequence: null, message: 'x', foundAt: now.toISOString() }
+  expect(health({ checkedUpTo: ago(500), problems: [problem] })).toBe('wrong')
 })

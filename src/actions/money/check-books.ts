@@ -1,123 +1,103 @@
 /**
- * The books are checked all the time, a small slice after the other, by one process at a time. What is wrong turns the
- * Books page red, raises a metric and writes a line into the log. `npx billfold verify` checks the same and more, at once.
+ * The books are checked all the time, by one process at a time: both sides against each other, the wallets that changed, and
+ * everything from the beginning. What is wrong turns the Books page red, raises a metric and writes a line into the log.
+ * `npx billfold verify` checks the same and more, at once.
  */
-import { Gauge } from 'prom-client'
-import { getSides } from '../../store/books.ts'
+import { moneyText } from '../../ledger/money.ts'
 import {
-  beginSlice,
+  beginStep,
   getBooksState,
   lockBooksState,
   updateBooksState,
   type BooksState,
 } from '../../store/verify/books-check.ts'
-import { isContention, transact, type Transaction } from '../../store/database.ts'
-import type { Fault } from '../../store/verify/fault.ts'
-import { nextSlice } from '../../store/verify/slice.ts'
-import { verifySlice } from '../../store/verify/verify.ts'
+import { isContention, transact } from '../../store/database.ts'
 import type { Service } from '../service.ts'
+import { booksMetrics } from './books-metrics.ts'
+import { changesStep } from './check-changes.ts'
+import { roundStep } from './check-round.ts'
+import { keyOf, type Step } from './check-step.ts'
+import { sumsStep } from './check-sums.ts'
 
-/** A slice of this many entries takes some ten milliseconds; a busy wallet is a slice by itself. */
-const entriesPerSlice = 5_000
-/** The check takes at most a twentieth of one connection's time. */
-const restFactor = 20
-const minRestMs = 200
-const betweenRoundsMs = 60_000
-const maxProblems = 50
-
-/** One slice, if it is time for one and no other process is at it. */
+/** What it is time for, unless another process is at it. */
 export async function checkBooks(service: Service): Promise<void> {
-  const found = await transact(service.db, async (tx) => {
-    await beginSlice(tx)
-    const state = await lockBooksState(tx)
-    if (!state || state.nextSliceAt > service.now()) return undefined
-    const next = await carryOn(service, tx, state)
-    await updateBooksState(tx, next)
-    return { before: state, after: next }
+  for (const step of [sumsStep, changesStep, roundStep]) await takeStep(service, step)
+  booksMetrics(service.metrics.registry).show(await getBooksState(service.db.pool))
+}
+
+/**
+ * What a first look finds is looked at again, in a transaction of its own and so at a fresh snapshot, and only what is there
+ * both times is called a fault. Nothing is written down between the two: another process may as well do the second.
+ */
+async function takeStep(service: Service, step: Step): Promise<void> {
+  const first = await lookOnce(service, step, undefined)
+  const done = first?.suspects ? await lookOnce(service, step, first.suspects) : first
+  if (!done?.after) return
+  report(service, done.before, done.after)
+  booksMetrics(service.metrics.registry).count(step.name, done.entries, done.tookMs)
+}
+
+type Taken = {
+  readonly before: BooksState
+  /** Undefined after a first look that has found something. */
+  readonly after: BooksState | undefined
+  readonly suspects: ReadonlySet<string> | undefined
+  readonly entries: number
+  readonly tookMs: number
+}
+
+async function lookOnce(
+  service: Service,
+  step: Step,
+  suspects: ReadonlySet<string> | undefined,
+): Promise<Taken | undefined> {
+  const words = (minor: bigint) => moneyText(minor, service.config.currency)
+  return await transact(service.db, async (tx): Promise<Taken | undefined> => {
+    await beginStep(tx)
+    const before = await lockBooksState(tx)
+    if (!before || step.dueAt(before) > before.now) return undefined
+    const startedAt = performance.now()
+    const { faults, entries, keep } = await step.look(tx, before, words, suspects !== undefined)
+    const tookMs = performance.now() - startedAt
+    if (!suspects && faults.length > 0)
+      return { before, after: undefined, suspects: new Set(faults.map(keyOf)), entries, tookMs }
+    const confirmed = faults.filter((fault) => suspects?.has(keyOf(fault)))
+    const after = await keep(tx, confirmed, tookMs)
+    await updateBooksState(tx, after)
+    return { before, after, suspects: undefined, entries, tookMs: performance.now() - startedAt }
   }).catch((error: unknown) => {
-    // Another process took the lock between our look and ours, and has done the slice.
+    // Another process took the lock between our look and ours, and has taken the step.
     if (isContention(error)) return undefined
     throw error
   })
-  if (found) report(service, found.before, found.after)
-  showMetric(service, found?.after ?? (await getBooksState(service.db.pool)))
-}
-
-async function carryOn(service: Service, tx: Transaction, state: BooksState): Promise<BooksState> {
-  const startedAt = performance.now()
-  const now = service.now()
-  const round = state.cursor ? state : startRound(state, now)
-  const slice = await nextSlice(tx, round.cursor!.from, entriesPerSlice)
-  const problems = addProblems(round.problems, await verifySlice(tx, slice))
-  const next = {
-    ...round,
-    cursor: { from: slice.until },
-    problems,
-    walletsChecked: round.walletsChecked + slice.wallets,
-    transfersChecked: round.transfersChecked + slice.entries,
-  }
-  if (slice.until !== null) {
-    const restMs = Math.max(minRestMs, (performance.now() - startedAt) * restFactor)
-    return { ...next, nextSliceAt: new Date(now.getTime() + restMs) }
-  }
-  return await endRound(tx, next, now)
-}
-
-function startRound(state: BooksState, now: Date): BooksState {
-  return { ...state, cursor: { from: null }, roundStartedAt: now, walletsChecked: 0, transfersChecked: 0, problems: [] }
-}
-
-/** With the last slice both sides are held against each other. */
-async function endRound(tx: Transaction, state: BooksState, now: Date): Promise<BooksState> {
-  const { walletsMinor, positionsMinor } = await getSides(tx)
-  const sum = walletsMinor + positionsMinor
-  const message = `All wallets hold ${walletsMinor} and all positions ${positionsMinor}; together not zero.`
-  const unbalanced: Fault[] = sum === 0n ? [] : [{ check: 'books-unbalanced', walletId: null, sequence: null, message }]
-  const problems = addProblems(state.problems, unbalanced)
-  return {
-    ...state,
-    cursor: null,
-    problems: [],
-    lastProblems: problems,
-    lastRoundAt: now,
-    lastRoundMs: now.getTime() - state.roundStartedAt!.getTime(),
-    lastWallets: state.walletsChecked,
-    lastTransfers: state.transfersChecked,
-    walletsMinor,
-    positionsMinor,
-    sumsAt: now,
-    nextSliceAt: new Date(now.getTime() + betweenRoundsMs),
-  }
-}
-
-function addProblems(problems: BooksState['problems'], faults: readonly Fault[]): BooksState['problems'] {
-  const found = faults.map(({ check, walletId, message }) => ({ check, walletId, message }))
-  return [...problems, ...found].slice(0, maxProblems)
-}
-
-/** Red as soon as anything is found, and until a whole round has found nothing. */
-export function problemsOf(state: BooksState): BooksState['problems'] {
-  return state.problems.length > 0 ? state.problems : state.lastProblems
 }
 
 function report(service: Service, before: BooksState, after: BooksState): void {
-  const known = new Set([...before.problems, ...before.lastProblems].map(({ message }) => message))
-  for (const { check, walletId, message } of problemsOf(after))
-    if (!known.has(message)) service.log.error('the books are wrong', { check, walletId, problem: message })
-  if (problemsOf(before).length > 0 && problemsOf(after).length === 0) service.log.info('the books are right again')
+  const known = new Set(before.problems.map(keyOf))
+  for (const problem of after.problems) {
+    const { check, walletId, message } = problem
+    if (!known.has(keyOf(problem))) service.log.error('the books are wrong', { check, walletId, problem: message })
+  }
+  if (before.problems.length > 0 && after.problems.length === 0) service.log.info('the books are right again')
 }
 
-const metricName = 'billfold_books_problems'
+/** The sums and the pass over changes are due every few seconds, a round every day even of very large books. */
+const lateAfterMs = 2 * 60_000
+const roundLateAfterMs = 24 * 60 * 60_000
 
-function showMetric({ metrics }: Service, state: BooksState): void {
-  const known = metrics.registry.getSingleMetric(metricName)
-  const gauge =
-    known instanceof Gauge
-      ? known
-      : new Gauge({
-          name: metricName,
-          help: 'What the continuous check of the books has found wrong; anything but 0 needs a person.',
-          registers: [metrics.registry],
-        })
-  gauge.set(problemsOf(state).length)
+export type BooksHealth = 'wrong' | 'late' | 'right' | 'first'
+
+/** Whether they are right now: `late` when nobody has looked for too long, `first` before the first look at everything. */
+export function healthOf(state: BooksState): BooksHealth {
+  const { now, problems, checkedUpTo, sumsAt, lastRoundAt, roundStartedAt } = state
+  const isOld = (at: Date | null, limitMs: number) => at !== null && now.getTime() - at.getTime() > limitMs
+  if (problems.length > 0) return 'wrong'
+  if (isOld(checkedUpTo, lateAfterMs) || isOld(sumsAt, lateAfterMs)) return 'late'
+  if (isOld(lastRoundAt ?? roundStartedAt, roundLateAfterMs)) return 'late'
+  return checkedUpTo ? 'right' : 'first'
+}
+
+/** Red as soon as anything is found, and until it is found right. */
+export function problemsOf(state: BooksState): BooksState['problems'] {
+  return state.problems
 }

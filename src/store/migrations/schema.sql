@@ -95,7 +95,6 @@ create table books_check (
   wallets_checked bigint not null default 0,
   transfers_checked bigint not null default 0,
   problems jsonb not null default '[]'::jsonb,
-  last_problems jsonb not null default '[]'::jsonb,
   last_round_at timestamp with time zone,
   last_round_ms bigint,
   last_wallets bigint,
@@ -103,6 +102,18 @@ create table books_check (
   wallets_sum numeric,
   positions_sum numeric,
   sums_at timestamp with time zone,
+  next_sums_at timestamp with time zone not null default now(),
+  pass jsonb,
+  pass_started_at timestamp with time zone,
+  next_pass_at timestamp with time zone not null default now(),
+  pass_wallets bigint not null default 0,
+  pass_entries bigint not null default 0,
+  checked_up_to timestamp with time zone,
+  last_pass_ms bigint,
+  last_pass_wallets bigint,
+  last_pass_entries bigint,
+  round_day date,
+  round_sums jsonb not null default '{}'::jsonb,
   constraint books_check_pkey PRIMARY KEY (only_row),
   constraint books_check_only_row_check CHECK (only_row)
 );
@@ -515,6 +526,13 @@ create table user_addresses (
   constraint user_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint user_addresses_address_hash_check CHECK ((length(address_hash) = 32))
 );
+
+create table verified_wallets (
+  wallet_id uuid not null,
+  sequence bigint not null,
+  balance bigint not null,
+  constraint verified_wallets_pkey PRIMARY KEY (wallet_id)
+) with (fillfactor = 70);
 
 create table wallets (
   id uuid not null,

@@ -1,7 +1,8 @@
-/** The wallets of a range against the sum of their entries, their users and their links. */
+/** Wallets against the sum of their entries, their users and their links: those of a range, or of stretches. */
 import type { Queryable } from '../database.ts'
-import { bookFault, maxFaultsPerStatement, walletFault, type Fault } from './fault.ts'
+import { bookFault, inMinor, maxFaultsPerStatement, walletFault, type Fault, type MoneyWords } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'
+import { stretchValues, stretchesSql, type Stretch } from './stretch.ts'
 
 type WalletCheck =
   | 'wallet-missing'
@@ -22,43 +23,74 @@ type Row = {
   faults: WalletCheck[]
 }
 
-const walletsSql = `
-with wallet as (
-  select * from wallets where ${inRange('id')}
-), person as (
-  select id from users where ${inRange('id')}
-), entered as (
-  select wallet_id, count(*) as entries, sum(amount) as total, (max(array[sequence, balance_after]))[2] as last_balance
-  from transfers where ${inRange('wallet_id')} group by wallet_id
-), checked as (
-  select coalesce(w.id, p.id, e.wallet_id) as id, w.balance, w.sequence, coalesce(e.entries, 0) as entries,
-    coalesce(e.total, 0) as total, e.last_balance, array_remove(array[
-      case when w.id is null then 'wallet-missing' end,
-      case when w.id is not null and p.id is null then 'wallet-without-user' end,
-      case when w.balance <> coalesce(e.total, 0) then 'wallet-balance' end,
-      case when w.sequence <> coalesce(e.entries, 0) then 'wallet-sequence' end,
-      case when w.balance <> e.last_balance then 'wallet-last-entry' end,
-      case when w.balance < 0 and w.frozen_for is null then 'wallet-overdrawn-active' end,
-      case when w.balance >= 0 and w.frozen_for = 'debt' then 'wallet-frozen-without-debt' end
-    ], null) as faults
-  from wallet w full join person p on p.id = w.id full join entered e on e.wallet_id = coalesce(w.id, p.id)
-)
-select * from checked where faults <> '{}' order by id limit ${maxFaultsPerStatement}`
+/** Of rows that have the wallet's own columns beside what its entries come to. */
+const faultyWalletsSql = (checked: string) => `
+select * from (
+  select *, array_remove(array[
+    case when not has_wallet then 'wallet-missing' end,
+    case when has_wallet and not has_user then 'wallet-without-user' end,
+    case when balance <> total then 'wallet-balance' end,
+    case when sequence <> entries then 'wallet-sequence' end,
+    case when balance <> last_balance then 'wallet-last-entry' end,
+    case when balance < 0 and frozen_for is null then 'wallet-overdrawn-active' end,
+    case when balance >= 0 and frozen_for = 'debt' then 'wallet-frozen-without-debt' end
+  ], null) as faults
+  from (${checked}) c
+) w where faults <> '{}' order by id limit ${maxFaultsPerStatement}`
 
-export async function verifyWallets(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
-  const { rows } = await db.query<Row>(walletsSql, [from, until])
-  return rows.flatMap((row) => row.faults.map((check) => walletFault(check, row.id, problems[check](row))))
+const sumsOfEntries = `count(t.sequence) as entries, coalesce(sum(t.amount), 0) as total,
+  (max(array[t.sequence, t.balance_after]))[2] as last_balance`
+
+const rangeSql = faultyWalletsSql(`
+  select coalesce(w.id, p.id, e.wallet_id) as id, w.id is not null as has_wallet, p.id is not null as has_user,
+    w.balance, w.sequence, w.frozen_for, coalesce(e.entries, 0) as entries, coalesce(e.total, 0) as total, e.last_balance
+  from (select * from wallets where ${inRange('id')}) w
+  full join (select id from users where ${inRange('id')}) p on p.id = w.id
+  full join (
+    select t.wallet_id, ${sumsOfEntries} from transfers t where ${inRange('t.wallet_id')} group by t.wallet_id
+  ) e on e.wallet_id = coalesce(w.id, p.id)`)
+
+/** A stretch that does not reach the wallet's last entry says nothing of its balance yet. */
+const stretchSql = faultyWalletsSql(`
+  select w.id, true as has_wallet, true as has_user, w.balance, w.sequence, w.frozen_for, s.sequence + e.entries as entries,
+    s.balance + e.total as total, coalesce(e.last_balance, case when s.sequence > 0 then s.balance end) as last_balance
+  from ${stretchesSql} 
+  cross join lateral (select * from wallets where id = s.wallet_id offset 0) w
+  cross join lateral (
+    select ${sumsOfEntries} from transfers t
+    where t.wallet_id = s.wallet_id and t.sequence > s.sequence and t.sequence <= s.until
+  ) e
+  where s.until >= w.sequence`)
+
+export async function verifyWallets(db: Queryable, { from, until }: WalletRange, words = inMinor): Promise<Fault[]> {
+  const { rows } = await db.query<Row>(rangeSql, [from, until])
+  return rows.flatMap((row) => toFaults(row, words))
 }
 
-const problems: Record<WalletCheck, (row: Row) => string> = {
+export async function verifyStretchWallets(
+  db: Queryable,
+  stretches: readonly Stretch[],
+  words: MoneyWords,
+): Promise<Fault[]> {
+  const { rows } = await db.query<Row>(stretchSql, stretchValues(stretches))
+  return rows.flatMap((row) => toFaults(row, words))
+}
+
+function toFaults(row: Row, words: MoneyWords): Fault[] {
+  return row.faults.map((check) => walletFault(check, row.id, problems[check](row, words)))
+}
+
+const problems: Record<WalletCheck, (row: Row, words: MoneyWords) => string> = {
   'wallet-missing': (row) =>
     `there is no such wallet, though ${row.entries > 0n ? `${row.entries} entries name it` : 'there is a user of this id'}`,
   'wallet-without-user': () => 'it belongs to no user',
-  'wallet-balance': (row) => `its balance is ${row.balance}, but its entries add up to ${row.total}`,
+  'wallet-balance': (row, words) =>
+    `its balance is ${words(row.balance)}, but its entries add up to ${words(row.total)}`,
   'wallet-sequence': (row) => `its sequence is ${row.sequence}, but it has ${row.entries} entries`,
-  'wallet-last-entry': (row) => `its balance is ${row.balance}, but its last entry says ${row.last_balance}`,
-  'wallet-overdrawn-active': (row) => `its balance is ${row.balance}, and it is not frozen`,
-  'wallet-frozen-without-debt': (row) => `it is frozen for debt, but its balance is ${row.balance}`,
+  'wallet-last-entry': (row, words) =>
+    `its balance is ${words(row.balance)}, but its last entry says ${words(row.last_balance!)}`,
+  'wallet-overdrawn-active': (row, words) => `its balance is ${words(row.balance)}, and it is not frozen`,
+  'wallet-frozen-without-debt': (row, words) => `it is frozen for debt, but its balance is ${words(row.balance)}`,
 }
 
 /** The database keeps these by foreign keys; someone who can take those away can also break them. */

@@ -2,46 +2,98 @@
 import type { Queryable, Transaction } from '../database.ts'
 import { locks, tryLock } from '../locks.ts'
 
-export type Problem = { readonly check: string; readonly walletId: string | null; readonly message: string }
+export type Problem = {
+  readonly check: string
+  readonly walletId: string | null
+  readonly sequence: number | null
+  readonly message: string
+  /** As ISO 8601: it lives in JSON. */
+  readonly foundAt: string
+}
+
+/** What an account's entries add up to, as text: it lives in JSON, where a number would not be exact. */
+export type AccountSum = { readonly debited: string; readonly credited: string; readonly transfers: string }
 
 export type BooksState = {
-  /** The wallet the round goes on with; null between rounds. */
-  readonly cursor: { readonly from: string | null } | null
+  /** By the database's clock, when this was read. */
+  readonly now: Date
+  readonly problems: readonly Problem[]
+
+  /** Both sides against each other. */
+  readonly nextSumsAt: Date
+  readonly walletsMinor: bigint | null
+  readonly positionsMinor: bigint | null
+  readonly sumsAt: Date | null
+
+  /** The pass over what changed: the wallet it goes on with, and the entry up to which that one is still to be done. */
+  readonly pass: { readonly from: string | null; readonly target: number | null } | null
+  readonly passStartedAt: Date | null
+  readonly nextPassAt: Date
+  /** Those that had changed. */
+  readonly passWallets: number
+  readonly passEntries: number
+  /** Every entry from before was looked at. */
+  readonly checkedUpTo: Date | null
+  readonly lastPassMs: number | null
+  readonly lastPassWallets: number | null
+  readonly lastPassEntries: number | null
+
+  /** The round over everything: the wallet it goes on with, and the entry after which, if that one is cut. Null between rounds. */
+  readonly cursor: { readonly from: string | null; readonly sequence?: number } | null
   readonly roundStartedAt: Date | null
   readonly nextSliceAt: Date
   readonly walletsChecked: number
   readonly transfersChecked: number
-  readonly problems: readonly Problem[]
-  readonly lastProblems: readonly Problem[]
+  readonly roundDay: string | null
+  readonly roundSums: Readonly<Record<string, AccountSum>>
   readonly lastRoundAt: Date | null
   readonly lastRoundMs: number | null
   readonly lastWallets: number | null
   readonly lastTransfers: number | null
-  readonly walletsMinor: bigint | null
-  readonly positionsMinor: bigint | null
-  readonly sumsAt: Date | null
 }
 
-type Row = {
-  cursor: { from: string | null } | null
-  round_started_at: Date | null
-  next_slice_at: Date
-  wallets_checked: bigint
-  transfers_checked: bigint
-  problems: Problem[]
-  last_problems: Problem[]
-  last_round_at: Date | null
-  last_round_ms: bigint | null
-  last_wallets: bigint | null
-  last_transfers: bigint | null
-  wallets_sum: bigint | null
-  positions_sum: bigint | null
-  sums_at: Date | null
+/** The column of each part of the state that is written down. */
+const columns: Record<Exclude<keyof BooksState, 'now'>, string> = {
+  problems: 'problems',
+  nextSumsAt: 'next_sums_at',
+  walletsMinor: 'wallets_sum',
+  positionsMinor: 'positions_sum',
+  sumsAt: 'sums_at',
+  pass: 'pass',
+  passStartedAt: 'pass_started_at',
+  nextPassAt: 'next_pass_at',
+  passWallets: 'pass_wallets',
+  passEntries: 'pass_entries',
+  checkedUpTo: 'checked_up_to',
+  lastPassMs: 'last_pass_ms',
+  lastPassWallets: 'last_pass_wallets',
+  lastPassEntries: 'last_pass_entries',
+  cursor: 'cursor',
+  roundStartedAt: 'round_started_at',
+  nextSliceAt: 'next_slice_at',
+  walletsChecked: 'wallets_checked',
+  transfersChecked: 'transfers_checked',
+  roundDay: 'round_day',
+  roundSums: 'round_sums',
+  lastRoundAt: 'last_round_at',
+  lastRoundMs: 'last_round_ms',
+  lastWallets: 'last_wallets',
+  lastTransfers: 'last_transfers',
 }
+
+const parts = Object.entries(columns) as [keyof typeof columns, string][]
+const documents = ['problems', 'pass', 'cursor', 'round_sums']
+const amounts = ['wallets_sum', 'positions_sum']
 
 export async function getBooksState(db: Queryable): Promise<BooksState> {
-  const { rows } = await db.query<Row>('select * from books_check')
-  return toState(rows[0]!)
+  const { rows } = await db.query<Record<string, unknown>>('select *, clock_timestamp() as now from books_check')
+  const row = rows[0]!
+  const state = parts.map(([part, column]) => {
+    const value = row[column]
+    // Counts and milliseconds are far from where a number is not exact; money is not.
+    return [part, typeof value === 'bigint' && !amounts.includes(column) ? Number(value) : value]
+  })
+  return { now: row['now'], ...Object.fromEntries(state) } as BooksState
 }
 
 /** The state, for the one process that may carry on now; undefined when another one does. Held until the end of the transaction. */
@@ -49,56 +101,18 @@ export async function lockBooksState(tx: Transaction): Promise<BooksState | unde
   return (await tryLock(tx, locks.booksCheck)) ? await getBooksState(tx) : undefined
 }
 
-/** A slice must see one moment, and leave the service alone if it takes too long. */
-export async function beginSlice(tx: Transaction): Promise<void> {
+/** A step must see one moment, and leave the service alone if it takes too long. */
+export async function beginStep(tx: Transaction): Promise<void> {
   await tx.query(
-    `set transaction isolation level repeatable read; set local statement_timeout = '120s'; set local jit = off`,
+    `set transaction isolation level repeatable read; set local statement_timeout = '30s'; set local jit = off`,
   )
 }
+
+const updateSql = `update books_check set ${parts.map(([, column], i) => `${column} = $${i + 1}`).join(', ')}`
 
 export async function updateBooksState(tx: Transaction, state: BooksState): Promise<void> {
-  await tx.query(
-    `update books_check set cursor = $1, round_started_at = $2, next_slice_at = $3, wallets_checked = $4,
-       transfers_checked = $5, problems = $6, last_problems = $7, last_round_at = $8, last_round_ms = $9,
-       last_wallets = $10, last_transfers = $11, wallets_sum = $12, positions_sum = $13, sums_at = $14`,
-    [
-      state.cursor && JSON.stringify(state.cursor),
-      state.roundStartedAt,
-      state.nextSliceAt,
-      state.walletsChecked,
-      state.transfersChecked,
-      JSON.stringify(state.problems),
-      JSON.stringify(state.lastProblems),
-      state.lastRoundAt,
-      state.lastRoundMs,
-      state.lastWallets,
-      state.lastTransfers,
-      state.walletsMinor,
-      state.positionsMinor,
-      state.sumsAt,
-    ],
+  const values = parts.map(([part, column]) =>
+    documents.includes(column) && state[part] !== null ? JSON.stringify(state[part]) : state[part],
   )
-}
-
-function toState(row: Row): BooksState {
-  return {
-    cursor: row.cursor,
-    roundStartedAt: row.round_started_at,
-    nextSliceAt: row.next_slice_at,
-    walletsChecked: Number(row.wallets_checked),
-    transfersChecked: Number(row.transfers_checked),
-    problems: row.problems,
-    lastProblems: row.last_problems,
-    lastRoundAt: row.last_round_at,
-    lastRoundMs: toNumber(row.last_round_ms),
-    lastWallets: toNumber(row.last_wallets),
-    lastTransfers: toNumber(row.last_transfers),
-    walletsMinor: row.wallets_sum,
-    positionsMinor: row.positions_sum,
-    sumsAt: row.sums_at,
-  }
-}
-
-function toNumber(value: bigint | null): number | null {
-  return value === null ? null : Number(value)
+  await tx.query(updateSql, values)
 }

@@ -1,7 +1,8 @@
-/** The entries of a range of wallets, each against the one before it, its outcome and its reference. */
+/** Entries, each against the one before it, its outcome and its reference: those of a range of wallets, or of stretches. */
 import type { Queryable } from '../database.ts'
-import { entryFault, maxFaultsPerStatement, type Check, type Fault } from './fault.ts'
+import { entryFault, inMinor, maxFaultsPerStatement, type Check, type Fault, type MoneyWords } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'
+import { stretchValues, stretchesSql, type Stretch } from './stretch.ts'
 
 type EntryCheck = Exclude<Extract<Check, `entry-${string}`>, 'entry-without-link'>
 
@@ -18,7 +19,12 @@ type Row = {
   reference_key: string
   right_key: string
   refusal: string | null
-  outcome: string
+  /** Of the outcome of its reference; null without one. */
+  outcome_wallet: string | null
+  outcome_sequence: bigint | null
+  outcome_amount: bigint | null
+  outcome_balance: bigint | null
+  outcome_at: Date | null
   faults: EntryCheck[]
 }
 
@@ -48,67 +54,94 @@ const truths: Record<EntryCheck, string> = {
  * for each entry: the limit keeps the planner from reading the whole table of outcomes once for every slice. Naming the
  * faults costs more than finding them, so that is done only for the rows that fail.
  */
-const entriesSql = `
+const faultyEntriesSql = (entries: string) => `
 with entry as (
   select t.*,
     lag(t.sequence) over wallet as previous_sequence,
     lag(t.balance_after, 1, 0::bigint) over wallet as balance_before,
     lag(t.created_at) over wallet as previous_at
-  from transfers t where ${inRange('t.wallet_id')}
+  from (${entries}) t
   window wallet as (partition by t.wallet_id order by t.sequence)
 )
 select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid as right_key,
-  concat_ws(' ', o.wallet_id, o.sequence, o.amount, o.balance, o.created_at) as outcome,
+  o.wallet_id as outcome_wallet, o.sequence as outcome_sequence, o.amount as outcome_amount, o.balance as outcome_balance,
+  o.created_at as outcome_at,
   array_remove(array[${Object.entries(truths)
     .map(([check, truth]) => `case when (${truth}) is not true then '${check}' end`)
     .join(', ')}], null) as faults
 from entry e
 left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
-where (${Object.values(truths).join(' and ')}) is not true
+where e.is_checked and (${Object.values(truths).join(' and ')}) is not true
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
-export async function verifyEntries(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
-  const { rows } = await db.query<Row>(entriesSql, [from, until])
-  return rows.flatMap((row) =>
-    row.faults.map((check) => entryFault(check, row.wallet_id, row.sequence, problems[check](row))),
-  )
+const entriesOfRange = `select *, true as is_checked from transfers where ${inRange('wallet_id')}`
+/** The entry at the point itself comes along as the one before; whether the others follow from it, it tells. */
+const entriesOfStretches = `select t.*, t.sequence > s.sequence as is_checked from ${stretchesSql}  cross join lateral (
+  select * from transfers t
+  where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until order by t.sequence offset 0
+) t`
+
+const rangeSql = faultyEntriesSql(entriesOfRange)
+const stretchEntriesSql = faultyEntriesSql(entriesOfStretches)
+
+export async function verifyEntries(db: Queryable, { from, until }: WalletRange, words = inMinor): Promise<Fault[]> {
+  const { rows } = await db.query<Row>(rangeSql, [from, until])
+  return rows.flatMap((row) => toFaults(row, words))
 }
 
-const problems: Record<EntryCheck, (row: Row) => string> = {
+export async function verifyStretchEntries(
+  db: Queryable,
+  stretches: readonly Stretch[],
+  words: MoneyWords,
+): Promise<Fault[]> {
+  const { rows } = await db.query<Row>(stretchEntriesSql, stretchValues(stretches))
+  return rows.flatMap((row) => toFaults(row, words))
+}
+
+function toFaults(row: Row, words: MoneyWords): Fault[] {
+  return row.faults.map((check) => entryFault(check, row.wallet_id, row.sequence, problems[check](row, words)))
+}
+
+const problems: Record<EntryCheck, (row: Row, words: MoneyWords) => string> = {
   'entry-sequence': (row) =>
     `it should be number ${(row.previous_sequence ?? 0n) + 1n}; ${row.previous_sequence === null ? 'the wallet begins with it' : `it follows ${row.previous_sequence}`}`,
-  'entry-running-balance': (row) =>
-    `its balance is ${row.balance_after}, but ${row.balance_before} and ${row.amount} make ${row.balance_before + row.amount}`,
-  'entry-overdraft': (row) => `a debit of ${row.counter_account} left the balance at ${row.balance_after}`,
+  'entry-running-balance': (row, words) =>
+    `its balance is ${words(row.balance_after)}, but ${words(row.balance_before)} and ${words(row.amount)} make ${words(row.balance_before + row.amount)}`,
+  'entry-overdraft': (row, words) => `a debit of ${row.counter_account} left the balance at ${words(row.balance_after)}`,
   'entry-time': () => 'its time is before the time of the entry before it',
   'entry-reference-key': (row) =>
     `its key is ${row.reference_key}, but ${row.reference_type} ${row.reference_id} of ${row.counter_account} has the key ${row.right_key}`,
   'entry-without-outcome': (row) => `no outcome has its key ${row.reference_key}`,
   'entry-with-refusal': (row) => `the outcome of its reference is the refusal ${row.refusal}`,
-  'entry-unlike-outcome': (row) =>
-    `its outcome says something else (wallet, sequence, amount, balance, time): ${row.outcome}`,
+  'entry-unlike-outcome': (row, words) =>
+    `its outcome says something else: entry ${row.outcome_sequence} of wallet ${row.outcome_wallet}, ${words(row.outcome_amount!)} to ${words(row.outcome_balance!)}, at ${row.outcome_at!.toISOString()}`,
 }
 
 type Stranger = { wallet_id: string; sequence: bigint; counter_account: string }
 
 /** An app reaches a wallet only by a link; disconnected links are kept, so there is always one to find. */
-const strangersSql = `
+const strangersSql = (entries: string) => `
 select t.* from (
-  select wallet_id, counter_account, min(sequence) as sequence from transfers
-  where ${inRange('wallet_id')} and counter_account like 'app:%'
+  select wallet_id, counter_account, min(sequence) as sequence from (${entries}) e
+  where is_checked and counter_account like 'app:%'
   group by wallet_id, counter_account
 ) t
 where not exists (select 1 from links l where l.user_id = t.wallet_id and l.client_id = substr(t.counter_account, 5))
 order by 1, 2 limit ${maxFaultsPerStatement}`
 
+const rangeStrangersSql = strangersSql(entriesOfRange)
+const stretchStrangersSql = strangersSql(entriesOfStretches)
+
 export async function verifyStrangers(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
-  const { rows } = await db.query<Stranger>(strangersSql, [from, until])
-  return rows.map((row) =>
-    entryFault(
-      'entry-without-link',
-      row.wallet_id,
-      row.sequence,
-      `${row.counter_account} was never linked to this wallet`,
-    ),
-  )
+  const { rows } = await db.query<Stranger>(rangeStrangersSql, [from, until])
+  return rows.map(toStrangerFault)
+}
+
+export async function verifyStretchStrangers(db: Queryable, stretches: readonly Stretch[]): Promise<Fault[]> {
+  const { rows } = await db.query<Stranger>(stretchStrangersSql, stretchValues(stretches))
+  return rows.map(toStrangerFault)
+}
+
+function toStrangerFault({ wallet_id, sequence, counter_account }: Stranger): Fault {
+  return entryFault('entry-without-link', wallet_id, sequence, `${counter_account} was never linked to this wallet`)
 }

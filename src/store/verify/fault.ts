@@ -32,9 +32,15 @@ export type Fault = {
   readonly walletId: string | null
   /** Which of the wallet's entries. */
   readonly sequence: number | null
-  /** A whole sentence; amounts in minor units, as the tables hold them. */
+  /** A whole sentence. */
   readonly message: string
 }
+
+/** How a fault speaks of money. */
+export type MoneyWords = (minor: bigint) => string
+
+/** As the tables hold it. */
+export const inMinor: MoneyWords = String
 
 /** A table in ruins has millions of faults; this many of each statement say enough. */
 export const maxFaultsPerStatement = 1_000

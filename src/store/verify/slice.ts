@@ -10,6 +10,8 @@ export function inRange(column: string): string {
 }
 
 export type Slice = WalletRange & {
+  /** The wallet it begins with; null when there is none. */
+  readonly first: string | null
   readonly wallets: number
   /** What the wallets say; whether that is true is for the checks. */
   readonly entries: number
@@ -20,18 +22,19 @@ const maxEntries = 200_000
 
 const boundarySql = `
 select id from (
-  select id, row_number() over (order by id) as number, sum(sequence) over (order by id) - sequence as entries_before
+  select id, sequence, row_number() over (order by id) as number, sum(sequence) over (order by id) - sequence as entries_before
   from wallets where $1::uuid is null or id >= $1 order by id limit ${maxWallets + 1}
-) w where number > ${maxWallets} or (number > 1 and entries_before >= $2) order by id limit 1`
+) w where number > ${maxWallets} or (number > 1 and (entries_before >= $2 or sequence > $2)) order by id limit 1`
 
-/** The slice that begins here. A wallet is never cut, so a busy one can make a slice larger. */
+/** The slice that begins here. A wallet is never cut: one with more entries than a slice is a slice by itself. */
 export async function nextSlice(db: Queryable, from: string | null, entriesAtMost = maxEntries): Promise<Slice> {
   const boundary = await db.query<{ id: string }>(boundarySql, [from, entriesAtMost])
   const until = boundary.rows[0]?.id ?? null
-  const { rows } = await db.query<{ wallets: bigint; entries: bigint }>(
-    `select count(*) as wallets, coalesce(sum(sequence), 0) as entries from wallets
+  const { rows } = await db.query<{ first: string | null; wallets: bigint; entries: bigint }>(
+    `select min(id::text) as first, count(*) as wallets, coalesce(sum(sequence), 0) as entries from wallets
      where ${inRange('id')}`,
     [from, until],
   )
-  return { from, until, wallets: Number(rows[0]!.wallets), entries: Number(rows[0]!.entries) }
+  const { first, wallets, entries } = rows[0]!
+  return { from, until, first, wallets: Number(wallets), entries: Number(entries) }
 }

@@ -1,9 +1,10 @@
 /** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
-import { verifyLinks, verifyWallets } from './against-entries.ts'
-import { verifyEntries, verifyStrangers } from './entries.ts'
+import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
+import { verifyEntries, verifyStrangers, verifyStretchEntries, verifyStretchStrangers } from './entries.ts'
 import { openClient, type Connection, type Queryable } from '../open-client.ts'
-import type { Fault } from './fault.ts'
+import { inMinor, type Fault, type MoneyWords } from './fault.ts'
 import { nextSlice, type WalletRange } from './slice.ts'
+import type { Stretch } from './stretch.ts'
 import { verifyTotals } from './totals.ts'
 
 export type VerifyProgress = { readonly part: 'wallets' | 'totals'; readonly done: number; readonly total: number }
@@ -69,17 +70,33 @@ export async function verifySnapshot(db: Queryable, options: VerifyOptions = {})
   return { wallets, transfers: totals.transfers, refusals: totals.refusals, faults }
 }
 
-/* All faults of a range of wallets. */
-
 /**
- * The statements must see one moment, so call it in a transaction of repeatable read; a short
- * one for each slice will do, for nothing in here looks beyond the range.
+ * All faults of a range of wallets. The statements must see one moment, so call it in a transaction of repeatable read; a
+ * short one for each slice will do, for nothing in here looks beyond the range.
  */
-export async function verifySlice(db: Queryable, range: WalletRange): Promise<Fault[]> {
+export async function verifySlice(db: Queryable, range: WalletRange, words = inMinor): Promise<Fault[]> {
+  return [...(await verifyEntries(db, range, words)), ...(await verifyAround(db, range, words))]
+}
+
+/** All but the entries one by one, which are nearly all of the work. */
+export async function verifyAround(db: Queryable, range: WalletRange, words = inMinor): Promise<Fault[]> {
   return [
-    ...(await verifyEntries(db, range)),
-    ...(await verifyWallets(db, range)),
+    ...(await verifyWallets(db, range, words)),
     ...(await verifyStrangers(db, range)),
     ...(await verifyLinks(db, range)),
+  ]
+}
+
+/** All faults of the entries in these stretches, and of the balances of the wallets whose last entry they reach. */
+export async function verifyStretches(
+  db: Queryable,
+  stretches: readonly Stretch[],
+  words: MoneyWords,
+): Promise<Fault[]> {
+  if (stretches.length === 0) return []
+  return [
+    ...(await verifyStretchEntries(db, stretches, words)),
+    ...(await verifyStretchWallets(db, stretches, words)),
+    ...(await verifyStretchStrangers(db, stretches)),
   ]
 }

@@ -1,0 +1,151 @@
+/**
+ * The round over everything, from the beginning of each ledger: what was right once may have been changed since, and some of
+ * it no pass over changes can see. A small slice after the other; at its end each account's entries and positions are compared.
+ */
+import type { Transaction } from '../../store/database.ts'
+import { addSums, noSum, sumEntries, sumPositions, type AccountSums } from '../../store/verify/account-sums.ts'
+import type { BooksState, Problem } from '../../store/verify/books-check.ts'
+import { verifyStretchEntries } from '../../store/verify/entries.ts'
+import { bookFault, type Fault, type MoneyWords } from '../../store/verify/fault.ts'
+import { nextSlice, type Slice } from '../../store/verify/slice.ts'
+import { deletePoints } from '../../store/verify/verified-wallets.ts'
+import { verifyAround, verifySlice } from '../../store/verify/verify.ts'
+import { laterBy, replaceProblems, type Step } from './check-step.ts'
+
+/** So many take some hundred milliseconds; a wallet that has more is cut. */
+const entriesPerSlice = 10_000
+/** A twentieth of one connection's time. */
+const restFactor = 20
+const minRestMs = 200
+const betweenRoundsMs = 60_000
+/** After midnight, the day before is over for every transaction that was under way. */
+const dayEndsAfterMs = 10 * 60_000
+
+export const roundStep: Step = {
+  name: 'round',
+  dueAt: ({ nextSliceAt }) => nextSliceAt,
+  look: async (tx, before, words) => {
+    const state = before.cursor ? before : startRound(before)
+    const { from, sequence = 0 } = state.cursor!
+    const slice = await nextSlice(tx, from, entriesPerSlice)
+    if (slice.wallets === 1 && slice.entries - sequence > entriesPerSlice)
+      return await lookAtCut(tx, state, slice, sequence, words)
+    const found =
+      sequence === 0
+        ? await verifySlice(tx, slice, words)
+        : [...(await verifyCut(tx, slice, sequence, slice.entries, words)), ...(await verifyAround(tx, slice, words))]
+    const sums = addSums(readSums(state), await sumEntries(tx, slice, state.roundDay!))
+    const isLast = slice.until === null
+    const positions = isLast ? await comparePositions(tx, sums, state.roundDay!, words) : []
+    return {
+      faults: [...found, ...positions],
+      entries: slice.entries - sequence,
+      keep: async (writing, confirmed, tookMs) => {
+        await dropPoints(writing, found)
+        const isLookedAt = (problem: Problem) =>
+          isIn(slice, problem, sequence) || (isLast && problem.check === 'position-differs')
+        const next = {
+          ...state,
+          problems: replaceProblems(state, isLookedAt, confirmed),
+          cursor: { from: slice.until },
+          walletsChecked: state.walletsChecked + slice.wallets,
+          transfersChecked: state.transfersChecked + slice.entries - sequence,
+          roundSums: writeSums(sums),
+          nextSliceAt: restAfter(state, tookMs),
+        }
+        return isLast ? endRound(next, tookMs) : next
+      },
+    }
+  },
+}
+
+/** The next entries of a wallet that is too large for one look. */
+async function lookAtCut(tx: Transaction, state: BooksState, slice: Slice, sequence: number, words: MoneyWords) {
+  const until = sequence + entriesPerSlice
+  const faults = await verifyCut(tx, slice, sequence, until, words)
+  return {
+    faults,
+    entries: entriesPerSlice,
+    keep: async (writing: Transaction, confirmed: readonly Fault[], tookMs: number) => {
+      await dropPoints(writing, faults)
+      return {
+        ...state,
+        problems: replaceProblems(state, () => false, confirmed),
+        cursor: { from: state.cursor!.from, sequence: until },
+        transfersChecked: state.transfersChecked + entriesPerSlice,
+        nextSliceAt: restAfter(state, tookMs),
+      }
+    },
+  }
+}
+
+async function verifyCut(tx: Transaction, { first }: Slice, sequence: number, until: number, words: MoneyWords) {
+  const stretch = { walletId: first!, sequence: BigInt(sequence), balanceMinor: 0n, until: BigInt(until) }
+  return await verifyStretchEntries(tx, [stretch], words)
+}
+
+function startRound(state: BooksState): BooksState {
+  const roundDay = new Date(state.now.getTime() - dayEndsAfterMs).toISOString().slice(0, 10)
+  const empty = { walletsChecked: 0, transfersChecked: 0, roundSums: {} }
+  return { ...state, ...empty, cursor: { from: null }, roundStartedAt: state.now, roundDay }
+}
+
+function endRound(state: BooksState, tookMs: number): BooksState {
+  return {
+    ...state,
+    cursor: null,
+    lastRoundAt: state.now,
+    lastRoundMs: state.now.getTime() - state.roundStartedAt!.getTime() + Math.round(tookMs),
+    lastWallets: state.walletsChecked,
+    lastTransfers: state.transfersChecked,
+    nextSliceAt: laterBy(state.now, betweenRoundsMs),
+  }
+}
+
+function restAfter({ now }: BooksState, tookMs: number): Date {
+  return laterBy(now, tookMs + Math.max(minRestMs, tookMs * restFactor))
+}
+
+/** Of a wallet that was cut, what earlier looks of this round found in its entries stays until a pass finds it right. */
+function isIn({ from, until }: Slice, { check, walletId }: Problem, sequence: number): boolean {
+  if (walletId === null || (sequence > 0 && check.startsWith('entry-'))) return false
+  return (from === null || walletId >= from) && (until === null || walletId < until)
+}
+
+async function dropPoints(tx: Transaction, faults: readonly Fault[]): Promise<void> {
+  await deletePoints(tx, [...new Set(faults.flatMap(({ walletId }) => walletId ?? []))])
+}
+
+async function comparePositions(tx: Transaction, entered: AccountSums, day: string, words: MoneyWords) {
+  const kept = await sumPositions(tx, day)
+  const faults: Fault[] = []
+  for (const account of new Set([...entered.keys(), ...kept.keys()])) {
+    const says = kept.get(account) ?? noSum
+    const is = entered.get(account) ?? noSum
+    if (says.debited === is.debited && says.credited === is.credited && says.transfers === is.transfers) continue
+    faults.push(
+      bookFault(
+        'position-differs',
+        `Position of ${account} before ${day}: it says ${words(says.debited)} debited, ${words(says.credited)} credited in ${says.transfers} transfers, but the entries are ${words(is.debited)}, ${words(is.credited)} in ${is.transfers}.`,
+      ),
+    )
+  }
+  return faults
+}
+
+function readSums({ roundSums }: BooksState): AccountSums {
+  return new Map(
+    Object.entries(roundSums).map(([account, { debited, credited, transfers }]) => [
+      account,
+      { debited: BigInt(debited), credited: BigInt(credited), transfers: BigInt(transfers) },
+    ]),
+  )
+}
+
+function writeSums(sums: AccountSums): BooksState['roundSums'] {
+  const texts = [...sums].map(([account, { debited, credited, transfers }]) => [
+    account,
+    { debited: String(debited), credited: String(credited), transfers: String(transfers) },
+  ])
+  return Object.fromEntries(texts) as BooksState['roundSums']
+}

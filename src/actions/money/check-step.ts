@@ -1,0 +1,50 @@
+/** What the parts of the continuous check have in common: a look at the books, and what is kept of it. */
+import type { Transaction } from '../../store/database.ts'
+import type { BooksState, Problem } from '../../store/verify/books-check.ts'
+import type { Fault, MoneyWords } from '../../store/verify/fault.ts'
+
+export type Step = {
+  readonly name: 'sums' | 'changes' | 'round'
+  readonly dueAt: (state: BooksState) => Date
+  /** Reads only. The second look is at a fresh snapshot, when the first one has found something. */
+  readonly look: (tx: Transaction, state: BooksState, words: MoneyWords, isSecond: boolean) => Promise<Look>
+}
+
+export type Look = {
+  readonly faults: readonly Fault[]
+  readonly entries: number
+  /** Writes down how far the check is, and returns its state; given is what two looks have found. */
+  readonly keep: (tx: Transaction, confirmed: readonly Fault[], tookMs: number) => Promise<BooksState>
+}
+
+/** More would not tell more: with so many, the table as a whole is in ruins. */
+const maxProblems = 50
+
+export function keyOf({ check, walletId, sequence }: Pick<Fault, 'check' | 'walletId' | 'sequence'> | Problem): string {
+  return [check, walletId, sequence].join(' ')
+}
+
+/** Those of what was looked at again give way to what was found now. */
+export function replaceProblems(
+  { problems, now }: BooksState,
+  isLookedAt: (problem: Problem) => boolean,
+  found: readonly Fault[],
+): Problem[] {
+  const since = new Map(problems.map((problem) => [keyOf(problem), problem.foundAt]))
+  const faults = found.map(
+    (fault): Problem => ({
+      check: fault.check,
+      walletId: fault.walletId,
+      sequence: fault.sequence,
+      message: fault.message,
+      foundAt: since.get(keyOf(fault)) ?? now.toISOString(),
+    }),
+  )
+  const again = new Set(faults.map(keyOf))
+  const others = problems.filter((problem) => !isLookedAt(problem) && !again.has(keyOf(problem)))
+  return [...others, ...faults].slice(0, maxProblems)
+}
+
+export function laterBy(at: Date, ms: number): Date {
+  return new Date(at.getTime() + ms)
+}
