@@ -20,7 +20,11 @@ export const usage = `npm run bench [-- flags]
 
 npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]
 
-  random faults of all kinds on two services and their database, under load; then the exact count`
+  random faults of all kinds on two services and their database, under load; then the exact count
+
+npm run bench -- books [--users 100000] [--transfers 9] [--unanalysed]
+
+  how soon the continuous check finds a wrong row in books of that size, and what it costs`
 
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({

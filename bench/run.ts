@@ -1,6 +1,7 @@
 /** `npm run bench`: its own database, service and load; every figure is a ratio of rounds taken in turn in this run. */
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { measureBooks } from './books.ts'
 import { drawComparison } from './comparison.ts'
 import { runFaults } from './faults/run.ts'
 import { measure } from './measure.ts'
@@ -10,6 +11,7 @@ import { openStage } from './stage.ts'
 
 const [first, ...rest] = process.argv.slice(2)
 if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
+else if (first === 'books') await measureBooks(rest)
 else {
   const options = parseOptions(process.argv.slice(2))
   if (!options) console.log(usage)

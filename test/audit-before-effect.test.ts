@@ -41,7 +41,15 @@ const query = async <T>(sql: string, values: unknown[] = []) =>
   (await bench.service.db.pool.query(sql, values)).rows as T[]
 
 /** They say nothing about what was done: counts of tries, of requests, of the books' check, which form was sent, which types there are. */
-const bookkeeping = ['limits', 'minutes', 'books_check', 'operator_forms', 'billfold_migrations', 'reference_types']
+const bookkeeping = [
+  'limits',
+  'minutes',
+  'books_check',
+  'verified_wallets',
+  'operator_forms',
+  'billfold_migrations',
+  'reference_types',
+]
 
 /** In a schema of its own, so that nothing takes it for a table of the service. */
 async function watchChanges(): Promise<void> {

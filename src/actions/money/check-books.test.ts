@@ -164,7 +164,11 @@ describe('a pass finds in what came since the last one', () => {
     await post(serviceUserId, 'debit', 10n)
     await query(`delete from transfers where wallet_id = $1 and sequence = 3`, [userId])
     await wholePass()
-    expect(await found()).toEqual([`wallet-balance ${userId} `, `wallet-last-entry ${userId} `, `wallet-sequence ${userId} `])
+    expect(await found()).toEqual([
+      `wallet-balance ${userId} `,
+      `wallet-last-entry ${userId} `,
+      `wallet-sequence ${userId} `,
+    ])
   })
 
   test('that the last entry which was found right is not as it was', async () => {
@@ -212,7 +216,9 @@ test('a position that was changed is found by the sums; two that make up for eac
   await wholeRound()
   const { problems } = await state()
   expect(problems.map(({ check: name }) => name)).toEqual(['position-differs', 'position-differs'])
-  expect(problems[0]!.message).toContain('it says $0.05 debited, $0.00 credited in 0 transfers, but the entries are $0.00')
+  expect(problems[0]!.message).toContain(
+    'it says $0.05 debited, $0.00 credited in 0 transfers, but the entries are $0.00',
+  )
   await query(`delete from positions where counter_account in ('bonus', 'cards')`)
   await wholeRound()
   expect(await found()).toEqual([])
@@ -281,7 +287,10 @@ test('a wallet of very many entries is followed in parts, by the pass and by the
   expect((await left()).map(({ check: name, sequence }) => [name, sequence])).toEqual([['entry-reference-key', 21_234]])
   await wholePass()
   expect(await left()).toHaveLength(1)
-  await query('update transfers set reference_id = $2 where wallet_id = $1 and sequence = 21234', [userId, 'many 21234'])
+  await query('update transfers set reference_id = $2 where wallet_id = $1 and sequence = 21234', [
+    userId,
+    'many 21234',
+  ])
   await wholePass()
   expect(await left()).toEqual([])
 })
@@ -330,7 +339,14 @@ test('before its time nothing is done, and of many at once one does it', async (
 test('the check is late when nobody has looked for two minutes, or no round has ended for a day', () => {
   const now = new Date('2026-03-01T12:00:00Z')
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000)
-  const fresh = { now, problems: [], checkedUpTo: ago(5), sumsAt: ago(5), lastRoundAt: ago(600), roundStartedAt: ago(9) }
+  const fresh = {
+    now,
+    problems: [],
+    checkedUpTo: ago(5),
+    sumsAt: ago(5),
+    lastRoundAt: ago(600),
+    roundStartedAt: ago(9),
+  }
   const health = (changes: Partial<BooksState>) => healthOf({ ...fresh, ...changes } as unknown as BooksState)
   expect(health({})).toBe('right')
   expect(health({ checkedUpTo: ago(121) })).toBe('late')

@@ -51,7 +51,7 @@ async function lookOnce(
   step: Step,
   suspects: ReadonlySet<string> | undefined,
 ): Promise<Taken | undefined> {
-  const words = (minor: bigint) => moneyText(minor, service.config.currency)
+  const words = (minor: bigint) => moneyText(minor, service.config.currency).replace('-', '−')
   return await transact(service.db, async (tx): Promise<Taken | undefined> => {
     await beginStep(tx)
     const before = await lockBooksState(tx)

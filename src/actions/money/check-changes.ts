@@ -20,7 +20,7 @@ import { laterBy, replaceProblems, type Step } from './check-step.ts'
 
 /** To compare so many takes some 30 ms, to check so many entries some 300. */
 const walletsPerPage = 20_000
-export const entriesPerPage = 20_000
+const entriesPerPage = 20_000
 /** A twentieth of one connection's time; a fifth when it is behind, for what nobody has looked at is what it is for. */
 const restFactor = 20
 const hurriedRestFactor = 4

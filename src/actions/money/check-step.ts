@@ -31,15 +31,13 @@ export function replaceProblems(
   found: readonly Fault[],
 ): Problem[] {
   const since = new Map(problems.map((problem) => [keyOf(problem), problem.foundAt]))
-  const faults = found.map(
-    (fault): Problem => ({
-      check: fault.check,
-      walletId: fault.walletId,
-      sequence: fault.sequence,
-      message: fault.message,
-      foundAt: since.get(keyOf(fault)) ?? now.toISOString(),
-    }),
-  )
+  const faults = found.map((fault): Problem => ({
+    check: fault.check,
+    walletId: fault.walletId,
+    sequence: fault.sequence,
+    message: fault.message,
+    foundAt: since.get(keyOf(fault)) ?? now.toISOString(),
+  }))
   const again = new Set(faults.map(keyOf))
   const others = problems.filter((problem) => !isLookedAt(problem) && !again.has(keyOf(problem)))
   return [...others, ...faults].slice(0, maxProblems)

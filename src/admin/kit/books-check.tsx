@@ -34,7 +34,15 @@ const looks: Record<BooksHealth | 'note', { kind: string; icon: IconName }> = {
   note: { kind: 'check', icon: 'dash' },
 }
 
-function Line({ look, title, children }: { look: keyof typeof looks; title: ComponentChildren; children: ComponentChildren }) {
+function Line({
+  look,
+  title,
+  children,
+}: {
+  look: keyof typeof looks
+  title: ComponentChildren
+  children: ComponentChildren
+}) {
   return (
     <div class={looks[look].kind} role={look === 'wrong' ? 'alert' : undefined}>
       <Icon name={looks[look].icon} />
@@ -49,15 +57,16 @@ function Verdict({ state }: { state: BooksState }) {
   if (health === 'wrong')
     return (
       <Line look="wrong" title="The books are wrong">
-        What is listed here was found by two looks, one after the other. Repair nothing yet: keep a copy of the database as it
-        is, run <code>npx billfold verify</code>, and follow the runbook, <code>docs/operations.md#the-books-are-wrong</code>.
+        What is listed here was found by two looks, one after the other. Repair nothing yet: keep a copy of the database
+        as it is, run <code>npx billfold verify</code>, and follow the runbook,{' '}
+        <code>docs/operations.md#the-books-are-wrong</code>.
       </Line>
     )
   if (health === 'late')
     return (
       <Line look="late" title="The check of the books is late">
-        Nothing wrong was found, but nobody has looked for {ageText(oldestOf(state), state.now)}. If this stays, see in the log
-        whether the job <code>check-books</code> fails, and in the database whether it is very busy.
+        Nothing wrong was found, but nobody has looked for {ageText(oldestOf(state), state.now)}. If this stays, see in
+        the log whether the job <code>check-books</code> fails, and in the database whether it is very busy.
       </Line>
     )
   if (health === 'first')
@@ -68,8 +77,8 @@ function Verdict({ state }: { state: BooksState }) {
     )
   return (
     <Line look="right" title="The books are right">
-      Every entry up to <When at={state.checkedUpTo} /> was checked, {ageText(state.checkedUpTo!, state.now)} ago: sequences
-      without gaps, running balances, outcomes and links.
+      Every entry up to <When at={state.checkedUpTo} /> was checked, {ageText(state.checkedUpTo!, state.now)} ago:
+      sequences without gaps, running balances, outcomes and links.
     </Line>
   )
 }
@@ -191,7 +200,7 @@ function ageText(at: Date, now: Date): string {
 }
 
 function lengthText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000))
+  const seconds = Math.max(1, Math.round(ms / 1_000))
   if (seconds < 120) return `${seconds} s`
   const minutes = Math.round(seconds / 60)
   if (minutes < 120) return `${minutes} min`

@@ -107,7 +107,8 @@ const problems: Record<EntryCheck, (row: Row, words: MoneyWords) => string> = {
     `it should be number ${(row.previous_sequence ?? 0n) + 1n}; ${row.previous_sequence === null ? 'the wallet begins with it' : `it follows ${row.previous_sequence}`}`,
   'entry-running-balance': (row, words) =>
     `its balance is ${words(row.balance_after)}, but ${words(row.balance_before)} and ${words(row.amount)} make ${words(row.balance_before + row.amount)}`,
-  'entry-overdraft': (row, words) => `a debit of ${row.counter_account} left the balance at ${words(row.balance_after)}`,
+  'entry-overdraft': (row, words) =>
+    `a debit of ${row.counter_account} left the balance at ${words(row.balance_after)}`,
   'entry-time': () => 'its time is before the time of the entry before it',
   'entry-reference-key': (row) =>
     `its key is ${row.reference_key}, but ${row.reference_type} ${row.reference_id} of ${row.counter_account} has the key ${row.right_key}`,
