@@ -67,7 +67,9 @@ async function addHistory(database: BenchDatabase, clientId: string, transfersPe
 const historySql = `
 with transfer as (
   insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
-  select w.id, $1::integer, -1, $3::bigint - $1 + 1, gen_random_uuid(), now(), $2, 'ORDER_PAYMENT', 'past-' || $1 || '-' || w.id
+  select w.id, $1::integer, -1, $3::bigint - $1 + 1, encode(substring(sha256(convert_to($2, 'UTF8') || '\\x00'::bytea
+      || convert_to('ORDER_PAYMENT', 'UTF8') || '\\x00'::bytea || convert_to('past-' || $1 || '-' || w.id, 'UTF8'))
+    from 1 for 16), 'hex')::uuid, now(), $2, 'ORDER_PAYMENT', 'past-' || $1 || '-' || w.id
   from wallets w returning *
 ), position as (
   insert into positions (counter_account, day, writer, debited, credited, transfers)

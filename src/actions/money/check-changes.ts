@@ -3,7 +3,7 @@
  * day's work is the day's entries. When it is through, every entry from before its start was looked at.
  */
 import type { BooksState } from '../../store/verify/books-check.ts'
-import type { Fault } from '../../store/verify/fault.ts'
+import { maxFaultsPerStatement, type Fault } from '../../store/verify/fault.ts'
 import { toTheEnd, type Stretch } from '../../store/verify/stretch.ts'
 import {
   deletePoints,
@@ -120,12 +120,16 @@ function startOf(wallet: ChangedWallet, isSecond: boolean): Point {
     : { walletId, sequence: fromSequence, balanceMinor: fromBalanceMinor }
 }
 
-/** A wallet in which one look alone has found something is not found right either. */
+/**
+ * A wallet in which one look alone has found something is not found right either. And where there are more faults than a
+ * statement tells of, nobody knows which wallets have none.
+ */
 async function keepPoints(tx: Transaction, parts: readonly Part[], faults: readonly Fault[]): Promise<void> {
   const faulty = new Set(faults.flatMap(({ walletId }) => walletId ?? []))
+  const isInRuins = faults.length >= maxFaultsPerStatement
   const points: Point[] = []
   for (const { walletId, wallet, isWhole, until } of parts) {
-    if (faulty.has(walletId)) continue
+    if (isInRuins || faulty.has(walletId)) continue
     const point = isWhole ? wallet : await findPointAt(tx, walletId, until)
     if (point) points.push(point)
   }
