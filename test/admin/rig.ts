@@ -5,6 +5,7 @@ import type { BrowserContextOptions, Page } from '@playwright/test'
 import { findBarriers, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { runCommand } from '../command.ts'
+import { freePort } from '../free-port.ts'
 import { testDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
 
@@ -18,8 +19,9 @@ export async function startRig() {
   const database = await testDatabase()
   const environment = { DATABASE_URL: database.url }
   const processes = await Promise.all([
-    startProcess(await withPort(environment)),
-    startProcess(await withPort(environment)),
+    // Each knows its own address.
+    startProcess({ ...environment, PORT: String(await freePort()) }),
+    startProcess({ ...environment, PORT: String(await freePort()) }),
   ])
   const [first, second] = processes
   const cli = async (args: string[], input = '') => {
@@ -70,14 +72,6 @@ export async function startRig() {
 
 function codeOf(secret: string): string {
   return generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
-}
-
-/** A port that was free a moment ago, so that the service knows its own address. */
-async function withPort(environment: Record<string, string>): Promise<Record<string, string>> {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const port = String(probe.port)
-  await probe.stop(true)
-  return { ...environment, PORT: port }
 }
 
 /** Axe and pictures cost most of the time; each width and each scheme has them once. */
