@@ -107,7 +107,7 @@ test('everything in the shop can be done with the keyboard, and the focus is nev
   await page.getByRole('button', { name: 'Ben' }).focus()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
-  await page.getByRole('switch').waitFor()
+  await page.waitForLoadState('load')
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the products')
   await page.keyboard.press('Enter')
