@@ -23,7 +23,8 @@ const shownIn = (frame: Frame) =>
 
 const hasTaken = async (frame: Frame, session: string) => {
   await frame.waitForFunction((session) => (history.state as { session?: string })?.session === session, session)
-  await frame.waitForSelector('.hero-balance .visually-hidden, .presets')
+  // The wallet, or the top-up that knows whose wallet it fills.
+  await frame.waitForSelector('.hero-balance .visually-hidden, .topup-head bdi')
 }
 
 /** After the switch the frame shows what a new frame of the other person shows, to the letter. */
