@@ -104,6 +104,9 @@ export function adminForms(bench: Bench, admin: TestOperator) {
         return { path: { clientId, id: await secretOf(clientId) } }
       },
     },
+    '/admin/wallets/:id/notes': {
+      make: async () => ({ ...(await wallet()), fields: { note: 'Called twice', form: crypto.randomUUID() } }),
+    },
     '/admin/wallets/:id/freeze': { make: async () => ({ ...(await wallet()), fields: reason }) },
     '/admin/wallets/:id/unfreeze': {
       make: async () => {

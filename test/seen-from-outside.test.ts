@@ -109,7 +109,7 @@ const leaksInLog = ({ clientId }: Credentials): unknown[] =>
 async function shownFingerprints({ clientId }: Credentials): Promise<string[][]> {
   const admin = await newOperator(opened)
   const page = await (await admin.get(`/admin/client-apps/${clientId}`)).text()
-  const inPage = [...page.matchAll(/<td><code>([0-9a-f]{4})<\/code><\/td>/g)].map(([, shown]) => shown!)
+  const inPage = [...page.matchAll(/<td[^>]*><code>([0-9a-f]{4})<\/code><\/td>/g)].map(([, shown]) => shown!)
   const cli = async (...args: string[]) =>
     (await callCommand(args, { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: secretsKey })).stdout
   type Shown = { clientId: string; secrets: { fingerprint: string }[] }

@@ -2,10 +2,11 @@
 import { record } from '../actions/audit.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
-import { listAudit, listAuditActions, type AuditFilter, type AuditRecord } from '../store/audit.ts'
-import { listOperators, type Operator } from '../store/operators.ts'
+import { listAudit, listAuditActions, type AuditFilter } from '../store/audit.ts'
+import { listOperators } from '../store/operators.ts'
 import { csvLine, download } from '../web/csv.ts'
-import { Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { AuditTable } from './kit/audit-table.tsx'
+import { Empty, Field, Heading, Pager, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
@@ -93,7 +94,7 @@ async function show(request: AdminRequest): Promise<Response> {
             <p>{hasFilter ? 'No record fits the filter.' : 'What operators do shows here.'}</p>
           </Empty>
         ) : (
-          <Records records={records} operators={operators} />
+          <AuditTable label="Audit log" records={records} operators={operators} />
         )}
         <Pager
           first={after && withQuery('/admin/audit', kept)}
@@ -104,84 +105,6 @@ async function show(request: AdminRequest): Promise<Response> {
     </>
   )
   return await showPage(request, { title: 'Audit log', here: 'audit', body })
-}
-
-type RecordsProps = { records: readonly AuditRecord[]; operators: readonly Operator[] }
-
-function Records({ records, operators }: RecordsProps) {
-  return (
-    <Table label="Audit log" head={['Time', 'Who', 'What', 'Subject', 'From', 'Detail']}>
-      {records.map((record) => (
-        <tr key={record.id}>
-          <td>
-            <When at={record.at} />
-          </td>
-          <td>{nameOf(operators, record.actor)}</td>
-          <td>
-            <code>{record.action}</code>
-          </td>
-          <td>
-            <Subject subject={record.subject} operators={operators} />
-          </td>
-          <td class="muted">{record.address}</td>
-          <td class="widest">
-            <Detail detail={record.detail} />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  )
-}
-
-function nameOf(operators: readonly Operator[], text: string): string {
-  const known = operators.find((operator) => `operator:${operator.id}` === text)
-  if (known) return known.name
-  if (text.startsWith('cli:')) return `command line, ${text.slice('cli:'.length)}`
-  return { cli: 'command line', system: 'the service', stranger: 'nobody signed in' }[text] ?? text
-}
-
-function Subject({ subject, operators }: { subject: string; operators: readonly Operator[] }) {
-  const [kind, id = ''] = subject.split(':')
-  if (kind === 'app' && id !== 'unknown') return <a href={`/admin/client-apps/${id}`}>{subject}</a>
-  if (kind === 'wallet') return <a href={`/admin/wallets/${id}`}>wallet {id.slice(-12)}</a>
-  return <>{nameOf(operators, subject)}</>
-}
-
-/** A detail with `from` and `to` is shown field by field, "from → to"; any other as it is. */
-function Detail({ detail }: { detail: Record<string, unknown> }) {
-  const { from, to } = detail
-  if (isRecord(from) && isRecord(to))
-    return (
-      <>
-        {Object.keys(to).map((key) => (
-          <div key={key}>
-            {key}: <span class="muted">{shown(from[key])}</span> → {shown(to[key])}
-          </div>
-        ))}
-      </>
-    )
-  const rows = Object.entries(detail).map(([key, value]) => (
-    <div key={key}>
-      <span class="muted">{key}</span> {shown(value)}
-    </div>
-  ))
-  if (rows.length <= 3) return <>{rows}</>
-  return (
-    <details>
-      <summary>{rows.length} values</summary>
-      {rows}
-    </details>
-  )
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ')
-  if (value === null || value === undefined) return 'none'
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 async function exportCsv(request: AdminRequest): Promise<Response> {

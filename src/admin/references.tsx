@@ -8,7 +8,7 @@ import { listPeople, type Person } from '../store/user-search.ts'
 import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
-import { nameOf } from './kit/states.tsx'
+import { Owner } from './kit/topup-table.tsx'
 
 export const referenceRoutes: AdminRoute[] = [get('/admin/references', show)]
 
@@ -144,7 +144,7 @@ function Story({ request, inspected, people }: StoryProps) {
         rows={[
           ['First use', <When at={first.at} />],
           ['By', app ? <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a> : 'the service (top-up or bonus)'],
-          ['User', <Who people={people} id={first.walletId} />],
+          ['User', <Owner owners={people} id={first.walletId} />],
           [isDebit ? 'Debit' : 'Credit', <Money minor={first.amountMinor} currency={currency} isSigned />],
           ['Came to', result],
           ['Description', first.description ?? 'none'],
@@ -166,7 +166,7 @@ function Story({ request, inspected, people }: StoryProps) {
                 <Money minor={use.amountMinor} currency={currency} isSigned />
               </td>
               <td>
-                <Who people={people} id={use.walletId} />
+                <Owner owners={people} id={use.walletId} />
               </td>
               <td>
                 {use.mismatch.length === 0 ? (
@@ -192,9 +192,4 @@ function Story({ request, inspected, people }: StoryProps) {
       )}
     </section>
   )
-}
-
-function Who({ people, id }: { people: ReadonlyMap<string, Person>; id: string }) {
-  const person = people.get(id)
-  return <a href={`/admin/wallets/${id}`}>{person ? nameOf(person) : id}</a>
 }

@@ -39,7 +39,7 @@ const everybody = [
   'POST /admin/account/sessions/end',
   'POST /admin/account/sessions/end-all',
 ]
-const support = ['POST /admin/wallets/:id/freeze', 'POST /admin/wallets/:id/unfreeze']
+const support = ['POST /admin/wallets/:id/notes', 'POST /admin/wallets/:id/freeze', 'POST /admin/wallets/:id/unfreeze']
 const finance = [
   'POST /admin/wallets/:id/bonus',
   'POST /admin/wallets/:id/bonus/grant',
@@ -138,7 +138,7 @@ test('the operators’ page shows every right, and the admin has them all', asyn
   const html = await (await operators.viewer.get('/admin/operators')).text()
   for (const { about, roles: holders } of rights) {
     expect(holders).toContain('admin')
-    const row = html.split(`<td>${about}</td>`)[1]!.split('</tr>')[0]!
+    const row = html.split(`>${about}</td>`)[1]!.split('</tr>')[0]!
     expect([...row.matchAll(/yes|no/g)].map(String)).toEqual(
       roles.map((role) => (holders.includes(role) ? 'yes' : 'no')),
     )

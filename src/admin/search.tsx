@@ -7,7 +7,8 @@ import type { App } from '../store/apps.ts'
 import { Badge, Empty, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
-import { AppState, currencyOf, nameOf, PeopleTable, TopupBadges } from './kit/states.tsx'
+import { AppState, PeopleTable } from './kit/states.tsx'
+import { Owner, TopupTable } from './kit/topup-table.tsx'
 
 export const searchRoutes: AdminRoute[] = [get('/admin/search', show)]
 
@@ -40,7 +41,7 @@ async function show(request: AdminRequest): Promise<Response> {
       )}
       {topups.length > 0 && (
         <Kind title="Card top-ups">
-          <Topups found={found} />
+          <TopupTable topups={topups} owners={found.owners} />
         </Kind>
       )}
       {found.apps.length > 0 && (
@@ -117,45 +118,12 @@ function Uses({ request, found, apps }: { request: AdminRequest; found: Found; a
           </td>
           <td>{apps.find((app) => `app:${app.clientId}` === use.namespace)?.name ?? 'The service itself'}</td>
           <td>
-            <Owner found={found} id={use.walletId} />
+            <Owner owners={found.owners} id={use.walletId} />
           </td>
         </tr>
       ))}
     </Table>
   )
-}
-
-function Topups({ found }: { found: Found }) {
-  return (
-    <Table label="Card top-ups" head={['Time', ['Amount'], 'State', 'Payment', 'User']}>
-      {found.topups.map((topup) => (
-        <tr key={topup.id}>
-          <td>
-            <a href={`/admin/topups/${topup.id}`}>
-              <When at={topup.createdAt} />
-            </a>
-          </td>
-          <td class="number">
-            <Money minor={topup.amountMinor} currency={currencyOf(topup)} />
-          </td>
-          <td>
-            <TopupBadges topup={topup} />
-          </td>
-          <td>
-            <code>{topup.paymentIntentId ?? 'none'}</code>
-          </td>
-          <td>
-            <Owner found={found} id={topup.userId} />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  )
-}
-
-function Owner({ found, id }: { found: Found; id: string }) {
-  const person = found.owners.get(id)
-  return <a href={`/admin/wallets/${id}`}>{person ? nameOf(person) : id}</a>
 }
 
 function AmountNotice({ request, found }: { request: AdminRequest; found: Found }) {

@@ -1,10 +1,10 @@
 /** Card top-ups: all of them, those of one user, or those that somebody has to look at. */
 import { isUuid } from '../actions/tokens.ts'
-import { listTopups, type Topup } from '../store/topups.ts'
-import { Empty, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { listTopups } from '../store/topups.ts'
+import { Empty, Heading, Pager, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
-import { currencyOf, TopupBadges } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { TopupTable } from './kit/topup-table.tsx'
 
 export const topupsRoutes: AdminRoute[] = [get('/admin/topups', show)]
 
@@ -35,7 +35,7 @@ async function show(request: AdminRequest): Promise<Response> {
         </a>
       </Heading>
       <section class="card flush">
-        {topups.length === 0 ? <Nothing state={state} /> : <Topups topups={topups} />}
+        {topups.length === 0 ? <Nothing state={state} /> : <TopupTable topups={topups} />}
         <Pager
           first={request.query('before') === '' ? undefined : here({})}
           next={last && here({ before: `${last.createdAt.toISOString()}_${last.id}` })}
@@ -61,30 +61,5 @@ function Nothing({ state }: { state: string }) {
     <Empty title="No problems">
       <p class="muted">Every card payment was what was ordered, and is in its wallet.</p>
     </Empty>
-  )
-}
-
-function Topups({ topups }: { topups: readonly Topup[] }) {
-  return (
-    <Table label="Card top-ups" head={['When', 'State', 'Amount', 'Payment']}>
-      {topups.map((topup) => (
-        <tr key={topup.id}>
-          <td>
-            <a href={`/admin/topups/${topup.id}`}>
-              <When at={topup.createdAt} />
-            </a>
-          </td>
-          <td>
-            <TopupBadges topup={topup} />
-          </td>
-          <td>
-            <Money minor={topup.amountMinor} currency={currencyOf(topup)} />
-          </td>
-          <td>
-            <code>{topup.paymentIntentId ?? 'none'}</code>
-          </td>
-        </tr>
-      ))}
-    </Table>
   )
 }

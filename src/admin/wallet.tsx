@@ -1,20 +1,26 @@
-/** One wallet: whose it is, what it holds, every entry, and what an operator may do to it. */
+/** A user's whole story, in the order of an operator's questions: who, how much, what happened, and what may be done. */
 import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { maxNoteLength, writeNote } from '../actions/people/write-note.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
+import { isLongerThan } from '../ledger/reference.ts'
 import { listAllLinks, type Person } from '../store/user-search.ts'
-import { findWallet, type WalletRow } from '../store/wallets.ts'
+import { findUser } from '../store/users.ts'
+import { findWallet } from '../store/wallets.ts'
 import { listLiveSessionsOfUser } from '../store/widget-sessions.ts'
-import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
-import { Facts, Field, Form, Heading, Money, withQuery } from './kit/parts.tsx'
+import { reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
+import { Facts, Form, Heading, Money } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
-import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { nameOf } from './kit/states.tsx'
+import { WalletActions } from './kit/wallet-actions.tsx'
 import { Ledger, readLedger } from './kit/wallet-ledger.tsx'
-import { Balance, findPersonOf, Links, Sessions } from './kit/wallet-view.tsx'
+import { Acts, Mails, NewestNote, Notes, readStory, Topups } from './kit/wallet-story.tsx'
+import { Balance, findPersonOf, Links, Sessions, Who } from './kit/wallet-view.tsx'
 
 export const walletRoutes: AdminRoute[] = [
   get('/admin/wallets/:id', (request) => show(request)),
+  post('/admin/wallets/:id/notes', keepNote, 'notes'),
   post('/admin/wallets/:id/freeze', freeze, 'freeze'),
   post('/admin/wallets/:id/unfreeze', unfreeze, 'freeze'),
   post('/admin/wallets/:id/bonus', confirmBonus, 'bonus'),
@@ -25,34 +31,38 @@ export const walletRoutes: AdminRoute[] = [
 async function showWallet(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
   const { service } = request
   const db = service.db.pool
-  const [wallet, links, sessions, apps, ledger] = await Promise.all([
+  const [wallet, user, links, sessions, apps, ledger, story] = await Promise.all([
     findWallet(db, person.id),
+    findUser(db, person.id),
     listAllLinks(db, person.id),
     listLiveSessionsOfUser(db, person.id),
     service.apps.list(),
     readLedger(request, person.id),
+    readStory(request, person.id),
   ])
-  const mayAct = may(request, 'bonus') || may(request, 'freeze')
   const name = nameOf(person)
   const body = (
     <>
       <Heading title={name} sub={person.email ?? 'The account was deleted; the books stay.'}>
-        <a class="button quiet small" href={withQuery('/admin/topups', { user: person.id })}>
-          Card top-ups
-        </a>
-        <a class="button quiet small" href={withQuery('/admin/audit', { subject: `wallet:${person.id}` })}>
-          History
-        </a>
+        <nav class="row small" aria-label="On this page">
+          <a href="#ledger">Ledger</a>
+          <a href="#notes">Notes</a>
+          <a href="#actions">Actions</a>
+        </nav>
       </Heading>
+      <NewestNote notes={story.notes} />
       <div class="columns">
+        <Who person={person} language={user?.language ?? null} links={links} />
         <Balance request={request} person={person} wallet={wallet!} />
-        {mayAct && <Actions request={request} wallet={wallet!} problems={problems} />}
       </div>
       <Ledger request={request} walletId={person.id} page={ledger} apps={apps} />
-      <div class="columns">
-        <Links links={links} apps={apps} />
-        <Sessions sessions={sessions} apps={apps} />
-      </div>
+      <Topups userId={person.id} topups={story.topups} />
+      <Links links={links} apps={apps} />
+      <Sessions sessions={sessions} apps={apps} />
+      <Mails mails={story.mails} />
+      <Acts userId={person.id} story={story} />
+      <Notes request={request} person={person} story={story} problems={problems} />
+      <WalletActions request={request} wallet={wallet!} problems={problems} />
     </>
   )
   const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
@@ -64,63 +74,18 @@ async function show(request: AdminRequest): Promise<Response> {
   return person ? await showWallet(request, person) : await showNotFound(request, 'wallet')
 }
 
-function Actions({ request, wallet, problems }: { request: AdminRequest; wallet: WalletRow; problems: Problems }) {
-  const base = `/admin/wallets/${wallet.id}`
-  const { form } = request
-  const isFrozen = wallet.frozenFor === 'operator'
-  if (wallet.frozenFor === 'closed')
-    return (
-      <section class="card stack">
-        <h2>The account was deleted</h2>
-        <p class="muted">
-          The wallet is closed for good: it takes no money. A charge-back that still comes puts it below zero, which is
-          then the service’s loss.
-        </p>
-      </section>
-    )
-  return (
-    <section class="card stack">
-      {may(request, 'bonus') && (
-        <>
-          <h2>Grant a bonus</h2>
-          <Form request={request} action={`${base}/bonus`} class="stack">
-            <AmountAndReason
-              request={request}
-              problems={problems}
-              currency={request.service.config.currency.code}
-              reasonName="bonusReason"
-              reasonHint="The user sees it in the wallet."
-            />
-          </Form>
-        </>
-      )}
-      {may(request, 'bonus') && may(request, 'freeze') && <hr />}
-      {!may(request, 'freeze') ? null : wallet.frozenFor === 'debt' ? (
-        <p class="muted">The wallet thaws by itself when its debt is repaid.</p>
-      ) : (
-        <Form request={request} action={`${base}/${isFrozen ? 'unfreeze' : 'freeze'}`} class="stack">
-          <h2>{isFrozen ? 'Unfreeze the wallet' : 'Freeze the wallet'}</h2>
-          <Field
-            label={isFrozen ? 'Reason for unfreezing' : 'Reason for freezing'}
-            name="reason"
-            value={form.text('reason')}
-            hint={
-              isFrozen
-                ? 'For the audit log.'
-                : 'For the audit log. A frozen wallet takes credits only; its open widgets show it at once.'
-            }
-            problem={problems['reason']}
-            attributes={{ required: true, maxlength: 500 }}
-          />
-          <div>
-            <button class={`button small ${isFrozen ? '' : 'danger'}`} type="submit">
-              {isFrozen ? 'Unfreeze' : 'Freeze'}
-            </button>
-          </div>
-        </Form>
-      )}
-    </section>
-  )
+async function keepNote(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  const { form, service, actor, me } = request
+  const text = form.text('note').trim()
+  if (text === '' || isLongerThan(text, maxNoteLength))
+    return await showWallet(request, person, { note: `write at most ${maxNoteLength.toLocaleString('en')} characters` })
+  if (!isUuid(form.text('form')))
+    return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  if (person.email === null) return await showProblem(request, 409, 'The account was deleted: it takes no notes.')
+  await writeNote(service, actor, { id: form.text('form'), userId: person.id, operatorId: me.operator.id, text })
+  return redirect(`/admin/wallets/${person.id}?done=note-kept#notes`)
 }
 
 async function freeze(request: AdminRequest): Promise<Response> {

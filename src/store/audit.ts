@@ -84,6 +84,25 @@ export async function listAuditOf(
   return rows
 }
 
+/** How many of a subject's newest records are looked at for those of others than its user. */
+const aboutSpan = 300
+
+/** What others than the user did about these subjects, newest first: one walk down the index for each. */
+export async function listAuditAbout(
+  db: Queryable,
+  subjects: readonly string[],
+  limit: number,
+): Promise<AuditRecord[]> {
+  const { rows } = await db.query<AuditRecord>(
+    `select a.* from unnest($1::text[]) as about(subject) cross join lateral (
+       select id, at, actor, action, subject, address, detail from audit where subject = about.subject
+       order by at desc limit ${aboutSpan}) a
+     where a.actor not like 'user:%' order by a.at desc, a.id desc limit $2`,
+    [subjects, limit],
+  )
+  return rows
+}
+
 /** Every action there is: one look at the index for each, however long the log. */
 export async function listAuditActions(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ action: string }>(`

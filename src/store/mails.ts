@@ -75,6 +75,25 @@ export async function updateMailDue(
   return rowCount === 1
 }
 
+export type KeptMail = {
+  readonly fact: string
+  readonly kind: string
+  readonly createdAt: Date
+  /** When it is tried next; null once it was handed to the mail server, or given up. */
+  readonly dueAt: Date | null
+  readonly tries: number
+}
+
+/** Newest first, of those that are still kept. */
+export async function listMailsOfUser(db: Queryable, userId: string, limit: number): Promise<KeptMail[]> {
+  const { rows } = await db.query<KeptMail>(
+    `select fact, kind, created_at as "createdAt", due_at as "dueAt", tries from mails
+     where user_id = $1 order by created_at desc, fact limit $2`,
+    [userId, limit],
+  )
+  return rows
+}
+
 /* Who reads it. */
 
 export const mailChoices = ['receipts', 'payments', 'sign-ins'] as const

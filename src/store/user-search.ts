@@ -112,14 +112,23 @@ export type KeptLink = {
   readonly clientId: string
   readonly createdAt: Date
   readonly disconnectedAt: Date | null
+  readonly signedInAt: Date | null
+  readonly signedOutAt: Date | null
 }
 
-type LinkRow = { id: string; client_id: string; created_at: Date; disconnected_at: Date | null }
+type LinkRow = {
+  id: string
+  client_id: string
+  created_at: Date
+  disconnected_at: Date | null
+  signed_in_at: Date | null
+  signed_out_at: Date | null
+}
 
 /** All links there ever were, newest first. */
 export async function listAllLinks(db: Queryable, userId: string): Promise<KeptLink[]> {
   const { rows } = await db.query<LinkRow>(
-    `select id, client_id, created_at, disconnected_at from links where user_id = $1
+    `select id, client_id, created_at, disconnected_at, signed_in_at, signed_out_at from links where user_id = $1
      order by disconnected_at is not null, created_at desc, id limit 100`,
     [userId],
   )
@@ -128,6 +137,8 @@ export async function listAllLinks(db: Queryable, userId: string): Promise<KeptL
     clientId: row.client_id,
     createdAt: row.created_at,
     disconnectedAt: row.disconnected_at,
+    signedInAt: row.signed_in_at,
+    signedOutAt: row.signed_out_at,
   }))
 }
 

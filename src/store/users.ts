@@ -97,9 +97,9 @@ export async function updateEmail(tx: Transaction, id: string, email: string): P
 
 /**
  * Takes away everything that tells who the user was. The row, the links (ended) and the audit log stay: the books and what
- * apps hold refer to their ids.
+ * apps hold refer to their ids. How many notes of operators went with it.
  */
-export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser): Promise<void> {
+export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser): Promise<number> {
   await tx.query(
     `update users set email = null, password_hash = null, first_name = '', last_name = '', language = null, deleted_at = now()
      where id = $1`,
@@ -115,10 +115,10 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
     'mail_settings',
     'new_links',
     'paper_links',
-    'notes',
   ])
     await tx.query(`delete from ${table} where user_id = $1`, [id])
   for (const table of ['sign_ups', 'mailed_codes']) await tx.query(`delete from ${table} where email = $1`, [email])
+  return (await tx.query('delete from notes where user_id = $1', [id])).rowCount ?? 0
 }
 
 /** The user, when there is one. */

@@ -169,6 +169,7 @@ test('freezing a wallet shows in the widget that is open on another process; so 
   await page.getByRole('link', { name: 'Grace Hopper' }).click()
   await page.getByText('Live widget sessions').waitFor()
   await page.getByRole('cell', { name: shopOrigin() }).waitFor()
+  await page.getByText('Freeze the wallet').click()
   await page.getByLabel('Reason for freezing').fill('A suspicious login')
   await page.getByRole('button', { name: 'Freeze' }).click()
   await page.getByText('Frozen by an operator: A suspicious login').waitFor()
@@ -180,12 +181,14 @@ test('freezing a wallet shows in the widget that is open on another process; so 
     referenceId: 'while-frozen',
   })
   expect(refused.body['code']).toBe('WALLET_INACTIVE')
+  await page.getByText('Unfreeze the wallet').click()
   await page.getByLabel('Reason for unfreezing').fill('It was Grace')
   await page.getByRole('button', { name: 'Unfreeze' }).click()
   await page.getByText('The wallet is active again').waitFor()
   await wallet.getByText('Your wallet is on hold').waitFor({ state: 'detached' })
 
   const before = await balance()
+  await page.getByText('Grant a bonus').click()
   await page.getByLabel('Amount in USD').fill('7.25')
   await page.getByLabel('Reason', { exact: true }).fill('For your patience')
   await page.getByRole('button', { name: 'Continue' }).click()

@@ -138,6 +138,7 @@ test('a client app and its secret can be used by everyone', async () => {
 
 test('a wallet, and a bonus for it, can be used by everyone', async () => {
   await look(`/admin/wallets/${walletId}`, 'wallet')
+  await page.getByText('Grant a bonus').click()
   await page.getByLabel('Amount in USD').fill('nothing')
   await page.getByLabel('Reason', { exact: true }).fill('x')
   await page.getByRole('button', { name: 'Continue' }).click()
@@ -151,6 +152,7 @@ test('a wallet, and a bonus for it, can be used by everyone', async () => {
 
 test('a frozen wallet, and a page that is not there, can be used by everyone', async () => {
   await page.goto(`${rig.base}/admin/wallets/${walletId}`)
+  await page.getByText('Freeze the wallet').click()
   await page.getByLabel('Reason for freezing').fill('Looks odd')
   await page.getByRole('button', { name: 'Freeze' }).click()
   await page.getByText('Frozen by an operator').waitFor()
@@ -197,6 +199,7 @@ test('the admin area works without JavaScript: find, unfreeze, register, sign ou
   await plain.getByLabel('Find a user').fill('grace@')
   await plain.getByRole('button', { name: 'Find' }).click()
   await plain.getByRole('link', { name: 'Grace Hopper' }).click()
+  await plain.getByText('Unfreeze the wallet').click()
   await plain.getByLabel('Reason for unfreezing').fill('All is well')
   await plain.getByRole('button', { name: 'Unfreeze' }).click()
   await plain.getByText('The wallet is active again').waitFor()

@@ -46,8 +46,9 @@ export async function deleteAccount(
     const found = reasonOf((await lockWallet(tx, userId))!) ?? (await findUnsettled(tx, userId))
     if (found) return { kind: 'kept', reason: found }
     await updateFreeze(tx, userId, 'closed', null)
-    await updateUserDeleted(tx, user)
-    await record(tx, { name: `user:${userId}`, address }, 'user.deleted', `user:${userId}`, { clientId })
+    const notes = await updateUserDeleted(tx, user)
+    const detail = notes > 0 ? { clientId, notesDeleted: notes } : { clientId }
+    await record(tx, { name: `user:${userId}`, address }, 'user.deleted', `user:${userId}`, detail)
     return { kind: 'deleted' }
   })
   if (deletion.kind !== 'deleted') return deletion

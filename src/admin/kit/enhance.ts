@@ -14,11 +14,16 @@ async function copy(button: HTMLButtonElement): Promise<void> {
   setTimeout(() => (button.innerHTML = label), 2_000)
 }
 
-/** Shows times in the reader's own time zone; the exact time in UTC stays as the title. */
+/** Shows times in the reader's own time zone, which they name; the exact time in UTC stays as the title. */
 function localise(root: ParentNode): void {
-  const format = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
-  for (const time of root.querySelectorAll<HTMLTimeElement>('time[data-local]'))
-    time.textContent = format.format(new Date(time.dateTime))
+  // As dates are written in Sweden: year, month, day, which sort and are mistaken for no others.
+  const moment = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' })
+  const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' })
+  for (const time of root.querySelectorAll<HTMLTimeElement>('time[data-local]')) {
+    const at = new Date(time.dateTime)
+    const name = zone.formatToParts(at).find((part) => part.type === 'timeZoneName')?.value ?? ''
+    time.textContent = `${moment.format(at)} ${name}`
+  }
 }
 localise(document)
 

@@ -9,6 +9,7 @@ const notices: Readonly<Record<string, string>> = {
   'wallet-unfrozen': 'The wallet is active again.',
   'wallet-in-debt': 'Your freeze is lifted, but the wallet is below zero: it stays frozen until the debt is repaid.',
   'topup-refunded': 'The refund is made, and the wallet follows it.',
+  'note-kept': 'The note is kept. Every operator sees it here.',
   'bonus-granted': 'The bonus is credited.',
   'password-changed': 'Your password is changed, and your other sessions are signed out.',
   'session-ended': 'That session is signed out.',

@@ -1,5 +1,5 @@
 /** The parts that the pages are made of. */
-import type { ComponentChildren } from 'preact'
+import { cloneElement, isValidElement, toChildArray, type ComponentChildren, type VNode } from 'preact'
 import { moneyText, type Currency } from '../../ledger/money.ts'
 import type { PublicRequest } from './route.ts'
 
@@ -160,24 +160,44 @@ export function Empty({ title, children }: Children & { title: string }) {
   )
 }
 
-/** A table in a frame that scrolls by itself on a narrow screen. A head in brackets stands over numbers, to the right. */
-export function Table({ label, head, children }: Children & { label: string; head: readonly (string | [string])[] }) {
+type TableProps = Children & { label: string; head: readonly (string | [string])[] }
+
+/**
+ * A table in a frame that scrolls by itself where there is little room; on a phone every row is a card, in which each cell says what
+ * it is by `data-head`. Its roles are written out, as browsers forget them with another display. A head in brackets stands over
+ * numbers, to the right.
+ */
+export function Table({ label, head, children }: TableProps) {
   return (
     <div class="table" role="region" aria-label={label} tabindex={0}>
-      <table>
-        <thead>
-          <tr>
+      <table role="table">
+        <thead role="rowgroup">
+          <tr role="row">
             {head.map((title) => (
-              <th scope="col" key={title} class={typeof title === 'string' ? undefined : 'number'}>
+              <th scope="col" role="columnheader" key={title} class={typeof title === 'string' ? undefined : 'number'}>
                 {title}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody role="rowgroup">{toChildArray(children).map((row) => withHeads(row, head))}</tbody>
       </table>
     </div>
   )
+}
+
+function withHeads(row: ReturnType<typeof toChildArray>[number], head: TableProps['head']) {
+  if (!isRow(row)) return row
+  const cells = toChildArray(row.props.children).map((cell, i) =>
+    isValidElement(cell)
+      ? cloneElement(cell as VNode<object>, { role: 'cell', 'data-head': String(head[i] ?? '') })
+      : cell,
+  )
+  return cloneElement(row, { role: 'row' }, cells)
+}
+
+function isRow(node: unknown): node is VNode<Children & { role?: string }> {
+  return isValidElement(node) && node.type === 'tr'
 }
 
 /** A link to the rows after the last one shown. Found by that row's key, the millionth page costs what the first does. */

@@ -1,4 +1,4 @@
-/** What the page of a wallet is made of: the balance, the links of its user, and the widgets that are open. */
+/** What the page of a wallet begins with: who it is, the balance, the links of its user, and the widgets that are open. */
 import { monthOf } from '../../actions/money/write-statement.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import type { App } from '../../store/apps.ts'
@@ -7,12 +7,40 @@ import type { WalletRow } from '../../store/wallets.ts'
 import type { LiveSession } from '../../store/widget-sessions.ts'
 import { Badge, Copy, Facts, Field, Money, Notice, Table, When } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
-import { WalletState } from './states.tsx'
+import { nameOf, WalletState } from './states.tsx'
 
 /** The user whose id is in the path. */
 export async function findPersonOf(request: AdminRequest): Promise<Person | undefined> {
   const id = request.param('id')
   return isUuid(id) ? await findPerson(request.service.db.pool, { id }) : undefined
+}
+
+export function Who({
+  person,
+  language,
+  links,
+}: {
+  person: Person
+  language: string | null
+  links: readonly KeptLink[]
+}) {
+  const signedIn = links.flatMap((link) => (link.signedInAt ? [link.signedInAt.getTime()] : []))
+  return (
+    <section class="card stack">
+      <h2>Who</h2>
+      <Facts
+        rows={[
+          ['Name', nameOf(person)],
+          ['Email', person.email === null ? 'deleted' : <Copy label="email" text={person.email} />],
+          ['User id', <Copy label="user id" text={person.id} />],
+          ['Signed up', <When at={person.createdAt} />],
+          ['Last sign-in', <When at={signedIn.length === 0 ? null : new Date(Math.max(...signedIn))} />],
+          ['Language', language ?? 'none chosen'],
+          ['Linked apps', `${links.filter((link) => link.disconnectedAt === null).length} of ${links.length} ever`],
+        ]}
+      />
+    </section>
+  )
 }
 
 export function Balance({ request, person, wallet }: { request: AdminRequest; person: Person; wallet: WalletRow }) {
@@ -36,8 +64,6 @@ export function Balance({ request, person, wallet }: { request: AdminRequest; pe
         rows={[
           ['State', <WalletState frozenFor={wallet.frozenFor} />],
           ['Entries', wallet.sequence.toLocaleString('en')],
-          ['User id', <Copy label="user id" text={person.id} />],
-          ['Signed up', <When at={person.createdAt} />],
         ]}
       />
       <form class="row bottom" method="get" action={`/admin/wallets/${person.id}/statement`}>
@@ -69,7 +95,7 @@ export function Links({ links, apps }: { links: readonly KeptLink[]; apps: reado
       {links.length === 0 ? (
         <p class="empty muted">The user is linked to no app.</p>
       ) : (
-        <Table label="Linked apps" head={['App', 'serviceUserId', 'Linked']}>
+        <Table label="Linked apps" head={['App', 'serviceUserId', 'Linked', 'Last sign-in']}>
           {links.map((link) => (
             <tr key={link.id}>
               <td>
@@ -81,6 +107,9 @@ export function Links({ links, apps }: { links: readonly KeptLink[]; apps: reado
               </td>
               <td>
                 <When at={link.createdAt} />
+              </td>
+              <td>
+                <When at={link.signedInAt} /> {link.signedOutAt && <Badge>signed out</Badge>}
               </td>
             </tr>
           ))}

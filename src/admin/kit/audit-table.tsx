@@ -1,0 +1,84 @@
+/** Records of the audit log, as every page that has some shows them. */
+import type { AuditRecord } from '../../store/audit.ts'
+import type { Operator } from '../../store/operators.ts'
+import { Table, When } from './parts.tsx'
+
+type AuditTableProps = { label: string; records: readonly AuditRecord[]; operators: readonly Operator[] }
+
+export function AuditTable({ label, records, operators }: AuditTableProps) {
+  return (
+    <Table label={label} head={['Time', 'Who', 'What', 'Subject', 'From', 'Detail']}>
+      {records.map((record) => (
+        <tr key={record.id}>
+          <td>
+            <When at={record.at} />
+          </td>
+          <td>{actorName(operators, record.actor)}</td>
+          <td>
+            <code>{record.action}</code>
+          </td>
+          <td>
+            <Subject subject={record.subject} operators={operators} />
+          </td>
+          <td class="muted">{record.address}</td>
+          <td class="widest">
+            <Detail detail={record.detail} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+export function actorName(operators: readonly Operator[], text: string): string {
+  const known = operators.find((operator) => `operator:${operator.id}` === text)
+  if (known) return known.name
+  if (text.startsWith('cli:')) return `command line, ${text.slice('cli:'.length)}`
+  return { cli: 'command line', system: 'the service', stranger: 'nobody signed in' }[text] ?? text
+}
+
+function Subject({ subject, operators }: { subject: string; operators: readonly Operator[] }) {
+  const [kind, id = ''] = subject.split(':')
+  if (kind === 'app' && id !== 'unknown') return <a href={`/admin/client-apps/${id}`}>{subject}</a>
+  if (kind === 'user') return <a href={`/admin/wallets/${id}`}>user {id.slice(-12)}</a>
+  if (kind === 'topup') return <a href={`/admin/topups/${id}`}>top-up {id.slice(-12)}</a>
+  if (kind === 'wallet') return <a href={`/admin/wallets/${id}`}>wallet {id.slice(-12)}</a>
+  return <>{actorName(operators, subject)}</>
+}
+
+/** A detail with `from` and `to` is shown field by field, "from → to"; any other as it is. */
+function Detail({ detail }: { detail: Record<string, unknown> }) {
+  const { from, to } = detail
+  if (isRecord(from) && isRecord(to))
+    return (
+      <>
+        {Object.keys(to).map((key) => (
+          <div key={key}>
+            {key}: <span class="muted">{shown(from[key])}</span> → {shown(to[key])}
+          </div>
+        ))}
+      </>
+    )
+  const rows = Object.entries(detail).map(([key, value]) => (
+    <div key={key}>
+      <span class="muted">{key}</span> {shown(value)}
+    </div>
+  ))
+  if (rows.length <= 3) return <>{rows}</>
+  return (
+    <details>
+      <summary>{rows.length} values</summary>
+      {rows}
+    </details>
+  )
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ')
+  if (value === null || value === undefined) return 'none'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

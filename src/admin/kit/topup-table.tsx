@@ -1,0 +1,42 @@
+/** Card top-ups, as every page that lists some shows them. */
+import type { Topup } from '../../store/topups.ts'
+import type { Person } from '../../store/user-search.ts'
+import { Money, Table, When } from './parts.tsx'
+import { currencyOf, nameOf, TopupBadges } from './states.tsx'
+
+/** With `owners`, also whose they are. */
+export function TopupTable({ topups, owners }: { topups: readonly Topup[]; owners?: ReadonlyMap<string, Person> }) {
+  return (
+    <Table label="Card top-ups" head={['Time', 'State', ['Amount'], 'Payment', ...(owners ? ['User'] : [])]}>
+      {topups.map((topup) => (
+        <tr key={topup.id}>
+          <td>
+            <a href={`/admin/topups/${topup.id}`}>
+              <When at={topup.createdAt} />
+            </a>
+          </td>
+          <td>
+            <TopupBadges topup={topup} />
+          </td>
+          <td class="number">
+            <Money minor={topup.amountMinor} currency={currencyOf(topup)} />
+          </td>
+          <td>
+            <code>{topup.paymentIntentId ?? 'none'}</code>
+          </td>
+          {owners && (
+            <td>
+              <Owner owners={owners} id={topup.userId} />
+            </td>
+          )}
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+/** Whose it is, with the way to the wallet. */
+export function Owner({ owners, id }: { owners: ReadonlyMap<string, Person>; id: string }) {
+  const person = owners.get(id)
+  return <a href={`/admin/wallets/${id}`}>{person ? nameOf(person) : id}</a>
+}
