@@ -1,30 +1,44 @@
 /** The books as a whole: are they exact, and a copy of them. */
+import { availableParallelism } from 'node:os'
 import type { Fault } from '../store/verify/fault.ts'
 import { verifyBooks } from '../store/verify/verify.ts'
-import type { Command } from './command.ts'
+import { UsageMistake, textOf, wholeNumber, type Command, type Invocation } from './command.ts'
 import { withData } from './data.ts'
 import { openProgress } from './progress.ts'
 
 /** In the JSON object; a terminal gets all of them as they are found. */
 const maxFaultsShown = 1_000
+const maxJobs = 64
 
 export const booksCommands: readonly Command[] = [
   {
     name: 'verify',
     summary: 'prove the books: every invariant over every wallet; exit code 1 if one does not hold',
+    flags: {
+      jobs: {
+        value: 'N',
+        about: 'connections that work at once; as many as this machine has cores, up to 4, if not given',
+      },
+    },
     details: `Checks, at one moment and while the service goes on: that all wallets and all counter accounts together are zero, for
 each account and day; that every balance is the sum of its entries, without gaps, exact on every one and never below
-zero but for a reversal; that every entry has its outcome and every refusal has none; and every reference's key.`,
-    examples: ['verify', 'verify --json'],
-    run: async (invocation) =>
-      await withData(invocation, async ({ connection }) => {
+zero but for a reversal; that every entry has its outcome and every refusal has none; and every reference's key. All connections see the same moment. Faults are printed as they are found.`,
+    examples: ['verify', 'verify --jobs 8', 'verify --json'],
+    run: async (invocation) => {
+      const jobs = jobsOf(invocation)
+      return await withData(invocation, async ({ connection }) => {
         const progress = openProgress(invocation.io)
         const faults: Fault[] = []
         const startedAt = performance.now()
+        const rate = (done: number) => Math.round(done / Math.max(0.001, (performance.now() - startedAt) / 1_000))
         const result = await verifyBooks(connection, {
+          jobs,
           signal: invocation.io.signal,
           onProgress: ({ part, done, total }) =>
-            progress.show(part === 'totals' ? 'adding up both sides' : `${done} of ${total}`, total && done / total),
+            progress.show(
+              part === 'totals' ? 'adding up both sides' : `${done} of ${total}, ${rate(done)} a second`,
+              total && done / total,
+            ),
           onFault: (fault) => {
             progress.clear()
             if (faults.length < maxFaultsShown) faults.push(fault)
@@ -33,12 +47,24 @@ zero but for a reversal; that every entry has its outcome and every refusal has 
         })
         progress.clear()
         const seconds = Math.round(performance.now() - startedAt) / 1_000
+        const transfersPerSecond = rate(result.transfers)
         const size = `${result.wallets} wallets, ${result.transfers} transfers, ${result.refusals} refusals`
+        const pace = `${seconds} s, ${transfersPerSecond} transfers a second with ${jobs === 1 ? 'one connection' : `${jobs} connections`}`
         return {
-          json: { isExact: result.faults === 0, ...result, seconds, found: faults },
-          text: `${result.faults === 0 ? 'The books are exact' : `The books have ${result.faults} faults`}: ${size}, ${seconds} s.`,
+          json: { isExact: result.faults === 0, ...result, seconds, transfersPerSecond, jobs, found: faults },
+          text: `${result.faults === 0 ? 'The books are exact' : `The books have ${result.faults} faults`}: ${size}; ${pace}.`,
           exitCode: result.faults === 0 ? 0 : 1,
         }
-      }),
+      })
+    },
   },
 ]
+
+function jobsOf(invocation: Invocation): number {
+  const text = textOf(invocation, 'jobs')
+  if (text === undefined) return Math.min(4, availableParallelism())
+  const jobs = wholeNumber(text)
+  if (jobs === undefined || jobs < 1 || jobs > maxJobs)
+    throw new UsageMistake(`--jobs: write a whole number from 1 to ${maxJobs}.`)
+  return jobs
+}

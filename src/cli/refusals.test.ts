@@ -57,6 +57,7 @@ describe('it refuses', () => {
     [['wallet', 'freeze', 'a@b.cd', '--reason', ' '], '--reason: write 1 to 500 characters.'],
     [['wallet', 'receipt', 'ORDER-1042'], '"ORDER-1042" is no receipt code'],
     [['seed', '--users', '1e3', '--link', 'app_x'], '--users: write a whole number from 1 to 10000000.'],
+    [['verify', '--jobs', '0'], '--jobs: write a whole number from 1 to 64.'],
     [['export', '--json'], '--json and the copy cannot both be on stdout'],
   ]
   for (const [args, message] of mistakes) {

@@ -43,10 +43,11 @@ test('verify sees one moment: money that moves meanwhile makes no fault', async 
   }
   const spending = users.map((user) => spend(user.serviceUserId))
   const results: VerifyResult[] = []
-  for (let i = 0; i < 10; i++) results.push(await verifyBooks(service.db.connection))
+  for (let i = 0; i < 10; i++)
+    results.push(await verifyBooks(service.db.connection, { jobs: 1 + (results.length % 3) }))
   over.abort()
   await Promise.all(spending)
-  results.push(await verifyBooks(service.db.connection))
+  results.push(await verifyBooks(service.db.connection, { jobs: 1 + (results.length % 3) }))
   expect(results.map((result) => result.faults)).toEqual(results.map(() => 0))
   const last = results.at(-1)!
   expect(last.transfers + last.refusals).toBe(posted + users.length)

@@ -18,7 +18,6 @@ export type Slice = WalletRange & {
 }
 
 const maxWallets = 50_000
-const maxEntries = 200_000
 
 const boundarySql = `
 select id from (
@@ -27,7 +26,7 @@ select id from (
 ) w where number > ${maxWallets} or (number > 1 and (entries_before >= $2 or sequence > $2)) order by id limit 1`
 
 /** The slice that begins here. A wallet is never cut: one with more entries than a slice is a slice by itself. */
-export async function nextSlice(db: Queryable, from: string | null, entriesAtMost = maxEntries): Promise<Slice> {
+export async function nextSlice(db: Queryable, from: string | null, entriesAtMost: number): Promise<Slice> {
   const boundary = await db.query<{ id: string }>(boundarySql, [from, entriesAtMost])
   const until = boundary.rows[0]?.id ?? null
   const { rows } = await db.query<{ first: string | null; wallets: bigint; entries: bigint }>(

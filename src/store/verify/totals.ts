@@ -1,18 +1,31 @@
 /** What no slice can see: both sides of the books against each other, and outcomes that belong to no entry. */
 import type { Queryable } from '../database.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
+import { inParallel, type Several } from './together.ts'
 
 export type Totals = { readonly transfers: number; readonly refusals: number; readonly faults: Fault[] }
 
 /** With `isEntriesClean` every entry is known to have its own outcome, so equal numbers leave no outcome over. */
-export async function verifyTotals(db: Queryable, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
-  const counts = await countAll(db)
-  const faults = [...verifySum(counts), ...(await verifyPositions(db)), ...(await verifyRefusals(db))]
-  if (!isEntriesClean || counts.posted !== counts.transfers) faults.push(...(await verifyOrphans(db)))
+export async function verifyTotals(all: Several, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
+  const faults: Fault[] = []
+  let counts: Counts = noCounts
+  const tasks: ((db: Queryable) => Promise<unknown>)[] = [
+    async (db) => (counts = await countAll(db)),
+    async (db) => faults.push(...(await verifyPositions(db))),
+    async (db) => faults.push(...(await verifyRefusals(db))),
+  ]
+  await inParallel(all, async (db) => {
+    const task = tasks.shift()
+    await task?.(db)
+    return task !== undefined
+  })
+  faults.push(...verifySum(counts))
+  if (!isEntriesClean || counts.posted !== counts.transfers) faults.push(...(await verifyOrphans(all[0])))
   return { transfers: Number(counts.transfers), refusals: Number(counts.refusals), faults }
 }
 
 type Counts = { transfers: bigint; posted: bigint; refusals: bigint; balances: bigint; positions: bigint }
+const noCounts: Counts = { transfers: 0n, posted: 0n, refusals: 0n, balances: 0n, positions: 0n }
 
 async function countAll(db: Queryable): Promise<Counts> {
   const { rows } = await db.query<Counts>(`

@@ -81,8 +81,14 @@ async function enter(walletId: string, sequence: number, amount: number, after: 
 /** The faults of the books as the given statement would leave them; nothing stays. */
 async function faultsAfter(corruption: string): Promise<Fault[]> {
   await client.query(corruption)
+  const [one, several] = [await faultsWith(1), await faultsWith(3)]
+  expect(several.map(({ message }) => message).toSorted()).toEqual(one.map(({ message }) => message).toSorted())
+  return one
+}
+
+async function faultsWith(jobs: number): Promise<Fault[]> {
   const faults: Fault[] = []
-  const result = await verifyBooks(database.connection, { onFault: (fault) => faults.push(fault) })
+  const result = await verifyBooks(database.connection, { jobs, onFault: (fault) => faults.push(fault) })
   expect(result.faults).toBe(faults.length)
   return faults
 }
@@ -335,6 +341,30 @@ test('progress ends at the whole, and an abort stops it between slices', async (
   const seen: number[] = []
   await verifyBooks(database.connection, { onProgress: ({ done, total }) => seen.push(done / total) })
   expect(seen).toEqual([0, 1, 1])
-  const stopped = verifyBooks(database.connection, { signal: AbortSignal.abort(new Error('enough')) })
-  expect(await stopped.catch((error: Error) => error.message)).toBe('enough')
+  for (const jobs of [1, 3]) {
+    const stopped = verifyBooks(database.connection, { jobs, signal: AbortSignal.abort(new Error('enough')) })
+    expect(await stopped.catch((error: Error) => error.message)).toBe('enough')
+  }
+})
+
+test('all connections see the moment that the first one sees', async () => {
+  // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
+  const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => Promise<unknown>
+  let isBroken = false
+  Client.prototype.query = function (this: Client, ...asked: unknown[]) {
+    if (isBroken || !String(asked[0]).includes('pg_export_snapshot')) return query.apply(this, asked)
+    isBroken = true
+    // Between the first connection's snapshot and the transactions of the others, the books change.
+    return query.apply(this, asked).then(async (exported) => {
+      await client.query(`update wallets set balance = balance + 1`)
+      return exported
+    })
+  } as typeof Client.prototype.query
+  try {
+    expect(await faultsWith(3)).toEqual([])
+    expect(isBroken).toBe(true)
+  } finally {
+    Client.prototype.query = query as typeof Client.prototype.query
+  }
+  expect((await faultsWith(3)).length).toBeGreaterThan(0)
 })

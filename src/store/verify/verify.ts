@@ -1,10 +1,11 @@
 /** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
 import { verifyEntries, verifyStrangers, verifyStretchEntries, verifyStretchStrangers } from './entries.ts'
-import { openClient, type Connection, type Queryable } from '../open-client.ts'
+import { openClient, type Connection, type OpenClient, type Queryable } from '../open-client.ts'
 import { inMinor, type Fault, type MoneyWords } from './fault.ts'
-import { nextSlice, type WalletRange } from './slice.ts'
+import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
+import { inParallel, type Several } from './together.ts'
 import { verifyTotals } from './totals.ts'
 
 export type VerifyProgress = { readonly part: 'wallets' | 'totals'; readonly done: number; readonly total: number }
@@ -15,6 +16,8 @@ export type VerifyOptions = {
   readonly onFault?: (fault: Fault) => void
   /** Looked at between two slices. */
   readonly signal?: AbortSignal
+  /** How many connections work at once; the server needs a core for each of them. */
+  readonly jobs?: number
 }
 
 export type VerifyResult = {
@@ -29,45 +32,98 @@ export type VerifyResult = {
  * is wrong. The one snapshot for all slices keeps old row versions alive until the end, as any long report does.
  */
 export async function verifyBooks(connection: Connection, options: VerifyOptions = {}): Promise<VerifyResult> {
-  const client = await openClient(connection, { name: 'billfold verify' })
-  try {
+  const opened: OpenClient[] = []
+  const open = async (): Promise<OpenClient> => {
+    // One that is done with its slices waits for the others; it locks no row.
+    const settings = { idle_in_transaction_session_timeout: '0' }
+    const client = await openClient(connection, { name: 'billfold verify', settings })
+    opened.push(client)
     await client.query('begin transaction isolation level repeatable read, read only')
-    return await verifySnapshot(client, options)
-  } finally {
-    await client.end()
+    return client
   }
+  try {
+    const first = await open()
+    const { jobs = 1 } = options
+    const others = jobs === 1 ? [] : await openBeside(first, jobs - 1, open)
+    return await verifyTogether([first, ...others], options)
+  } finally {
+    await Promise.all(opened.map((client) => client.end()))
+  }
+}
+
+/** Further connections that see the very moment that the first one sees. */
+async function openBeside(first: Queryable, count: number, open: () => Promise<Queryable>): Promise<Queryable[]> {
+  const { rows } = await first.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot')
+  return await Promise.all(
+    Array.from({ length: count }, async () => {
+      const client = await open()
+      await client.query(`set transaction snapshot '${rows[0]!.snapshot}'`)
+      return client
+    }),
+  )
 }
 
 /** The same in a transaction that is already open. */
 export async function verifySnapshot(db: Queryable, options: VerifyOptions = {}): Promise<VerifyResult> {
+  return await verifyTogether([db], options)
+}
+
+async function verifyTogether(all: Several, options: VerifyOptions): Promise<VerifyResult> {
   const { onProgress, onFault, signal } = options
-  await db.query(`set local statement_timeout = 0; set local work_mem = '64MB'; set local jit = off`)
-  const { rows } = await db.query<{ wallets: bigint; entries: bigint }>(
+  for (const db of all)
+    await db.query(`set local statement_timeout = 0; set local work_mem = '64MB'; set local jit = off`)
+  const { rows } = await all[0].query<{ wallets: bigint; entries: bigint }>(
     'select count(*) as wallets, coalesce(sum(sequence), 0) as entries from wallets',
   )
   const wallets = Number(rows[0]!.wallets)
-  const total = wallets + Number(rows[0]!.entries)
+  const entries = Number(rows[0]!.entries)
+  const total = wallets + entries
   let faults = 0
   const tell = (found: readonly Fault[]) => {
     faults += found.length
     for (const fault of found) onFault?.(fault)
   }
   let done = 0
-  let from: string | null = null
   onProgress?.({ part: 'wallets', done, total })
-  do {
+  const take = openSlices(entriesPerSlice(entries, all.length))
+  await inParallel(all, async (db) => {
     signal?.throwIfAborted()
-    const slice = await nextSlice(db, from)
+    const slice = await take(db)
+    if (!slice) return false
     tell(await verifySlice(db, slice))
     done += slice.wallets + slice.entries
     onProgress?.({ part: 'wallets', done, total })
-    from = slice.until
-  } while (from !== null)
+    return true
+  })
   signal?.throwIfAborted()
   onProgress?.({ part: 'totals', done, total })
-  const totals = await verifyTotals(db, { isEntriesClean: faults === 0 })
+  const totals = await verifyTotals(all, { isEntriesClean: faults === 0 })
   tell(totals.faults)
   return { wallets, transfers: totals.transfers, refusals: totals.refusals, faults }
+}
+
+const maxEntriesPerSlice = 200_000
+
+/** Several connections get some slices each, so that none is left with a large one at the end. */
+function entriesPerSlice(entries: number, jobs: number): number {
+  return jobs === 1 ? maxEntriesPerSlice : Math.min(maxEntriesPerSlice, Math.ceil(entries / (jobs * 8)) || 1)
+}
+
+/** Hands out slice after slice, to one at a time; undefined when there are no more. */
+function openSlices(entriesAtMost: number): (db: Queryable) => Promise<Slice | undefined> {
+  let from: string | null | undefined = null
+  const next = async (db: Queryable) => {
+    if (from === undefined) return undefined
+    const slice: Slice = await nextSlice(db, from, entriesAtMost)
+    from = slice.until ?? undefined
+    return slice
+  }
+  let turn: Promise<unknown> = Promise.resolve()
+  return (db) => {
+    const mine = turn.then(() => next(db))
+    turn = mine.catch(() => {})
+    return mine
+  }
 }
 
 /**
