@@ -5,13 +5,14 @@ export type Several = readonly [Queryable, ...Queryable[]]
 
 /** Each connection works until there is nothing left. When one fails, the others end what they are at, and no more. */
 export async function inParallel(all: Several, work: (db: Queryable) => Promise<boolean>): Promise<void> {
-  let hasFailed = false
+  const over = new AbortController()
   const results = await Promise.allSettled(
     all.map(async (db) => {
       try {
-        while (!hasFailed && (await work(db)));
+        let isMore = true
+        while (isMore && !over.signal.aborted) isMore = await work(db)
       } catch (error) {
-        hasFailed = true
+        over.abort()
         throw error
       }
     }),
