@@ -1,5 +1,4 @@
 /** What the actions work with: the configuration, the database, the writer, and the apps held in memory. */
-import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { faultFields, openRateLimit, type Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -12,6 +11,7 @@ import { openRepeats, type Repeats } from '../store/repeats.ts'
 import { findSessions } from '../store/widget-sessions.ts'
 import { openWriter, type Writer } from '../store/writer/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
+import { freeBytes } from './free-bytes.ts'
 import { openWrongSecrets } from './apps/authenticate.ts'
 import { openCards, type Cards } from './topups/open-processor.ts'
 import { openLive, type Live } from './live.ts'
@@ -87,13 +87,6 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     freeBytes: () => freeBytes(config),
   })
   return service
-}
-
-/** Where the embedded database is; of another one only its own server knows. */
-async function freeBytes({ databaseUrls, dataDir }: Config): Promise<number | undefined> {
-  if (databaseUrls.length > 0) return undefined
-  const found = await statfs(dataDir).catch(() => undefined)
-  return found && found.bavail * found.bsize
 }
 
 /** Everything in flight has its answer when this returns; the pool stays open for whoever opened it. */

@@ -1,10 +1,12 @@
 /** For those who run the service: is the process alive, can it work, and how does it do. */
 import { z } from 'zod'
+import { isProbe, probeHeader } from '../actions/deployment/probe.ts'
 import type { Service } from '../actions/service.ts'
 import { migrationStatus } from '../store/migrations/migrate.ts'
 import { probeWriting } from '../store/write-probe.ts'
 import { answer, type Answer } from './reply.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
+import { version } from '../version.ts'
 
 export type Readiness = { isDraining: boolean }
 
@@ -16,6 +18,14 @@ const readinessBody = z
   })
   .meta({ id: 'Readiness' })
 
+const seenBody = z
+  .object({
+    version: z.string(),
+    address: z.string().describe('Whom the service takes the caller for'),
+    forwardedFor: z.array(z.string()).describe('What the proxies wrote into X-Forwarded-For'),
+  })
+  .describe('Only for the doctor of this deployment, which proves itself with SECRETS_KEY')
+
 export function healthRoutes(service: Service, readiness: Readiness): Route[] {
   const askDatabase = openDatabaseState(service)
   return [
@@ -25,13 +35,13 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       tag: 'Operations',
       summary: 'Whether the process is alive',
       description: 'An embedding page may ask it too, without reading the answer.',
-      output: z.object({ status: z.literal('ok') }).meta({ id: 'Health' }),
+      output: z.object({ status: z.literal('ok'), seen: seenBody.optional() }).meta({ id: 'Health' }),
       errors: [],
       isProbe: true,
       example: { output: { status: 'ok' } },
       // An embedding page may ask, without reading the answer, whether the service can be reached at all.
-      handle: async () => ({
-        ...answer({ status: 'ok' }),
+      handle: async (call) => ({
+        ...answer({ status: 'ok', ...(await seenBy(service, call)) }),
         headers: { 'cross-origin-resource-policy': 'cross-origin' },
       }),
     },
@@ -52,6 +62,14 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       handle: () => readyAnswer(askDatabase, readiness),
     },
   ]
+}
+
+/** How the question got here, for `npx billfold doctor` of this deployment alone. */
+async function seenBy(service: Service, { request, context }: Call): Promise<{ seen?: z.infer<typeof seenBody> }> {
+  const token = request.headers.get(probeHeader)
+  if (token === null || !(await isProbe(service, token))) return {}
+  const forwardedFor = (request.headers.get('x-forwarded-for') ?? '').split(',').map((hop) => hop.trim())
+  return { seen: { version, address: context.address, forwardedFor: forwardedFor.filter((hop) => hop !== '') } }
 }
 
 async function readyAnswer(askDatabase: () => Promise<string>, { isDraining }: Readiness): Promise<Answer> {

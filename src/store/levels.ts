@@ -75,7 +75,7 @@ type Row = {
   archive_late: number | null
 }
 
-async function getLevels(db: Queryable): Promise<Levels> {
+export async function getLevels(db: Queryable): Promise<Levels> {
   const askedAt = Date.now()
   const { rows } = await db.query<Row>(levelsSql)
   const row = rows[0]!

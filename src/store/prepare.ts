@@ -7,11 +7,12 @@ import { migrate } from './migrations/migrate.ts'
 import { refuseSharingPooler } from './pooler.ts'
 import { asUnreachable } from './unreachable.ts'
 
-export type Prepared = {
-  readonly connection: Connection
+/** A database as it is: whoever only looks at it leaves it so. */
+export type Reached = { readonly connection: Connection; readonly release: () => Promise<void> }
+
+export type Prepared = Reached & {
   /** The names of the migrations that this call brought. */
   readonly applied: readonly string[]
-  readonly release: () => Promise<void>
 }
 
 /** `connections`: how many will be opened, if the server is to be asked whether it has room for them. */
@@ -20,18 +21,24 @@ export async function prepareDatabase(
   log: (message: string) => void,
   connections?: number,
 ): Promise<Prepared> {
-  const [first, ...others] = config.databaseUrls
-  const prepared =
-    first === undefined
-      ? await startEmbedded({ dataDir: config.dataDir, log })
-      : { connection: connectionTo(first, others), release: async () => {} }
+  const reached = await reachDatabase(config, log)
   try {
-    const applied = await prepareServer(config, prepared.connection, log, connections)
-    return { ...prepared, applied }
+    const applied = await prepareServer(config, reached.connection, log, connections)
+    return { ...reached, applied }
   } catch (error) {
-    await prepared.release()
+    await reached.release()
     throw error
   }
+}
+
+export async function reachDatabase(
+  { databaseUrls, dataDir }: Pick<Config, 'databaseUrls' | 'dataDir'>,
+  log: (message: string) => void,
+): Promise<Reached> {
+  const [first, ...others] = databaseUrls
+  return first === undefined
+    ? await startEmbedded({ dataDir, log })
+    : { connection: connectionTo(first, others), release: async () => {} }
 }
 
 function connectionTo(first: string, others: readonly string[]): Connection {

@@ -145,7 +145,7 @@ type Envelope = WrittenMail & {
 type Delivery = { readonly send: (mail: Envelope) => Promise<void>; readonly close: () => void }
 
 function smtp(url: string, from: string): Delivery {
-  const transport = createTransport(url, { from, ...waits })
+  const transport = createTransport({ url, ...waits }, { from })
   return {
     send: async ({ to, subject, text, html, logo, stopUrl }) => {
       // As an object the address is taken as it stands, and never read as a list or a name.
@@ -174,8 +174,23 @@ function headersOf(stopUrl: string | undefined): Record<string, string> {
   }
 }
 
+/** Whether the mail server lets us in: connects, encrypts and signs in as for a mail, and sends none. What it said, if it does not. */
+export async function tryMailServer(smtpUrl: string): Promise<string | undefined> {
+  const transport = createTransport({ url: smtpUrl, ...shortWaits })
+  try {
+    await transport.verify()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    transport.close()
+  }
+}
+
 /** A mail server that says nothing must not hold one of the few that are sent at once for minutes. */
 const waits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 }
+/** Somebody sits and waits for the answer. */
+const shortWaits = { connectionTimeout: 3_000, greetingTimeout: 3_000, socketTimeout: 3_000 }
 
 /** Development without a mail server: the mail is two files, one for each part, and its text is shown in the log. */
 function intoFolder({ mail: { from }, dataDir, isProduction }: MailConfig, log: Log): Delivery {

@@ -14,6 +14,12 @@ export async function prepareSecrets(db: Database, secrets: Secrets): Promise<vo
   await refuseMissing(secrets, await findMissing(db.pool, secrets))
 }
 
+/** Why the secrets in the database cannot be read with the keys that are here; undefined when they can. Changes nothing. */
+export async function findSecretsProblem(db: Queryable, secrets: Secrets): Promise<string | undefined> {
+  const missing = await findMissing(db, secrets)
+  return missing.length === 0 ? undefined : missingKeySentence(missing, await secrets.knownKeys())
+}
+
 /** Encrypts what is in the database from before it was encrypted. Any number of processes may do this at once. */
 export async function sealPlainSecrets(db: Database, secrets: Secrets): Promise<void> {
   // The usual case changes nothing, and works on a server that takes no writes.

@@ -4,7 +4,7 @@ import type { CardProcessor } from '../../cards/processor.ts'
 import { createSandboxProcessor } from '../../cards/sandbox/sandbox.ts'
 import type { SandboxDeps } from '../../cards/sandbox/change.ts'
 import { createStripeProcessor, type StripeSettings } from '../../cards/stripe/stripe.ts'
-import type { Config } from '../../config.ts'
+import type { CardConfig, Config } from '../../config.ts'
 import { parseCurrency } from '../../ledger/money.ts'
 import type { Database } from '../../store/database.ts'
 import { openSandboxPayments } from '../../store/sandbox-payments.ts'
@@ -26,9 +26,16 @@ export function openCards(config: Config, db: Database, now: () => Date): Cards 
     return { cards: createSandboxProcessor(sandbox), sandbox }
   }
   if (cards.processor !== 'stripe') return { cards: undefined, sandbox: undefined }
-  const { secretKey, publishableKey, webhookSecret, apiUrl } = cards
-  const settings = { secretKey, publishableKey, webhookSecret, decimalsOf, ...(apiUrl && { api: addressOf(apiUrl) }) }
-  return { cards: createStripeProcessor(settings), sandbox: undefined }
+  return { cards: createStripeProcessor(stripeSettings(cards)), sandbox: undefined }
+}
+
+export function stripeSettings({
+  secretKey,
+  publishableKey,
+  webhookSecret,
+  apiUrl,
+}: Extract<CardConfig, { processor: 'stripe' }>): StripeSettings {
+  return { secretKey, publishableKey, webhookSecret, decimalsOf, ...(apiUrl && { api: addressOf(apiUrl) }) }
 }
 
 export function decimalsOf(currency: string): number {

@@ -1,0 +1,118 @@
+/** A whole deployment, looked at from its own machine: what is wrong with it, the worst first, and what to do. */
+import type { Config } from '../../config.ts'
+import { openLog } from '../../log.ts'
+import { openMetrics } from '../../metrics.ts'
+import { checkConnections } from '../../store/connection-limit.ts'
+import { openDatabase, type Connection, type Database } from '../../store/database.ts'
+import { getLevels } from '../../store/levels.ts'
+import { migrationStatus } from '../../store/migrations/migrate.ts'
+import { openClient } from '../../store/open-client.ts'
+import { reachDatabase } from '../../store/prepare.ts'
+import { readServerFacts } from '../../store/server-facts.ts'
+import { asUnreachable } from '../../store/unreachable.ts'
+import { getBooksState } from '../../store/verify/books-check.ts'
+import { probeWriting } from '../../store/write-probe.ts'
+import type { Check, CheckState } from '../apps/examine-embedding.ts'
+import { freeBytes } from '../free-bytes.ts'
+import { findUnsafeForProduction } from '../demo.ts'
+import { problemsOf } from '../money/check-books.ts'
+import { openSecrets } from '../secrets/open-secrets.ts'
+import { findSecretsProblem } from '../secrets/reseal.ts'
+import { closeService, openService } from '../service.ts'
+import { examineDatabase } from './examine-database.ts'
+import { examineSettings } from './examine-settings.ts'
+import { examineWork } from './examine-work.ts'
+import { checkMail, checkProcessor, checkWayIn } from './look-outside.ts'
+
+/** Nothing is changed: not a table, not a setting, and no mail is sent. */
+export async function examineDeployment(
+  config: Config,
+  misspelt: readonly { name: string; meant: string }[],
+): Promise<Check[]> {
+  const [inside, mail, processor, wayIn] = await Promise.all([
+    lookInside(config),
+    checkMail(config),
+    checkProcessor(config),
+    checkWayIn(config, openSecrets(config), new Date()),
+  ])
+  return bySeverity([...inside, ...wayIn, mail, ...processor, ...examineSettings(config, misspelt)])
+}
+
+const order: readonly CheckState[] = ['bad', 'warn', 'unknown', 'good']
+
+/** Within one state as they were looked at: what money hangs on comes first. */
+export function bySeverity(checks: readonly Check[]): Check[] {
+  return checks.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
+}
+
+async function lookInside(config: Config): Promise<Check[]> {
+  const reached = await reachDatabase(config, () => {})
+  const { connection } = reached
+  try {
+    const first = await openClient(connection, { name: 'billfold doctor' })
+    await first.end()
+  } catch (error) {
+    await reached.release()
+    const { message } = asUnreachable(error, config.databaseUrls)
+    const fix = 'docs/operations.md#the-database-is-away-or-slow.'
+    return [{ name: 'Database', state: 'bad', text: message, fix }]
+  }
+  const db = openDatabase(connection, 4).patient
+  try {
+    return await lookAtDatabase(config, connection, db)
+  } finally {
+    await db.pool.end()
+    await reached.release()
+  }
+}
+
+async function lookAtDatabase(config: Config, connection: Connection, db: Database): Promise<Check[]> {
+  const server = await readServerFacts(db.pool)
+  const migrations = server.role.closedTables.length > 0 ? undefined : await migrationStatus(db.pool)
+  const isWhole = migrations?.pending.length === 0 && migrations.problem === null
+  const levels = isWhole ? await getLevels(db.pool) : undefined
+  const checks = examineDatabase({
+    server,
+    migrations,
+    connections: await lookAtConnections(config, db),
+    writing: await probeWriting(db).catch((error: unknown) => String(error)),
+    levels,
+    isEmbedded: config.databaseUrls.length === 0,
+  })
+  // What is in tables that are not there yet, or may not be read, cannot be told.
+  return isWhole ? [...(await lookAtWork(config, connection, server.databaseBytes, levels)), ...checks] : checks
+}
+
+async function lookAtWork(
+  config: Config,
+  connection: Connection,
+  databaseBytes: number,
+  levels: Awaited<ReturnType<typeof getLevels>> | undefined,
+): Promise<Check[]> {
+  const db = openDatabase(connection, 4).patient
+  const log = openLog('silent', () => {})
+  const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
+  try {
+    return examineWork({
+      booksProblems: problemsOf(await getBooksState(db.pool)).length,
+      levels,
+      databaseBytes,
+      freeBytes: await freeBytes(config),
+      unsafe: await findUnsafeForProduction(service),
+      secretsProblem: await findSecretsProblem(db.pool, service.secrets).catch((error: unknown) => String(error)),
+      isProduction: config.isProduction,
+    })
+  } finally {
+    await closeService(service)
+    await db.pool.end()
+  }
+}
+
+async function lookAtConnections({ workers, databaseConnections }: Config, db: Database) {
+  const wanted = workers * databaseConnections + 1
+  try {
+    return { wanted, warning: await checkConnections(db.pool, wanted) }
+  } catch (error) {
+    return { wanted, refusal: error instanceof Error ? error.message : String(error) }
+  }
+}

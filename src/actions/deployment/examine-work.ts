@@ -1,0 +1,87 @@
+/** What waits for a person, or waits too long: books, card payments, mails, and the room that is left. Pure. */
+import type { Check } from '../apps/examine-embedding.ts'
+import type { Levels } from '../../store/levels.ts'
+
+export type WorkFacts = {
+  /** Of the continuous check. */
+  readonly booksProblems: number
+  readonly levels: Levels | undefined
+  /** On the disk of the embedded database; undefined with another one. */
+  readonly freeBytes: number | undefined
+  readonly databaseBytes: number
+  /** What findUnsafeForProduction says. */
+  readonly unsafe: readonly string[]
+  /** Why secrets cannot be read. */
+  readonly secretsProblem: string | undefined
+  readonly isProduction: boolean
+}
+
+export function examineWork(facts: WorkFacts): Check[] {
+  const { levels } = facts
+  return [
+    checkBooks(facts),
+    checkSecrets(facts),
+    ...facts.unsafe.map((text): Check => ({
+      name: 'Demo and plain HTTP',
+      state: facts.isProduction ? 'bad' : 'warn',
+      text,
+    })),
+    checkDisk(facts),
+    ...(levels ? [checkTopups(levels), checkMails(levels)] : []),
+  ]
+}
+
+function checkBooks({ booksProblems }: WorkFacts): Check {
+  const name = 'Books'
+  if (booksProblems === 0) return { name, state: 'good', text: 'The continuous check has found nothing wrong.' }
+  const text = `The continuous check has found ${booksProblems} thing${booksProblems === 1 ? '' : 's'} wrong.`
+  return { name, state: 'bad', text, fix: 'docs/operations.md#the-books-are-wrong, and npx billfold verify.' }
+}
+
+function checkSecrets({ secretsProblem }: WorkFacts): Check {
+  const name = 'SECRETS_KEY'
+  if (secretsProblem === undefined) return { name, state: 'good', text: 'It opens every secret in the database.' }
+  return { name, state: 'bad', text: secretsProblem }
+}
+
+const gigabyte = 1e9
+
+function checkDisk({ freeBytes, databaseBytes }: WorkFacts): Check {
+  const name = 'Disk'
+  const size = `The database has ${(databaseBytes / gigabyte).toFixed(2)} GB`
+  if (freeBytes === undefined)
+    return { name, state: 'unknown', text: `${size}; how much room its server has left can be seen there alone.` }
+  const text = `${size}, and ${(freeBytes / gigabyte).toFixed(1)} GB are left.`
+  // A base back-up, a rewrite of the largest table or a day of the log each take about as much again.
+  if (freeBytes > Math.max(2 * gigabyte, databaseBytes / 2)) return { name, state: 'good', text }
+  const fix = 'Make room, or move DATA_DIR: docs/operations.md#the-disk-is-full.'
+  return { name, state: freeBytes < gigabyte / 2 ? 'bad' : 'warn', text, fix }
+}
+
+const hour = 3_600
+
+function checkTopups({ topupProblems, lateLookSeconds, topups }: Levels): Check {
+  const name = 'Top-ups'
+  if (topupProblems > 0)
+    return {
+      name,
+      state: 'bad',
+      text: `${topupProblems} card payment(s) took money that was not credited.`,
+      fix: 'Look at each: /admin/topups?problem=1.',
+    }
+  if (lateLookSeconds > hour / 4 || topups.processing.oldestSeconds > 72 * hour)
+    return {
+      name,
+      state: 'warn',
+      text: `${topups.processing.count} card payment(s) have no end, the oldest for ${Math.round(topups.processing.oldestSeconds / hour)} h.`,
+      fix: 'docs/operations.md#the-card-processor-is-away.',
+    }
+  return { name, state: 'good', text: `${topups.created.count + topups.processing.count} open, none late.` }
+}
+
+function checkMails({ mails }: Levels): Check {
+  const name = 'Mails'
+  if (mails.oldestSeconds < hour / 4) return { name, state: 'good', text: `${mails.count} waiting, none for long.` }
+  const text = `${mails.count} waiting, the oldest for ${Math.round(mails.oldestSeconds / 60)} minutes.`
+  return { name, state: 'warn', text, fix: 'docs/operations.md#mail-is-down.' }
+}

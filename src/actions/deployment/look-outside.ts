@@ -1,0 +1,217 @@
+/** What a deployment needs of others: its mail server, its card processor, and the way in through PUBLIC_URL. */
+import { connect as connectTls } from 'node:tls'
+import { neededEvents, readStripeAccount, type Endpoint } from '../../cards/stripe/stripe-account.ts'
+import type { Config } from '../../config.ts'
+import { version } from '../../version.ts'
+import type { Check } from '../apps/examine-embedding.ts'
+import { tryMailServer } from '../mails/send-mail.ts'
+import type { Secrets } from '../secrets/open-secrets.ts'
+import { stripeSettings } from '../topups/open-processor.ts'
+import { probeHeader, sealProbe } from './probe.ts'
+
+export async function checkMail({ mail: { smtpUrl }, isProduction }: Config): Promise<Check> {
+  const name = 'Mail server'
+  if (smtpUrl === undefined)
+    return {
+      name,
+      state: 'warn',
+      text: 'There is none: mails are written to DATA_DIR/mail.',
+      fix: 'SMTP_URL=smtps://…',
+    }
+  const { protocol, hostname } = new URL(smtpUrl)
+  const said = await tryMailServer(smtpUrl)
+  if (said !== undefined)
+    return {
+      name,
+      state: 'bad',
+      text: `${hostname} does not let us send: ${said}`,
+      fix: 'SMTP_URL: host, port, user and password. docs/operations.md#mail-is-down.',
+    }
+  const isOpen = protocol === 'smtp:' && isProduction && !/^(localhost|127\.|\[::1\])/.test(hostname)
+  if (!isOpen) return { name, state: 'good', text: `${hostname} lets us send.` }
+  const text = `${hostname} lets us send, but smtp:// encrypts only if it offers to.`
+  return { name, state: 'warn', text, fix: 'SMTP_URL=smtps://…:465, or ?requireTLS=true at its end.' }
+}
+
+export async function checkProcessor({ cards, publicUrl }: Config): Promise<Check[]> {
+  const name = 'Card processor'
+  if (cards.processor !== 'stripe')
+    return [
+      cards.processor === 'none'
+        ? { name, state: 'good', text: 'None: there are no card top-ups.' }
+        : { name, state: 'warn', text: 'The sandbox: its money is play money.', fix: 'docs/taking-cards.md.' },
+    ]
+  const account = await readStripeAccount(stripeSettings(cards))
+  if (account.kind !== 'known')
+    return [
+      {
+        name,
+        state: 'bad',
+        text: `Stripe ${account.kind === 'refused' ? 'refuses STRIPE_SECRET_KEY' : 'cannot be asked'}: ${account.said}`,
+        fix:
+          account.kind === 'refused'
+            ? 'The key was rolled, or is of another account: copy it again from the dashboard.'
+            : 'Let this machine reach api.stripe.com:443. docs/operations.md#the-card-processor-is-away.',
+      },
+    ]
+  const mode = account.isLive ? 'live' : 'test'
+  return [
+    { name, state: 'good', text: `Stripe takes the key, in ${mode} mode.` },
+    checkWebhook(account.endpoints, `${publicUrl}/api/processor/stripe`),
+  ]
+}
+
+function checkWebhook(endpoints: readonly Endpoint[] | undefined, url: string): Check {
+  const name = 'Webhook'
+  if (!endpoints)
+    return { name, state: 'unknown', text: `The key may not list endpoints. One must be there for ${url}.` }
+  const own = endpoints.find((endpoint) => endpoint.url === url)
+  if (!own)
+    return {
+      name,
+      state: 'bad',
+      text: `Stripe has no endpoint ${url}: payments would be found out about late, by asking.`,
+      fix: 'docs/taking-cards.md, "The webhook endpoint".',
+    }
+  if (!own.isEnabled)
+    return { name, state: 'bad', text: `The endpoint ${url} is disabled.`, fix: 'Enable it in the dashboard.' }
+  const missing = own.events.includes('*') ? [] : neededEvents.filter((event) => !own.events.includes(event))
+  if (missing.length === 0) return { name, state: 'good', text: `Stripe tells ${url} all that matters.` }
+  return {
+    name,
+    state: 'warn',
+    text: `Stripe does not tell of ${missing.join(', ')}.`,
+    fix: 'Add them to the endpoint.',
+  }
+}
+
+const answerWithinMs = 5_000
+
+/** An address that no machine has (RFC 5737): whoever takes us for it believes what callers say of themselves. */
+const forged = '203.0.113.77'
+
+export async function checkWayIn(config: Config, secrets: Secrets, now: Date): Promise<Check[]> {
+  const { publicUrl, isProduction } = config
+  const headers = { [probeHeader]: await sealProbe(secrets, now), 'x-forwarded-for': forged }
+  const name = 'PUBLIC_URL'
+  let response: Response
+  try {
+    response = await ask(`${publicUrl}/healthz`, headers)
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    const state = isProduction ? 'bad' : 'warn'
+    return [{ name, state, text: `${publicUrl} does not answer: ${said}`, fix: wayInFix(said) }]
+  }
+  const body = await readJson(response)
+  if (response.status !== 200 || body?.['status'] !== 'ok')
+    return [
+      {
+        name,
+        state: 'bad',
+        text: `${publicUrl}/healthz answers ${response.status}, and not as Billfold does.`,
+        fix: 'Let the proxy pass every path on to the service as it is.',
+      },
+    ]
+  const seen = body['seen'] as Seen | undefined
+  return [
+    { name, state: 'good', text: `${publicUrl} answers.` },
+    ...(seen ? checkSeen(config, seen) : [unseen]),
+    await checkMetrics(publicUrl),
+    ...(publicUrl.startsWith('https:') ? [await checkCertificate(publicUrl, now), checkHsts(response)] : []),
+  ]
+}
+
+const unseen: Check = {
+  name: 'Proxy headers',
+  state: 'unknown',
+  text: 'The service there has another SECRETS_KEY, or is older: it does not tell whom it takes us for.',
+  fix: 'Run this with the settings of the service, in its folder or container.',
+}
+
+function wayInFix(said: string): string {
+  if (/certificate|self.signed|CERT|altname/i.test(said))
+    return 'The certificate: its name, its chain, its end. A private authority is named by NODE_EXTRA_CA_CERTS.'
+  return 'Is the service started, is the name in the DNS, and do proxy and firewall let port 443 through?'
+}
+
+type Seen = { readonly version: string; readonly address: string; readonly forwardedFor: readonly string[] }
+
+function checkSeen({ trustedProxies }: Config, seen: Seen): Check[] {
+  return [checkProxies(trustedProxies, seen), checkSameVersion(seen)]
+}
+
+/** Each proxy that adds to X-Forwarded-For adds one; one that starts it anew has removed ours. */
+function checkProxies(trusted: number, { address, forwardedFor }: Seen): Check {
+  const name = 'Proxy headers'
+  const proxies = forwardedFor.filter((hop) => hop !== forged).length
+  const how = `${proxies} prox${proxies === 1 ? 'y adds' : 'ies add'} to X-Forwarded-For, TRUSTED_PROXIES is ${trusted}`
+  const fix = `TRUSTED_PROXIES=${proxies}`
+  if (address === forged || trusted > proxies)
+    return { name, state: 'bad', text: `${how}: callers can forge their address, and every limit with it.`, fix }
+  if (trusted < proxies)
+    return { name, state: 'bad', text: `${how}: all callers look like one, and lock each other out.`, fix }
+  return { name, state: 'good', text: `${how}: this machine is seen as ${address}.` }
+}
+
+function checkSameVersion(seen: Seen): Check {
+  const name = 'Version'
+  if (seen.version === version) return { name, state: 'good', text: `${version}, here and there.` }
+  const text = `The service is ${seen.version}, this command ${version}.`
+  return { name, state: 'warn', text, fix: 'Restart the service, or run the command of its own folder or container.' }
+}
+
+async function checkMetrics(publicUrl: string): Promise<Check> {
+  const name = '/metrics'
+  const status = await ask(`${publicUrl}/metrics`, { 'x-forwarded-for': '127.0.0.1' }).then(
+    (response) => response.status,
+    () => 0,
+  )
+  if (status !== 200) return { name, state: 'good', text: 'It is closed to whoever comes through PUBLIC_URL.' }
+  return {
+    name,
+    state: 'bad',
+    text: 'It is open to whoever comes through PUBLIC_URL: apps, volumes and faults can be read.',
+    fix: 'TRUSTED_PROXIES, METRICS_PORT, or `location = /metrics { return 404; }` in the proxy.',
+  }
+}
+
+function checkHsts(response: Response): Check {
+  const name = 'HSTS'
+  if (response.headers.has('strict-transport-security'))
+    return { name, state: 'good', text: 'Browsers come by https alone.' }
+  const text = 'Nobody tells browsers to come by https alone.'
+  return { name, state: 'warn', text, fix: 'HSTS=1 (production’s default), or the header in the proxy.' }
+}
+
+const dayMs = 86_400_000
+
+async function checkCertificate(publicUrl: string, now: Date): Promise<Check> {
+  const name = 'Certificate'
+  const endsAt = await certificateEnd(publicUrl).catch(() => undefined)
+  if (!endsAt) return { name, state: 'unknown', text: 'Its end could not be read.' }
+  const days = Math.floor((endsAt.getTime() - now.getTime()) / dayMs)
+  const text = `It ends in ${days} days, on ${endsAt.toISOString().slice(0, 10)}.`
+  if (days >= 14) return { name, state: 'good', text }
+  return { name, state: days < 3 ? 'bad' : 'warn', text, fix: 'Renew it; look why that does not happen by itself.' }
+}
+
+/** Whether it is trusted was found out before; here it is only read. */
+async function certificateEnd(publicUrl: string): Promise<Date> {
+  const { hostname: host, port } = new URL(publicUrl)
+  return await new Promise((resolve, reject) => {
+    const socket = connectTls({ host, port: Number(port) || 443, servername: host, rejectUnauthorized: false }, () => {
+      resolve(new Date(socket.getPeerCertificate().valid_to))
+      socket.destroy()
+    })
+    socket.setTimeout(answerWithinMs, () => socket.destroy(new Error('no answer')))
+    socket.on('error', reject)
+  })
+}
+
+async function ask(url: string, headers: Record<string, string>): Promise<Response> {
+  return await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(answerWithinMs) })
+}
+
+async function readJson(response: Response): Promise<Record<string, unknown> | undefined> {
+  return (await response.json().catch(() => undefined)) as Record<string, unknown> | undefined
+}

@@ -1,0 +1,22 @@
+/**
+ * How a request of the outside looks when it gets here: the doctor asks /healthz through PUBLIC_URL, with a token that only whoever
+ * has SECRETS_KEY can make, and is told what the proxies made of its address.
+ */
+import type { Service } from '../service.ts'
+import type { Secrets } from '../secrets/open-secrets.ts'
+
+export const probeHeader = 'x-billfold-probe'
+const place = { purpose: 'probe', id: 'doctor' }
+const goodForMs = 60_000
+
+export async function sealProbe(secrets: Secrets, now: Date): Promise<string> {
+  return await secrets.seal(String(now.getTime()), place)
+}
+
+export async function isProbe({ secrets, now }: Pick<Service, 'secrets' | 'now'>, token: string): Promise<boolean> {
+  try {
+    return Math.abs(Number(await secrets.unseal(token, place)) - now().getTime()) < goodForMs
+  } catch {
+    return false
+  }
+}

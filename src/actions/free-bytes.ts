@@ -1,0 +1,9 @@
+/** How much room is left where the embedded database is; undefined with another one, of which only its server knows. */
+import { statfs } from 'node:fs/promises'
+import type { Config } from '../config.ts'
+
+export async function freeBytes({ databaseUrls, dataDir }: Config): Promise<number | undefined> {
+  if (databaseUrls.length > 0) return undefined
+  const found = await statfs(dataDir).catch(() => undefined)
+  return found && found.bavail * found.bsize
+}
