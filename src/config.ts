@@ -35,6 +35,8 @@ export type Config = {
   readonly about: About
   readonly cards: CardConfig
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
+  /** A correction of more than this needs a second operator. */
+  readonly correctionApprovalAboveMinor: bigint
 }
 
 /** Whose wallet this is, as its users are told: a shop in which the widget stands is somebody else. */
@@ -157,6 +159,7 @@ const settings = z.object({
   STRIPE_API_URL: url(['http:', 'https:']).optional(),
   TOPUP_MIN: decimal.default('1'),
   TOPUP_MAX: decimal.default('10000'),
+  CORRECTION_APPROVAL_ABOVE: decimal.default('100'),
 })
 
 type Settings = z.infer<typeof settings>
@@ -225,6 +228,8 @@ function combinedMistakes(s: Settings): string[] {
   const [min, max] = [parseDecimal(s.TOPUP_MIN, currency), parseDecimal(s.TOPUP_MAX, currency)]
   if (min === undefined || max === undefined || min <= 0n || max < min)
     mistakes.push(`TOPUP_MIN and TOPUP_MAX: write amounts of ${s.CURRENCY}, above zero, the smaller one first`)
+  if (parseDecimal(s.CORRECTION_APPROVAL_ABOVE, currency) === undefined)
+    mistakes.push(`CORRECTION_APPROVAL_ABOVE: write an amount of ${s.CURRENCY}; 0 for every correction`)
   return mistakes
 }
 
@@ -299,6 +304,7 @@ function toConfig(s: Settings): Config {
     },
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },
+    correctionApprovalAboveMinor: parseDecimal(s.CORRECTION_APPROVAL_ABOVE, currency)!,
   })
 }
 

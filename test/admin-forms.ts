@@ -2,6 +2,8 @@
 import { generateSync } from 'otplib'
 import { startSession } from '../src/actions/operators/keep-session.ts'
 import { totpPlace } from '../src/actions/operators/second-factor.ts'
+import { askCorrection } from '../src/actions/money/correct-wallet.ts'
+import { newId } from '../src/actions/tokens.ts'
 import type { Stage } from '../src/store/operator-sessions.ts'
 import type { Role } from '../src/store/operators.ts'
 import { newOperator, newVisitor, password, type TestOperator, type Visitor } from './operator.ts'
@@ -18,6 +20,7 @@ export type Form = { readonly isRead?: true; readonly make: (role?: Role) => Pro
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const codeNow = () => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
 const reason = { reason: 'as agreed' }
+const correction = { ...reason, amount: '5', direction: 'credit', account: 'adjustments', transaction: '' }
 const appFields = { name: 'Another shop', allowedOrigins: 'https://b.example', scopes: 'wallet:read' }
 
 export type AdminForms = ReturnType<typeof adminForms>
@@ -125,6 +128,23 @@ export function adminForms(bench: Bench, admin: TestOperator) {
         fields: { amount: '5', bonusReason: 'sorry', referenceId: crypto.randomUUID() },
       }),
     },
+    '/admin/wallets/:id/correct': {
+      isRead: true,
+      make: async () => ({ ...(await wallet()), fields: correction }),
+    },
+    '/admin/wallets/:id/correct/order': {
+      make: async () => ({ ...(await wallet()), fields: { ...correction, id: crypto.randomUUID() } }),
+    },
+    '/admin/corrections/:id/approve': { make: async () => ({ path: { id: await waitingCorrection('test') } }) },
+    '/admin/corrections/:id/decline': {
+      make: async () => ({ path: { id: await waitingCorrection('test') }, fields: reason }),
+    },
+    '/admin/corrections/:id/withdraw': {
+      make: async (role = 'finance') => {
+        const by = await signedIn('full', role)
+        return { by, path: { id: await waitingCorrection(by.actor) } }
+      },
+    },
     '/admin/topups/:id/refund': {
       isRead: true,
       make: async () => ({ path: await topup(), fields: { ...reason, amount: '10' } }),
@@ -172,6 +192,13 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/account/sessions/end-all': { make: async (role) => ({ by: await signedIn('full', role) }) },
   }
 
+  async function waitingCorrection(askedBy: string): Promise<string> {
+    const { path } = await wallet()
+    const order = { id: newId(), walletId: path.id, amountMinor: 500_00n, reason: 'as agreed', corrects: null }
+    await askCorrection(bench.service, { name: askedBy, address: null }, { ...order, counterAccount: 'adjustments' })
+    return order.id
+  }
+
   /** By the link that the page shows. */
   async function invite(): Promise<string> {
     const page = await (await admin.post('/admin/operators/invite', { role: 'viewer' })).text()
@@ -182,5 +209,5 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     return (await query<{ id: string }>('select id from app_secrets where client_id = $1', [clientId]))[0]!.id
   }
 
-  return { forms, reason, signedIn, giveSecret, secretOf }
+  return { forms, reason, waitingCorrection, signedIn, giveSecret, secretOf }
 }

@@ -127,6 +127,7 @@ async function filled(path: string): Promise<string> {
   const known: Record<string, () => Promise<string> | string> = {
     '/admin/client-apps/:clientId': () => rig.app.clientId,
     '/admin/wallets/:id': () => rig.owner.userId,
+    '/admin/corrections/:id': () => forms.waitingCorrection('test'),
     '/admin/topups/:id': async () => (await forms.forms['/admin/topups/:id/refund']!.make()).path!['id']!,
   }
   const [prefix, of] = Object.entries(known).find(([start]) => path.startsWith(start)) ?? []

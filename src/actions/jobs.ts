@@ -5,6 +5,7 @@ import { deleteExpired } from '../store/cleanup.ts'
 import { mergePositions } from '../store/merge-positions.ts'
 import { checkBooks } from './money/check-books.ts'
 import { countMinutes } from './count-minutes.ts'
+import { finishCorrections } from './money/correct-wallet.ts'
 import { findFirstPayments } from './mails/find-first-payments.ts'
 import { sendMails } from './mails/tell.ts'
 import type { Service } from './service.ts'
@@ -22,6 +23,7 @@ const jobs: readonly Job[] = [
   { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db) },
   { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
+  { name: 'finish-corrections', everyMs: 5_000, run: finishCorrections },
   { name: 'send-mails', everyMs: 5_000, run: sendMails },
   { name: 'find-first-payments', everyMs: 5_000, run: findFirstPayments },
   { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },

@@ -11,6 +11,8 @@ import { clientAppRoutes } from './client-app.tsx'
 import { newClientAppRoutes } from './client-app-new.tsx'
 import { secretRoutes } from './client-app-secrets.tsx'
 import { clientAppsRoutes } from './client-apps.tsx'
+import { correctRoutes } from './correct.tsx'
+import { correctionRoutes } from './corrections.tsx'
 import { answerTo } from './kit/guard.ts'
 import { operatorRoutes } from './operators.tsx'
 import { doctorRoutes } from './origin-doctor.tsx'
@@ -40,6 +42,8 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...secretRoutes,
   ...walletsRoutes,
   ...walletRoutes,
+  ...correctRoutes,
+  ...correctionRoutes,
   ...statementRoutes,
   ...topupsRoutes,
   ...topupRoutes,

@@ -1,10 +1,13 @@
 /** The reference inspector: what a reference was used for first, and what every later use asked differently. */
 import { inspectReceipt, inspectReference, type Inspected } from '../actions/money/inspect-reference.ts'
+import { isUuid } from '../actions/tokens.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { maxReferenceIdLength, maxReferenceTypeLength, serviceNamespace } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
+import { listCorrectionsAbout, type Correction } from '../store/corrections.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listPeople, type Person } from '../store/user-search.ts'
+import { CorrectionMarks } from './kit/correction-marks.tsx'
 import { Badge, Copy, Empty, Facts, Field, Heading, Money, Table, When } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
@@ -23,6 +26,10 @@ async function show(request: AdminRequest): Promise<Response> {
   const byReference = isAsked ? await inspectReference(service, reference) : []
   const found = [...(byCode ?? []), ...byReference]
   const people = await peopleOf(request, found)
+  const corrections = await listCorrectionsAbout(service.db.pool, {
+    ids: found.flatMap(({ app: by, first }) => (!by && isUuid(first.referenceId ?? '') ? [first.referenceId!] : [])),
+    keys: found.map(({ first }) => first.referenceKey),
+  })
   const body = (
     <>
       <Heading
@@ -38,7 +45,7 @@ async function show(request: AdminRequest): Promise<Response> {
           attributes={{ maxlength: 2 * maxReferenceTypeLength, list: 'types', placeholder: 'Any' }}
         />
         <datalist id="types">
-          {['ORDER_PAYMENT', 'ORDER_REFUND', 'SUBSCRIPTION_CHARGE', 'TOPUP', 'BONUS'].map((text) => (
+          {['ORDER_PAYMENT', 'ORDER_REFUND', 'SUBSCRIPTION_CHARGE', 'TOPUP', 'BONUS', 'CORRECTION'].map((text) => (
             <option key={text} value={text} />
           ))}
         </datalist>
@@ -78,7 +85,13 @@ async function show(request: AdminRequest): Promise<Response> {
         </section>
       )}
       {found.map((inspected) => (
-        <Story key={inspected.first.referenceKey} request={request} inspected={inspected} people={people} />
+        <Story
+          key={inspected.first.referenceKey}
+          request={request}
+          inspected={inspected}
+          people={people}
+          corrections={corrections}
+        />
       ))}
       {isAsked && found.length === 0 && (
         <section class="card">
@@ -119,12 +132,18 @@ async function peopleOf({ service }: AdminRequest, found: readonly Inspected[]):
   return new Map((await listPeople(service.db.pool, [...ids])).map((person) => [person.id, person]))
 }
 
-type StoryProps = { request: AdminRequest; inspected: Inspected; people: ReadonlyMap<string, Person> }
+type StoryProps = {
+  request: AdminRequest
+  inspected: Inspected
+  people: ReadonlyMap<string, Person>
+  corrections: readonly Correction[]
+}
 
-function Story({ request, inspected, people }: StoryProps) {
+function Story({ request, inspected, people, corrections }: StoryProps) {
   const { app, first, later } = inspected
   const { currency } = request.service.config
   const isDebit = first.amountMinor < 0n
+  const referenceId = first.referenceId ?? ''
   const result = first.refusal ? (
     <>
       <Badge kind="bad">refused</Badge> <code>{first.refusal}</code>, at a balance of{' '}
@@ -143,7 +162,7 @@ function Story({ request, inspected, people }: StoryProps) {
       <Facts
         rows={[
           ['First use', <When at={first.at} />],
-          ['By', app ? <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a> : 'the service (top-up or bonus)'],
+          ['By', app ? <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a> : 'the service itself'],
           ['User', <Owner owners={people} id={first.walletId} />],
           [isDebit ? 'Debit' : 'Credit', <Money minor={first.amountMinor} currency={currency} isSigned />],
           ['Came to', result],
@@ -151,6 +170,14 @@ function Story({ request, inspected, people }: StoryProps) {
           ...(first.sequence === null
             ? []
             : [['Receipt code', <Copy label="receipt code" text={receiptCodeOf(first.referenceKey)} />] as const]),
+          ...(corrections.some((each) => each.id === referenceId || each.corrects === first.referenceKey)
+            ? [
+                [
+                  'Corrections',
+                  <CorrectionMarks corrections={corrections} entry={{ ...first, referenceId }} />,
+                ] as const,
+              ]
+            : []),
           ['transactionId', <Copy label="transactionId" text={transactionIdOf(first.referenceKey)} />],
         ]}
       />

@@ -25,6 +25,8 @@ const everybody = [
   'GET /admin/topups',
   'GET /admin/topups/:id',
   'GET /admin/references',
+  'GET /admin/corrections',
+  'GET /admin/corrections/:id',
   'GET /admin/books',
   'GET /admin/books/settlement.csv',
   'GET /admin/audit',
@@ -41,6 +43,12 @@ const everybody = [
 ]
 const support = ['POST /admin/wallets/:id/notes', 'POST /admin/wallets/:id/freeze', 'POST /admin/wallets/:id/unfreeze']
 const finance = [
+  'GET /admin/wallets/:id/correct',
+  'POST /admin/wallets/:id/correct',
+  'POST /admin/wallets/:id/correct/order',
+  'POST /admin/corrections/:id/approve',
+  'POST /admin/corrections/:id/decline',
+  'POST /admin/corrections/:id/withdraw',
   'POST /admin/wallets/:id/bonus',
   'POST /admin/wallets/:id/bonus/grant',
   'POST /admin/topups/:id/refund',
@@ -72,9 +80,10 @@ const bench = await openBench()
 const operators = Object.fromEntries(
   await Promise.all(roles.map(async (role) => [role, await newOperator(bench.opened, role)] as const)),
 ) as Record<Role, TestOperator>
-const { forms } = adminForms(bench, operators.admin)
+const { forms, waitingCorrection } = adminForms(bench, operators.admin)
 const topupId = (await forms['/admin/topups/:id/refund']!.make()).path!['id']!
 const { userId } = await bench.newPayer()
+const correctionId = await waitingCorrection('operator:somebody')
 afterAll(() => bench.close())
 
 const routes = adminRoutes
@@ -83,7 +92,8 @@ const routes = adminRoutes
 
 /** A page that is there, with the month that some ask for. */
 function pageAt(path: string): string {
-  const id = path.startsWith('/admin/topups') ? topupId : userId
+  const ids = { '/admin/topups': topupId, '/admin/corrections': correctionId }
+  const id = Object.entries(ids).find(([start]) => path.startsWith(start))?.[1] ?? userId
   return `${path.replace(':clientId', bench.credentials.clientId).replace(':id', id)}?month=2026-01`
 }
 

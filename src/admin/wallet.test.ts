@@ -56,7 +56,7 @@ test('the page tells the story in the order of an operator’s questions, and wh
   for (const shown of ['wallet.frozen', 'Odd sign-ins', 'It was them', support.name])
     expect(html.slice(places[6], places[7])).toContain(shown)
   // Closed until somebody asks for it.
-  expect(html.slice(places[8]).match(/<details class="action">/g)).toHaveLength(2)
+  expect(html.slice(places[8]).match(/<details class="action">/g)).toHaveLength(3)
 })
 
 test('what the user did is not among what operators did', async () => {

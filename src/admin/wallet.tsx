@@ -10,6 +10,7 @@ import { findWallet } from '../store/wallets.ts'
 import { listLiveSessionsOfUser } from '../store/widget-sessions.ts'
 import { reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
 import { Facts, Form, Heading, Money } from './kit/parts.tsx'
+import { BeforeAfter } from './kit/before-after.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { nameOf } from './kit/states.tsx'
@@ -148,22 +149,10 @@ async function confirmBonus(request: AdminRequest): Promise<Response> {
             ['Reason', bonus.reason],
           ]}
         />
-        <div class="before-after">
-          <div>
-            <p class="label muted small">Balance now</p>
-            <p class="value">
-              <Money minor={wallet.balanceMinor} currency={currency} />
-            </p>
-          </div>
-          <span aria-hidden="true">→</span>
-          <div>
-            <p class="label muted small">Balance after</p>
-            <p class="value">
-              <Money minor={after} currency={currency} />
-            </p>
-          </div>
-        </div>
-        <p class="muted small">It cannot be taken back. What the service gave is in the books under “Bonuses”.</p>
+        <BeforeAfter before={wallet.balanceMinor} after={after} currency={currency} />
+        <p class="muted small">
+          A wrong one is taken back by a correction. What the service gave is in the books under “Bonuses”.
+        </p>
         <div class="row">
           <button class="button" type="submit">
             Grant the bonus

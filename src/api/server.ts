@@ -68,7 +68,7 @@ function walletRoute(service: Service): Route {
     proof: 'client',
     summary: 'Read a wallet',
     description: [
-      'The transactions are the app’s own and the service’s own (TOPUP, BONUS), newest first. A page looks at 5,000 entries of the',
+      'The transactions are the app’s own and the service’s own (TOPUP, BONUS, CORRECTION), newest first. A page looks at 5,000 entries of the',
       'wallet at most, those of other apps included: it may hold fewer than `limit`, even none, while `nextBefore` says where to go on.',
     ].join(' '),
     input: schema,

@@ -51,7 +51,15 @@ const activityAnswer = z
   })
   .meta({ id: 'WidgetActivity' })
 
-const ownTypes = ['TOPUP', 'TOPUP_REFUND', 'TOPUP_REFUND_RETURNED', 'TOPUP_DISPUTE', 'TOPUP_DISPUTE_RETURNED', 'BONUS']
+const ownTypes = [
+  'TOPUP',
+  'TOPUP_REFUND',
+  'TOPUP_REFUND_RETURNED',
+  'TOPUP_DISPUTE',
+  'TOPUP_DISPUTE_RETURNED',
+  'BONUS',
+  'CORRECTION',
+]
 
 /** In a query, what is no Unicode has become U+FFFD by the time it is read. */
 const isReadable = (text: string) => text.isWellFormed() && !/[\0\uFFFD]/.test(text)

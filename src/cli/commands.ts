@@ -6,6 +6,7 @@ import { booksCommands } from './books.ts'
 import type { Command } from './command.ts'
 import { conformCommands } from './conform.ts'
 import { copyCommands } from './copy.ts'
+import { correctionCommands } from './corrections.ts'
 import { doctorCommands } from './doctor.ts'
 import { keysCommands } from './keys.ts'
 import { migrateCommands } from './migrate.ts'
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   ...appSecretCommands,
   ...userCommands,
   ...walletCommands,
+  ...correctionCommands,
   ...adminCommands,
   ...doctorCommands,
   ...conformCommands,

@@ -88,16 +88,16 @@ export const walletCommands: readonly Command[] = [
   },
 ]
 
-function reasonOf(invocation: Invocation): string {
+export function reasonOf(invocation: Invocation): string {
   const text = textOf(invocation, 'reason')!.trim()
   if (text === '' || !isDescription(text)) throw new UsageMistake('--reason: write 1 to 500 characters.')
   return text
 }
 
-function amountOf(invocation: Invocation, currency: Currency): bigint {
-  const minor = parseDecimal(textOf(invocation, 'amount')!, currency)
+export function amountOf(invocation: Invocation, currency: Currency, flag = 'amount'): bigint {
+  const minor = parseDecimal(textOf(invocation, flag)!, currency)
   if (minor === undefined || minor <= 0n || minor > maxOperationMinor(currency))
-    throw new UsageMistake(`--amount: write an amount of ${currency.code} above zero, such as 25.`)
+    throw new UsageMistake(`--${flag}: write an amount of ${currency.code} above zero, such as 25.`)
   return minor
 }
 

@@ -12,3 +12,17 @@ test.each(decideCases)(
     expect(wallet.sequence).toBe(8)
   },
 )
+
+test.each([
+  [100n, 'operator', -40n, '60 operator'],
+  [100n, 'operator', -101n, 'INSUFFICIENT_BALANCE'],
+  [-5n, 'debt', -1n, 'WALLET_INACTIVE'],
+  [0n, 'closed', -1n, 'WALLET_INACTIVE'],
+  [-5n, 'closed', 6n, 'WALLET_CLOSED'],
+  [100n, null, -100n, '0 active'],
+] as const)('an operator’s own, balance %p, frozen for %p, amount %p: %s', (balanceMinor, frozenFor, amount, said) => {
+  const operation = { amountMinor: amount, isReversal: false, isByOperator: true }
+  const decision = decide({ balanceMinor, sequence: 7, frozenFor }, operation)
+  if (decision.refusal) return expect(decision.refusal as string).toBe(said)
+  expect(`${decision.wallet.balanceMinor} ${decision.wallet.frozenFor ?? 'active'}`).toBe(said)
+})

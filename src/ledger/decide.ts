@@ -16,6 +16,8 @@ export type Operation = {
   readonly amountMinor: bigint
   /** A reversal takes back money that was never there (a charge-back): it always posts, and freezes a wallet in debt. */
   readonly isReversal: boolean
+  /** An operator's own: a freeze by an operator stops others, and not what the operators put right. */
+  readonly isByOperator?: boolean
 }
 
 export type Refusal = 'WALLET_INACTIVE' | 'WALLET_CLOSED' | 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
@@ -23,11 +25,12 @@ export type Refusal = 'WALLET_INACTIVE' | 'WALLET_CLOSED' | 'INSUFFICIENT_BALANC
 export type Decision = { readonly wallet: Wallet; readonly refusal?: never } | { readonly refusal: Refusal }
 
 export function decide(wallet: Wallet, operation: Operation): Decision {
-  const { amountMinor, isReversal } = operation
+  const { amountMinor, isReversal, isByOperator } = operation
   const balanceMinor = wallet.balanceMinor + amountMinor
   const isDebit = amountMinor < 0n
+  const isFrozen = wallet.frozenFor !== null && !(isByOperator && wallet.frozenFor === 'operator')
 
-  if (isDebit && !isReversal && wallet.frozenFor !== null) return { refusal: 'WALLET_INACTIVE' }
+  if (isDebit && !isReversal && isFrozen) return { refusal: 'WALLET_INACTIVE' }
   if (wallet.frozenFor === 'closed' && balanceMinor > 0n) return { refusal: 'WALLET_CLOSED' }
   if (isDebit && !isReversal && balanceMinor < 0n) return { refusal: 'INSUFFICIENT_BALANCE' }
   if (balanceMinor > maxBalanceMinor || balanceMinor < -maxBalanceMinor) return { refusal: 'BALANCE_LIMIT' }

@@ -9,6 +9,9 @@ export type Reference = {
 
 export const serviceNamespace = 'service'
 
+/** The referenceType of a correction, whose referenceId is its row's id. */
+export const correctionType = 'CORRECTION'
+
 /** In characters as Unicode, PostgreSQL and JSON Schema count them: code points. An emoji is one, and two of JavaScript's. */
 export const maxReferenceTypeLength = 100
 export const maxReferenceIdLength = 255
@@ -53,6 +56,7 @@ export function findMismatch(first: Use, later: Use): Mismatch[] {
   return mismatch
 }
 
-function magnitude(minor: bigint): bigint {
+/** Without its sign. */
+export function magnitude(minor: bigint): bigint {
   return minor < 0n ? -minor : minor
 }

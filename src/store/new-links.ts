@@ -1,5 +1,6 @@
 /** Links whose first payment is yet to be told. They are looked at from time to time, so that no debit has to. */
 import type { Queryable, Transaction } from './database.ts'
+import { isServiceOwnSql } from './outcomes.ts'
 import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
 
 /** From the entry after the newest one that the wallet has now. */
@@ -26,7 +27,7 @@ select d.link_id, d.client_id as due_client_id, d.connected_at, least(w.sequence
   l.disconnected_at is null and d.connected_at > now() - interval '30 days' as is_new, ${transferColumns}
 from due d join wallets w on w.id = d.user_id join links l on l.id = d.link_id left join lateral (
   select * from transfers t where t.wallet_id = d.user_id and t.sequence > d.looked_to and t.sequence <= d.looked_to + ${span}
-    and t.counter_account = 'app:' || d.client_id and t.amount < 0
+    and t.counter_account = 'app:' || d.client_id and t.amount < 0 and not ${isServiceOwnSql('t')}
   order by t.sequence limit 1) t on true`
 
 /** The older the link, the rarer the look: after a tenth of its age, ten seconds at least and an hour at most. */

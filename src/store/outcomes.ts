@@ -1,6 +1,6 @@
 /** What the first use of a reference came to. Kept for ever, answered again for ever. */
 import { hash } from 'node:crypto'
-import { referenceText, type Reference } from '../ledger/reference.ts'
+import { correctionType, referenceText, serviceNamespace, type Reference } from '../ledger/reference.ts'
 import type { Queryable } from './database.ts'
 
 export type OutcomeRefusal = 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
@@ -23,6 +23,33 @@ export function referenceKeyOf(reference: Reference): string {
   return hash('sha256', referenceText(reference), 'hex').slice(0, 32)
 }
 
+/** The same in SQL, of the row with this alias: 16 bytes. `namespace` is an expression. */
+export function referenceKeySql(alias: string, namespace: string): string {
+  return `substring(sha256(convert_to(${namespace}, 'UTF8') || '\\x00'::bytea || convert_to(${alias}.reference_type, 'UTF8')
+  || '\\x00'::bytea || convert_to(${alias}.reference_id, 'UTF8')) from 1 for 16)`
+}
+
+/**
+ * Whether the service itself made the entry. A correction may stand on an app's account, and an app may use that label too: the
+ * key tells them apart, for no app can make one of the service's namespace.
+ */
+export function isServiceOwn(entry: {
+  readonly counterAccount: string
+  readonly referenceType: string
+  readonly referenceId: string
+  readonly referenceKey: string
+}): boolean {
+  const { counterAccount, referenceType: type, referenceId: id, referenceKey } = entry
+  if (!counterAccount.startsWith('app:')) return true
+  return type === correctionType && referenceKey === referenceKeyOf({ namespace: serviceNamespace, type, id })
+}
+
+/** The same in SQL, of the row with this alias. */
+export function isServiceOwnSql(alias: string): string {
+  return `(${alias}.counter_account not like 'app:%' or (${alias}.reference_type = '${correctionType}'
+    and uuid_send(${alias}.reference_key) = ${referenceKeySql(alias, `'${serviceNamespace}'`)}))`
+}
+
 export function referenceKeyOfUuid(uuid: string): string {
   return uuid.replaceAll('-', '')
 }
@@ -30,6 +57,11 @@ export function referenceKeyOfUuid(uuid: string): string {
 /** A transfer is known by its reference's key: one id for one reference, and nothing in it names the wallet. */
 export function transactionIdOf(referenceKey: string): string {
   return `txn_${referenceKey}`
+}
+
+/** The key in such an id; undefined when it is none. */
+export function parseTransactionId(text: string): string | undefined {
+  return /^txn_([0-9a-f]{32})$/.exec(text)?.[1]
 }
 
 type Row = [string, string, bigint, bigint, OutcomeRefusal | null]
@@ -63,6 +95,8 @@ export type FirstUse = {
   readonly refusal: OutcomeRefusal | null
   /** The entry it made; null when it was refused. */
   readonly sequence: number | null
+  /** Of that entry. */
+  readonly referenceId: string | null
   readonly description: string | null
 }
 
@@ -74,12 +108,13 @@ type FirstUseRow = {
   created_at: Date
   refusal: OutcomeRefusal | null
   sequence: bigint | null
+  reference_id: string | null
   description: string | null
 }
 
 export async function listFirstUses(db: Queryable, referenceKeys: readonly string[]): Promise<FirstUse[]> {
   const { rows } = await db.query<FirstUseRow>(
-    `select o.reference_key, o.wallet_id, o.amount, o.balance, o.created_at, o.refusal, o.sequence, t.description
+    `select o.reference_key, o.wallet_id, o.amount, o.balance, o.created_at, o.refusal, o.sequence, t.reference_id, t.description
      from outcomes o left join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
      where o.reference_key = any($1::uuid[]) order by o.created_at`,
     [referenceKeys],
@@ -92,6 +127,7 @@ export async function listFirstUses(db: Queryable, referenceKeys: readonly strin
     at: row.created_at,
     refusal: row.refusal,
     sequence: row.sequence === null ? null : Number(row.sequence),
+    referenceId: row.reference_id,
     description: row.description,
   }))
 }

@@ -1,6 +1,7 @@
 /** A wallet's ledger for reading at any length: pages, filters, and the entries of a span of time. */
 import type { KeyRange } from '../ledger/receipt-code.ts'
 import { sqlState, transact, type Database, type Queryable } from './database.ts'
+import { isServiceOwnSql } from './outcomes.ts'
 import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
 
 export type LedgerFilter = {
@@ -44,9 +45,9 @@ async function listTransfers(
        and ($8::text is null or t.reference_id = $8)
        and ($9::text is null or t.description ilike $9 or t.reference_id ilike $9 or t.reference_type ilike $9
          or t.counter_account = any($10::text[])
-         or (t.counter_account not like 'app:%' and t.reference_type = any($11::text[]))
+         or (t.reference_type = any($11::text[]) and ${isServiceOwnSql('t')})
          or t.reference_key between $12::uuid and $13::uuid)
-       and (not $14 or t.counter_account not like 'app:%')
+       and (not $14 or ${isServiceOwnSql('t')})
      order by t.sequence desc limit $4`,
     [
       walletId,

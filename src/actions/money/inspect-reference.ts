@@ -2,10 +2,11 @@
 import { counterAccountOfApp, findMismatch, serviceNamespace, type Mismatch } from '../../ledger/reference.ts'
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import type { App } from '../../store/apps.ts'
-import { listFirstUses, referenceKeyOf, type FirstUse } from '../../store/outcomes.ts'
+import { isServiceOwn, listFirstUses, referenceKeyOf, type FirstUse } from '../../store/outcomes.ts'
 import { listReferenceTypes } from '../../store/reference-types.ts'
 import { listLaterUses, type LaterUse } from '../../store/repeats.ts'
 import { listTransfersByKeys } from '../../store/transfers.ts'
+import type { Transfer } from '../../store/wallets.ts'
 import type { Service } from '../service.ts'
 
 export type Inspected = {
@@ -66,13 +67,18 @@ export function ownerOf(account: string): string {
   return account.startsWith('app:') ? account.slice('app:'.length) : serviceNamespace
 }
 
+/** Whose namespace an entry's reference is in: a clientId, or the service's own. */
+export function ownerOfEntry(entry: Transfer): string {
+  return isServiceOwn(entry) ? serviceNamespace : entry.counterAccount.slice('app:'.length)
+}
+
 /** The same, by the code on a receipt. Undefined for what is no such code. */
 export async function inspectReceipt(service: Service, code: string): Promise<Inspected[] | undefined> {
   const keys = parseReceiptCode(code)
   if (!keys) return undefined
   const found = await listTransfersByKeys(service.db.pool, keys)
-  const inspected = found.map(({ counterAccount, referenceType, referenceId }) =>
-    inspectReference(service, { type: referenceType, id: referenceId, owner: ownerOf(counterAccount) }),
+  const inspected = found.map((entry) =>
+    inspectReference(service, { type: entry.referenceType, id: entry.referenceId, owner: ownerOfEntry(entry) }),
   )
   return (await Promise.all(inspected)).flat()
 }

@@ -54,22 +54,26 @@ function toPosting({ clientId }: App, posting: AppPosting): Posting {
 /** The service's own movements have a namespace no app can reach, so none can be pre-empted. */
 export type ServicePosting = {
   readonly walletId: string
-  readonly counterAccount: 'cards' | 'bonus'
+  readonly counterAccount: 'cards' | 'bonus' | 'adjustments' | `app:${string}`
   /** Above zero into the wallet, below zero out of it. */
   readonly amountMinor: bigint
   /** Posts whatever the balance, and freezes a wallet that falls into debt. */
   readonly isReversal?: boolean
+  /** Posts on a wallet that an operator froze. */
+  readonly isByOperator?: boolean
   readonly referenceType: string
   readonly referenceId: string
   readonly description: string | null
 }
 
 export async function postForService(service: Service, posting: ServicePosting): Promise<PostingResult> {
-  const { walletId, counterAccount, amountMinor, isReversal = false, referenceType, referenceId, description } = posting
+  const { walletId, counterAccount, amountMinor, referenceType, referenceId, description } = posting
+  const { isReversal = false, isByOperator = false } = posting
   return await post(service, {
     by: { walletId },
     amountMinor,
     isReversal,
+    isByOperator,
     referenceKey: referenceKeyOf({ namespace: serviceNamespace, type: referenceType, id: referenceId }),
     counterAccount,
     referenceType,

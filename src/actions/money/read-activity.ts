@@ -3,6 +3,7 @@ import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { listAppsOfUser } from '../../store/links.ts'
+import { isServiceOwn } from '../../store/outcomes.ts'
 import { listTopupsByPayment, listWaitingTopups, type Topup } from '../../store/topups.ts'
 import { findLedgerPage, listTransfersUpwards, type LedgerFilter } from '../../store/transfers.ts'
 import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from '../../store/wallets.ts'
@@ -99,7 +100,7 @@ export async function describeTransfers(
   const apps = new Map((await service.apps.list()).map((app) => [counterAccountOfApp(app.clientId), app]))
   return transfers.map((transfer) => ({
     transfer,
-    app: apps.get(transfer.counterAccount),
+    app: isServiceOwn(transfer) ? undefined : apps.get(transfer.counterAccount),
     topup: topups.find(({ paymentIntentId }) => paymentIntentId === paymentOf(transfer)),
   }))
 }

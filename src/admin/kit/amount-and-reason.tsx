@@ -11,7 +11,7 @@ type Props = {
   problems: Problems
   currency: string
   /** What the field of the amount holds before anybody writes into it. */
-  value?: string
+  value?: string | undefined
   amountHint?: string
   reasonName: string
   reasonHint: string

@@ -195,7 +195,7 @@ const titles: Record<Check, string> = {
 const whole = (count: number) => count.toLocaleString('en')
 const counted = (count: number, one: string, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`
 
-function ageText(at: Date, now: Date): string {
+export function ageText(at: Date, now: Date): string {
   return lengthText(now.getTime() - at.getTime())
 }
 

@@ -5,6 +5,7 @@ const paths = {
   apps: 'M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h6v6h-6z',
   wallets: 'M4 7.5A2.5 2.5 0 0 1 6.5 5H17v3M4 7.5V17a2 2 0 0 0 2 2h13a1 1 0 0 0 1-1V9a1 1 0 0 0-1-1H6M16 13.5h.01',
   topups: 'M3 6h18v12H3zM3 10h18M7 15h3',
+  corrections: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4M14 20h6',
   references: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM20 20l-4.7-4.7',
   books: 'M5 20V10M10 20V4M15 20v-7M20 20V8',
   audit: 'M6 3h9l4 4v14H6zM9.5 11h6M9.5 15h6M14 3v5h5',

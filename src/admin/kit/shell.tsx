@@ -10,6 +10,7 @@ const nav = [
   ['apps', 'Client apps', '/admin/client-apps'],
   ['wallets', 'Wallets', '/admin/wallets'],
   ['topups', 'Card top-ups', '/admin/topups'],
+  ['corrections', 'Corrections', '/admin/corrections'],
   ['references', 'References', '/admin/references'],
   ['books', 'Books', '/admin/books'],
   ['audit', 'Audit log', '/admin/audit'],

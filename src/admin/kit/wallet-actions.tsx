@@ -24,6 +24,7 @@ const actions: readonly WalletAction[] = [
     fields: ['reason'],
     Body: Freeze,
   },
+  { right: 'correct', title: () => 'Correct the balance', fields: ['correction'], Body: Correct },
 ]
 
 export function WalletActions(props: ActionProps) {
@@ -37,6 +38,7 @@ export function WalletActions(props: ActionProps) {
           The wallet is closed for good: it takes no money. A charge-back that still comes puts it below zero, which is
           then the service’s loss.
         </p>
+        {may(request, 'correct') && wallet.balanceMinor < 0n && <Correct {...props} />}
       </section>
     )
   if (offered.length === 0) return null
@@ -50,6 +52,16 @@ export function WalletActions(props: ActionProps) {
         </details>
       ))}
     </section>
+  )
+}
+
+function Correct({ wallet }: ActionProps) {
+  return (
+    <p>
+      A debit or credit for a reason, on an account you choose; above an amount a second operator approves.{' '}
+      <a href={`/admin/wallets/${wallet.id}/correct`}>Ask for a correction</a> or see{' '}
+      <a href={`/admin/corrections?wallet=${wallet.id}`}>those of this wallet</a>.
+    </p>
   )
 }
 

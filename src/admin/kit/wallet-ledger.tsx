@@ -1,7 +1,10 @@
 /** The entries of a wallet, page by page, with a filter. */
+import { ownerOfEntry } from '../../actions/money/inspect-reference.ts'
 import { parseMonth } from '../../actions/money/write-statement.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
+import type { Correction } from '../../store/corrections.ts'
+import { transactionIdOf } from '../../store/outcomes.ts'
 import {
   findFirstSequenceAt,
   findLedgerPage,
@@ -9,14 +12,15 @@ import {
   type LedgerPage as StoredPage,
 } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
+import { CorrectionMarks, readCorrectionsOf } from './correction-marks.tsx'
 import { Empty, Field, Money, Pager, Table, When, withQuery } from './parts.tsx'
-import type { AdminRequest } from './route.ts'
+import { may, type AdminRequest } from './route.ts'
 
 const pageSize = 50
 /** How many transfers one page of the list reads to find those that match the filter. */
 const span = 20_000
 
-export type LedgerPage = StoredPage & { readonly hasFilter: boolean }
+export type LedgerPage = StoredPage & { readonly hasFilter: boolean; readonly corrections: readonly Correction[] }
 
 function filterOf(request: AdminRequest): LedgerFilter {
   const text = (name: string) => request.query(name).trim() || undefined
@@ -38,7 +42,7 @@ export async function readLedger(request: AdminRequest, walletId: string): Promi
   const asked = /^\d{1,15}$/.test(request.query('before')) ? Number(request.query('before')) : Number.MAX_SAFE_INTEGER
   const hasFilter = month !== undefined || Object.values(filter).some((value) => value !== undefined)
   const page = await findLedgerPage(db, walletId, { bottom, top: Math.min(top, asked), limit: pageSize, span }, filter)
-  return { ...page, hasFilter }
+  return { ...page, hasFilter, corrections: await readCorrectionsOf(db, page.transfers) }
 }
 
 type LedgerProps = { request: AdminRequest; walletId: string; page: LedgerPage; apps: readonly App[] }
@@ -79,6 +83,7 @@ export function Ledger({ request, walletId, page, apps }: LedgerProps) {
                 ['', 'Any'],
                 ['cards', 'Card top-ups'],
                 ['bonus', 'Bonuses'],
+                ['adjustments', 'Adjustments'],
                 ...apps.map((app) => [counterAccountOfApp(app.clientId), app.name] as const),
               ]}
             />
@@ -145,21 +150,34 @@ function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerP
           <td>
             <When at={transfer.createdAt} />
           </td>
-          <td class="wide muted">{transfer.description}</td>
+          <td class="wide">
+            <span class="muted">{transfer.description}</span>{' '}
+            <CorrectionMarks corrections={page.corrections} entry={transfer} />
+            {may(request, 'correct') && (
+              <a class="small" href={correctPath(transfer)}>
+                Correct…<span class="visually-hidden"> entry {transfer.sequence}</span>
+              </a>
+            )}
+          </td>
         </tr>
       ))}
     </Table>
   )
 }
 
-function referencePath({ counterAccount, referenceType, referenceId }: Transfer): string {
-  const app = counterAccount.startsWith('app:') ? counterAccount.slice(4) : 'service'
-  return withQuery('/admin/references', { app, type: referenceType, id: referenceId })
+function referencePath(entry: Transfer): string {
+  const { referenceType: type, referenceId: id } = entry
+  return withQuery('/admin/references', { app: ownerOfEntry(entry), type, id })
+}
+
+function correctPath({ walletId, referenceKey }: Transfer): string {
+  return `/admin/wallets/${walletId}/correct?transaction=${transactionIdOf(referenceKey)}`
 }
 
 /** A counter account in words. */
 export function accountName(apps: readonly App[], account: string): string {
   if (account === 'cards') return 'Card top-ups'
   if (account === 'bonus') return 'Bonuses'
+  if (account === 'adjustments') return 'Adjustments'
   return apps.find((app) => counterAccountOfApp(app.clientId) === account)?.name ?? account
 }

@@ -1,5 +1,6 @@
 /** Entries, each against the one before it, its outcome and its reference: those of a range of wallets, or of stretches. */
 import type { Queryable } from '../database.ts'
+import { isServiceOwnSql, referenceKeySql } from '../outcomes.ts'
 import { entryFault, inMinor, maxFaultsPerStatement, type Check, type Fault, type MoneyWords } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'
 import { stretchValues, stretchesSql, type Stretch } from './stretch.ts'
@@ -28,21 +29,22 @@ type Row = {
   faults: EntryCheck[]
 }
 
-const rightKey = `substring(sha256(
-  convert_to(case when e.counter_account like 'app:%' then e.counter_account else 'service' end, 'UTF8')
-  || '\\x00'::bytea || convert_to(e.reference_type, 'UTF8') || '\\x00'::bytea || convert_to(e.reference_id, 'UTF8')
-) from 1 for 16)`
+const rightKey = referenceKeySql(
+  'e',
+  `case when e.counter_account like 'app:%' then e.counter_account else 'service' end`,
+)
 
 /**
- * What is true of every good entry `e` and its outcome `o`. An app's debit never ends below zero; what may is a reversal,
- * which is the service's own, and a credit that repays a part of a debt.
+ * What is true of every good entry `e` and its outcome `o`. No debit ends below zero but the reversal of a card payment, and no
+ * credit but one that repays a part of a debt. On an app's account there are also corrections, in the service's namespace.
  */
 const truths: Record<EntryCheck, string> = {
   'entry-sequence': `e.sequence = coalesce(e.previous_sequence, 0) + 1`,
   'entry-running-balance': `e.balance_after = e.balance_before + e.amount`,
-  'entry-overdraft': `(e.balance_after >= 0 or e.amount > 0 or e.counter_account not like 'app:%')`,
+  'entry-overdraft': `(e.balance_after >= 0 or e.amount > 0 or e.counter_account = 'cards')`,
   'entry-time': `(e.previous_at is null or e.created_at >= e.previous_at)`,
-  'entry-reference-key': `uuid_send(e.reference_key) = ${rightKey}`,
+  'entry-reference-key': `(uuid_send(e.reference_key) = ${rightKey}
+    or (e.counter_account like 'app:%' and ${isServiceOwnSql('e')}))`,
   'entry-without-outcome': `o.reference_key is not null`,
   'entry-with-refusal': `o.refusal is null`,
   'entry-unlike-outcome': `(o.reference_key is null or o.refusal is not null or (o.wallet_id = e.wallet_id

@@ -80,6 +80,7 @@ export function newPending(
     by: posting.by,
     amountMinor: posting.amountMinor,
     isReversal: posting.isReversal,
+    isByOperator: posting.isByOperator ?? false,
     referenceKey: posting.referenceKey,
     counterAccount: posting.counterAccount,
     referenceType: posting.referenceType,

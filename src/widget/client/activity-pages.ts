@@ -30,7 +30,7 @@ export function useActivity(token: () => string | null, version: number) {
   function queryOf(before: number | null): Record<string, string> {
     const search = filter.search.trim()
     const types = Object.entries({ ...ownTitles, BONUS: 'bonusEntry' as const })
-      .filter(([, key]) => search !== '' && say(key).toLowerCase().includes(search.toLowerCase()))
+      .filter(([, key]) => search !== '' && say(key, { reason: '' }).toLowerCase().includes(search.toLowerCase()))
       .map(([type]) => type)
     const all = { search, direction: filter.direction, app: filter.app, types: types.join(), before: before ?? '' }
     return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, String(value)]] : [])))

@@ -118,7 +118,7 @@ export function EntryMark({ transaction: { app, type, referenceType } }: { trans
         <AppMark name={app.name} logo={app.logo} />
       ) : (
         <span class="mark own">
-          <Icon name={referenceType.startsWith('TOPUP') ? 'card' : 'plus'} />
+          <Icon name={referenceType.startsWith('TOPUP') ? 'card' : referenceType === 'CORRECTION' ? 'swap' : 'plus'} />
         </span>
       )}
       <span class={isIn ? 'way in' : 'way'}>
@@ -157,10 +157,12 @@ export const ownTitles = {
   TOPUP_REFUND_RETURNED: 'cardRefundReturnedEntry',
   TOPUP_DISPUTE: 'disputeEntry',
   TOPUP_DISPUTE_RETURNED: 'disputeWonEntry',
+  CORRECTION: 'correctionEntry',
 } as const
 
 export function titleOf({ app, description, referenceType }: WidgetTransaction, say: Say): string {
-  if (!app && Object.hasOwn(ownTitles, referenceType)) return say(ownTitles[referenceType as keyof typeof ownTitles])
+  if (!app && Object.hasOwn(ownTitles, referenceType))
+    return say(ownTitles[referenceType as keyof typeof ownTitles], { reason: description ?? '' })
   if (description) return description
   if (referenceType === 'BONUS') return say('bonusEntry')
   if (/REFUND/i.test(referenceType)) return say('refundEntry')

@@ -19,6 +19,7 @@ export const words: Words = {
   cardRefundReturnedEntry: 'تعذّر الاسترداد وأُعيد المبلغ',
   disputeEntry: 'اعتراض على دفعة بالبطاقة',
   disputeWonEntry: 'حُسم الاعتراض وأُعيد المبلغ',
+  correctionEntry: 'تصحيح من فريق الدعم: {reason}',
   waitingEntry: 'شحن قيد التنفيذ',
   allActivity: 'كل الحركات',
   emptyTitle: 'لا توجد معاملات بعد',

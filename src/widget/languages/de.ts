@@ -19,6 +19,7 @@ export const words: Words = {
   cardRefundReturnedEntry: 'Erstattung gescheitert, Geld zurück',
   disputeEntry: 'Kartenzahlung angefochten',
   disputeWonEntry: 'Anfechtung abgewehrt, Geld zurück',
+  correctionEntry: 'Korrektur durch den Support: {reason}',
   waitingEntry: 'Aufladung unterwegs',
   allActivity: 'Alle Umsätze',
   emptyTitle: 'Noch keine Umsätze',

@@ -18,6 +18,7 @@ export const words = {
   cardRefundReturnedEntry: 'Refund to card failed, money returned',
   disputeEntry: 'Card payment disputed',
   disputeWonEntry: 'Dispute won, money returned',
+  correctionEntry: 'Correction by support: {reason}',
   waitingEntry: 'Top-up on its way',
   allActivity: 'All activity',
   emptyTitle: 'No activity yet',

@@ -19,6 +19,7 @@ export const words: Words = {
   cardRefundReturnedEntry: 'Reembolso fallido, dinero devuelto',
   disputeEntry: 'Pago con tarjeta disputado',
   disputeWonEntry: 'Disputa ganada, dinero devuelto',
+  correctionEntry: 'Corrección del equipo de soporte: {reason}',
   waitingEntry: 'Recarga en camino',
   allActivity: 'Toda la actividad',
   emptyTitle: 'Aún no hay actividad',

@@ -19,6 +19,7 @@ export const words: Words = {
   cardRefundReturnedEntry: 'Remboursement échoué, argent rendu',
   disputeEntry: 'Paiement par carte contesté',
   disputeWonEntry: 'Litige gagné, argent rendu',
+  correctionEntry: 'Correction par le support : {reason}',
   waitingEntry: 'Rechargement en cours',
   allActivity: 'Toute l’activité',
   emptyTitle: 'Aucune activité pour l’instant',

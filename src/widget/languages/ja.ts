@@ -19,6 +19,7 @@ export const words: Words = {
   cardRefundReturnedEntry: 'カードへの返金が失敗、残高に戻りました',
   disputeEntry: 'カード決済への異議申し立て',
   disputeWonEntry: '異議申し立て解決、残高に戻りました',
+  correctionEntry: 'サポートによる訂正：{reason}',
   waitingEntry: 'チャージ処理中',
   allActivity: 'すべての履歴',
   emptyTitle: 'まだ取引はありません',

@@ -19,6 +19,7 @@ export const words: Words = {
   cardRefundReturnedEntry: 'Reembolso não concluído, dinheiro devolvido',
   disputeEntry: 'Pagamento com cartão contestado',
   disputeWonEntry: 'Contestação vencida, dinheiro devolvido',
+  correctionEntry: 'Correção feita pelo suporte: {reason}',
   waitingEntry: 'Recarga a caminho',
   allActivity: 'Toda a atividade',
   emptyTitle: 'Nenhuma atividade ainda',

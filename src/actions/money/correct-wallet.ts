@@ -1,0 +1,180 @@
+/**
+ * A debit or credit by hand: asked for by one person, above an amount approved by another, and told to the ledger by a
+ * reference of its own, which counts once however often it is told.
+ */
+import { correctionType, counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
+import { transact, type Transaction } from '../../store/database.ts'
+import * as store from '../../store/corrections.ts'
+import type { Correction, NewCorrection } from '../../store/corrections.ts'
+import { listAppsOfUser } from '../../store/links.ts'
+import { findTransferByReference, lockWallet } from '../../store/wallets.ts'
+import { record, type Actor } from '../audit.ts'
+import type { Service } from '../service.ts'
+import { postForService, type ServicePosting } from './post.ts'
+
+export type CorrectionOrder = Omit<NewCorrection, 'needsApproval' | 'askedBy'>
+
+export type CorrectionProblem = 'unknown-wallet' | 'unknown-account' | 'unknown-transaction' | 'too-much'
+
+export const correctionProblems: Readonly<Record<CorrectionProblem, string>> = {
+  'unknown-wallet': 'There is no such wallet.',
+  'unknown-account': 'Choose an account of the list: adjustments, bonus, or that of an app the user was linked to.',
+  'unknown-transaction': 'This wallet has no such transaction.',
+  'too-much': 'Together with its other corrections, that would take back more than the transaction moved.',
+}
+
+/** The counter accounts that a correction of the wallet may have. An app's only where its user was linked to the app. */
+export async function listCorrectionAccounts(service: Service, walletId: string): Promise<string[]> {
+  const apps = await listAppsOfUser(service.db.pool, walletId)
+  return ['adjustments', 'bonus', ...apps.map(counterAccountOfApp)]
+}
+
+/**
+ * Asked again with the same id, as a form is that is sent twice, it answers what became of the first. One below the limit is
+ * posted at once.
+ */
+export async function askCorrection(
+  service: Service,
+  actor: Actor,
+  order: CorrectionOrder,
+): Promise<Correction | { readonly problem: CorrectionProblem }> {
+  const accounts = await listCorrectionAccounts(service, order.walletId)
+  const asked = await transact(service.db, async (tx) => {
+    // The lock of the wallet's row puts all corrections of one wallet in a row: each sees the sums of those before it.
+    if (!(await lockWallet(tx, order.walletId))) return 'unknown-wallet' as const
+    const known = await store.findCorrection(tx, order.id)
+    if (known) return known
+    if (!accounts.includes(order.counterAccount)) return 'unknown-account' as const
+    const problem = await findTransactionProblem(tx, order)
+    if (problem) return problem
+    const needsApproval = await isAboveLimit(service, tx, actor, order)
+    if (await store.insertCorrection(tx, { ...order, needsApproval, askedBy: actor.name }))
+      await record(tx, actor, 'correction.asked', `wallet:${order.walletId}`, {
+        ...detailOf(order),
+        counterAccount: order.counterAccount,
+        reason: order.reason,
+        corrects: order.corrects && `txn_${order.corrects}`,
+        needsApproval,
+      })
+    return (await store.findCorrection(tx, order.id))!
+  })
+  return typeof asked === 'string' ? { problem: asked } : await post(service, actor, asked)
+}
+
+async function findTransactionProblem(
+  tx: Transaction,
+  { walletId, amountMinor, corrects }: CorrectionOrder,
+): Promise<CorrectionProblem | undefined> {
+  if (corrects === null) return undefined
+  const transfer = await findTransferByReference(tx, corrects)
+  if (transfer?.walletId !== walletId) return 'unknown-transaction'
+  // In the same direction it adds to what was too little, and has no bound.
+  if (amountMinor < 0n === transfer.amountMinor < 0n) return undefined
+  const before = await store.sumCorrectionsOf(tx, corrects, amountMinor < 0n ? -1 : 1)
+  return magnitude(before + amountMinor) > magnitude(transfer.amountMinor) ? 'too-much' : undefined
+}
+
+/** What the same person moved in this wallet on their own in the last day counts too: a large sum in small parts is a large sum. */
+async function isAboveLimit(service: Service, tx: Transaction, { name }: Actor, order: CorrectionOrder) {
+  const before = await store.sumAlone(tx, order.walletId, name)
+  return before + magnitude(order.amountMinor) > service.config.correctionApprovalAboveMinor
+}
+
+export type Decided =
+  | { readonly correction: Correction }
+  | { readonly problem: 'unknown' | 'own' | 'not-own' | 'decided' }
+
+/** By somebody else than who asked. The whole command line counts as one person, for it can take any name. */
+export async function approveCorrection(service: Service, actor: Actor, id: string): Promise<Decided> {
+  const decided = await decideOn(service, actor, id, { state: 'approved', reason: null })
+  return 'problem' in decided ? decided : { correction: await post(service, actor, decided.correction) }
+}
+
+export async function declineCorrection(service: Service, actor: Actor, id: string, reason: string): Promise<Decided> {
+  return await decideOn(service, actor, id, { state: 'declined', reason })
+}
+
+/** By who asked. */
+export async function withdrawCorrection(service: Service, actor: Actor, id: string): Promise<Decided> {
+  return await decideOn(service, actor, id, { state: 'withdrawn', reason: null })
+}
+
+/** The row's lock lets one of several win, however many decide at once; the others are told that it is decided. */
+async function decideOn(
+  service: Service,
+  actor: Actor,
+  id: string,
+  { state, reason }: { state: 'approved' | 'declined' | 'withdrawn'; reason: string | null },
+): Promise<Decided> {
+  return await transact(service.db, async (tx): Promise<Decided> => {
+    const before = await store.lockCorrection(tx, id)
+    if (!before) return { problem: 'unknown' }
+    if (before.state !== 'waiting') return { problem: 'decided' }
+    const isOwn = isSamePerson(before.askedBy, actor.name)
+    if (isOwn !== (state === 'withdrawn')) return { problem: isOwn ? 'own' : 'not-own' }
+    const detail = { ...detailOf(before), askedBy: before.askedBy, ...(reason !== null && { reason }) }
+    await store.updateCorrectionDecided(tx, id, { state, by: actor.name, reason })
+    await record(tx, actor, `correction.${state}`, `wallet:${before.walletId}`, detail)
+    return { correction: (await store.findCorrection(tx, id))! }
+  })
+}
+
+export function isSamePerson(one: string, other: string): boolean {
+  return one === other || (isCommandLine(one) && isCommandLine(other))
+}
+
+function isCommandLine(name: string): boolean {
+  return name === 'cli' || name.startsWith('cli:')
+}
+
+/** Tells the ledger of one that is approved, and keeps what it said. Safe to repeat, also in several processes at once. */
+async function post(service: Service, actor: Actor, correction: Correction): Promise<Correction> {
+  if (correction.state !== 'approved') return correction
+  const { id, walletId, amountMinor, counterAccount, reason } = correction
+  const result = await postForService(service, {
+    walletId,
+    counterAccount: counterAccount as ServicePosting['counterAccount'],
+    amountMinor,
+    isByOperator: true,
+    referenceType: correctionType,
+    referenceId: id,
+    description: reason,
+  })
+  const refusal =
+    result.kind === 'outcome'
+      ? result.outcome.refusal
+      : result.kind === 'inactive'
+        ? 'WALLET_INACTIVE'
+        : 'WALLET_CLOSED'
+  return await transact(service.db, async (tx) => {
+    if (await store.updateCorrectionPosted(tx, id, refusal))
+      await record(tx, actor, `correction.${refusal ? 'refused' : 'posted'}`, `wallet:${walletId}`, {
+        ...detailOf(correction),
+        ...(refusal && { refusal }),
+      })
+    return (await store.findCorrection(tx, id))!
+  })
+}
+
+/** Why the ledger said no. */
+export const correctionRefusals: Readonly<Record<string, string>> = {
+  INSUFFICIENT_BALANCE: 'The wallet does not hold that much: a correction never puts a wallet below zero.',
+  BALANCE_LIMIT: 'The balance would be too high.',
+  WALLET_INACTIVE: 'The wallet is below zero or closed: nothing can be taken from it.',
+  WALLET_CLOSED: 'The account was deleted: its wallet takes no money.',
+}
+
+const system: Actor = { name: 'system', address: null }
+/** Longer than telling the ledger takes. */
+const postWithinMs = 15_000
+
+/** Those whose process died between the approval and the ledger. */
+export async function finishCorrections(service: Service): Promise<number> {
+  const left = await store.listUnpostedCorrections(service.db.pool, { olderThanMs: postWithinMs, limit: 50 })
+  for (const correction of left) await post(service, system, correction)
+  return left.length
+}
+
+function detailOf({ id, amountMinor }: Pick<Correction, 'id' | 'amountMinor'>): Record<string, string> {
+  return { correctionId: id, amountMinor: String(amountMinor) }
+}

@@ -1,0 +1,318 @@
+/** All corrections, and one: what it is, who asked and decided, and the decision of a second operator. */
+import {
+  approveCorrection,
+  correctionRefusals,
+  declineCorrection,
+  isSamePerson,
+  withdrawCorrection,
+  type Decided,
+} from '../actions/money/correct-wallet.ts'
+import { isUuid } from '../actions/tokens.ts'
+import { correctionType, serviceNamespace } from '../ledger/reference.ts'
+import type { App } from '../store/apps.ts'
+import {
+  correctionStates,
+  findCorrection,
+  listCorrections,
+  listWaitingCorrections,
+  type Correction,
+} from '../store/corrections.ts'
+import { transactionIdOf } from '../store/outcomes.ts'
+import { listOperators, type Operator } from '../store/operators.ts'
+import { findPerson } from '../store/user-search.ts'
+import { findTransferByReference } from '../store/wallets.ts'
+import { reasonProblem } from './kit/amount-and-reason.tsx'
+import { actorName } from './kit/audit-table.tsx'
+import { ageText } from './kit/books-check.tsx'
+import { CorrectionBadge } from './kit/correction-marks.tsx'
+import { Copy, Empty, Facts, Field, Form, Heading, Money, Notice, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
+import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { nameOf } from './kit/states.tsx'
+import { accountName } from './kit/wallet-ledger.tsx'
+
+export const correctionRoutes: AdminRoute[] = [
+  get('/admin/corrections', showAll),
+  get('/admin/corrections/:id', (request) => show(request)),
+  post('/admin/corrections/:id/approve', approve, 'correct'),
+  post('/admin/corrections/:id/decline', decline, 'correct'),
+  post('/admin/corrections/:id/withdraw', withdraw, 'correct'),
+]
+
+const pageSize = 50
+const maxWaiting = 200
+
+async function showAll(request: AdminRequest): Promise<Response> {
+  const { service } = request
+  const db = service.db.pool
+  const state = correctionStates.find((known) => known === request.query('state')) ?? ''
+  const wallet = isUuid(request.query('wallet')) ? request.query('wallet') : ''
+  const after = isUuid(request.query('after')) ? request.query('after') : ''
+  const [waiting, found, operators, apps] = await Promise.all([
+    listWaitingCorrections(db, maxWaiting),
+    listCorrections(db, { state, walletId: wallet, after, limit: pageSize + 1 }),
+    listOperators(db),
+    service.apps.list(),
+  ])
+  const shown = found.slice(0, pageSize)
+  const about = { request, operators, apps }
+  const isWhole = state === '' && wallet === '' && after === ''
+  const body = (
+    <>
+      <Heading title="Corrections" sub="Debits and credits by hand: what was wrong, and who put it right." />
+      {isWhole && waiting.length > 0 && (
+        <section class="card flush">
+          <div class="heading">
+            <h2>Waiting for a second operator</h2>
+          </div>
+          <Corrections {...about} corrections={waiting} label="Waiting" />
+        </section>
+      )}
+      <section class="card flush">
+        <form class="row bottom" method="get" action="/admin/corrections" data-auto>
+          {wallet && <input type="hidden" name="wallet" value={wallet} />}
+          <Field
+            label="State"
+            name="state"
+            value={state}
+            options={[['', 'Any'], ...correctionStates.map((each): [string, string] => [each, each])]}
+          />
+          <button class="button quiet" type="submit">
+            Apply
+          </button>
+        </form>
+        {shown.length === 0 ? (
+          <Empty title={isWhole ? 'None yet' : 'Nothing fits'}>
+            <p>A correction begins at a wallet: its page has the button, and so has every entry of its ledger.</p>
+          </Empty>
+        ) : (
+          <Corrections {...about} corrections={shown} label="Corrections" />
+        )}
+        <Pager
+          first={after && withQuery('/admin/corrections', { state, wallet })}
+          next={
+            found.length > pageSize
+              ? withQuery('/admin/corrections', { state, wallet, after: shown.at(-1)!.id })
+              : undefined
+          }
+          label="Older"
+        />
+      </section>
+    </>
+  )
+  return await showPage(request, { title: 'Corrections', here: 'corrections', body })
+}
+
+type ListProps = {
+  request: AdminRequest
+  corrections: readonly Correction[]
+  operators: readonly Operator[]
+  apps: readonly App[]
+  label: string
+}
+
+function Corrections({ request, corrections, operators, apps, label }: ListProps) {
+  const { service } = request
+  return (
+    <Table label={label} head={['Asked (UTC)', ['Amount'], 'Other side', 'State', 'Asked by', 'Decided by', 'Reason']}>
+      {corrections.map((each) => (
+        <tr key={each.id}>
+          <td class="nowrap">
+            <a href={`/admin/corrections/${each.id}`}>
+              <When at={each.askedAt} />
+            </a>
+            {each.state === 'waiting' && <span class="muted"> for {ageText(each.askedAt, service.now())}</span>}
+          </td>
+          <td class="number">
+            <Money minor={each.amountMinor} currency={service.config.currency} isSigned />
+          </td>
+          <td class="nowrap">{accountName(apps, each.counterAccount)}</td>
+          <td>
+            <CorrectionBadge state={each.state} />
+          </td>
+          <td>{actorName(operators, each.askedBy)}</td>
+          <td>{each.decidedBy ? actorName(operators, each.decidedBy) : <span class="muted">nobody</span>}</td>
+          <td class="wide">{each.reason}</td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+async function show(request: AdminRequest, problem?: string): Promise<Response> {
+  const { service } = request
+  const db = service.db.pool
+  const id = request.param('id')
+  const correction = isUuid(id) ? await findCorrection(db, id) : undefined
+  if (!correction) return await showNotFound(request, 'correction')
+  const { corrects, walletId, state, askedAt, decidedBy, decidedAt, refusal } = correction
+  const [person, corrected, operators, apps] = await Promise.all([
+    findPerson(db, { id: walletId }),
+    corrects === null ? undefined : findTransferByReference(db, corrects),
+    listOperators(db),
+    service.apps.list(),
+  ])
+  const { currency } = service.config
+  const verb = state === 'declined' ? 'Declined by' : state === 'withdrawn' ? 'Withdrawn by' : 'Approved by'
+  const body = (
+    <>
+      <Heading
+        title={
+          <>
+            Correction <CorrectionBadge state={state} />
+          </>
+        }
+        sub={person && [nameOf(person), person.email].filter(Boolean).join(' · ')}
+      >
+        <a class="button quiet small" href={`/admin/wallets/${walletId}`}>
+          The wallet
+        </a>
+        <a class="button quiet small" href={withQuery('/admin/audit', { subject: `wallet:${walletId}` })}>
+          History
+        </a>
+      </Heading>
+      {refusal && <Notice kind="bad">{`Nothing moved. ${correctionRefusals[refusal] ?? refusal}`}</Notice>}
+      {state === 'approved' && (
+        <Notice kind="warn">
+          The ledger is being told. Should that have been cut short, it is done within a minute.
+        </Notice>
+      )}
+      <section class="card stack">
+        <Facts
+          rows={[
+            ['Amount', <Money minor={correction.amountMinor} currency={currency} isSigned />],
+            ['Other side', accountName(apps, correction.counterAccount)],
+            ['Reason', correction.reason],
+            [
+              'Corrects',
+              corrected ? (
+                <>
+                  <a
+                    href={withQuery('/admin/references', { type: corrected.referenceType, id: corrected.referenceId })}
+                  >
+                    {corrected.referenceType} · {corrected.referenceId}
+                  </a>
+                  , entry {corrected.sequence}, <Money minor={corrected.amountMinor} currency={currency} isSigned />{' '}
+                  <Copy label="transactionId" text={transactionIdOf(corrected.referenceKey)} />
+                </>
+              ) : (
+                'no transaction'
+              ),
+            ],
+            ['Asked by', <Who operators={operators} actor={correction.askedBy} at={askedAt} />],
+            ...(state === 'waiting'
+              ? [['Waits for', ageText(askedAt, service.now())] as const]
+              : [
+                  [
+                    verb,
+                    decidedBy ? (
+                      <Who operators={operators} actor={decidedBy} at={decidedAt} />
+                    ) : (
+                      'nobody: it needed none'
+                    ),
+                  ] as const,
+                ]),
+            ...(correction.decisionReason === null ? [] : [['Because', correction.decisionReason] as const]),
+            ...(state === 'done'
+              ? [
+                  [
+                    'In the ledger',
+                    <a
+                      href={withQuery('/admin/references', { app: serviceNamespace, type: correctionType, id })}
+                    >{`${correctionType} · ${id}`}</a>,
+                  ] as const,
+                ]
+              : []),
+          ]}
+        />
+      </section>
+      {state === 'waiting' && may(request, 'correct') && (
+        <Decision request={request} correction={correction} problem={problem} />
+      )}
+    </>
+  )
+  return await showPage(request, { title: 'Correction', here: 'corrections', body, ...(problem && { status: 422 }) })
+}
+
+function Who({ operators, actor, at }: { operators: readonly Operator[]; actor: string; at: Date | null }) {
+  return (
+    <>
+      {actorName(operators, actor)}, <When at={at} />
+    </>
+  )
+}
+
+type DecisionProps = { request: AdminRequest; correction: Correction; problem: string | undefined }
+
+function Decision({ request, correction, problem }: DecisionProps) {
+  const base = `/admin/corrections/${correction.id}`
+  if (isSamePerson(correction.askedBy, request.actor.name))
+    return (
+      <section class="card stack">
+        <h2>You asked for it</h2>
+        <p>Another operator with the role finance or admin has to approve it. Until then nothing moves.</p>
+        <Form request={request} action={`${base}/withdraw`}>
+          <button class="button quiet" type="submit">
+            Withdraw it
+          </button>
+        </Form>
+      </section>
+    )
+  return (
+    <section class="card stack">
+      <h2>Your decision</h2>
+      <Form request={request} action={`${base}/approve`}>
+        <button class="button" type="submit">
+          Approve: move the money now
+        </button>
+      </Form>
+      <details open={problem !== undefined}>
+        <summary>Decline…</summary>
+        <Form request={request} action={`${base}/decline`} class="row bottom">
+          <div class="stretch">
+            <Field
+              label="Reason"
+              name="reason"
+              value={request.form.text('reason')}
+              problem={problem}
+              attributes={{ required: true, maxlength: 500 }}
+            />
+          </div>
+          <button class="button danger" type="submit">
+            Decline it
+          </button>
+        </Form>
+      </details>
+    </section>
+  )
+}
+
+async function approve(request: AdminRequest): Promise<Response> {
+  return await decided(request, (id) => approveCorrection(request.service, request.actor, id))
+}
+
+async function withdraw(request: AdminRequest): Promise<Response> {
+  return await decided(request, (id) => withdrawCorrection(request.service, request.actor, id))
+}
+
+async function decline(request: AdminRequest): Promise<Response> {
+  const reason = request.form.text('reason').trim()
+  const problem = reasonProblem(reason)
+  if (problem) return await show(request, problem)
+  return await decided(request, (id) => declineCorrection(request.service, request.actor, id, reason))
+}
+
+const problemTexts = {
+  own: 'You asked for this correction yourself: another operator has to decide on it.',
+  'not-own': 'Only who asked for a correction can withdraw it. You can decline it.',
+} as const
+
+/** One that somebody decided before, or that a second click decided again, is shown as it is. */
+async function decided(request: AdminRequest, decide: (id: string) => Promise<Decided>): Promise<Response> {
+  const id = request.param('id')
+  const result: Decided = isUuid(id) ? await decide(id) : { problem: 'unknown' }
+  if (!('problem' in result)) return redirect(`/admin/corrections/${id}?done=correction-${result.correction.state}`)
+  if (result.problem === 'unknown') return await showNotFound(request, 'correction')
+  if (result.problem === 'decided') return redirect(`/admin/corrections/${id}?done=correction-decided`)
+  return await showProblem(request, 409, problemTexts[result.problem])
+}

@@ -1,0 +1,176 @@
+/** Corrections of wallets on the command line: asking for one, and deciding on those that wait. */
+import {
+  approveCorrection,
+  askCorrection,
+  correctionProblems,
+  correctionRefusals,
+  declineCorrection,
+  withdrawCorrection,
+  type Decided,
+} from '../actions/money/correct-wallet.ts'
+import type { Service } from '../actions/service.ts'
+import { isUuid, newId } from '../actions/tokens.ts'
+import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
+import { correctionStates, listCorrections, type Correction } from '../store/corrections.ts'
+import { parseTransactionId, transactionIdOf } from '../store/outcomes.ts'
+import { CommandRefused, UsageMistake, actorOf, textOf, type Command, type Invocation, type Reply } from './command.ts'
+import { withService } from './data.ts'
+import { facts, shownTime } from './table.ts'
+import { amountOf, reasonOf } from './wallet.ts'
+import { findWalletId } from './wallet-show.ts'
+
+const idExample = '01900000-0000-7000-8000-000000000000'
+
+export const correctionCommands: readonly Command[] = [
+  {
+    name: 'wallet correct',
+    summary: 'put a wallet right by hand: a debit or a credit, on an account of your choice',
+    positionals: ['wallet'],
+    flags: {
+      debit: { value: 'AMOUNT', about: 'take this much out of the wallet' },
+      credit: { value: 'AMOUNT', about: 'put this much into the wallet' },
+      reason: { value: 'TEXT', about: 'why; the user reads it in the wallet', isRequired: true },
+      account: { value: 'ACCOUNT', about: 'adjustments, bonus or app:<clientId>; adjustments when left out' },
+      transaction: { value: 'TXN', about: 'the transaction that it corrects, txn_…' },
+      id: { value: 'UUID', about: 'correct only once for this id, however often the command runs' },
+    },
+    details: `A wallet is named by its id, by the email of its user, or by a serviceUserId. Above CORRECTION_APPROVAL_ABOVE it waits until an
+operator approves it in the admin area: the command line can approve only what an operator asked for. It never puts a wallet below zero.`,
+    examples: [
+      'wallet correct ann@example.com --debit 25 --account bonus --transaction txn_0123456789abcdef0123456789abcdef --reason "Granted twice"',
+      'wallet correct ann@example.com --credit 5 --reason "Charged twice at the till" --json',
+    ],
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const order = readOrder(service, invocation)
+        const walletId = await findWalletId(service, invocation.positionals[0]!)
+        const asked = await askCorrection(service, actorOf(invocation), { walletId, ...order })
+        if ('problem' in asked) throw new CommandRefused(correctionProblems[asked.problem])
+        return replyOf(asked, service.config.currency)
+      }),
+  },
+  {
+    name: 'correction list',
+    summary: 'corrections, the newest first: what waits, what was done',
+    flags: {
+      state: { value: 'STATE', about: `one of ${correctionStates.join(', ')}` },
+      limit: { value: 'N', about: 'how many, up to 1000; 50 when left out' },
+    },
+    examples: ['correction list --state waiting', 'correction list --limit 1000 --json'],
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const { currency } = service.config
+        const state = stateOf(invocation)
+        const found = await listCorrections(service.db.pool, { ...(state && { state }), limit: limitOf(invocation) })
+        const lines = found.map((each) =>
+          [
+            each.id,
+            each.state.padEnd(9),
+            formatMinor(each.amountMinor, currency).padStart(14),
+            shownTime(each.askedAt),
+            `by ${each.askedBy}`,
+            each.reason.replaceAll(/\p{C}/gu, '·'),
+          ].join('  '),
+        )
+        const json = { corrections: found.map((each) => toJson(each, currency)) }
+        return { json, text: lines.join('\n') || 'There are none.' }
+      }),
+  },
+  {
+    name: 'correction approve',
+    summary: 'let a correction that an operator asked for be done',
+    positionals: ['id'],
+    examples: [`correction approve ${idExample}`],
+    run: (invocation) => decide(invocation, (service, id) => approveCorrection(service, actorOf(invocation), id)),
+  },
+  {
+    name: 'correction decline',
+    summary: 'end a correction that an operator asked for, undone',
+    positionals: ['id'],
+    flags: { reason: { value: 'TEXT', about: 'why, for the audit log', isRequired: true } },
+    examples: [`correction decline ${idExample} --reason "the user was right"`],
+    run: (invocation) => {
+      const reason = reasonOf(invocation)
+      return decide(invocation, (service, id) => declineCorrection(service, actorOf(invocation), id, reason))
+    },
+  },
+  {
+    name: 'correction withdraw',
+    summary: 'end a correction that was asked for on the command line, undone',
+    positionals: ['id'],
+    examples: [`correction withdraw ${idExample}`],
+    run: (invocation) => decide(invocation, (service, id) => withdrawCorrection(service, actorOf(invocation), id)),
+  },
+]
+
+function readOrder({ config }: Service, invocation: Invocation) {
+  const [debit, credit] = [textOf(invocation, 'debit'), textOf(invocation, 'credit')]
+  if ((debit === undefined) === (credit === undefined))
+    throw new UsageMistake('Write either --debit or --credit, with an amount.')
+  const amountMinor = amountOf(invocation, config.currency, debit === undefined ? 'credit' : 'debit')
+  const transaction = textOf(invocation, 'transaction')
+  const corrects = transaction === undefined ? null : parseTransactionId(transaction)
+  if (corrects === undefined) throw new UsageMistake('--transaction: write txn_ and 32 characters.')
+  const id = textOf(invocation, 'id')?.toLowerCase() ?? newId()
+  if (!isUuid(id)) throw new UsageMistake('--id: write a UUID.')
+  return {
+    id,
+    amountMinor: debit === undefined ? amountMinor : -amountMinor,
+    counterAccount: textOf(invocation, 'account') ?? 'adjustments',
+    reason: reasonOf(invocation),
+    corrects,
+  }
+}
+
+function stateOf(invocation: Invocation) {
+  const text = textOf(invocation, 'state')
+  const state = correctionStates.find((known) => known === text)
+  if (text !== undefined && !state) throw new UsageMistake(`--state: write one of ${correctionStates.join(', ')}.`)
+  return state
+}
+
+function limitOf(invocation: Invocation): number {
+  const text = textOf(invocation, 'limit') ?? '50'
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (limit < 1 || limit > 1_000) throw new UsageMistake('--limit: write a number from 1 to 1000.')
+  return limit
+}
+
+const problemTexts = {
+  unknown: 'There is no such correction: see "correction list".',
+  own: 'It was asked for on the command line: an operator has to decide on it, in the admin area.',
+  'not-own': 'Only who asked for a correction can withdraw it: decline it.',
+  decided: 'It was decided before: see "correction list".',
+} as const
+
+async function decide(
+  invocation: Invocation,
+  work: (service: Service, id: string) => Promise<Decided>,
+): Promise<Reply> {
+  return await withService(invocation, async (service) => {
+    const id = invocation.positionals[0]!.toLowerCase()
+    const decided: Decided = isUuid(id) ? await work(service, id) : { problem: 'unknown' }
+    if ('problem' in decided) throw new CommandRefused(problemTexts[decided.problem])
+    return replyOf(decided.correction, service.config.currency)
+  })
+}
+
+function replyOf(correction: Correction, currency: Currency): Reply {
+  const { id, state, refusal, amountMinor } = correction
+  if (refusal) throw new CommandRefused(`Nothing moved. ${correctionRefusals[refusal] ?? refusal}`)
+  const text = facts([
+    ['correction', id],
+    ['amount', `${formatMinor(amountMinor, currency)} ${currency.code}`],
+    ['state', state === 'waiting' ? 'waits for a second person: nothing moved yet' : state],
+  ])
+  return { json: toJson(correction, currency), text }
+}
+
+function toJson({ id, amountMinor, corrects, ...rest }: Correction, currency: Currency) {
+  return {
+    correctionId: id,
+    amount: majorNumber(amountMinor, currency),
+    corrects: corrects && transactionIdOf(corrects),
+    ...rest,
+  }
+}

@@ -1,0 +1,172 @@
+/** Corrections: debits and credits by hand, what each waits for, and what became of it. Money moves only in the writer. */
+import type { Queryable, Transaction } from './database.ts'
+import { referenceKeyOfUuid } from './outcomes.ts'
+
+/** Approved: the ledger is being told. */
+export const correctionStates = ['waiting', 'approved', 'done', 'refused', 'declined', 'withdrawn'] as const
+export type CorrectionState = (typeof correctionStates)[number]
+
+export type NewCorrection = {
+  readonly id: string
+  readonly walletId: string
+  /** Above zero into the wallet, below zero out of it. */
+  readonly amountMinor: bigint
+  readonly counterAccount: string
+  readonly reason: string
+  /** The key of the transaction it corrects. */
+  readonly corrects: string | null
+  readonly needsApproval: boolean
+  /** The name of an actor, as in the audit log. */
+  readonly askedBy: string
+}
+
+export type Correction = NewCorrection & {
+  readonly state: CorrectionState
+  readonly askedAt: Date
+  readonly decidedBy: string | null
+  readonly decidedAt: Date | null
+  readonly decisionReason: string | null
+  readonly refusal: string | null
+}
+
+type Row = Omit<Correction, 'corrects'> & { readonly corrects: string | null }
+
+const columns = `id, wallet_id as "walletId", amount as "amountMinor", counter_account as "counterAccount", reason, corrects,
+  needs_approval as "needsApproval", asked_by as "askedBy", state, asked_at as "askedAt", decided_by as "decidedBy",
+  decided_at as "decidedAt", decision_reason as "decisionReason", refusal`
+
+function toCorrection(row: Row): Correction {
+  return { ...row, corrects: row.corrects === null ? null : referenceKeyOfUuid(row.corrects) }
+}
+
+/** False when there is one of this id already. One that needs nobody's approval has it from the start. */
+export async function insertCorrection(tx: Transaction, correction: NewCorrection): Promise<boolean> {
+  const { id, walletId, amountMinor, counterAccount, reason, corrects, needsApproval, askedBy } = correction
+  const { rowCount } = await tx.query(
+    `insert into corrections (id, wallet_id, amount, counter_account, reason, corrects, needs_approval, asked_by, state, decided_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, case when $7 then 'waiting' else 'approved' end, case when $7 then null else now() end)
+     on conflict (id) do nothing`,
+    [id, walletId, amountMinor, counterAccount, reason, corrects, needsApproval, askedBy],
+  )
+  return rowCount === 1
+}
+
+export async function findCorrection(db: Queryable, id: string): Promise<Correction | undefined> {
+  const { rows } = await db.query<Row>(`select ${columns} from corrections where id = $1`, [id])
+  return rows[0] && toCorrection(rows[0])
+}
+
+export async function lockCorrection(tx: Transaction, id: string): Promise<Correction | undefined> {
+  const { rows } = await tx.query<Row>(`select ${columns} from corrections where id = $1 for update`, [id])
+  return rows[0] && toCorrection(rows[0])
+}
+
+export async function updateCorrectionDecided(
+  tx: Transaction,
+  id: string,
+  { state, by, reason }: { state: 'approved' | 'declined' | 'withdrawn'; by: string; reason: string | null },
+): Promise<void> {
+  await tx.query(
+    'update corrections set state = $2, decided_by = $3, decided_at = now(), decision_reason = $4 where id = $1',
+    [id, state, by, reason],
+  )
+}
+
+/**
+ * What the ledger said; true when that was news. A transfer that is there outweighs a refusal that another process was told
+ * a moment before, when the wallet was in another state.
+ */
+export async function updateCorrectionPosted(tx: Transaction, id: string, refusal: string | null): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    refusal === null
+      ? `update corrections set state = 'done', refusal = null where id = $1 and state in ('approved', 'refused')`
+      : `update corrections set state = 'refused', refusal = $2 where id = $1 and state = 'approved'`,
+    refusal === null ? [id] : [id, refusal],
+  )
+  return rowCount === 1
+}
+
+/** Newest first, after the one named. */
+export async function listCorrections(
+  db: Queryable,
+  { state, walletId, after, limit }: { state?: string; walletId?: string; after?: string; limit: number },
+): Promise<Correction[]> {
+  const values: unknown[] = [limit]
+  const conditions = ['true']
+  if (state) conditions.push(`state = $${values.push(state)}`)
+  if (walletId) conditions.push(`wallet_id = $${values.push(walletId)}`)
+  if (after)
+    conditions.push(`(asked_at, id) < (select asked_at, id from corrections where id = $${values.push(after)})`)
+  const { rows } = await db.query<Row>(
+    `select ${columns} from corrections where ${conditions.join(' and ')} order by asked_at desc, id desc limit $1`,
+    values,
+  )
+  return rows.map(toCorrection)
+}
+
+/** Those that wait for a second person, the oldest first. */
+export async function listWaitingCorrections(db: Queryable, limit: number): Promise<Correction[]> {
+  const { rows } = await db.query<Row>(
+    `select ${columns} from corrections where state = 'waiting' order by asked_at, id limit $1`,
+    [limit],
+  )
+  return rows.map(toCorrection)
+}
+
+/** How many wait for a second person, counted up to a thousand, and since when the oldest one does. */
+export async function countWaitingCorrections(db: Queryable): Promise<{ count: number; oldestAt: Date | null }> {
+  const { rows } = await db.query<{ count: number; oldestAt: Date | null }>(
+    `select count(*)::int as count, min(asked_at) as "oldestAt"
+     from (select asked_at from corrections where state = 'waiting' order by asked_at limit 1000) w`,
+  )
+  return rows[0]!
+}
+
+/** Those that were approved a while ago and that the ledger was perhaps not told of: whoever approved them may have died. */
+export async function listUnpostedCorrections(
+  db: Queryable,
+  { olderThanMs, limit }: { olderThanMs: number; limit: number },
+): Promise<Correction[]> {
+  const { rows } = await db.query<Row>(
+    `select ${columns} from corrections where state = 'approved' and decided_at <= now() - $1 * interval '1 ms'
+     order by asked_at limit $2`,
+    [olderThanMs, limit],
+  )
+  return rows.map(toCorrection)
+}
+
+/** What of one transaction is taken back or given back already, or may be: of those that are not refused for good. */
+export async function sumCorrectionsOf(tx: Transaction, key: string, sign: 1 | -1): Promise<bigint> {
+  const { rows } = await tx.query<{ sum: bigint }>(
+    `select coalesce(sum(amount), 0)::bigint as sum from corrections
+     where corrects = $1 and state in ('waiting', 'approved', 'done') and sign(amount) = $2`,
+    [key, sign],
+  )
+  return rows[0]!.sum
+}
+
+/** What somebody moved in the wallet on their own in the last day, both ways added up. */
+export async function sumAlone(tx: Transaction, walletId: string, askedBy: string): Promise<bigint> {
+  const { rows } = await tx.query<{ sum: bigint }>(
+    `select coalesce(sum(abs(amount)), 0)::bigint as sum from corrections
+     where wallet_id = $1 and asked_at > now() - interval '24 hours' and asked_by = $2 and not needs_approval
+       and state in ('approved', 'done')`,
+    [walletId, askedBy],
+  )
+  return rows[0]!.sum
+}
+
+/** Of some entries: the corrections that made them, by id, and those that correct them, by key. The caller keeps both lists short. */
+export async function listCorrectionsAbout(
+  db: Queryable,
+  { ids, keys }: { ids: readonly string[]; keys: readonly string[] },
+): Promise<Correction[]> {
+  if (ids.length === 0 && keys.length === 0) return []
+  const { rows } = await db.query<Row>(
+    `select ${columns} from corrections where id = any($1::uuid[])
+     union select ${columns} from corrections where corrects = any($2::uuid[]) and state in ('waiting', 'approved', 'done')
+     order by "askedAt" limit 500`,
+    [ids, keys],
+  )
+  return rows.map(toCorrection)
+}
