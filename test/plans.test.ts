@@ -10,6 +10,7 @@ import { newId, newServiceUserId } from '../src/actions/tokens.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
 import { findApp } from '../src/store/apps.ts'
 import { insertSeed } from '../src/store/seed.ts'
+import { findStirred } from '../src/store/wallets.ts'
 import { newClient } from './client.ts'
 import { hear, type Heard } from './heard.ts'
 import { newOperator, type TestOperator } from './operator.ts'
@@ -194,6 +195,14 @@ const paths: Path[] = [
     5,
     async () => expect((await operator.get(`/admin/wallets/${people[9]!.userId}?ref=x`)).status).toBe(200),
     ['links_live', 'widget_sessions_user_id'],
+  ],
+  [
+    'a look at the wallets of 15,000 open widgets',
+    1,
+    async () => {
+      const seen = people.slice(0, 15_000).map(({ userId }) => ({ walletId: userId, sequence: 1, frozenFor: null }))
+      await findStirred(opened.service.db.pool, seen)
+    },
   ],
 ]
 

@@ -1,94 +1,173 @@
 import { expect, test } from 'bun:test'
+import type { SeenWallet } from '../store/wallets.ts'
 import type { Session } from '../store/widget-sessions.ts'
 import { openLive } from './live.ts'
 
-const session = (name: string, userId = 'u1') => ({ tokenHash: Buffer.from(name), userId }) as Session
-
-function openCounted() {
-  const asked: string[][] = []
-  const live = openLive(
-    async (hashes) => {
-      asked.push(hashes.map(String))
-      return hashes.map((hash) => session(String(hash)))
-    },
-    () => {},
-  )
-  const watch = (name: string, userId?: string) => {
-    const seen: (Session | undefined)[] = []
-    const stop = live.watch({ session: session(name, userId), look: (each) => seen.push(each), end: () => stop?.() })
-    return { seen, stop: stop! }
-  }
-  return { live, asked, watch }
+const until = async (isSo: () => boolean) => {
+  for (const endsAt = Date.now() + 20_000; !isSo(); await Bun.sleep(5))
+    if (Date.now() > endsAt) throw new Error('it did not come')
 }
 
-test('all watched sessions are asked for in one question, each once', async () => {
-  const { asked, watch } = openCounted()
+/** Wallets that stand still until a test moves one, sessions `name` of the wallet `name`, and a list of what was asked. */
+function openRig() {
+  const sequences = new Map<string, number>()
+  const over = new Set<string>()
+  const asked = { moments: 0, stirred: [] as number[], sessions: [] as string[][] }
+  const faults: unknown[] = []
+  const rig = { commits: 0, isAway: false }
+  const sessionOf = (name: string, walletId = name) =>
+    ({
+      tokenHash: Buffer.from(name),
+      userId: walletId,
+      sequence: sequences.get(walletId) ?? 0,
+      frozenFor: null,
+    }) as Session
+  const walletOf = new Map<string, string>()
+  const questions = {
+    getMoment: async () => {
+      asked.moments++
+      return String(rig.commits)
+    },
+    findStirred: async (seen: readonly SeenWallet[]) => {
+      asked.stirred.push(seen.length)
+      return seen.flatMap((each) => ((sequences.get(each.walletId) ?? 0) === each.sequence ? [] : [each.walletId]))
+    },
+    findSessions: async (hashes: readonly Buffer[]) => {
+      if (rig.isAway) throw new Error('away')
+      asked.sessions.push(hashes.map(String))
+      return hashes.map(String).flatMap((name) => (over.has(name) ? [] : [sessionOf(name, walletOf.get(name))]))
+    },
+  }
+  const live = openLive(questions, (error) => faults.push(error))
+  const watch = (name: string, walletId = name) => {
+    walletOf.set(name, walletId)
+    const seen: (number | undefined)[] = []
+    const look = (session: Session | undefined) => void seen.push(session?.sequence)
+    const stop = live.watch({ session: sessionOf(name, walletId), look, end: () => stop?.() })
+    return { seen, stop }
+  }
+  /** As another process would: nobody tells us. */
+  const move = (walletId: string) => {
+    sequences.set(walletId, (sequences.get(walletId) ?? 0) + 1)
+    rig.commits++
+  }
+  return { rig, live, asked, faults, watch, move, over }
+}
+
+/** After it, two more polls have come, so that whatever was to be asked was asked. */
+const settled = async ({ asked }: { asked: { moments: number } }) => {
+  const before = asked.moments
+  await until(() => asked.moments >= before + 3)
+}
+
+test('sessions of the same moment are asked for in one question, each once', async () => {
+  const { asked, watch } = openRig()
   const watchers = ['a', 'b', 'a', 'c'].map((name) => watch(name))
-  await Bun.sleep(120)
-  expect(asked).toEqual([['a', 'b', 'c']])
-  expect(watchers.map(({ seen }) => seen.length)).toEqual([1, 1, 1, 1])
-  for (const { stop } of watchers) stop()
+  await until(() => asked.sessions.length > 0)
+  expect(asked.sessions[0]).toEqual(['a', 'b', 'c'])
+  expect(watchers.map(({ seen }) => seen)).toEqual([[0], [0], [0], [0]])
+  for (const { stop } of watchers) stop?.()
+})
+
+test('while nothing is committed, nothing but that is asked', async () => {
+  const opened = openRig()
+  const { asked, watch } = opened
+  const { stop } = watch('a')
+  await settled(opened)
+  const { stirred, sessions } = structuredClone(asked)
+  await settled(opened)
+  expect([asked.stirred, asked.sessions]).toEqual([stirred, sessions])
+  stop?.()
+})
+
+test('a wallet that another process moved is looked at, and of many others those whose turn it is', async () => {
+  const opened = openRig()
+  const { asked, watch, move } = opened
+  const many = Array.from({ length: 1_800 }, (_, i) => watch(`w${i}`))
+  await settled(opened)
+  await until(() => many.every(({ seen }) => seen.length > 0))
+  await settled(opened)
+  await settled(opened)
+  asked.sessions.length = 0
+  move('w1700')
+  await until(() => many[1_700]!.seen.at(-1) === 1)
+  expect(asked.sessions).toHaveLength(1)
+  expect(asked.sessions[0]!.length).toBeLessThanOrEqual(501)
+  for (const { stop } of many) stop?.()
+})
+
+test('a session that ended elsewhere is found when its turn comes, though its wallet stands still and nothing else happens', async () => {
+  const opened = openRig()
+  const { watch, over, rig } = opened
+  const many = Array.from({ length: 1_800 }, (_, i) => watch(`w${i}`))
+  await until(() => many.every(({ seen }) => seen.length > 0))
+  for (const i of [3, 900, 1_799]) over.add(`w${i}`)
+  rig.commits++
+  await until(() => [3, 900, 1_799].every((i) => many[i]!.seen.at(-1) === undefined))
+  for (const { stop } of many) stop?.()
 })
 
 test('nobody watching, nothing is asked', async () => {
-  const { asked, watch, live } = openCounted()
-  live.poke('u1')
-  await Bun.sleep(600)
-  expect(asked).toEqual([])
+  const opened = openRig()
+  const { asked, watch, live } = opened
+  live.poke('a')
   const { stop } = watch('a')
-  await Bun.sleep(120)
-  stop()
-  stop()
+  await settled(opened)
+  stop?.()
+  stop?.()
   expect(live.count()).toBe(0)
-  const before = asked.length
+  const before = structuredClone(asked)
   await Bun.sleep(900)
-  expect(asked.length).toBe(before)
+  expect(asked).toEqual(before)
   const again = watch('a')
-  await Bun.sleep(120)
-  expect(again.seen.length).toBe(1)
-  again.stop()
+  await until(() => again.seen.length > 0)
+  again.stop?.()
 })
 
-test('a poke brings the next look forward, and thousands of them bring no more looks than one does', async () => {
-  const { asked, watch, live } = openCounted()
-  const { stop } = watch('a', 'u7')
-  await Bun.sleep(120)
-  const before = asked.length
-  for (let i = 0; i < 5_000; i++) live.poke('u7')
-  await Bun.sleep(120)
-  expect(asked.length - before).toBe(1)
+test('a poke brings a look at that wallet alone, and thousands of them bring no more looks than one does', async () => {
+  const opened = openRig()
+  const { asked, watch, live } = opened
+  const stops = ['a', 'b', 'c'].map((name) => watch(name).stop)
+  await settled(opened)
+  asked.sessions.length = 0
+  for (let i = 0; i < 5_000; i++) live.poke('b')
   live.poke('somebody else')
-  stop()
+  await until(() => asked.sessions.length > 0)
+  await settled(opened)
+  expect(asked.sessions).toEqual([['b']])
+  for (const stop of stops) stop?.()
 })
 
-test('a look that fails is told, and the next one comes all the same', async () => {
-  let faults = 0
-  let calls = 0
-  const live = openLive(
-    async () => {
-      if (++calls === 1) throw new Error('away')
-      return []
-    },
-    () => faults++,
-  )
-  const seen: unknown[] = []
-  const stop = live.watch({ session: session('a'), look: (each) => seen.push(each), end: () => {} })!
-  await Bun.sleep(700)
-  expect(faults).toBe(1)
-  expect(seen.length).toBeGreaterThan(0)
-  stop()
+test('both sessions of a wallet are looked at when it is poked', async () => {
+  const opened = openRig()
+  const { asked, watch, live } = opened
+  const stops = [watch('s1', 'w').stop, watch('s2', 'w').stop, watch('s3', 'other').stop]
+  await settled(opened)
+  asked.sessions.length = 0
+  live.poke('w')
+  await until(() => asked.sessions.length > 0)
+  expect(asked.sessions).toEqual([['s1', 's2']])
+  for (const stop of stops) stop?.()
 })
 
-test('there are at most six watchers of a session and two thousand in all', () => {
-  const { live } = openCounted()
-  const stops = Array.from({ length: 2_100 }, (_, i) =>
-    live.watch({ session: session(`s${i >> 3}`), look: () => {}, end: () => {} }),
-  )
+test('a look that fails is told, and what happened meanwhile is found afterwards', async () => {
+  const { watch, rig, faults, move } = openRig()
+  const { seen, stop } = watch('a')
+  await until(() => seen.length > 0)
+  rig.isAway = true
+  move('a')
+  await until(() => faults.length > 1)
+  rig.isAway = false
+  await until(() => seen.at(-1) === 1)
+  stop?.()
+})
+
+test('there are at most six watchers of a session and twenty thousand in all', () => {
+  const { live, watch } = openRig()
+  const stops = Array.from({ length: 2_100 }, (_, i) => watch(`s${i >> 3}`).stop)
   expect(stops.slice(0, 8).filter(Boolean)).toHaveLength(6)
-  const more = Array.from({ length: 2_100 }, (_, i) =>
-    live.watch({ session: session(`t${i}`), look: () => {}, end: () => {} }),
-  )
-  expect(live.count()).toBe(2_000)
+  const more = Array.from({ length: 20_100 }, (_, i) => watch(`t${i}`).stop)
+  expect(live.count()).toBe(20_000)
   for (const stop of [...stops, ...more]) stop?.()
   expect(live.count()).toBe(0)
 })

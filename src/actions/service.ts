@@ -3,11 +3,12 @@ import type { Config } from '../config.ts'
 import { faultFields, openRateLimit, type Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
-import type { Database } from '../store/database.ts'
+import { getMoment, type Database } from '../store/database.ts'
 import { openLevels } from '../store/levels.ts'
 import { openReader, type Reader } from '../store/balance-reader.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
+import { findStirred } from '../store/wallets.ts'
 import { findSessions } from '../store/widget-sessions.ts'
 import { openWriter, type Writer } from '../store/writer/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
@@ -71,7 +72,11 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     wrongCodes: openAttempts({ limit: 50, windowMs: 15 * 60_000 }),
     signUps: openAttempts({ limit: 50, windowMs: 60 * 60_000 }),
     live: openLive(
-      (tokenHashes) => findSessions(db.pool, tokenHashes),
+      {
+        getMoment: () => getMoment(db.pool),
+        findStirred: (seen) => findStirred(db.pool, seen),
+        findSessions: (tokenHashes) => findSessions(db.pool, tokenHashes),
+      },
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
     ),
     mail: openMail(config, log, metrics),

@@ -87,6 +87,12 @@ export async function getDatabaseTime(db: Queryable): Promise<Date> {
   return rows[0]!.now
 }
 
+/** Which transactions of this server can be seen: the same text twice, and nothing was committed in between. */
+export async function getMoment(db: Queryable): Promise<string> {
+  const { rows } = await db.query<{ moment: string }>('select pg_current_snapshot()::text as moment')
+  return rows[0]!.moment
+}
+
 export const uniqueViolation = '23505'
 
 /** Faults of the connection or the server, not of what was asked: asking again may well work. */

@@ -1,5 +1,5 @@
 /** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
-import { textArray } from './arrays.ts'
+import { plainArray, textArray } from './arrays.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
 
@@ -46,6 +46,29 @@ export async function updateFreeze(
   reason: string | null,
 ): Promise<void> {
   await tx.query('update wallets set frozen_for = $2, frozen_reason = $3 where id = $1', [id, frozenFor, reason])
+}
+
+/** What somebody saw of a wallet. */
+export type SeenWallet = { readonly walletId: string; readonly sequence: number; readonly frozenFor: FrozenFor }
+
+/** The limit keeps the planner from reading all wallets: each is looked up by its key, however many are asked for. */
+const stirredSql = `select s.id from unnest($1::uuid[], $2::bigint[], $3::text[]) as s (id, sequence, frozen_for),
+  lateral (select w.sequence, w.frozen_for from wallets w where w.id = s.id limit 1) as w
+  where w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for`
+
+/** Those that are not as they were seen: money moved, or they were frozen or unfrozen. */
+export async function findStirred(db: Queryable, seen: readonly SeenWallet[]): Promise<string[]> {
+  const { rows } = await db.query<[string]>({
+    name: 'find-stirred',
+    text: stirredSql,
+    values: [
+      plainArray(seen, ({ walletId }) => walletId),
+      plainArray(seen, ({ sequence }) => sequence),
+      plainArray(seen, ({ frozenFor }) => frozenFor),
+    ],
+    rowMode: 'array',
+  })
+  return rows.map(([id]) => id)
 }
 
 export type LinkedWallet = {
