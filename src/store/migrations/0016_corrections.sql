@@ -2,7 +2,7 @@
 -- ledger is told, and the ledger is told by the reference CORRECTION and the row's id, so that it moves money once.
 create table corrections (
   id uuid primary key,
-  wallet_id uuid not null references wallets,
+  wallet_id uuid not null references users,
   amount bigint not null check (amount <> 0),
   counter_account text collate "C" not null,
   reason text not null,

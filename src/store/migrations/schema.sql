@@ -342,6 +342,34 @@ CREATE INDEX users_email_search ON users USING btree (email COLLATE "C", id);
 CREATE INDEX users_last_name_search ON users USING btree (lower(((last_name || ' '::text) || first_name)) COLLATE "C", id);
 CREATE INDEX users_name_search ON users USING btree (lower(((first_name || ' '::text) || last_name)) COLLATE "C", id);
 
+create table corrections (
+  id uuid not null,
+  wallet_id uuid not null,
+  amount bigint not null,
+  counter_account text collate "C" not null,
+  reason text not null,
+  corrects uuid,
+  state text not null,
+  needs_approval boolean not null,
+  asked_by text not null,
+  asked_at timestamp with time zone not null default now(),
+  decided_by text,
+  decided_at timestamp with time zone,
+  decision_reason text,
+  refusal text,
+  constraint corrections_pkey PRIMARY KEY (id),
+  constraint corrections_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES users(id),
+  constraint corrections_account CHECK (((counter_account = ANY (ARRAY['adjustments'::text, 'bonus'::text])) OR (counter_account ~~ 'app:%'::text))),
+  constraint corrections_amount_check CHECK ((amount <> 0)),
+  constraint corrections_refusal CHECK (((refusal IS NOT NULL) = (state = 'refused'::text))),
+  constraint corrections_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'approved'::text, 'done'::text, 'refused'::text, 'declined'::text, 'withdrawn'::text]))),
+  constraint corrections_two_people CHECK (((NOT needs_approval) OR (state <> ALL (ARRAY['approved'::text, 'done'::text, 'refused'::text])) OR ((decided_by IS NOT NULL) AND (decided_by <> asked_by))))
+);
+CREATE INDEX corrections_asked_at ON corrections USING btree (asked_at, id);
+CREATE INDEX corrections_corrects ON corrections USING btree (corrects) WHERE (corrects IS NOT NULL);
+CREATE INDEX corrections_open ON corrections USING btree (state, asked_at) WHERE (state = ANY (ARRAY['waiting'::text, 'approved'::text]));
+CREATE INDEX corrections_wallet_id ON corrections USING btree (wallet_id, asked_at, id);
+
 create table email_changes (
   user_id uuid not null,
   id uuid not null,
@@ -549,34 +577,6 @@ create table wallets (
   constraint wallets_sequence_check CHECK ((sequence >= 0))
 ) with (autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_scale_factor = 0.05, fillfactor = 60);
 CREATE INDEX wallets_frozen ON wallets USING btree (id) WHERE (frozen_for IS NOT NULL);
-
-create table corrections (
-  id uuid not null,
-  wallet_id uuid not null,
-  amount bigint not null,
-  counter_account text collate "C" not null,
-  reason text not null,
-  corrects uuid,
-  state text not null,
-  needs_approval boolean not null,
-  asked_by text not null,
-  asked_at timestamp with time zone not null default now(),
-  decided_by text,
-  decided_at timestamp with time zone,
-  decision_reason text,
-  refusal text,
-  constraint corrections_pkey PRIMARY KEY (id),
-  constraint corrections_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES wallets(id),
-  constraint corrections_account CHECK (((counter_account = ANY (ARRAY['adjustments'::text, 'bonus'::text])) OR (counter_account ~~ 'app:%'::text))),
-  constraint corrections_amount_check CHECK ((amount <> 0)),
-  constraint corrections_refusal CHECK (((refusal IS NOT NULL) = (state = 'refused'::text))),
-  constraint corrections_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'approved'::text, 'done'::text, 'refused'::text, 'declined'::text, 'withdrawn'::text]))),
-  constraint corrections_two_people CHECK (((NOT needs_approval) OR (state <> ALL (ARRAY['approved'::text, 'done'::text, 'refused'::text])) OR ((decided_by IS NOT NULL) AND (decided_by <> asked_by))))
-);
-CREATE INDEX corrections_asked_at ON corrections USING btree (asked_at, id);
-CREATE INDEX corrections_corrects ON corrections USING btree (corrects) WHERE (corrects IS NOT NULL);
-CREATE INDEX corrections_open ON corrections USING btree (state, asked_at) WHERE (state = ANY (ARRAY['waiting'::text, 'approved'::text]));
-CREATE INDEX corrections_wallet_id ON corrections USING btree (wallet_id, asked_at, id);
 
 create table widget_sessions (
   token_hash bytea not null,
