@@ -5,24 +5,20 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { checkBooks } from '../src/actions/money/check-books.ts'
 import { createApp } from '../src/actions/apps/manage-apps.ts'
-import { createOperator } from '../src/actions/operators/manage-operators.ts'
-import { startSession } from '../src/actions/operators/keep-session.ts'
 import { grantBonus } from '../src/actions/money/manage-wallets.ts'
-import { closeService, openService, type Service } from '../src/actions/service.ts'
-import { buildApp } from '../src/app.ts'
+import { closeService, openService } from '../src/actions/service.ts'
 import { parseConfig } from '../src/config.ts'
 import { openLog } from '../src/log.ts'
 import { openMetrics } from '../src/metrics.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { startEmbedded } from '../src/store/embedded/embedded.ts'
 import { migrate } from '../src/store/migrations/migrate.ts'
+import { signIn, timePages, times } from './pages.ts'
 
 const users = Number(process.argv[2] ?? 100_000)
 const transfersPerUser = 9
 const hotTransfers = users
-const times = 25
 const goalMs = 100
 
 const resultsDir = join(import.meta.dir, 'results')
@@ -65,7 +61,7 @@ async function run(): Promise<void> {
   const hot = await seed(client, clientId)
   const referenceId = crypto.randomUUID()
   await grantBonus(service, actor, { walletId: hot, amountMinor: 100n, referenceId, reason: 'For the inspector' })
-  const rows = await measure(service, await signIn(service), pagesOf(hot, clientId, referenceId))
+  const rows = await timePages(service, await signIn(service), pagesOf(hot, clientId, referenceId))
   console.table(rows)
   await writeFile(join(resultsDir, 'admin.json'), `${JSON.stringify({ users, times, rows }, null, 2)}\n`)
   const slow = rows.filter((row) => row.medianMs > goalMs)
@@ -113,17 +109,6 @@ async function seed(client: Client, clientId: string): Promise<string> {
   return hot
 }
 
-async function signIn(service: Service): Promise<string> {
-  const operator = {
-    email: 'bench@example.com',
-    name: 'Bench',
-    password: 'a bench is for sitting',
-    role: 'admin' as const,
-  }
-  const id = await createOperator(service, { name: 'bench', address: null }, operator)
-  return await startSession(service, service.db.pool, id!, 'full', { address: '127.0.0.1', browser: 'Bench' })
-}
-
 function pagesOf(hot: string, clientId: string, referenceId: string): Record<string, string> {
   const month = new Date().toISOString().slice(0, 7)
   const account = encodeURIComponent(`app:${clientId}`)
@@ -151,38 +136,4 @@ function pagesOf(hot: string, clientId: string, referenceId: string): Record<str
     'Audit log, one subject': '/admin/audit?subject=wallet%3A7',
     Operators: '/admin/operators',
   }
-}
-
-type Row = { page: string; medianMs: number; worstMs: number; kilobytes: number }
-
-/** The whole of what the service does for a page: session, queries, rendering. While the check of the books goes on. */
-async function measure(service: Service, token: string, pages: Record<string, string>): Promise<Row[]> {
-  const app = buildApp(service)
-  const headers = { cookie: `billfold-session=${token}` }
-  const rows: Row[] = []
-  const checking = setInterval(() => void checkBooks(service), 1_000)
-  for (const [page, path] of Object.entries(pages)) {
-    const taken: number[] = []
-    let bytes = 0
-    for (let i = 0; i < times + 3; i++) {
-      const startedAt = performance.now()
-      const response = await app.fetch(new Request(`http://127.0.0.1:3000${path}`, { headers }))
-      bytes = (await response.arrayBuffer()).byteLength
-      if (response.status !== 200) throw new Error(`${path} answered ${response.status}`)
-      if (i >= 3) taken.push(performance.now() - startedAt)
-    }
-    taken.sort((a, b) => a - b)
-    rows.push({
-      page,
-      medianMs: round(taken[Math.floor(times / 2)]!),
-      worstMs: round(taken.at(-1)!),
-      kilobytes: Math.round(bytes / 1024),
-    })
-  }
-  clearInterval(checking)
-  return rows
-}
-
-function round(ms: number): number {
-  return Math.round(ms * 10) / 10
 }

@@ -13,10 +13,13 @@ export type BenchDatabase = {
 }
 
 export type Cluster = {
-  readonly createDatabase: (name: string) => Promise<BenchDatabase>
+  /** As it is, when there is one of that name already. */
+  readonly openDatabase: (name: string) => Promise<BenchDatabase>
+  readonly dropDatabase: (name: string) => Promise<void>
   /** Of the server and all its processes, since it started. */
   readonly cpuSeconds: () => number
-  readonly stop: () => Promise<void>
+  /** With `keep` the data stays, for the next run to go on with. */
+  readonly stop: (keep?: boolean) => Promise<void>
 }
 
 export async function startCluster(dataDir: string): Promise<Cluster> {
@@ -26,17 +29,24 @@ export async function startCluster(dataDir: string): Promise<Cluster> {
   const pid = Number.parseInt(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10)
   return {
     cpuSeconds: () => familyCpuSeconds(pid),
-    createDatabase: async (name) => {
-      await queryOnce(connectionOf('postgres'), `create database ${name}`)
-      const url = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`
-      const connection = connectionOf(name)
-      return { url, connection, query: (text, values) => queryOnce(connection, text, values) }
+    dropDatabase: async (name) => {
+      await queryOnce(connectionOf('postgres'), `drop database if exists ${name} with (force)`)
     },
-    stop: async () => {
+    openDatabase: async (name) => {
+      const known = await queryOnce(connectionOf('postgres'), 'select 1 from pg_database where datname = $1', [name])
+      if (known.length === 0) await queryOnce(connectionOf('postgres'), `create database ${name}`)
+      const url = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`
+      return databaseOn(url, connectionOf(name))
+    },
+    stop: async (keep = false) => {
       await embedded.release()
-      await rm(dataDir, { recursive: true, force: true })
+      if (!keep) await rm(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+export function databaseOn(url: string, connection: ClientConfig): BenchDatabase {
+  return { url, connection, query: (text, values) => queryOnce(connection, text, values) }
 }
 
 /** Numbers come as text, so that none is rounded. */

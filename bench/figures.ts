@@ -21,6 +21,8 @@ const goals = {
   '10 % refused ÷ none': { least: 0.8 },
   '10 % replays ÷ none': { least: 0.95 },
   'with 10 million transfers ÷ empty': { least: 0.9 },
+  'debits, grown ÷ empty': { least: 0.9 },
+  'check-balance, grown ÷ debits on the empty one': { least: 1.2 },
   'check-balance ÷ debits': { least: 1.2 },
   'debits, 100 in a request ÷ one': { least: 1.7 },
   'p99 ÷ p50 at 128 connections': { most: 2 },

@@ -18,6 +18,11 @@ export const usage = `npm run bench [-- flags]
   --connections N  connections of the load; 128 unless told
   --help           this
 
+npm run bench -- --growth [--users 1000000] [--transfers 10] [--cycles 7] [--keep]
+
+  debits on a ledger of that many wallets and transfers each, over a year, against an almost empty one; its start, verify, pages and
+  sizes. The load shows how far it is, and goes on where it stood when it is stopped and started again; --keep leaves the data there
+
 npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]
 
   random faults of all kinds on two services and their database, under load; then the exact count

@@ -18,7 +18,7 @@ const clients = 32
 export async function preparePgbench(cluster: Cluster): Promise<Pgbench | undefined> {
   const program = findProgram()
   if (!program) return undefined
-  const database = await cluster.createDatabase('pgbench')
+  const database = await cluster.openDatabase('pgbench')
   const { host, port, user } = database.connection
   let clientSeconds = 0
   const run = async (args: string[]) => {

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, Result } from './job.ts'
 
-export type Server = { readonly port: number; readonly pid: number; readonly stop: () => Promise<void> }
+export type Server = {
+  readonly port: number
+  readonly pid: number
+  /** From the start of the process until it took requests. */
+  readonly readyAfterMs: number
+  readonly stop: () => Promise<void>
+}
 
 export const projectDir = join(import.meta.dir, '..')
 
@@ -33,6 +39,7 @@ async function startServer(
 ): Promise<Server> {
   const port = freePort()
   const faults = openSync(faultsFile, 'a')
+  const startedAt = performance.now()
   const child = Bun.spawn([process.execPath, ...args], {
     cwd,
     env: { ...process.env, ...env, PORT: String(port) },
@@ -45,13 +52,14 @@ async function startServer(
     child.kill('SIGTERM')
     await child.exited
   }
-  for (const until = Date.now() + 30_000; ; await sleep(50)) {
+  for (const until = Date.now() + 30_000; ; await sleep(20)) {
     if (child.exitCode !== null || Date.now() > until) {
       await stop()
       throw new Error(`${args.join(' ')} did not start:\n${readFileSync(faultsFile, 'utf8').slice(-2000)}`)
     }
     const response = await fetch(`http://127.0.0.1:${port}${readyPath}`).catch(() => undefined)
-    if (response && response.status < 500) return { port, pid: child.pid, stop }
+    if (response && response.status < 500)
+      return { port, pid: child.pid, readyAfterMs: performance.now() - startedAt, stop }
   }
 }
 

@@ -10,7 +10,7 @@ export function reportText(report: Report): string {
 }
 
 /** Processor time tells what a request costs even on a machine that is busy with something else. */
-function rateTable(rounds: readonly Round[]): string {
+export function rateTable(rounds: readonly Round[]): string {
   const names = [...new Set(rounds.map((round) => round.name))]
   const rows = names.map((name) => {
     const these = rounds.filter((round) => round.name === name)

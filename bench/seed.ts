@@ -1,6 +1,7 @@
-/** An app and its users with money, made by the command line as anyone would; and, if asked for, years of history. */
+/** An app and its users with money: made by the command line as anyone would, or, if asked for, with years of history. */
 import { writeFile } from 'node:fs/promises'
 import type { BenchDatabase } from './cluster.ts'
+import { findLoad, givenMinor, loadHistory, type History } from './history.ts'
 import type { Target } from './job.ts'
 import { projectDir } from './processes.ts'
 
@@ -13,24 +14,50 @@ export type Seeding = {
 }
 
 /** What each wallet is given at first: enough for any round, too little for what is to be refused. */
-const funded = { major: '50000', minor: 5_000_000 }
+const funded = String(givenMinor / 100)
 
 export async function seed(
   database: BenchDatabase,
   { users, transfersPerUser, isUnanalysed = false }: Seeding,
   { usersFile, dir = projectDir }: { usersFile: string; dir?: string | undefined },
 ): Promise<Omit<Target, 'port'>> {
-  const scopes = ['--scope', 'wallet:read', '--scope', 'wallet:write']
-  const app = await billfold(dir, database, ['app', 'create', '--name', 'Load', ...scopes])
-  const { clientId, clientSecret } = app as { clientId: string; clientSecret: string }
-  const order = ['--users', String(users), '--link', clientId, '--credit', funded.major]
-  const { serviceUserIds } = (await billfold(dir, database, ['seed', ...order])) as { serviceUserIds: string[] }
-  await writeFile(usersFile, `${serviceUserIds.join('\n')}\n`)
-  if (transfersPerUser > 1) await addHistory(database, clientId, transfersPerUser)
+  const app =
+    transfersPerUser > 1 ? await grow(database, { users, transfersPerUser }, dir) : await found(database, users, dir)
+  const [all] = await database.query(`select string_agg(id, E'\n') as ids from links where client_id = $1`, [
+    app.clientId,
+  ])
+  await writeFile(usersFile, `${all!['ids']}\n`)
   if (isUnanalysed) await forgetStatistics(database)
   else await database.query('vacuum analyze')
   await database.query('checkpoint')
-  return { clientId, clientSecret, usersFile }
+  return { ...app, usersFile }
+}
+
+type App = { readonly clientId: string; readonly clientSecret: string }
+
+async function createApp(database: BenchDatabase, dir: string): Promise<App> {
+  const scopes = ['--scope', 'wallet:read', '--scope', 'wallet:write']
+  const app = (await billfold(dir, database, ['app', 'create', '--name', 'Load', ...scopes])) as App
+  return { clientId: app.clientId, clientSecret: app.clientSecret }
+}
+
+/** As anyone would, by the command line. */
+async function found(database: BenchDatabase, users: number, dir: string): Promise<App> {
+  const app = await createApp(database, dir)
+  await billfold(dir, database, ['seed', '--users', String(users), '--link', app.clientId, '--credit', funded])
+  return app
+}
+
+/** With years of history; a load that was stopped goes on, with a new secret for its app. */
+async function grow(database: BenchDatabase, history: History, dir: string): Promise<App> {
+  const load = await findLoad(database)
+  if (load && (load.users !== history.users || load.transfersPerUser !== history.transfersPerUser))
+    throw new Error(`another load was begun here: ${load.users} users with ${load.transfersPerUser} transfers each`)
+  const app = load
+    ? ((await billfold(dir, database, ['app', 'rotate', load.clientId, '--overlap', 'none'])) as App)
+    : await createApp(database, dir)
+  await loadHistory(database, app.clientId, history)
+  return { clientId: app.clientId, clientSecret: app.clientSecret }
 }
 
 async function forgetStatistics(database: BenchDatabase): Promise<void> {
@@ -52,29 +79,3 @@ async function billfold(dir: string, database: BenchDatabase, args: string[]): P
   if ((await child.exited) !== 0) throw new Error(`billfold ${args[0]} failed: ${faults}`)
   return JSON.parse(output)
 }
-
-/** In bulk and with true books: one debit of a cent for every wallet, then the next for every wallet, as time would. */
-async function addHistory(database: BenchDatabase, clientId: string, transfersPerUser: number): Promise<void> {
-  for (let sequence = 2; sequence <= transfersPerUser; sequence++) {
-    await database.query(historySql, [sequence, `app:${clientId}`, funded.minor])
-  }
-  await database.query('update wallets set balance = $2::bigint - $1::integer + 1, sequence = $1', [
-    transfersPerUser,
-    funded.minor,
-  ])
-}
-
-const historySql = `
-with transfer as (
-  insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
-  select w.id, $1::integer, -1, $3::bigint - $1 + 1, encode(substring(sha256(convert_to($2, 'UTF8') || '\\x00'::bytea
-      || convert_to('ORDER_PAYMENT', 'UTF8') || '\\x00'::bytea || convert_to('past-' || $1 || '-' || w.id, 'UTF8'))
-    from 1 for 16), 'hex')::uuid, now(), $2, 'ORDER_PAYMENT', 'past-' || $1 || '-' || w.id
-  from wallets w returning *
-), position as (
-  insert into positions (counter_account, day, writer, debited, credited, transfers)
-  select $2, (now() at time zone 'UTC')::date, -1000 - $1, sum(greatest(-amount, 0))::bigint, sum(greatest(amount, 0))::bigint, count(*)
-  from transfer
-)
-insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at)
-select reference_key, wallet_id, amount, balance_after, sequence, created_at from transfer`

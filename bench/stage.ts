@@ -31,7 +31,7 @@ export type Stage = {
   readonly openBeside: (site: Site, env: Record<string, string>) => Promise<Site>
   readonly openEcho: () => Promise<Server>
   readonly openPgbench: () => Promise<Pgbench | undefined>
-  readonly close: () => Promise<void>
+  readonly close: (keepData?: boolean) => Promise<void>
 }
 
 export async function openStage(dir: string): Promise<Stage> {
@@ -43,11 +43,10 @@ export async function openStage(dir: string): Promise<Stage> {
     cluster,
     load,
     openSite: async (name, seeding, where = {}) => {
-      const database = await cluster.createDatabase(name)
-      // The service migrates; only then is there something to seed.
+      const database = await cluster.openDatabase(name)
+      const app = await seed(database, seeding, { usersFile: join(dir, `${name}.users`), dir: where.dir })
       const server = await startService({ ...where, databaseUrl: database.url }, faultsFile)
       servers.push(server)
-      const app = await seed(database, seeding, { usersFile: join(dir, `${name}.users`), dir: where.dir })
       return {
         server,
         database,
@@ -67,10 +66,10 @@ export async function openStage(dir: string): Promise<Stage> {
       return echo
     },
     openPgbench: () => preparePgbench(cluster),
-    close: async () => {
+    close: async (keepData) => {
       await load.stop()
       await Promise.all(servers.map((server) => server.stop()))
-      await cluster.stop()
+      await cluster.stop(keepData)
     },
   }
 }

@@ -31,7 +31,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   const dataDir = join(folder, 'data')
   console.log(`seed ${values.seed}, ${values.minutes} minutes, ${values.clients} clients, two services`)
   const cluster = await startCluster(dataDir)
-  const database = await cluster.createDatabase('faults')
+  const database = await cluster.openDatabase('faults')
   const target = await seed(database, { users: 200, transfersPerUser: 1 }, { usersFile: join(folder, 'users') })
   const serviceUserIds = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
   const wallets = await database.query('select id from wallets order by id')

@@ -10,7 +10,7 @@ export type Progress = {
 const barWidth = 30
 const everyMs = 100
 
-export function openProgress({ errors }: Io): Progress {
+export function openProgress({ errors }: Pick<Io, 'errors'>): Progress {
   if (!errors.isTTY) return { show: () => {}, clear: () => {} }
   let shownAt = 0
   return {

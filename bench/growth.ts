@@ -1,0 +1,208 @@
+/** `npm run bench -- --growth`: does it slow down as it grows? A ledger with a year behind it against an almost empty one, in one run. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { closeService, openService } from '../src/actions/service.ts'
+import { parseConfig } from '../src/config.ts'
+import { openLog } from '../src/log.ts'
+import { openMetrics } from '../src/metrics.ts'
+import { openDatabase } from '../src/store/database.ts'
+import type { BenchDatabase } from './cluster.ts'
+import { checkExactness } from './exactness.ts'
+import { figureTable, table, toFigure, type Figure } from './figures.ts'
+import type { Job } from './job.ts'
+import { signIn, timePages, type PageRow } from './pages.ts'
+import { projectDir, startService } from './processes.ts'
+import { busyText, rateTable } from './report.ts'
+import { median, takeTurns, type Contender } from './rounds.ts'
+import { openStage, runRound, type Site, type Stage } from './stage.ts'
+
+/** False when the books do not agree. */
+export async function measureGrowth(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      users: { type: 'string', default: '1000000' },
+      transfers: { type: 'string', default: '10' },
+      cycles: { type: 'string', default: '7' },
+      seconds: { type: 'string', default: '2' },
+      keep: { type: 'boolean', default: false },
+    },
+  })
+  const [users, transfersPerUser] = [Number(values.users), Number(values.transfers)]
+  const resultsDir = join(import.meta.dir, 'results')
+  const dir = join(resultsDir, `growth-${users}-${transfersPerUser}`)
+  await mkdir(dir, { recursive: true })
+  const stage = await openStage(dir)
+  // Whatever stops it, the load is there for the next run.
+  const interrupted = () => void stage.close(true).finally(() => process.exit(130))
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  let isDone = false
+  try {
+    console.log(`a ledger of ${users} wallets with ${transfersPerUser} transfers each, in ${dir}`)
+    const startedAt = performance.now()
+    const grown = await stage.openSite('grown', { users, transfersPerUser })
+    const loadSeconds = (performance.now() - startedAt) / 1000
+    await stage.cluster.dropDatabase('empty')
+    const empty = await stage.openSite('empty', { users: Math.min(users, 100_000), transfersPerUser: 1 })
+    const sizes = await readSizes(grown.database)
+    console.log(sizes.text)
+    const measured = await takeTurnsOn(stage, empty, grown, Number(values.cycles), Number(values.seconds))
+    console.log(`\n${figureTable(measured.figures)}\n\n${rateTable(measured.rounds)}`)
+    for (const text of busyText(measured.rounds)) console.log(text)
+    const facts = {
+      'seconds to make it, indexes and vacuum included': loadSeconds.toFixed(0),
+      'start, ms': await startTimes(grown, join(dir, 'faults.log')),
+      ...(await verify(stage, grown)),
+      ...measured.facts,
+    }
+    for (const [name, value] of Object.entries(facts)) console.log(`${name}: ${value}`)
+    const pages = await timeAdmin(grown)
+    console.table(pages)
+    const faults = [...measured.faults]
+    for (const fault of faults) console.log(fault)
+    const report = { users, transfersPerUser, figures: measured.figures, facts, sizes: sizes.rows, pages, faults }
+    await writeFile(
+      join(resultsDir, 'growth.json'),
+      `${JSON.stringify({ ...report, rounds: measured.rounds }, null, 2)}\n`,
+    )
+    isDone = !values.keep
+    return faults.length === 0
+  } finally {
+    await stage.close(!isDone)
+  }
+}
+
+async function takeTurnsOn(stage: Stage, empty: Site, grown: Site, cycles: number, seconds: number) {
+  const seeded = Number((await grown.database.query('select count(*) from transfers'))[0]!['count'])
+  const run = (name: string, site: Site, change: Partial<Job> = {}): Contender => {
+    const usual = { target: site.target, users: Infinity, connections: 128, seconds, refused: 0, replayed: 0 }
+    const job = { ...usual, call: 'debit' as const, ...change }
+    return { name, measure: () => runRound(stage, name, site.server, job, site.acknowledged) }
+  }
+  const base = run('empty', empty)
+  const contenders = [run('grown', grown), run('check-balance', grown, { call: 'check-balance' })]
+  for (const contender of [base, ...contenders]) await contender.measure()
+  const before = await readActivity(grown.database)
+  const emptyBefore = { sizes: (await readSizes(empty.database)).rows, posted: empty.acknowledged.posted }
+  const measured = await takeTurns(base, contenders, cycles, ({ name, perSecond }, done, of) =>
+    console.log(`${String(done).padStart(3)}/${of}  ${name.padEnd(14)} ${perSecond.toFixed(0).padStart(7)}/s`),
+  )
+  const after = await readActivity(grown.database)
+  const added = (await readSizes(empty.database)).rows.flatMap(({ name, heap, indexes }) => {
+    const was = emptyBefore.sizes.find((each) => each.name === name)
+    const each =
+      (heap + indexes - (was ? was.heap + was.indexes : 0)) / (empty.acknowledged.posted - emptyBefore.posted)
+    return each >= 1 ? [`${name} ${each.toFixed(0)}`] : []
+  })
+  const walBytes = await readWal(grown, run('grown', grown))
+  const overBase = (name: string) => measured.comparisons.find((each) => each.name === name)!.overBase
+  const figures: Figure[] = [
+    toFigure('debits, grown ÷ empty', overBase('grown')),
+    toFigure('check-balance, grown ÷ debits on the empty one', overBase('check-balance')),
+  ]
+  const checks = [
+    await checkExactness(empty.database, empty.acknowledged, empty.seededTransfers),
+    await checkExactness(grown.database, grown.acknowledged, seeded),
+  ]
+  return {
+    figures,
+    rounds: measured.rounds,
+    faults: checks.flatMap((check) => check.faults),
+    facts: {
+      'bytes that a debit adds to tables and indexes': added.join(', '),
+      'bytes of write-ahead log a debit': walBytes.toFixed(0),
+      'checkpoints during the rounds': after.checkpoints - before.checkpoints,
+      'autovacuums of the ledger during the rounds': after.autovacuums - before.autovacuums,
+    },
+  }
+}
+
+async function readActivity(database: BenchDatabase): Promise<{ checkpoints: number; autovacuums: number }> {
+  const [row] = await database.query(
+    `select (select num_timed + num_requested from pg_stat_checkpointer) as checkpoints,
+       (select sum(autovacuum_count) from pg_stat_user_tables) as autovacuums`,
+  )
+  return { checkpoints: Number(row!['checkpoints']), autovacuums: Number(row!['autovacuums']) }
+}
+
+async function readWal(site: Site, { measure }: Contender): Promise<number> {
+  const position = async () =>
+    Number((await site.database.query(`select pg_current_wal_lsn() - '0/0'::pg_lsn as bytes`))[0]!['bytes'])
+  const [before, posted] = [await position(), site.acknowledged.posted]
+  await measure()
+  return ((await position()) - before) / (site.acknowledged.posted - posted)
+}
+
+/** Of three starts beside the running service, each in milliseconds. */
+async function startTimes(site: Site, faultsFile: string): Promise<string> {
+  const taken: number[] = []
+  for (let i = 0; i < 3; i++) {
+    const server = await startService({ databaseUrl: site.database.url }, faultsFile)
+    taken.push(Math.round(server.readyAfterMs))
+    await server.stop()
+  }
+  return `${median(taken)} (${taken.join(', ')})`
+}
+
+type Verified = { isExact: boolean; transfersPerSecond: number; seconds: number; transfers: number }
+
+async function verify({ cluster }: Stage, { database }: Site): Promise<Record<string, string | number>> {
+  const before = cluster.cpuSeconds()
+  const child = Bun.spawn([process.execPath, 'src/cli.ts', 'verify', '--json'], {
+    cwd: projectDir,
+    env: { ...process.env, DATABASE_URL: database.url },
+    stderr: 'inherit',
+  })
+  const output = await new Response(child.stdout).text()
+  const { isExact, transfersPerSecond, seconds, transfers } = JSON.parse(output) as Verified
+  if ((await child.exited) !== 0 || !isExact) throw new Error(`verify found faults: ${output.slice(0, 2000)}`)
+  return {
+    'verify, transfers a second': transfersPerSecond,
+    'verify, seconds': Number(seconds.toFixed(1)),
+    'verify, transfers, all exact': transfers,
+    'verify, µs of the database for a transfer': Number(
+      (((cluster.cpuSeconds() - before) / transfers) * 1e6).toFixed(1),
+    ),
+  }
+}
+
+async function timeAdmin({ database, target }: Site): Promise<PageRow[]> {
+  const db = openDatabase(database.connection)
+  const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'silent' })
+  const log = openLog('silent', () => {})
+  const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
+  const [wallet] = await database.query('select id from wallets order by id limit 1 offset 77')
+  const pages = {
+    Overview: '/admin',
+    'Wallets, newest': '/admin/wallets',
+    'Search by a common name': '/admin/wallets?q=ada',
+    'Search by an email': '/admin/wallets?q=load77%40example.com',
+    'Search without a hit': '/admin/wallets?q=zzz',
+    'A wallet': `/admin/wallets/${wallet!['id']}`,
+    'One client app': `/admin/client-apps/${target.clientId}`,
+    Books: '/admin/books',
+    'Audit log': '/admin/audit',
+  }
+  const rows = await timePages(service, await signIn(service), pages)
+  await closeService(service)
+  await db.pool.end()
+  return rows
+}
+
+type Size = { name: string; rows: number; heap: number; indexes: number }
+
+/** What each table takes, for each of its rows: the bytes of docs/scaling.md. */
+async function readSizes(database: BenchDatabase): Promise<{ rows: Size[]; text: string }> {
+  const found = await database.query(
+    `select relname as name, reltuples::bigint as rows, pg_table_size(oid) as heap, pg_indexes_size(oid) as indexes
+     from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and pg_table_size(oid) >= 65536 order by pg_total_relation_size(oid) desc`,
+  )
+  const rows = found.map(({ name, ...sizes }) => {
+    const [count, heap, indexes] = [sizes['rows'], sizes['heap'], sizes['indexes']].map(Number)
+    return { name: name!, rows: count!, heap: heap!, indexes: indexes! }
+  })
+  const line = ({ name, rows, heap, indexes }: Size) =>
+    [name, rows, (heap / rows).toFixed(0), (indexes / rows).toFixed(0), ((heap + indexes) / 1e6).toFixed(0)].map(String)
+  return { rows, text: table(['table', 'rows', 'bytes each', 'in indexes', 'MB'], rows.map(line)) }
+}
