@@ -123,11 +123,14 @@ async function answerRequest(
     else {
       env.route = route.path
       const result = await route.handle({ request, context: env })
+      if (env.appId !== undefined) noteCall(service, env.appId, env.route, result)
       response = result instanceof Response ? marked(result, env.requestId) : toResponse(result, env.requestId)
       if (method === 'HEAD') response = new Response(null, response)
     }
   } catch (error) {
-    response = toResponse(faultAnswer(service, error, request, env), env.requestId)
+    const fault = faultAnswer(service, error, request, env)
+    if (env.appId !== undefined) noteCall(service, env.appId, env.route, fault)
+    response = toResponse(fault, env.requestId)
   }
   // The next request of this client is for a process that stays.
   if (readiness.isDraining) response.headers.set('connection', 'close')
@@ -145,6 +148,14 @@ async function answerRequest(
     ms: Math.round(ms * 1000) / 1000,
   })
   return response
+}
+
+/** For the page of the app: what it was answered, by code. */
+function noteCall({ appCalls }: Service, appId: string, route: string, result: Answer | Response): void {
+  const body: Answer['body'] = result instanceof Response ? {} : result.body
+  const { code } = body
+  const shown = typeof code === 'string' ? code : body['replayed'] === true ? 'replayed' : 'ok'
+  appCalls.note(appId, route, shown, performance.now())
 }
 
 const sampled = openRateLimit(10_000)

@@ -2,11 +2,13 @@
 import { generateSync } from 'otplib'
 import { startSession } from '../src/actions/operators/keep-session.ts'
 import { totpPlace } from '../src/actions/operators/second-factor.ts'
+import { settleApp } from '../src/actions/apps/settle-app.ts'
 import { askCorrection } from '../src/actions/money/correct-wallet.ts'
 import { newId } from '../src/actions/tokens.ts'
 import type { Stage } from '../src/store/operator-sessions.ts'
 import type { Role } from '../src/store/operators.ts'
 import { newOperator, newVisitor, password, type TestOperator, type Visitor } from './operator.ts'
+import { postInJanuary } from './january.ts'
 import { newApp, newUser } from './service.ts'
 import type { Bench } from './topup/rig.ts'
 
@@ -110,6 +112,15 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/wallets/:id/notes': {
       make: async () => ({ ...(await wallet()), fields: { note: 'Called twice', form: crypto.randomUUID() } }),
     },
+    '/admin/client-apps/:clientId/settlements': {
+      make: async () => ({
+        path: { clientId: await owedApp() },
+        fields: { id: newId(), through: '2026-01-31', amount: '1000', reference: 'SEPA 4711' },
+      }),
+    },
+    '/admin/client-apps/:clientId/settlements/:id/reverse': {
+      make: async () => ({ path: await settledApp(), fields: { ...reason, id: newId() } }),
+    },
     '/admin/wallets/:id/freeze': { make: async () => ({ ...(await wallet()), fields: reason }) },
     '/admin/wallets/:id/unfreeze': {
       make: async () => {
@@ -192,6 +203,19 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/account/sessions/end-all': { make: async (role) => ({ by: await signedIn('full', role) }) },
   }
 
+  /** An app to which 10 are owed for a day in January. */
+  async function owedApp(): Promise<string> {
+    const { clientId } = await newApp(bench.service)
+    await postInJanuary(bench.service, clientId)
+    return clientId
+  }
+
+  async function settledApp(): Promise<{ clientId: string; id: string }> {
+    const order = { id: newId(), clientId: await owedApp(), throughDay: '2026-01-31', reference: 'SEPA 4711' }
+    await settleApp(bench.service, { name: 'test', address: null }, order)
+    return { clientId: order.clientId, id: order.id }
+  }
+
   async function waitingCorrection(askedBy: string): Promise<string> {
     const { path } = await wallet()
     const order = { id: newId(), walletId: path.id, amountMinor: 500_00n, reason: 'as agreed', corrects: null }
@@ -209,5 +233,5 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     return (await query<{ id: string }>('select id from app_secrets where client_id = $1', [clientId]))[0]!.id
   }
 
-  return { forms, reason, waitingCorrection, signedIn, giveSecret, secretOf }
+  return { forms, reason, owedApp, settledApp, waitingCorrection, signedIn, giveSecret, secretOf }
 }

@@ -140,6 +140,13 @@ const lines: Record<string, Line> = {
       return [clientId, await known.secretOf(clientId)]
     },
   },
+  'app settlements': { isRead: true, make: async () => [await newClientId()] },
+  'app settle': {
+    make: async () => [await known.owedApp(), '--through', '2026-01-31', '--reference', 'SEPA 4711'],
+  },
+  'app unsettle': {
+    make: async () => [(await known.settledApp()).clientId, '--reason', 'it came back'],
+  },
   'user create': {
     make: async () => {
       const names = ['--email', 'ann@example.com', '--first', 'Ann', '--last', 'Lee']

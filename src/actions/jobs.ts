@@ -4,6 +4,7 @@ import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { mergePositions } from '../store/merge-positions.ts'
 import { checkBooks } from './money/check-books.ts'
+import { countCalls, countLinks } from './apps/count-calls.ts'
 import { countMinutes } from './count-minutes.ts'
 import { finishCorrections } from './money/correct-wallet.ts'
 import { findFirstPayments } from './mails/find-first-payments.ts'
@@ -20,6 +21,8 @@ export type Job = {
 const jobs: readonly Job[] = [
   { name: 'check-books', everyMs: 1_000, run: checkBooks },
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
+  { name: 'count-calls', everyMs: 60_000, run: countCalls },
+  { name: 'count-links', everyMs: 60_000, run: countLinks },
   { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db) },
   { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },

@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts'
 import { faultFields, openRateLimit, type Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { openAppCalls, type AppCalls } from '../store/app-calls.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import { getMoment, type Database } from '../store/database.ts'
 import { openLevels } from '../store/levels.ts'
@@ -14,6 +15,7 @@ import { openWriter, type Writer } from '../store/writer/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
 import { freeBytes } from './free-bytes.ts'
 import { openWrongSecrets } from './apps/authenticate.ts'
+import { countCalls } from './apps/count-calls.ts'
 import { openCards, type Cards } from './topups/open-processor.ts'
 import { openLive, type Live } from './live.ts'
 import { openMail, type MailSender } from './mails/send-mail.ts'
@@ -27,6 +29,7 @@ export type Service = {
   readonly metrics: Metrics
   readonly now: () => Date
   readonly apps: AppDirectory
+  readonly appCalls: AppCalls
   readonly writer: Writer
   readonly reader: Reader
   readonly repeats: Repeats
@@ -64,6 +67,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     now,
     writer,
     apps: openAppDirectory(db),
+    appCalls: openAppCalls(),
     reader: openReader(db),
     repeats: openRepeats(db),
     referenceTypes: openReferenceTypes(db),
@@ -101,4 +105,6 @@ export async function closeService(service: Service): Promise<void> {
   await service.repeats.close()
   await service.referenceTypes.close()
   await service.mail.close()
+  // The calls of the last minute. They are for the page of an app alone, and the end does not wait for a database that is away.
+  await countCalls(service).catch(() => {})
 }

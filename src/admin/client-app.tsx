@@ -1,9 +1,10 @@
-/** One client app: its settings, its secrets, and whether it is active. */
+/** One client app: its money and calls, its secrets, its settings, and whether it is active. */
 import type { ComponentChildren } from 'preact'
 import { parseAppSettings, setAppActive, updateApp } from '../actions/apps/manage-apps.ts'
 import { findApp, type App } from '../store/apps.ts'
 import { countLiveSessions } from '../store/widget-sessions.ts'
 import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './kit/client-app-form.tsx'
+import { AppCallList, AppFacts, AppMoney, Leaks, readAppStory } from './kit/client-app-view.tsx'
 import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage } from './kit/respond.tsx'
 import { Secrets } from './kit/secrets.tsx'
@@ -30,7 +31,10 @@ async function appPage(
   const { service } = request
   const mayChange = may(request, 'apps')
   const hasProblems = Object.keys(problems).length > 0
-  const liveSessions = await countLiveSessions(service.db.pool, app.clientId)
+  const [liveSessions, story] = await Promise.all([
+    countLiveSessions(service.db.pool, app.clientId),
+    readAppStory(request, app),
+  ])
   const body = (
     <>
       <Heading
@@ -44,14 +48,20 @@ async function appPage(
         <a class="button quiet small" href={withQuery('/admin/origin-doctor', { app: app.clientId })}>
           Check an embedding page
         </a>
-        <a class="button quiet small" href={withQuery('/admin/books', { account: `app:${app.clientId}` })}>
-          Position
+        <a class="button quiet small" href={`/admin/client-apps/${app.clientId}/settlements`}>
+          Settlements
         </a>
         <a class="button quiet small" href={withQuery('/admin/audit', { subject: `app:${app.clientId}` })}>
           History
         </a>
       </Heading>
       {hasProblems && <Notice kind="bad">Nothing was saved. Please look at the fields again.</Notice>}
+      <div class="columns">
+        <AppFacts request={request} app={app} story={story} liveSessions={liveSessions} />
+        <AppMoney request={request} app={app} story={story} />
+      </div>
+      <AppCallList story={story} />
+      <Leaks app={app} story={story} />
       <Secrets request={request} app={app} />
       {mayChange ? (
         <Form request={request} action={`/admin/client-apps/${app.clientId}`} class="card stack">

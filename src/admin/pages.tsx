@@ -22,6 +22,7 @@ import { showNotFound, showProblem } from './kit/respond.tsx'
 import type { AdminRoute, PublicRequest } from './kit/route.ts'
 import { searchRoutes } from './search.tsx'
 import { secondFactorRoutes } from './second-factor.tsx'
+import { settlementRoutes } from './settlements.tsx'
 import { signInRoutes } from './sign-in.tsx'
 import { statementRoutes } from './statement.ts'
 import { topupRoutes } from './topup.tsx'
@@ -40,6 +41,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...clientAppsRoutes,
   ...clientAppRoutes,
   ...secretRoutes,
+  ...settlementRoutes,
   ...walletsRoutes,
   ...walletRoutes,
   ...correctRoutes,

@@ -19,6 +19,8 @@ const everybody = [
   'GET /admin/search',
   'GET /admin/client-apps',
   'GET /admin/client-apps/:clientId',
+  'GET /admin/client-apps/:clientId/settlements',
+  'GET /admin/client-apps/:clientId/settlements.csv',
   'GET /admin/wallets',
   'GET /admin/wallets/:id',
   'GET /admin/wallets/:id/statement',
@@ -43,6 +45,8 @@ const everybody = [
 ]
 const support = ['POST /admin/wallets/:id/notes', 'POST /admin/wallets/:id/freeze', 'POST /admin/wallets/:id/unfreeze']
 const finance = [
+  'POST /admin/client-apps/:clientId/settlements',
+  'POST /admin/client-apps/:clientId/settlements/:id/reverse',
   'GET /admin/wallets/:id/correct',
   'POST /admin/wallets/:id/correct',
   'POST /admin/wallets/:id/correct/order',

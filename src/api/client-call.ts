@@ -36,15 +36,25 @@ export async function readClientCall<T>(
   call.context.clientId = clientId
   if (clientSecret !== undefined && isFromBrowser(call.request)) {
     await recordBrowserCall(service, { clientId, clientSecret }, call.context.address)
+    await nameApp(service, call, clientId)
     return { refusal: refuse('BROWSER_CALL_REFUSED') }
   }
   if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }
   const authentication = authenticate(service, { clientId, clientSecret }, call.context)
   const { app, retryAfterSeconds } = authentication instanceof Promise ? await authentication : authentication
-  if (!app) return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
+  if (!app) {
+    await nameApp(service, call, clientId)
+    return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
+  }
+  call.context.appId = app.clientId
   if (scope && !app.scopes.includes(scope)) return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }
   const parsed = parseInput(schema, read)
   return 'refusal' in parsed ? parsed : { app, input: parsed.input, arrivedAt }
+}
+
+/** A call that is refused counts for the app it names, if there is one. */
+async function nameApp(service: Service, { context }: Call, clientId: unknown): Promise<void> {
+  if (typeof clientId === 'string') context.appId = (await service.apps.find(clientId))?.clientId
 }
 
 /** No backend sends these; every browser does. A secret that comes with them has leaked. */

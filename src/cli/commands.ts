@@ -11,12 +11,14 @@ import { doctorCommands } from './doctor.ts'
 import { keysCommands } from './keys.ts'
 import { migrateCommands } from './migrate.ts'
 import { seedCommands } from './seed.ts'
+import { settlementCommands } from './settlements.ts'
 import { userCommands } from './user.ts'
 import { walletCommands } from './wallet.ts'
 
 export const commands: readonly Command[] = [
   ...appCommands,
   ...appSecretCommands,
+  ...settlementCommands,
   ...userCommands,
   ...walletCommands,
   ...correctionCommands,

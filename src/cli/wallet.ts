@@ -88,9 +88,9 @@ export const walletCommands: readonly Command[] = [
   },
 ]
 
-export function reasonOf(invocation: Invocation): string {
-  const text = textOf(invocation, 'reason')!.trim()
-  if (text === '' || !isDescription(text)) throw new UsageMistake('--reason: write 1 to 500 characters.')
+export function reasonOf(invocation: Invocation, flag = 'reason'): string {
+  const text = textOf(invocation, flag)!.trim()
+  if (text === '' || !isDescription(text)) throw new UsageMistake(`--${flag}: write 1 to 500 characters.`)
   return text
 }
 

@@ -36,6 +36,8 @@ export const ending: Readonly<Record<string, Ending>> = {
   operator_forms: { key: 'id', end: 'sent_at', keepMs: 7 * dayMs },
   // The overview shows the last day.
   minutes: { key: '(minute, process)', end: 'minute', keepMs: 2 * dayMs },
+  // The page of an app shows the last week, and the last time of each answer.
+  app_calls: { key: '(client_id, hour, route, code)', end: 'hour', keepMs: 31 * dayMs },
   // Long after the last try; until then its row keeps the fact from being told again.
   mails: { key: 'fact', end: 'created_at', keepMs: 30 * dayMs },
   // Processors give up sending an event again after a few days.
@@ -49,6 +51,9 @@ export const staying: Readonly<Record<string, string>> = {
   transfers: 'the ledger: nothing of it ever goes',
   outcomes: 'a reference is answered again for ever',
   audit: 'who did what is never removed, and the database refuses to',
+  settlements: 'what was paid out to an app is never removed, and the database refuses to',
+  app_links: 'one row for each app',
+  corrections: 'made by people, and entries of the ledger lead to them',
   wallets: 'one for each user; of a deleted user it keeps the books whole',
   users: 'one for each person; a deleted one has no name left, but entries that lead to it',
   links: 'every entry of an app has its link, and a disconnected one is known to be so',

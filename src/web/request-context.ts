@@ -7,6 +7,8 @@ export type RequestContext = {
   readonly requestId: string
   /** What the caller calls itself; nobody has looked at it. */
   clientId?: unknown
+  /** Of an app there is: the one that called, or whose name a caller used. */
+  appId?: string | undefined
   /** The pattern that answered; a path itself may hold anything and is never logged. */
   route: string
 }

@@ -15,6 +15,8 @@ const notices: Readonly<Record<string, string>> = {
   'correction-declined': 'The correction is declined: nothing moved.',
   'correction-withdrawn': 'The correction is withdrawn: nothing moved.',
   'correction-decided': 'It was decided before.',
+  settled: 'The period is marked as paid out.',
+  unsettled: 'The mark is taken back: the amount is owed again.',
   'bonus-granted': 'The bonus is credited.',
   'password-changed': 'Your password is changed, and your other sessions are signed out.',
   'session-ended': 'That session is signed out.',

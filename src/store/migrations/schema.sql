@@ -34,6 +34,26 @@ create table apps (
 );
 CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON apps FOR EACH STATEMENT EXECUTE FUNCTION bump_apps_version();
 
+create table app_calls (
+  client_id text collate "C" not null,
+  hour timestamp with time zone not null,
+  route text not null,
+  code text not null,
+  calls bigint not null,
+  last_at timestamp with time zone not null,
+  constraint app_calls_pkey PRIMARY KEY (client_id, hour, route, code),
+  constraint app_calls_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id)
+);
+CREATE INDEX app_calls_hour ON app_calls USING btree (hour);
+
+create table app_links (
+  client_id text collate "C" not null,
+  links bigint not null,
+  counted_at timestamp with time zone not null,
+  constraint app_links_pkey PRIMARY KEY (client_id),
+  constraint app_links_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id)
+);
+
 create table app_secrets (
   id uuid not null,
   client_id text collate "C" not null,
@@ -287,6 +307,30 @@ create table sandbox_payments (
 );
 CREATE INDEX sandbox_payments_created_at ON sandbox_payments USING btree (created_at);
 CREATE INDEX sandbox_payments_due_at ON sandbox_payments USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+create table settlements (
+  id uuid not null,
+  client_id text collate "C" not null,
+  number integer not null,
+  from_day date,
+  through_day date not null,
+  amount bigint not null,
+  reference text not null,
+  reverses uuid,
+  made_by text not null,
+  made_at timestamp with time zone not null default now(),
+  constraint settlements_pkey PRIMARY KEY (id),
+  constraint settlements_client_id_number_key UNIQUE (client_id, number),
+  constraint settlements_reverses_key UNIQUE (reverses),
+  constraint settlements_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint settlements_reverses_fkey FOREIGN KEY (reverses) REFERENCES settlements(id),
+  constraint settlements_amount_check CHECK ((amount <> 0)),
+  constraint settlements_check CHECK ((from_day <= through_day)),
+  constraint settlements_number_check CHECK ((number > 0)),
+  constraint settlements_reference_check CHECK (((length(reference) >= 1) AND (length(reference) <= 500)))
+);
+CREATE TRIGGER settlements_append_only BEFORE DELETE OR UPDATE ON settlements FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER settlements_never_emptied BEFORE TRUNCATE ON settlements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table sign_ups (
   email text not null,

@@ -1,0 +1,125 @@
+/**
+ * What the service owes an app: its position, less what was paid out. A period is marked as paid out up to a day that is over,
+ * once, however many operators try; a mark is taken back by an entry of its own.
+ */
+import { counterAccountOfApp } from '../../ledger/reference.ts'
+import { getPositionBefore } from '../../store/books.ts'
+import { transact, type Queryable, type Transaction } from '../../store/database.ts'
+import * as store from '../../store/settlements.ts'
+import type { NewSettlement, Settlement } from '../../store/settlements.ts'
+import { record, type Actor } from '../audit.ts'
+import type { Service } from '../service.ts'
+
+export type Owed = {
+  /** The newest period that is paid out. */
+  readonly last: Settlement | undefined
+  readonly settledMinor: bigint
+  /** Up to the day: what is owed and can be paid out. */
+  readonly throughDay: string
+  readonly owedMinor: bigint
+  /** The same with what came since then, which is still growing. */
+  readonly owedNowMinor: bigint
+  readonly closedDay: string
+}
+
+/** `throughDay` is the last day that is over unless said otherwise. */
+export async function readOwed(db: Queryable, clientId: string, throughDay?: string): Promise<Owed> {
+  const { closedDay, today } = await store.getClosedDay(db)
+  const through = throughDay ?? closedDay
+  const account = counterAccountOfApp(clientId)
+  const position = (day: string) => getPositionBefore(db, account, dayAfter(day))
+  const [last, settledMinor, positionMinor, positionNowMinor] = [
+    await store.findLastSettlement(db, clientId),
+    await store.sumSettled(db, clientId),
+    await position(through),
+    await position(today),
+  ]
+  return {
+    last,
+    settledMinor,
+    throughDay: through,
+    owedMinor: positionMinor - settledMinor,
+    owedNowMinor: positionNowMinor - settledMinor,
+    closedDay,
+  }
+}
+
+export type SettleProblem = 'unknown-app' | 'not-closed' | 'settled' | 'nothing' | 'changed' | 'none'
+
+export const settleProblems: Readonly<Record<SettleProblem, string>> = {
+  'unknown-app': 'There is no such app.',
+  'not-closed': 'That day is not over yet, in UTC.',
+  settled: 'That day is paid out already.',
+  nothing: 'Nothing is owed for that period.',
+  changed: 'The amount is not what it was when you were asked. Look again.',
+  none: 'There is no settlement to take back, or another one came after it.',
+}
+
+export type Settled = Settlement | { readonly problem: SettleProblem }
+
+type Order = {
+  readonly id: string
+  readonly clientId: string
+  readonly throughDay: string
+  readonly reference: string
+  /** What whoever orders it believes is owed; undefined for whatever it is. */
+  readonly amountMinor?: bigint | undefined
+}
+
+/** Asked again with the same id, as a form is that is sent twice, it answers the first. */
+export async function settleApp(service: Service, actor: Actor, order: Order): Promise<Settled> {
+  const { id, clientId, throughDay, reference, amountMinor } = order
+  return await change(service, actor, order, 'settlement.made', async (tx) => {
+    const { last, owedMinor, closedDay } = await readOwed(tx, clientId, throughDay)
+    if (throughDay > closedDay) return 'not-closed'
+    if (last && throughDay <= last.throughDay) return 'settled'
+    if (owedMinor === 0n) return 'nothing'
+    if (amountMinor !== undefined && amountMinor !== owedMinor) return 'changed'
+    const fromDay = last ? dayAfter(last.throughDay) : null
+    return { id, clientId, fromDay, throughDay, amountMinor: owedMinor, reference, reverses: null }
+  })
+}
+
+type Reversal = Pick<Order, 'id' | 'clientId'> & { readonly reverses: string; readonly reason: string }
+
+/** Of the newest mark alone, so that periods always follow each other. */
+export async function reverseSettlement(service: Service, actor: Actor, order: Reversal): Promise<Settled> {
+  const { id, clientId, reverses, reason: reference } = order
+  return await change(service, actor, order, 'settlement.reversed', async (tx) => {
+    const last = await store.findLastSettlement(tx, clientId)
+    if (last?.id !== reverses) return 'none'
+    const { fromDay, throughDay } = last
+    return { id, clientId, fromDay, throughDay, amountMinor: -last.amountMinor, reference, reverses }
+  })
+}
+
+/** One at a time for each app: the second of two that come at once sees what the first has done. */
+async function change(
+  service: Service,
+  actor: Actor,
+  { id, clientId }: Pick<Order, 'id' | 'clientId'>,
+  action: string,
+  decide: (tx: Transaction) => Promise<Omit<NewSettlement, 'number' | 'madeBy'> | SettleProblem>,
+): Promise<Settled> {
+  return await transact(service.db, async (tx): Promise<Settled> => {
+    if (!(await store.lockAccount(tx, clientId))) return { problem: 'unknown-app' }
+    const known = await store.findSettlement(tx, id)
+    if (known) return known
+    const decided = await decide(tx)
+    if (typeof decided === 'string') return { problem: decided }
+    const number = (await store.countSettlements(tx, clientId)) + 1
+    await store.insertSettlement(tx, { ...decided, number, madeBy: actor.name })
+    const { throughDay, amountMinor, reference } = decided
+    const detail = { number, throughDay, amountMinor: String(amountMinor), reference }
+    await record(tx, actor, action, `app:${clientId}`, detail)
+    return (await store.findSettlement(tx, id))!
+  })
+}
+
+export function isDay(text: string): boolean {
+  return /^20\d\d-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.slice(0, 10) === text
+}
+
+function dayAfter(day: string): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10)
+}

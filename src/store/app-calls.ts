@@ -1,0 +1,120 @@
+/** What apps call and what they are answered: counted in memory, a few look-ups for each call, and written by the minute. */
+import { plainArray, textArray } from './arrays.ts'
+import type { Queryable } from './database.ts'
+
+export type AppCalls = {
+  /** `at` is when it was answered, by performance.now(). The clientId is that of a known app. */
+  readonly note: (clientId: string, route: string, code: string, at: number) => void
+  /** What was counted since the last time. */
+  readonly take: () => CountedCall[]
+  /** What could not be written, back again. */
+  readonly putBack: (counted: readonly CountedCall[]) => void
+}
+
+export type CountedCall = {
+  readonly clientId: string
+  readonly route: string
+  readonly code: string
+  calls: number
+  lastAt: number
+}
+
+/** Apps, routes and codes are few: apps are made by people, and routes and codes are the program's own. */
+export function openAppCalls(): AppCalls {
+  let byApp = new Map<string, Map<string, Map<string, CountedCall>>>()
+
+  function find(clientId: string, route: string, code: string): CountedCall {
+    let routes = byApp.get(clientId)
+    if (!routes) byApp.set(clientId, (routes = new Map<string, Map<string, CountedCall>>()))
+    let codes = routes.get(route)
+    if (!codes) routes.set(route, (codes = new Map<string, CountedCall>()))
+    let counted = codes.get(code)
+    if (!counted) codes.set(code, (counted = { clientId, route, code, calls: 0, lastAt: 0 }))
+    return counted
+  }
+
+  return {
+    note: (clientId, route, code, at) => {
+      const counted = find(clientId, route, code)
+      counted.calls++
+      counted.lastAt = at
+    },
+    take: () => {
+      const all = [...byApp.values()].flatMap((routes) => [...routes.values()].flatMap((codes) => [...codes.values()]))
+      byApp = new Map()
+      return all
+    },
+    putBack: (counted) => {
+      for (const { clientId, route, code, calls, lastAt } of counted) {
+        const again = find(clientId, route, code)
+        again.calls += calls
+        again.lastAt = Math.max(again.lastAt, lastAt)
+      }
+    },
+  }
+}
+
+/** Adds to the rows of the hour, by the database's clock. `now` is the performance.now() of this moment. */
+export async function addAppCalls(db: Queryable, counted: readonly CountedCall[], now: number): Promise<void> {
+  await db.query(
+    `insert into app_calls as c (client_id, hour, route, code, calls, last_at)
+     select client_id, date_trunc('hour', now(), 'UTC'), route, code, calls, now() - age * interval '1 ms'
+     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::float8[]) as n(client_id, route, code, calls, age)
+     order by 1, 3, 4
+     on conflict (client_id, hour, route, code) do update set
+       calls = c.calls + excluded.calls, last_at = greatest(c.last_at, excluded.last_at)`,
+    [
+      textArray(counted, (each) => each.clientId),
+      textArray(counted, (each) => each.route),
+      textArray(counted, (each) => each.code),
+      plainArray(counted, (each) => each.calls),
+      plainArray(counted, (each) => Math.max(0, now - each.lastAt)),
+    ],
+  )
+}
+
+export type CallSum = {
+  readonly route: string
+  readonly code: string
+  readonly day: number
+  readonly week: number
+  readonly lastAt: Date
+}
+
+/** By route and code: calls of the last day and week, in whole hours, and the last time in a month. One app's rows alone. */
+export async function listAppCalls(db: Queryable, clientId: string): Promise<CallSum[]> {
+  const { rows } = await db.query<{ route: string; code: string; day: bigint; week: bigint; lastAt: Date }>(
+    `select route, code, max(last_at) as "lastAt",
+       coalesce(sum(calls) filter (where hour > now() - interval '24 hours'), 0)::bigint as day,
+       coalesce(sum(calls) filter (where hour > now() - interval '7 days'), 0)::bigint as week
+     from app_calls where client_id = $1 and hour > now() - interval '31 days'
+     group by route, code order by "lastAt" desc`,
+    [clientId],
+  )
+  return rows.map((row) => ({ ...row, day: Number(row.day), week: Number(row.week) }))
+}
+
+/** Counts the live links of all apps, unless somebody did it a moment ago. One walk through the table. */
+export async function countAppLinks(db: Queryable, everyMs: number): Promise<void> {
+  await db.query(
+    `insert into app_links as c (client_id, links, counted_at)
+     select a.client_id, coalesce(l.links, 0), now()
+     from apps a left join (select client_id, count(*) as links from links where disconnected_at is null group by 1) l using (client_id)
+     where not exists (select from app_links c where c.counted_at > now() - $1 * interval '1 ms')
+     order by 1
+     on conflict (client_id) do update set links = excluded.links, counted_at = excluded.counted_at`,
+    [everyMs],
+  )
+}
+
+/** Undefined until they were counted. */
+export async function findAppLinks(
+  db: Queryable,
+  clientId: string,
+): Promise<{ links: number; countedAt: Date } | undefined> {
+  const { rows } = await db.query<{ links: bigint; countedAt: Date }>(
+    'select links, counted_at as "countedAt" from app_links where client_id = $1',
+    [clientId],
+  )
+  return rows[0] && { links: Number(rows[0].links), countedAt: rows[0].countedAt }
+}
