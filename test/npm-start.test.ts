@@ -1,6 +1,5 @@
 /** `npm start` as people and machines end it: by a signal to npm alone, by Ctrl-C, by closing the window. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isStopped, makeFolder, removeFolder } from './embedded-process.ts'
 import { freePort } from './free-port.ts'
@@ -105,15 +104,4 @@ test('a second Ctrl-C at npm start ends it at once, though the first one came tw
   await child.exited
   // A service that is cut off leaves its database to the next one. Here there is none.
   expect(isStopped(dataDir)).toBe(false)
-}, 60_000)
-
-test('the command of compose.yaml hands SIGTERM to the service', async () => {
-  const compose = await readFile(join(root, 'compose.yaml'), 'utf8')
-  const command = /^\s*command: sh -c "(.*)"$/m.exec(compose)?.[1]
-  const installed = command!.replace('npm ci --omit=dev', 'true')
-  expect(installed).not.toBe(command!)
-  const { child } = await startInTerminal(['sh', '-c', installed], { DEMO: '0' })
-  child.kill('SIGTERM')
-  expect(await child.exited).toBe(0)
-  await expectAllEnded(child.pid)
 }, 60_000)

@@ -1,7 +1,9 @@
 /** What docs/ says of codes, statuses and messages is what the code says. */
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { ERROR_CODES } from '@billfold/sdk/contract'
 import { statusOf, type RefusalCode } from '../../src/api/reply.ts'
+import { anchorsOf } from '../deploy/anchors.ts'
 import { readGuides } from './snippets.ts'
 
 const guides = await readGuides()
@@ -11,16 +13,6 @@ type Row = readonly [type: string, fields: string[]]
 const byType = ([a]: Row, [b]: Row) => a.localeCompare(b)
 
 const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name)
-
-/** As GitHub makes them from headings. */
-function anchorsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\w\s-]/g, '')
-      .replaceAll(' ', '-'),
-  )
-}
 
 const repository = new URL('../../', import.meta.url)
 
@@ -60,8 +52,8 @@ test('every link in the guides leads somewhere', async () => {
   for (const { name, text } of guides) {
     for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {
       const [path = '', anchor] = target.split('#')
-      const guide = guides.find((other) => other.name === path)
-      const isFile = guide !== undefined || (await Bun.file(new URL(`docs/${path}/package.json`, repository)).exists())
+      const guide = guides.find((other) => other.name === (path === '' ? name : path))
+      const isFile = guide !== undefined || existsSync(new URL(`docs/${path}`, repository))
       if (!isFile || (anchor && !anchorsOf(guide?.text ?? '').includes(anchor))) dead.push(`${name} → ${target}`)
     }
   }

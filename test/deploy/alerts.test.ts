@@ -1,0 +1,111 @@
+/** The rules and the dashboard speak of metrics that a started service really has, and of runbooks that are written. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { newClient } from '../client.ts'
+import { startProcess, type ServiceProcess } from '../process.ts'
+import { newApp, newUser, openTestService, type TestService } from '../service.ts'
+import { anchorsOf } from './anchors.ts'
+
+const root = new URL('../../', import.meta.url)
+const readText = (path: string) => readFile(new URL(path, root), 'utf8')
+
+type Rule = {
+  readonly alert: string
+  readonly expr: string
+  readonly labels: Record<string, string>
+  readonly annotations: { readonly summary: string; readonly runbook: string }
+}
+
+let opened: TestService
+let process: ServiceProcess
+/** By the name of a series: the labels it has, with the values that were seen. */
+const known = new Map<string, Map<string, Set<string>>>()
+let rules: Rule[]
+
+beforeAll(async () => {
+  opened = await openTestService()
+  process = await startProcess({ DATABASE_URL: opened.databaseUrl, CARD_PROCESSOR: 'none' })
+  const app = await newApp(opened.service)
+  const { serviceUserId } = await newUser(opened.service, app)
+  const client = newClient(process.send, app, process.url)
+  await client.credit(serviceUserId, 5)
+  await client.debit(serviceUserId, 1)
+  // A call that is refused, and the jobs that run from time to time; the books are checked by one of them.
+  await newClient(process.send, { ...app, clientSecret: 'bfs_wrong' }, process.url).debit(serviceUserId, 1)
+  const parsed = Bun.YAML.parse(await readText('deploy/alerts.yaml')) as { groups: { rules: Rule[] }[] }
+  rules = parsed.groups.flatMap((group) => group.rules)
+  for (let text = ''; !/^billfold_books_round_age_seconds /m.test(text) || !text.includes('job="check-books"');) {
+    await Bun.sleep(100)
+    text = await (await fetch(`${process.url}/metrics`)).text()
+    note(text)
+  }
+}, 60_000)
+afterAll(async () => {
+  await process.stop()
+  await opened.close()
+})
+
+function note(text: string): void {
+  for (const [, name] of text.matchAll(/^# TYPE (\S+) (?:gauge|counter)$/gm))
+    known.set(name!, known.get(name!) ?? new Map())
+  for (const [, name, labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const seen = known.get(name!) ?? new Map<string, Set<string>>()
+    known.set(name!, seen)
+    for (const [, label, value] of labels.matchAll(/(\w+)="([^"]*)"/g))
+      seen.set(label!, (seen.get(label!) ?? new Set()).add(value!))
+  }
+}
+
+/** Prometheus' own. */
+const foreign = new Set(['up'])
+/** Of these every value that there can be is told from the start, so that one that is not there is a mistake. */
+const closed = new Set(['state', 'lane', 'pool', 'result', 'who', 'kind'])
+/** What only time or trouble brings about, such as a refusal or a job that fails. */
+const open = new Set(['billfold_operations_total', 'billfold_job_runs_total'])
+
+function mistakesIn(expr: string): string[] {
+  const mistakes: string[] = []
+  for (const [, name, matchers = ''] of expr.matchAll(/\b(billfold_\w+|up)\b(?:\{([^}]*)\})?/g)) {
+    if (foreign.has(name!)) continue
+    const labels = known.get(name!)
+    if (!labels) mistakes.push(`${name} is no metric`)
+    for (const [, label, operator, value] of matchers.matchAll(/(\w+)(=~|!~|!=|=)"([^"]*)"/g)) {
+      if (!labels?.has(label!)) mistakes.push(`${name} has no label ${label}`)
+      else if (closed.has(label!) && !open.has(name!)) {
+        const isPattern = operator!.includes('~')
+        for (const each of isPattern ? value!.split('|') : [value!])
+          if (!labels.get(label!)!.has(each)) mistakes.push(`${name} has no ${label} ${each}`)
+      }
+    }
+  }
+  for (const [, list] of expr.matchAll(/\bby \(([^)]*)\)/g))
+    for (const label of list!.split(',').map((each) => each.trim()))
+      if (label !== 'le' && ![...known.values()].some((labels) => labels.has(label))) mistakes.push(`no label ${label}`)
+  return mistakes
+}
+
+test('every alert asks for metrics that there are, by labels that they have', () => {
+  expect(rules.length).toBeGreaterThan(20)
+  expect(rules.flatMap(({ alert, expr }) => mistakesIn(expr).map((mistake) => `${alert}: ${mistake}`))).toEqual([])
+})
+
+test('every alert has a name of its own, a severity, a sentence, and a runbook that is written', async () => {
+  expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
+  const anchors = anchorsOf(await readText('docs/operations.md'))
+  for (const { alert, labels, annotations } of rules) {
+    expect([alert, ['page', 'ticket'].includes(labels['severity']!)]).toEqual([alert, true])
+    expect([alert, annotations.summary.endsWith('.')]).toEqual([alert, true])
+    const [file, anchor] = annotations.runbook.split('#')
+    expect([alert, file, anchors.includes(anchor!)]).toEqual([alert, 'docs/operations.md', true])
+  }
+})
+
+test('every panel of the dashboard asks for metrics that there are, and every metric is on it', async () => {
+  type Panel = { title: string; type: string; targets?: { expr: string }[] }
+  const { panels } = JSON.parse(await readText('deploy/dashboard.json')) as { panels: Panel[] }
+  const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })))
+  expect(asked.flatMap(({ title, expr }) => mistakesIn(expr).map((mistake) => `${title}: ${mistake}`))).toEqual([])
+  const all = [...asked, ...rules].map(({ expr }) => expr).join(' ')
+  const families = [...known.keys()].map((name) => name.replace(/_(bucket|sum|count)$/, ''))
+  expect([...new Set(families)].filter((name) => !all.includes(name))).toEqual([])
+})

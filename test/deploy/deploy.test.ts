@@ -1,0 +1,185 @@
+/** What lies in deploy/ speaks of settings, paths and ports that there are, and gives the drain the time it takes. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdir, readFile, writeFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import manifest from '../../package.json' with { type: 'json' }
+import { parseConfig, variableNames } from '../../src/config.ts'
+import { run } from '../other-server.ts'
+import { testDatabase } from '../postgres.ts'
+import { secretsKey } from '../service.ts'
+
+setDefaultTimeout(60_000)
+
+const root = new URL('../../', import.meta.url).pathname
+const readText = (path: string) => readFile(join(root, 'deploy', path), 'utf8')
+const parse = (text: string): unknown => Bun.YAML.parse(text)
+
+/** What stands there; undefined when nothing does. */
+const at = (tree: unknown, ...path: string[]): unknown =>
+  path.reduce((found, key) => (found as Record<string, unknown> | undefined)?.[key], tree)
+
+/** Everything that an object, however deep, has under this key. */
+function under(tree: unknown, key: string): unknown[] {
+  if (typeof tree !== 'object' || tree === null) return []
+  return Object.entries(tree).flatMap(([name, value]) => [...(name === key ? [value] : []), ...under(value, key)])
+}
+
+/** In exec form: a JSON list. */
+const instruction = (text: string, name: string) =>
+  JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, 'm').exec(text)![1]!) as string[]
+
+describe('the image', () => {
+  test('its command ends the service on SIGTERM, and its health check tells a good one from none', async () => {
+    const text = await readText('Dockerfile')
+    const [bun, ...command] = [...instruction(text, 'ENTRYPOINT'), ...instruction(text, 'CMD')]
+    const check = JSON.parse(/^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(text)![1]!) as string[]
+    expect([bun, check[0]]).toEqual(['bun', 'bun'])
+    const database = await testDatabase()
+    const { PATH = '', HOME = '' } = process.env
+    const port = String(20_000 + Math.floor(Math.random() * 9_000))
+    const settings = { PUBLIC_URL: 'https://wallet.example', SMTP_URL: 'smtp://127.0.0.1:1', CARD_PROCESSOR: 'none' }
+    const env = {
+      PATH,
+      HOME,
+      NODE_ENV: 'production',
+      PORT: port,
+      SECRETS_KEY: secretsKey,
+      ...settings,
+      DATABASE_URL: database.url,
+    }
+    const service = Bun.spawn([process.execPath, ...command], { cwd: root, env, stdout: 'pipe', stderr: 'inherit' })
+    const reader = service.stdout.pipeThrough(new TextDecoderStream()).getReader()
+    for (let said = ''; !said.includes('billfold ready on');) said += (await reader.read()).value ?? ''
+    const health = async () => await Bun.spawn([process.execPath, ...check.slice(1)], { env, stderr: 'ignore' }).exited
+    expect(await health()).toBe(0)
+    service.kill('SIGTERM')
+    expect(await service.exited).toBe(0)
+    expect(await health()).toBe(1)
+    await database.drop()
+  })
+
+  test('it is pinned, not root’s, has what it copies, and leaves out what it must not have', async () => {
+    const text = await readText('Dockerfile')
+    for (const [, image] of text.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)) expect(image).toMatch(/:\d+\.\d+/)
+    expect(text).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
+    const copied = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths]) => paths!.split(' '))
+    for (const path of copied)
+      expect([
+        path,
+        (await Bun.file(join(root, path)).exists()) || (await readdir(join(root, path))).length > 0,
+      ]).toEqual([path, true])
+    const ignored = (await readText('Dockerfile.dockerignore'))
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+    expect(ignored[0]).toBe('*')
+    const allowed = ignored.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+    expect(copied.filter((path) => !allowed.some((each) => path === each || path.startsWith(`${each}/`)))).toEqual([])
+    expect(text).toContain(`billfold:${manifest.version}`)
+  })
+})
+
+test('compose has a PostgreSQL 18 with a volume, waits for it, and gives the end its time', async () => {
+  const compose = parse(await readText('compose.yaml'))
+  const billfold = (...path: string[]) => at(compose, 'services', 'billfold', ...path)
+  expect(at(compose, 'services', 'postgres', 'image')).toMatch(/^postgres:18\./)
+  expect(at(compose, 'services', 'postgres', 'volumes')).toEqual(['postgres:/var/lib/postgresql'])
+  expect(billfold('build')).toEqual({ context: '..', dockerfile: 'deploy/Dockerfile' })
+  expect(billfold('image')).toBe(`billfold:${manifest.version}`)
+  const environment = Object.keys(billfold('environment') as object)
+  expect(environment.filter((name) => !variableNames.includes(name))).toEqual([])
+  expect(Number.parseInt(String(billfold('stop_grace_period')))).toBeGreaterThan(20)
+})
+
+describe('the chart', () => {
+  const chart = join(root, 'deploy/helm/billfold')
+  const helm = Bun.which('helm')
+
+  test.skipIf(!helm)('helm finds nothing wrong with it', async () => {
+    const given = ['--set', 'publicUrl=https://wallet.example', '--set', 'secret.existing=s']
+    const { code, output } = await run([helm!, 'lint', '--strict', chart, ...given])
+    expect([code, output]).toEqual([0, expect.any(String)])
+  })
+
+  /** What Helm would leave, near enough to be read: lines of its language gone, values in their places. */
+  async function readTemplate(file: string): Promise<unknown[]> {
+    const text = await readFile(join(chart, 'templates', file), 'utf8')
+    const plain = text
+      .replace(/^\{\{-? .*\}\}\n/gm, '')
+      .replace(/\{\{-? include "billfold\.(labels|env|security)" .*?\}\}/g, '{ included: $1 }')
+      .replace(/\{\{-? toYaml .*?\}\}|\{\{- required .*?\}\}/g, '{}')
+      .replace(/\{\{.*?\}\}/g, 'x')
+    return plain.split(/^---$/m).map(parse)
+  }
+
+  test('every template is YAML of a known kind, and every value that it asks for is there', async () => {
+    const kinds: string[] = []
+    const values = parse(await readFile(join(chart, 'values.yaml'), 'utf8'))
+    const files = (await readdir(join(chart, 'templates'))).sort()
+    for (const file of files) {
+      const text = await readFile(join(chart, 'templates', file), 'utf8')
+      for (const [, path] of text.matchAll(/\.Values\.([\w.]+)/g)) {
+        const found = at(values, ...path!.split('.'))
+        expect([file, path, found !== undefined]).toEqual([file, path, true])
+      }
+      if (file.endsWith('.yaml'))
+        kinds.push(
+          ...(await readTemplate(file)).map((each) => `${String(at(each, 'apiVersion'))} ${String(at(each, 'kind'))}`),
+        )
+    }
+    expect(kinds.toSorted()).toEqual([
+      'apps/v1 Deployment',
+      'batch/v1 Job',
+      'networking.k8s.io/v1 Ingress',
+      'policy/v1 PodDisruptionBudget',
+      'v1 Secret',
+      'v1 Service',
+      'v1 Service',
+    ])
+  })
+
+  test('its settings are settings, its probes ask what there is, and the end has its time', async () => {
+    const values = parse(await readFile(join(chart, 'values.yaml'), 'utf8'))
+    const settings = at(values, 'settings') as Record<string, string>
+    expect(Object.keys(settings).filter((name) => !variableNames.includes(name))).toEqual([])
+    const secret = {
+      SECRETS_KEY: secretsKey,
+      SMTP_URL: 'smtp://mail.example',
+      DATABASE_URL: 'postgres://db.example/billfold',
+    }
+    const config = parseConfig({ NODE_ENV: 'production', PUBLIC_URL: 'https://wallet.example', ...settings, ...secret })
+    expect(Number(at(values, 'terminationGracePeriodSeconds'))).toBeGreaterThan(config.announceMs / 1_000 + 20)
+    expect(Number(at(values, 'replicas'))).toBeGreaterThan(1)
+    const [deployment] = await readTemplate('deployment.yaml')
+    const probes = ['livenessProbe', 'readinessProbe', 'startupProbe'].map((name) => under(deployment, name)[0])
+    expect(probes.map((probe) => at(probe, 'httpGet', 'path'))).toEqual(['/healthz', '/readyz', '/healthz'])
+    const ports = under(deployment, 'containerPort')
+    expect(ports).toEqual([3000, config.metricsPort])
+    const [job] = await readTemplate('migrate-job.yaml')
+    expect(under(job, 'args')).toEqual([['src/cli.ts', 'migrate']])
+    const { version, appVersion } = parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as Record<string, string>
+    expect([version, appVersion]).toEqual([manifest.version, manifest.version])
+  })
+})
+
+test.skipIf(!Bun.which('systemd-analyze'))('systemd understands the unit', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'billfold-unit-'))
+  // It looks for the program too, which is not where it will be.
+  const unit = (await readText('billfold.service')).replace('/srv/billfold/node_modules/.bin/bun', '/bin/true')
+  const file = join(folder, 'billfold.service')
+  await writeFile(file, unit)
+  const { code, output } = await run(['systemd-analyze', 'verify', '--man=no', file])
+  expect([code, output.split('\n').filter((line) => line.includes('billfold.service'))]).toEqual([0, []])
+  await rm(folder, { recursive: true })
+})
+
+test.skipIf(!Bun.which('caddy'))('Caddy understands its file', async () => {
+  const { code, output } = await run(['caddy', 'adapt', '--config', 'deploy/Caddyfile', '--adapter', 'caddyfile'])
+  expect([code, output]).toEqual([0, expect.stringContaining('"flush_interval":-1')])
+})
+
+test('every alert is one for Prometheus', async () => {
+  const promtool = Bun.which('promtool')
+  if (!promtool) return expect(at(parse(await readText('alerts.yaml')), 'groups')).toBeArray()
+  expect((await run([promtool, 'check', 'rules', 'deploy/alerts.yaml'])).code).toBe(0)
+})

@@ -1,0 +1,87 @@
+/** The restore drill of docs/operations.md, line by line: a real back-up, a clean server, the books proved, and debits that go on. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client as Postgres } from 'pg'
+import { newClient } from '../client.ts'
+import { runCommand } from '../command.ts'
+import { majors, run, startOtherServer } from '../other-server.ts'
+import { testDatabase } from '../postgres.ts'
+import { startProcess } from '../process.ts'
+import { secretsKey } from '../service.ts'
+import { box } from './runbooks.ts'
+
+setDefaultTimeout(120_000)
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billfold-drill-'))
+  // `npx billfold`, as it is in the project's folder.
+  const project = new URL('../../', import.meta.url).pathname
+  await writeFile(join(folder, 'npx'), `#!/bin/sh\nshift\nexec ${process.execPath} ${project}src/cli.ts "$@"\n`)
+  await chmod(join(folder, 'npx'), 0o755)
+})
+afterAll(async () => await rm(folder, { recursive: true }))
+
+async function command(url: string, ...args: string[]): Promise<Record<string, unknown>> {
+  const environment = { DATABASE_URL: url, SECRETS_KEY: secretsKey, BILLFOLD_PASSWORD: 'a long enough password' }
+  const { stdout } = await runCommand([...args, '--json'], environment)
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+
+/** Types the lines of the box, from a service with money in it to an empty database, and goes on there. */
+async function drill(name: string, from: string, clean: string, programs = ''): Promise<void> {
+  const { clientId, clientSecret } = await command(from, 'app', 'create', '--name', 'Shop')
+  const user = ['--email', 'ada@example.com', '--first', 'Ada', '--last', 'Lovelace', '--link', String(clientId)]
+  const serviceUserId = String((await command(from, 'user', 'create', ...user))['serviceUserId'])
+  const credentials = { clientId: String(clientId), clientSecret: String(clientSecret) }
+  const before = await startProcess({ DATABASE_URL: from, SECRETS_KEY: secretsKey })
+  const there = newClient(before.send, credentials, before.url)
+  await there.credit(serviceUserId, 100)
+  const debited = await there.debit(serviceUserId, 30, 'before-the-back-up')
+
+  const lines = box(name)
+  expect(lines).toHaveLength(3)
+  const environment = {
+    DATABASE_URL: from,
+    CLEAN: clean,
+    SECRETS_KEY: secretsKey,
+    PATH: `${folder}:${programs}:${process.env['PATH']}`,
+  }
+  const script = ['set -eux', `cd ${folder}`, ...lines].join('\n')
+  const { code, output } = await run(['sh', '-c', script], environment)
+  expect([code, output]).toEqual([0, expect.stringContaining('The books are exact: 1 wallets, 2 transfers')])
+  // What comes after the back-up is not in it.
+  await there.debit(serviceUserId, 1)
+  await before.stop()
+
+  const after = await startProcess({ DATABASE_URL: clean, SECRETS_KEY: secretsKey })
+  const here = newClient(after.send, credentials, after.url)
+  const repeated = await here.debit(serviceUserId, 30, 'before-the-back-up')
+  expect(repeated.body).toEqual({ ...debited.body, replayed: true })
+  expect((await here.debit(serviceUserId, 5)).body['balance']).toBe(65)
+  expect(await after.stop()).toBe(0)
+  expect(await command(clean, 'verify')).toMatchObject({ isExact: true, transfers: 3 })
+}
+
+test('an export is restored into a clean database, and debits go on where they were', async () => {
+  const [from, clean] = [await testDatabase(), await testDatabase()]
+  await drill('restore-export', from.url, clean.url)
+  await Promise.all([from.drop(), clean.drop()])
+})
+
+describe.skipIf(majors.length === 0)('with a PostgreSQL that brings pg_dump', () => {
+  test('a dump is restored into a clean server, and debits go on where they were', async () => {
+    const [major] = majors
+    const [server, other] = await Promise.all([startOtherServer(major!), startOtherServer(major!)])
+    const admin = new Postgres({ connectionString: other.url })
+    await admin.connect()
+    await admin.query('create database restored')
+    await admin.end()
+    const clean = other.url.replace(/postgres$/, 'restored')
+    await drill('restore-pg_dump', server.url, clean, server.bin(''))
+    await Promise.all([server.remove(), other.remove()])
+  })
+})

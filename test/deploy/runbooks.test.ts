@@ -1,0 +1,172 @@
+/** Every trouble that the command line can end, made and ended by the very lines of docs/operations.md. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { variableNames } from '../../src/config.ts'
+import { postForService } from '../../src/actions/money/post.ts'
+import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
+import { createOperator } from '../../src/actions/operators/manage-operators.ts'
+import { callCommand } from '../command.ts'
+import { newClient, type Client } from '../client.ts'
+import {
+  newApp,
+  newUser,
+  openTestService,
+  operator,
+  secretsKey,
+  type Credentials,
+  type TestService,
+} from '../service.ts'
+import { box, stepsOf } from './runbooks.ts'
+
+setDefaultTimeout(60_000)
+
+let opened: TestService
+let app: Credentials
+let client: Client
+let folder: string
+
+beforeAll(async () => {
+  opened = await openTestService()
+  app = await newApp(opened.service)
+  client = newClient(opened.app.fetch, app)
+  folder = await mkdtemp(join(tmpdir(), 'billfold-runbooks-'))
+})
+afterAll(async () => {
+  await opened.close()
+  await rm(folder, { recursive: true })
+})
+
+type Said = { readonly exitCode: number; readonly json: Record<string, unknown> }
+
+/** Types the lines of a box, with what stands for its variables, and gives what each said. */
+async function play(name: string, variables: Record<string, string>): Promise<Said[]> {
+  const said: Said[] = []
+  for (const line of box(name)) {
+    const [, typed] = /^npx billfold (.*)$/.exec(line) ?? []
+    if (typed === undefined) throw new Error(`not a command of ours: ${line}`)
+    const words = [...typed.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
+    const given = words.map((word) => word.replace(/\$([A-Z_]+)/g, (_, variable: string) => variables[variable] ?? '?'))
+    const file = given[0] === 'export' ? [join(folder, given[1]!)] : given.slice(1)
+    const environment = { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: secretsKey, DEMO: '0' }
+    const { exitCode, stdout, stderr } = await callCommand([given[0]!, ...file, '--json'], environment)
+    expect(stderr).toBe('')
+    said.push({ exitCode, json: JSON.parse(stdout) as Said['json'] })
+  }
+  return said
+}
+
+const newWallet = () => newUser(opened.service, app)
+const wallet = async (id: string) => (await client.wallet(id)).body
+
+test('a double charge is claimed', async () => {
+  const { serviceUserId } = await newWallet()
+  await client.credit(serviceUserId, 20)
+  await client.debit(serviceUserId, 5, 'order-1001')
+  // Sent again, it moves nothing; sent under another reference, it is the double charge.
+  await client.debit(serviceUserId, 5, 'order-1001')
+  const second = (await client.debit(serviceUserId, 5, 'order-1001-again')).body
+  const variables = {
+    WALLET: serviceUserId,
+    ACCOUNT: `app:${app.clientId}`,
+    TRANSACTION: String(second['transactionId']),
+  }
+  const said = await play('double-charge', variables)
+  expect(said).toHaveLength(stepsOf('A double charge is claimed').commands)
+  const { transactions } = said[0]!.json as { transactions: { referenceId: string; amount: number }[] }
+  expect(transactions.filter(({ amount }) => amount === -5).map(({ referenceId }) => referenceId)).toEqual([
+    'order-1001-again',
+    'order-1001',
+  ])
+  expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0])
+  expect(await wallet(serviceUserId)).toMatchObject({ balance: 15, isActive: true })
+})
+
+test('a secret has leaked', async () => {
+  const leaked = await newApp(opened.service)
+  const { serviceUserId } = await newUser(opened.service, leaked)
+  const listed = await callCommand(['app', 'show', leaked.clientId, '--json'], { DATABASE_URL: opened.databaseUrl })
+  const { secrets } = JSON.parse(listed.stdout) as { secrets: { id: string }[] }
+  const said = await play('secret-leaked', { CLIENT_ID: leaked.clientId, SECRET_ID: secrets[0]!.id })
+  expect(said).toHaveLength(stepsOf('A secret has leaked').commands)
+  expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0])
+  const clientSecret = String(said[1]!.json['clientSecret'])
+  const renewed = newClient(opened.app.fetch, { ...leaked, clientSecret })
+  while ((await newClient(opened.app.fetch, leaked).wallet(serviceUserId)).status !== 401) await Bun.sleep(50)
+  expect((await renewed.wallet(serviceUserId)).status).toBe(200)
+})
+
+test('a wallet is frozen', async () => {
+  const { userId, serviceUserId } = await newWallet()
+  await client.credit(serviceUserId, 5)
+  await freezeWallet(opened.service, operator, userId, 'stolen phone')
+  expect((await client.debit(serviceUserId, 1)).status).toBe(403)
+  const said = await play('wallet-frozen', { WALLET: serviceUserId })
+  expect(said).toHaveLength(stepsOf('A wallet is frozen').commands)
+  expect(said[0]!.json).toMatchObject({ isActive: false, frozenReason: 'stolen phone' })
+  expect((await client.debit(serviceUserId, 1)).status).toBe(200)
+})
+
+test('a charge-back after spending', async () => {
+  const { userId, serviceUserId } = await newWallet()
+  const card = { walletId: userId, counterAccount: 'cards', description: null } as const
+  await postForService(opened.service, { ...card, amountMinor: 2500n, referenceType: 'TOPUP', referenceId: userId })
+  await client.debit(serviceUserId, 20)
+  const dispute = {
+    ...card,
+    amountMinor: -2500n,
+    isReversal: true,
+    referenceType: 'TOPUP_DISPUTE',
+    referenceId: userId,
+  }
+  await postForService(opened.service, dispute)
+  expect(await wallet(serviceUserId)).toMatchObject({ balance: -20, isActive: false })
+  const said = await play('charge-back', { WALLET: serviceUserId, DEBT: '20.00' })
+  expect(said).toHaveLength(stepsOf('A charge-back after spending').commands)
+  expect(said[0]!.json).toMatchObject({ balance: -20 })
+  expect(await wallet(serviceUserId)).toMatchObject({ balance: 0, isActive: true })
+})
+
+test('an operator has left', async () => {
+  const person = (email: string) =>
+    createOperator(opened.service, operator, { email, name: 'Eve', password: 'a long enough password', role: 'admin' })
+  await person('stays@example.com')
+  await person('eve@example.com')
+  const said = await play('operator-left', { OPERATOR: 'eve@example.com' })
+  expect(said).toHaveLength(stepsOf('An operator has left').commands)
+  expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0])
+  const { rows } = await opened.service.db.pool.query<{ email: string; is_active: boolean }>(
+    'select email, is_active from operators order by email',
+  )
+  expect(rows).toEqual([
+    { email: 'eve@example.com', is_active: false },
+    { email: 'stays@example.com', is_active: true },
+  ])
+})
+
+test('the books are wrong', async () => {
+  const { userId, serviceUserId } = await newWallet()
+  await client.credit(serviceUserId, 7)
+  await opened.service.db.pool.query('update wallets set balance = balance + 100 where id = $1', [userId])
+  const said = await play('books-wrong', { WALLET: serviceUserId })
+  expect(said).toHaveLength(stepsOf('The books are wrong').commands)
+  expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 1])
+  expect(said[2]!.json).toMatchObject({ isExact: false })
+  expect((said[2]!.json as { found: { walletId: string }[] }).found[0]!.walletId).toBe(userId)
+  // The ledger tells the right balance.
+  await opened.service.db.pool.query(
+    'update wallets set balance = (select sum(amount) from transfers where wallet_id = $1) where id = $1',
+    [userId],
+  )
+  const again = await callCommand(['verify', '--json'], { DATABASE_URL: opened.databaseUrl })
+  expect(JSON.parse(again.stdout)).toMatchObject({ isExact: true })
+})
+
+test('the table of settings has every one, and none that is not', async () => {
+  const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const chapter = text.split('\n## Settings\n')[1]!.split('\n## ')[0]!
+  const rows = [...chapter.matchAll(/^\| (`[^|]*`) *\|/gm)].map(([, cell]) => cell!)
+  const named = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
+  expect(named.toSorted()).toEqual([...variableNames].toSorted())
+})
