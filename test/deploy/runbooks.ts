@@ -10,9 +10,9 @@ export function box(name: string): string[] {
   return found.trimEnd().split('\n')
 }
 
-/** By the trouble's heading: steps on the command line. */
-export function stepsOf(trouble: string): { commands: number } {
-  const row = new RegExp(`^\\| \\[${trouble}\\]\\([^)]*\\) *\\| (\\d+) *\\|$`, 'm').exec(text)
+/** By the trouble's heading: steps on the command line, and in the admin area. */
+export function stepsOf(trouble: string): { commands: number; pages: number } {
+  const row = new RegExp(`^\\| \\[${trouble}\\]\\([^)]*\\) *\\| (\\d+) *\\| (\\d+) *\\|$`, 'm').exec(text)
   if (!row) throw new Error(`docs/operations.md does not count the steps of: ${trouble}`)
-  return { commands: Number(row[1]) }
+  return { commands: Number(row[1]), pages: Number(row[2]) }
 }

@@ -11,7 +11,7 @@ export async function readGuides(): Promise<Guide[]> {
   return await Promise.all(names.map(async (name) => ({ name, text: await readFile(join(folder, name), 'utf8') })))
 }
 
-/** For whoever runs the service: their commands are for servers that no test has, and each was run by hand. */
+/** For whoever runs the service: their commands are for servers that no test has, and each was run by hand; those with a name by test/deploy. */
 const forOperators = ['operations.md', 'operators.md', 'reliability.md']
 
 /** A piece of code without a name could not be run, so there may be none. */
