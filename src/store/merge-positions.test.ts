@@ -154,9 +154,11 @@ test('a row that a writer has not committed yet is left alone, and merged later 
 })
 
 test('processes do it by themselves beside their debits; every look at the books finds them exact', async () => {
-  // As many rows again, for the processes to find.
+  // As many rows again, for the processes to find: they belong to no entry, so that together they come to nothing.
   await pool().query(
-    `insert into positions select counter_account, day, n, n, n, 0 from positions, generate_series(1, 1200) n where ${isOver}`,
+    `insert into positions select counter_account, day, n, m, m, 0
+     from positions, generate_series(1, 1200) n, lateral (select case when n % 2 = 0 then n else -n - 1 end as m) as made
+     where ${isOver}`,
   )
   const before = await sums()
   const entered = Number((await pool().query('select count(*) as count from transfers')).rows[0].count)
@@ -167,12 +169,7 @@ test('processes do it by themselves beside their debits; every look at the books
   const faults: string[] = []
   for (let looks = 0; looks < 2 || (await countRows()).unmerged > 0; looks++) {
     expect(await sums()).toEqual(before)
-    await verifyBooks(opened.service.db.connection, {
-      onFault: ({ check, message }) => {
-        // The rows that were made up belong to no entry; they are equal on both sides, so that the sum is true.
-        if (check !== 'position-differs') faults.push(message)
-      },
-    })
+    await verifyBooks(opened.service.db.connection, { onFault: ({ message }) => void faults.push(message) })
   }
   const posted = await Promise.all(stops.map((stop) => stop()))
   await Promise.all(processes.map((one) => one.stop()))
@@ -182,10 +179,6 @@ test('processes do it by themselves beside their debits; every look at the books
   expect(await countRows()).toEqual({ merged: daysBack.length, unmerged: 0 })
   const { rows } = await pool().query('select count(*) as count from transfers')
   expect(Number(rows[0].count)).toBe(entered + posted.reduce((sum, each) => sum + each))
-  await pool().query(
-    `update positions p set debited = debited - made.sum, credited = credited - made.sum
-     from (select sum(n) from generate_series(1, 1200) n) as made where ${isOver}`,
-  )
   await expectBalancedBooks(opened.service)
   expect((await verifyBooks(opened.service.db.connection)).faults).toBe(0)
 })

@@ -22,20 +22,31 @@ const span = 1_000
 const dueSql = `
 with due as materialized (
   select * from new_links where look_at <= now() order by look_at limit $1 for update skip locked
+), wallet as materialized (
+  select w.id, w.sequence from wallets w where w.id = any(array(select user_id from due))
+), payment as materialized (
+  select distinct on (d.link_id) d.link_id as of_link, t.*
+  from due d join transfers t on t.wallet_id = d.user_id and t.sequence > d.looked_to and t.sequence <= d.looked_to + ${span}
+  where t.counter_account = 'app:' || d.client_id and t.amount < 0 and not ${isServiceOwnSql('t')}
+  order by d.link_id, t.sequence
 )
 select d.link_id, d.client_id as due_client_id, d.connected_at, least(w.sequence, d.looked_to + ${span}) as seen_to,
   l.disconnected_at is null and d.connected_at > now() - interval '30 days' as is_new, ${transferColumns}
-from due d join wallets w on w.id = d.user_id join links l on l.id = d.link_id left join lateral (
-  select * from transfers t where t.wallet_id = d.user_id and t.sequence > d.looked_to and t.sequence <= d.looked_to + ${span}
-    and t.counter_account = 'app:' || d.client_id and t.amount < 0 and not ${isServiceOwnSql('t')}
-  order by t.sequence limit 1) t on true`
+from due d join wallet w on w.id = d.user_id join links l on l.id = d.link_id left join payment t on t.of_link = d.link_id`
 
 /** The older the link, the rarer the look: after a tenth of its age, ten seconds at least and an hour at most. */
 const putOffSql = `
-update new_links n set looked_to = d.seen_to,
-  look_at = case when d.seen_to < w.sequence and d.seen_to > n.looked_to then now()
-    else now() + least(greatest((now() - n.connected_at) / 10, interval '10 seconds'), interval '1 hour') end
-from unnest($1::text[], $2::bigint[]) as d (link_id, seen_to), wallets w where n.link_id = d.link_id and w.id = n.user_id`
+with looked as materialized (
+  select n.link_id, n.user_id, n.looked_to, n.connected_at, d.seen_to
+  from unnest($1::text[], $2::bigint[]) as d (link_id, seen_to) join new_links n on n.link_id = d.link_id
+), wallet as materialized (
+  select w.id, w.sequence from wallets w where w.id = any(array(select user_id from looked))
+), next as materialized (
+  select d.link_id, d.seen_to, case when d.seen_to < w.sequence and d.seen_to > d.looked_to then now()
+    else now() + least(greatest((now() - d.connected_at) / 10, interval '10 seconds'), interval '1 hour') end as look_at
+  from looked d join wallet w on w.id = d.user_id
+)
+update new_links n set looked_to = x.seen_to, look_at = x.look_at from next x where n.link_id = x.link_id`
 
 type Row = { [Column in keyof RawTransfer]: RawTransfer[Column] | null } & {
   link_id: string

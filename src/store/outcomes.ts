@@ -114,9 +114,10 @@ type FirstUseRow = {
 
 export async function listFirstUses(db: Queryable, referenceKeys: readonly string[]): Promise<FirstUse[]> {
   const { rows } = await db.query<FirstUseRow>(
-    `select o.reference_key, o.wallet_id, o.amount, o.balance, o.created_at, o.refusal, o.sequence, t.reference_id, t.description
-     from outcomes o left join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
-     where o.reference_key = any($1::uuid[]) order by o.created_at`,
+    `with o as materialized (select * from outcomes where reference_key = any($1::uuid[])),
+       t as materialized (select t.* from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence)
+     select o.reference_key, o.wallet_id, o.amount, o.balance, o.created_at, o.refusal, o.sequence, t.reference_id, t.description
+     from o left join t on t.wallet_id = o.wallet_id and t.sequence = o.sequence order by o.created_at`,
     [referenceKeys],
   )
   return rows.map((row) => ({

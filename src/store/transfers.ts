@@ -160,8 +160,9 @@ export async function sumTransfers(
 /** The entries behind the outcomes in a range of keys: one, unless two share the code of their receipts. */
 export async function listTransfersByKeys(db: Queryable, { from, to }: KeyRange): Promise<Transfer[]> {
   const { rows } = await db.query<RawTransfer>(
-    `select ${transferColumns} from outcomes o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
-     where o.reference_key between $1::uuid and $2::uuid order by t.created_at limit 10`,
+    `with o as materialized (select wallet_id, sequence from outcomes where reference_key between $1::uuid and $2::uuid limit 10)
+     select ${transferColumns} from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
+     order by t.created_at`,
     [from, to],
   )
   return rows.map(toTransfer)

@@ -166,8 +166,8 @@ export async function findWalletWithTransfers(
 /** The transfer a reference came to; undefined when it was never used, or refused. */
 export async function findTransferByReference(db: Queryable, referenceKey: string): Promise<Transfer | undefined> {
   const { rows } = await db.query<RawTransfer>(
-    `select ${transferColumns} from outcomes o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
-     where o.reference_key = $1`,
+    `with o as materialized (select wallet_id, sequence from outcomes where reference_key = $1)
+     select ${transferColumns} from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence`,
     [referenceKey],
   )
   return rows[0] && toTransfer(rows[0])

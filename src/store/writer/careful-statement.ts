@@ -158,7 +158,7 @@ function isUnrecorded({ refusal }: Step): boolean {
  * The rows of locked wallets get the values that were decided; no condition is needed, for nobody else can have changed
  * them. The time is read in this statement, after the locks, so that the transfers of one wallet never go back in time.
  */
-export const carefulSql = `
+const carefulSql = `
 with changed as (
   update wallets w set balance = c.balance, sequence = c.sequence, frozen_for = c.frozen_for,
     frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
