@@ -1,28 +1,57 @@
-/** How the service does, now and over the last hour. */
-import type { ComponentChildren } from 'preact'
+/** How the service does: the money first, then what waits for a person, then the processes. */
 import { renderToString } from 'preact-render-to-string'
-import { problemsOf } from '../actions/money/check-books.ts'
-import { quantileMs } from '../actions/count-minutes.ts'
+import { listFlows, countTopups, getWaiting } from '../store/money-figures.ts'
+import { getPositionBefore } from '../store/books.ts'
+import { countWaitingCorrections } from '../store/corrections.ts'
 import { getBooksState } from '../store/verify/books-check.ts'
+import { getDatabaseHealth, listMinutes } from '../store/minutes.ts'
 import { countLiveSessions } from '../store/widget-sessions.ts'
-import { getDatabaseHealth, listMinutes, type MinuteSum } from '../store/minutes.ts'
 import { plainHeaders } from '../web/headers.ts'
-import { Spark } from './kit/chart.tsx'
-import { Badge, Facts, Heading, When } from './kit/parts.tsx'
+import { MoneyFigures, type MoneyData } from './kit/overview-money.tsx'
+import { ProcessFigures, type ProcessData } from './kit/overview-process.tsx'
+import { Heading, withQuery } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
 export const overviewRoutes: AdminRoute[] = [get('/admin', show), get('/admin/overview', showPart)]
 
 const minuteMs = 60_000
-const shownMinutes = 60
+const dayMs = 86_400_000
+
+/**
+ * Money is kept by the day, so an hour and a day are both about today, held against the same day of last week; the others are held
+ * against as many days before. Requests are counted by the minute, for two days.
+ */
+const ranges = [
+  { name: 'hour', label: 'Hour', days: 1, minutes: 60, step: 1, everyMs: 5_000 },
+  { name: 'day', label: 'Day', days: 1, minutes: 1_440, step: 15, everyMs: 15_000 },
+  { name: 'week', label: 'Week', days: 7, minutes: 2_880, step: 30, everyMs: 60_000 },
+  { name: 'month', label: 'Month', days: 30, minutes: 2_880, step: 30, everyMs: 60_000 },
+  { name: 'quarter', label: 'Quarter', days: 91, minutes: 2_880, step: 30, everyMs: 60_000 },
+] as const
+
+type Range = (typeof ranges)[number]
+
+function rangeOf(request: AdminRequest): Range {
+  return ranges.find(({ name }) => name === request.query('range')) ?? ranges[0]
+}
 
 async function show(request: AdminRequest): Promise<Response> {
+  const range = rangeOf(request)
+  const part = withQuery('/admin/overview', { range: range.name, auto: 1 })
   const body = (
     <>
-      <Heading title="Overview" sub="The last hour, all processes together." />
-      <div class="stack live" data-live="/admin/overview?auto=1" data-every-ms="5000">
-        <Figures figures={await readFigures(request)} />
+      <Heading title="Overview" sub="All processes together. Days are in UTC.">
+        <nav class="ranges" aria-label="Range">
+          {ranges.map(({ name, label }) => (
+            <a key={name} href={`/admin?range=${name}`} aria-current={name === range.name ? 'true' : undefined}>
+              {label}
+            </a>
+          ))}
+        </nav>
+      </Heading>
+      <div class="stack live" data-live={part} data-every-ms={range.everyMs}>
+        <Figures request={request} data={await readFigures(request, range)} />
       </div>
     </>
   )
@@ -31,130 +60,81 @@ async function show(request: AdminRequest): Promise<Response> {
 
 /** The figures alone, which the page's script fetches every few seconds; such a request does not prolong the session. */
 async function showPart(request: AdminRequest): Promise<Response> {
-  const html = renderToString(<Figures figures={await readFigures(request)} />)
+  const html = renderToString(<Figures request={request} data={await readFigures(request, rangeOf(request))} />)
   return new Response(html, { headers: { ...plainHeaders, 'content-type': 'text/html; charset=utf-8' } })
 }
 
-async function readFigures({ service }: AdminRequest) {
-  const db = service.db.pool
-  const now = service.now()
-  const thisMinute = Math.floor(now.getTime() / minuteMs) * minuteMs
-  const [minutes, sessions, health, books] = await Promise.all([
-    listMinutes(db, new Date(thisMinute - shownMinutes * minuteMs)),
-    countLiveSessions(db),
-    getDatabaseHealth(db),
-    getBooksState(db),
-  ])
-  return { minutes: fill(minutes, thisMinute), sessions, health, problems: problemsOf(books), books, now }
+async function readFigures(request: AdminRequest, range: Range): Promise<{ money: MoneyData; process: ProcessData }> {
+  const [money, process] = await Promise.all([readMoney(request, range), readProcess(request, range)])
+  return { money, process }
 }
 
-/** A minute without a row had no requests: it is shown with zeros. */
-function fill(minutes: readonly MinuteSum[], thisMinute: number): MinuteSum[] {
-  const known = new Map(minutes.map((each) => [each.minute.getTime(), each]))
-  return Array.from({ length: shownMinutes }, (_, i) => {
-    const at = thisMinute - (shownMinutes - 1 - i) * minuteMs
-    const empty = { requests: 0, faults: 0, debits: 0, credits: 0, refusals: 0, took: [], widgets: 0, processes: 0 }
-    return known.get(at) ?? { minute: new Date(at), ...empty }
-  })
-}
-
-type FiguresData = Awaited<ReturnType<typeof readFigures>>
-
-function Figures({ figures }: { figures: FiguresData }) {
-  const { minutes, sessions, health, problems, books, now } = figures
-  // The current minute is not over, so the figure shown is that of the minute before it.
-  const last = minutes.at(-2)!
-  const current = minutes.at(-1)!
-  const open = current.processes > 0 ? current : last
-  const per = (pick: (minute: MinuteSum) => number) => minutes.map(pick)
-  const ms = (part: number) => quantileMs(sumTook(minutes.slice(-6)), part)
+function Figures({ request, data }: { request: AdminRequest; data: Awaited<ReturnType<typeof readFigures>> }) {
   return (
     <>
-      <div class="tiles">
-        <Tile label="Requests a minute" value={whole(last.requests)} values={per((m) => m.requests)} />
-        <Tile label="Debits a minute" value={whole(last.debits)} values={per((m) => m.debits)} />
-        <Tile label="Credits a minute" value={whole(last.credits)} values={per((m) => m.credits)} />
-        <Tile label="Refusals a minute" value={whole(last.refusals)} values={per((m) => m.refusals)} />
-        <Tile label="p50, last five minutes" value={time(ms(0.5))} values={per((m) => quantileMs(m.took, 0.5) ?? 0)} />
-        <Tile
-          label="p99, last five minutes"
-          value={time(ms(0.99))}
-          values={per((m) => quantileMs(m.took, 0.99) ?? 0)}
-        />
-        <Tile label="Open widgets" value={whole(open.widgets)} values={per((m) => m.widgets)} />
-        <Tile label="Faults a minute" value={whole(last.faults)} values={per((m) => m.faults)} />
-      </div>
-      <div class="columns">
-        <section class="card stack">
-          <h2>Books</h2>
-          <p>
-            {problems.length > 0 ? (
-              <Badge kind="bad">wrong</Badge>
-            ) : books.lastRoundAt ? (
-              <Badge kind="good">right</Badge>
-            ) : (
-              <Badge>first check under way</Badge>
-            )}{' '}
-            {books.lastRoundAt && (
-              <>
-                last whole check <When at={books.lastRoundAt} />
-              </>
-            )}{' '}
-            <a href="/admin/books">Books</a>
-          </p>
-          <h2>Service</h2>
-          <Facts
-            rows={[
-              ['Processes', whole(open.processes)],
-              ['Live widget sessions', whole(sessions)],
-              ['As of', <When at={now} />],
-            ]}
-          />
-        </section>
-        <section class="card stack">
-          <h2>
-            Database {health.answeredInMs < 100 ? <Badge kind="good">healthy</Badge> : <Badge kind="warn">slow</Badge>}
-          </h2>
-          <Facts
-            rows={[
-              ['PostgreSQL', health.version],
-              ['Answers in', time(health.answeredInMs)],
-              ['Size', size(health.sizeBytes)],
-              ['Connections', `${health.connections} of ${health.maxConnections}`],
-              ['Oldest transaction', `${Math.round(health.oldestTransactionSeconds)} s`],
-            ]}
-          />
-        </section>
-      </div>
+      <MoneyFigures request={request} data={data.money} />
+      <ProcessFigures data={data.process} />
     </>
   )
 }
 
-function Tile({ label, value, values }: { label: string; value: ComponentChildren; values: readonly number[] }) {
-  return (
-    <div class="card tile">
-      <p class="label">{label}</p>
-      <p class="value">{value}</p>
-      <Spark values={values} label={`${label}, over the last hour`} />
-    </div>
-  )
+const dayText = (at: number) => new Date(at).toISOString().slice(0, 10)
+
+async function readMoney({ service }: AdminRequest, { days }: Range): Promise<MoneyData> {
+  const db = service.db.pool
+  const now = service.now()
+  const today = Math.floor(now.getTime() / dayMs) * dayMs
+  const [from, until] = [today - (days - 1) * dayMs, today + dayMs]
+  const back = (days === 1 ? 7 : days) * dayMs
+  // One read has both spans, and a fortnight for the picture of a day.
+  const first = Math.min(from - back, today - 13 * dayMs)
+  const [flows, topups, waiting, corrections, books, apps] = await Promise.all([
+    listFlows(db, dayText(first), dayText(until)),
+    countTopups(db, new Date(today)),
+    getWaiting(db),
+    countWaitingCorrections(db),
+    getBooksState(db),
+    service.apps.list(),
+  ])
+  const held =
+    books.walletsMinor === null || !books.sumsAt
+      ? { minor: -(await getPositionBefore(db, undefined, dayText(until))), at: now }
+      : { minor: books.walletsMinor, at: books.sumsAt }
+  const within = (start: number, end: number) => flows.filter(({ day }) => day >= dayText(start) && day < dayText(end))
+  const pictured = days === 1 ? today - 13 * dayMs : from
+  return {
+    held,
+    now: within(from, until),
+    before: within(from - back, until - back),
+    days: Array.from({ length: (until - pictured) / dayMs }, (_, i) => dayText(pictured + i * dayMs)),
+    flows: within(pictured, until),
+    span: days === 1 ? 'today' : `in the last ${days} days`,
+    against: days === 1 ? `the whole of ${dayText(today - back)}` : `the ${days} days before`,
+    topups,
+    waiting,
+    waitingCorrections: corrections.count,
+    books,
+    apps,
+  }
 }
 
-function sumTook(minutes: readonly MinuteSum[]): number[] {
-  const length = Math.max(0, ...minutes.map((minute) => minute.took.length))
-  return Array.from({ length }, (_, i) => minutes.reduce((sum, minute) => sum + (minute.took[i] ?? 0), 0))
-}
-
-function whole(value: number): string {
-  return value.toLocaleString('en')
-}
-
-function time(ms: number | null): string {
-  if (ms === null) return '–'
-  return ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
-}
-
-function size(bytes: bigint): string {
-  const mib = Number(bytes) / 2 ** 20
-  return mib < 1_024 ? `${Math.round(mib)} MiB` : `${(mib / 1_024).toFixed(1)} GiB`
+async function readProcess({ service }: AdminRequest, { minutes, step }: Range): Promise<ProcessData> {
+  const db = service.db.pool
+  const now = service.now()
+  const stepMs = step * minuteMs
+  const thisStep = Math.floor(now.getTime() / stepMs) * stepMs
+  const count = minutes / step
+  const [sums, sessions, health] = await Promise.all([
+    listMinutes(db, new Date(thisStep - (count - 1) * stepMs), step),
+    countLiveSessions(db),
+    getDatabaseHealth(db),
+  ])
+  const known = new Map(sums.map((each) => [each.minute.getTime(), each]))
+  const empty = { requests: 0, faults: 0, debits: 0, credits: 0, refusals: 0, took: [], widgets: 0, processes: 0 }
+  // A step without a row had no requests.
+  const steps = Array.from({ length: count }, (_, i) => {
+    const at = thisStep - (count - 1 - i) * stepMs
+    return known.get(at) ?? { minute: new Date(at), ...empty }
+  })
+  return { steps, stepMinutes: step, sessions, health, now }
 }

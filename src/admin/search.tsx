@@ -49,7 +49,7 @@ async function show(request: AdminRequest): Promise<Response> {
           <Table label="Client apps" head={['App', 'clientId', 'State']}>
             {found.apps.map((app) => (
               <tr key={app.clientId}>
-                <td>
+                <td class="wide">
                   <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a>
                 </td>
                 <td>

@@ -1,15 +1,23 @@
-/** A wallet's statement as a file: one line for what it opened with, one for each entry, one for what it closed with. */
+/**
+ * A wallet's entries as a file: the statement of a month, with a line for what it opened and closed with; or whatever fits the filter of
+ * the ledger.
+ */
 import { record } from '../actions/audit.ts'
 import type { Service } from '../actions/service.ts'
 import { findStatement, listStatementEntries, parseMonth, type Statement } from '../actions/money/write-statement.ts'
-import { formatMinor } from '../ledger/money.ts'
+import { formatMinor, type Currency } from '../ledger/money.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
-import { csvLine, plain, download } from '../web/csv.ts'
+import type { Transfer } from '../store/wallets.ts'
+import { csvLine, csvPages, plain, download } from '../web/csv.ts'
 import { showNotFound, showProblem } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { findLedger } from './kit/wallet-ledger.tsx'
 import { findPersonOf } from './kit/wallet-view.tsx'
 
-export const statementRoutes: AdminRoute[] = [get('/admin/wallets/:id/statement', show)]
+export const statementRoutes: AdminRoute[] = [
+  get('/admin/wallets/:id/statement', show),
+  get('/admin/wallets/:id/ledger.csv', exportLedger),
+]
 
 async function show(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
@@ -45,23 +53,39 @@ async function* linesOf(service: Service, statement: Statement): AsyncGenerator<
     csvLine([null, at.toISOString(), type, null, money(minor), currency.code, null, null, null, range, null])
   yield csvLine(head) + edge('OPENING', month.from, openingMinor)
   for await (const chunk of listStatementEntries(service, statement)) {
-    yield chunk
-      .map((transfer) =>
-        csvLine([
-          transfer.sequence,
-          transfer.createdAt.toISOString(),
-          transfer.amountMinor < 0n ? 'DEBIT' : 'CREDIT',
-          money(transfer.amountMinor < 0n ? -transfer.amountMinor : transfer.amountMinor),
-          money(transfer.balanceAfterMinor),
-          currency.code,
-          transfer.counterAccount,
-          transfer.referenceType,
-          transfer.referenceId,
-          transfer.description,
-          transactionIdOf(transfer.referenceKey),
-        ]),
-      )
-      .join('')
+    yield chunk.map((transfer) => lineOf(transfer, currency)).join('')
   }
   yield edge('CLOSING', month.until, closingMinor)
+}
+
+function lineOf(transfer: Transfer, currency: Currency): string {
+  const { amountMinor } = transfer
+  return csvLine([
+    transfer.sequence,
+    transfer.createdAt.toISOString(),
+    amountMinor < 0n ? 'DEBIT' : 'CREDIT',
+    plain(formatMinor(amountMinor < 0n ? -amountMinor : amountMinor, currency)),
+    plain(formatMinor(transfer.balanceAfterMinor, currency)),
+    currency.code,
+    transfer.counterAccount,
+    transfer.referenceType,
+    transfer.referenceId,
+    transfer.description,
+    transactionIdOf(transfer.referenceKey),
+  ])
+}
+
+type LedgerLines = { readonly next: number | undefined; readonly lines: readonly string[] }
+
+async function exportLedger(request: AdminRequest): Promise<Response> {
+  const { service, actor } = request
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  await record(service.db.pool, actor, 'wallet.ledger-exported', `wallet:${person.id}`)
+  const read = async (before: LedgerLines | undefined): Promise<LedgerLines | undefined> => {
+    if (before && before.next === undefined) return undefined
+    const page = await findLedger(request, person.id, before?.next, 1_000)
+    return { next: page.nextBefore, lines: page.transfers.map((transfer) => lineOf(transfer, service.config.currency)) }
+  }
+  return download(`ledger-${person.id}.csv`, csvPages(head, read))
 }

@@ -56,7 +56,7 @@ async function showWallet(request: AdminRequest, person: Person, problems: Probl
         <Who person={person} language={user?.language ?? null} links={links} />
         <Balance request={request} person={person} wallet={wallet!} />
       </div>
-      <Ledger request={request} walletId={person.id} page={ledger} apps={apps} />
+      <Ledger request={request} wallet={wallet!} page={ledger} apps={apps} />
       <Topups userId={person.id} topups={story.topups} />
       <Links links={links} apps={apps} />
       <Sessions sessions={sessions} apps={apps} />

@@ -1,29 +1,58 @@
 /** Finding a wallet. */
+import { record } from '../actions/audit.ts'
 import { isUuid } from '../actions/tokens.ts'
-import { findPerson, listNewestPeople, searchPeople, type Person } from '../store/user-search.ts'
-import { Empty, Field, Heading, Pager, withQuery } from './kit/parts.tsx'
+import { formatMinor } from '../ledger/money.ts'
+import {
+  countPeople,
+  findPerson,
+  listNewestPeople,
+  searchPeople,
+  type PeopleFilter,
+  type Person,
+  type WalletStates,
+} from '../store/user-search.ts'
+import { csvLine, csvPages, download, plain } from '../web/csv.ts'
+import { Empty, Field, Heading, ListHead, maxTotal, Pager, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
 import { PeopleTable } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
-export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show)]
+export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show), get('/admin/wallets.csv', exportCsv)]
 
 const pageSize = 50
 
+const states = [
+  ['', 'Any'],
+  ['frozen', 'frozen'],
+  ['operator', 'frozen by an operator'],
+  ['debt', 'in debt'],
+  ['deleted', 'deleted'],
+] as const satisfies readonly (readonly [WalletStates | '', string])[]
+
 type Found = { readonly people: readonly Person[]; readonly next: string | undefined }
+
+function filterOf(request: AdminRequest): PeopleFilter {
+  const state = states.find(([name]) => name === request.query('state'))?.[0]
+  return { state: state || undefined, isOldestFirst: request.query('order') === 'oldest' }
+}
 
 async function show(request: AdminRequest): Promise<Response> {
   const q = request.query('q').trim()
-  const state = request.query('state') === 'frozen' ? 'frozen' : ''
   const exact = await findExactly(request, q)
   if (exact) return redirect(`/admin/wallets/${exact.id}`)
-  const { people, next } = q === '' ? await listNewest(request, state === 'frozen') : await search(request, q)
-  const isFirst = request.query('after') === ''
+  const filter = filterOf(request)
+  const after = request.query('after')
+  const [{ people, next }, counted] = await Promise.all([
+    read(request, q, filter, after, pageSize),
+    q === '' ? countPeople(request.service.db.pool, filter, maxTotal + 1) : undefined,
+  ])
+  const total = counted ?? (next || after ? undefined : people.length)
+  const kept = { q, state: q === '' ? filter.state : undefined, order: filter.isOldestFirst ? 'oldest' : undefined }
   const body = (
     <>
       <Heading title="Wallets" sub="Every user has one. Find a user to see it." />
       <section class="card flush">
-        <form class="row bottom" method="get" action="/admin/wallets" role="search">
+        <form class="row bottom" method="get" action="/admin/wallets" role="search" aria-label="Wallets" data-auto>
           <div class="stretch">
             <Field
               label="Find a user"
@@ -34,23 +63,42 @@ async function show(request: AdminRequest): Promise<Response> {
               attributes={{ placeholder: 'ada@example.com, Lovelace, su_…', autocomplete: 'off' }}
             />
           </div>
+          {q === '' && (
+            <>
+              <Field label="State" name="state" value={filter.state ?? ''} options={states} />
+              <Field
+                label="Order"
+                name="order"
+                value={request.query('order')}
+                options={[
+                  ['', 'Newest first'],
+                  ['oldest', 'Oldest first'],
+                ]}
+              />
+            </>
+          )}
           <button class="button" type="submit">
             Find
           </button>
-          {q === '' && (
-            <a class="button quiet" href={state ? '/admin/wallets' : '/admin/wallets?state=frozen'}>
-              {state ? 'Show all' : 'Show frozen ones'}
-            </a>
-          )}
         </form>
+        <ListHead
+          total={total ?? (q === '' ? undefined : `more than ${pageSize}`)}
+          what={q === '' ? (total === 1 ? 'wallet' : 'wallets') : 'found, by email and name'}
+          filters={[
+            ['begins with', q],
+            ['state', states.find(([name]) => name !== '' && name === kept.state)?.[1] ?? ''],
+          ]}
+          clear="/admin/wallets"
+          csv={withQuery('/admin/wallets.csv', kept)}
+        />
         {people.length === 0 ? (
-          <Nobody q={q} isFrozen={state === 'frozen'} />
+          <Nobody q={q} isFiltered={filter.state !== undefined} />
         ) : (
           <PeopleTable currency={request.service.config.currency} people={people} />
         )}
         <Pager
-          first={isFirst ? undefined : withQuery('/admin/wallets', { q, state })}
-          next={next && withQuery('/admin/wallets', { q, state, after: next })}
+          first={after === '' ? undefined : withQuery('/admin/wallets', kept)}
+          next={next && withQuery('/admin/wallets', { ...kept, after: next })}
         />
       </section>
     </>
@@ -64,30 +112,37 @@ async function findExactly({ service }: AdminRequest, q: string): Promise<Person
   return isUuid(q.toLowerCase()) ? await findPerson(db, { id: q.toLowerCase() }) : undefined
 }
 
-async function listNewest(request: AdminRequest, isFrozen: boolean): Promise<Found> {
-  const after = isUuid(request.query('after')) ? request.query('after') : undefined
-  const found = await listNewestPeople(request.service.db.pool, { after, limit: pageSize + 1, isFrozen })
-  const people = found.slice(0, pageSize)
-  return { people, next: found.length > pageSize ? people.at(-1)!.id : undefined }
+async function read(
+  request: AdminRequest,
+  q: string,
+  filter: PeopleFilter,
+  after: string,
+  limit: number,
+): Promise<Found> {
+  if (q !== '') return await search(request, q, after, limit)
+  const start = isUuid(after) ? after : undefined
+  const found = await listNewestPeople(request.service.db.pool, { ...filter, after: start, limit: limit + 1 })
+  const people = found.slice(0, limit)
+  return { people, next: found.length > limit ? people.at(-1)!.id : undefined }
 }
 
 /** `after` in the address is the id and the sort key of the last user shown: the next page begins after them. */
-async function search(request: AdminRequest, q: string): Promise<Found> {
-  const [id = '', ...key] = request.query('after').split(' ')
+async function search(request: AdminRequest, q: string, shown: string, limit: number): Promise<Found> {
+  const [id = '', ...key] = shown.split(' ')
   const after = isUuid(id) ? { id, key: key.join(' ') } : undefined
-  const found = await searchPeople(request.service.db.pool, q.normalize('NFC'), { after, limit: pageSize + 1 })
-  const matches = found.slice(0, pageSize)
+  const found = await searchPeople(request.service.db.pool, q.normalize('NFC'), { after, limit: limit + 1 })
+  const matches = found.slice(0, limit)
   const last = matches.at(-1)
   return {
     people: matches.map(({ person }) => person),
-    next: found.length > pageSize && last ? `${last.person.id} ${last.key}` : undefined,
+    next: found.length > limit && last ? `${last.person.id} ${last.key}` : undefined,
   }
 }
 
-function Nobody({ q, isFrozen }: { q: string; isFrozen: boolean }) {
-  if (isFrozen)
+function Nobody({ q, isFiltered }: { q: string; isFiltered: boolean }) {
+  if (q === '' && isFiltered)
     return (
-      <Empty title="No wallet is frozen">
+      <Empty title="No wallet is in this state">
         <p>A wallet is frozen by an operator, or by itself when a charge-back leaves it below zero.</p>
       </Empty>
     )
@@ -111,4 +166,32 @@ function Nobody({ q, isFrozen }: { q: string; isFrozen: boolean }) {
       </a>
     </Empty>
   )
+}
+
+type CsvPage = Found & { readonly lines: readonly string[] }
+
+async function exportCsv(request: AdminRequest): Promise<Response> {
+  const { service, actor } = request
+  const { currency } = service.config
+  const [q, filter] = [request.query('q').trim(), filterOf(request)]
+  await record(service.db.pool, actor, 'wallets.exported', 'wallets')
+  const readPage = async (before: CsvPage | undefined): Promise<CsvPage | undefined> => {
+    if (before && !before.next) return undefined
+    const found = await read(request, q, filter, before?.next ?? '', 1_000)
+    const lines = found.people.map((person) =>
+      csvLine([
+        person.id,
+        person.email,
+        person.firstName,
+        person.lastName,
+        plain(formatMinor(person.balanceMinor, currency)),
+        currency.code,
+        person.frozenFor ?? 'active',
+        person.createdAt.toISOString(),
+      ]),
+    )
+    return { ...found, lines }
+  }
+  const head = ['userId', 'email', 'firstName', 'lastName', 'balance', 'currency', 'state', 'createdAt']
+  return download(`wallets-${service.now().toISOString().slice(0, 10)}.csv`, csvPages(head, readPage))
 }

@@ -37,13 +37,7 @@ export type AuditFilter = {
   readonly until?: Date | undefined
 }
 
-export async function listAudit(
-  db: Queryable,
-  filter: AuditFilter,
-  /** After this record, in the order shown. */
-  { after, limit }: { after: string | undefined; limit: number },
-): Promise<AuditRecord[]> {
-  const values: unknown[] = [limit]
+function conditionsOf(filter: AuditFilter, values: unknown[]): string[] {
   const conditions = ['true']
   const add = (condition: string, value: unknown) => {
     if (value !== undefined) conditions.push(condition.replaceAll('?', `$${values.push(value)}`))
@@ -54,13 +48,37 @@ export async function listAudit(
   add('subject = ?', filter.subject)
   add('at >= ?', filter.from)
   add('at < ?', filter.until)
-  add('(at, id) < (select at, id from audit where id = ?)', after)
+  return conditions
+}
+
+export async function listAudit(
+  db: Queryable,
+  filter: AuditFilter,
+  /** After this record, in the order shown: the newest first, unless asked for the other way round. */
+  { after, limit, isOldestFirst = false }: { after: string | undefined; limit: number; isOldestFirst?: boolean },
+): Promise<AuditRecord[]> {
+  const values: unknown[] = [limit]
+  const conditions = conditionsOf(filter, values)
+  if (after !== undefined)
+    conditions.push(
+      `(at, id) ${isOldestFirst ? '>' : '<'} (select at, id from audit where id = $${values.push(after)})`,
+    )
   const { rows } = await db.query<AuditRecord>(
     `select id, at, actor, action, subject, address, detail from audit where ${conditions.join(' and ')}
-     order by at desc, id desc limit $1`,
+     order by ${isOldestFirst ? 'at, id' : 'at desc, id desc'} limit $1`,
     values,
   )
   return rows
+}
+
+/** Those that fit, up to the limit. */
+export async function countAudit(db: Queryable, filter: AuditFilter, limit: number): Promise<number> {
+  const values: unknown[] = [limit]
+  const { rows } = await db.query<{ count: bigint }>(
+    `select count(*) as count from (select 1 from audit where ${conditionsOf(filter, values).join(' and ')} limit $1) a`,
+    values,
+  )
+  return Number(rows[0]!.count)
 }
 
 const walk = (placeholder: string) => `(select id, at, actor, action, subject, address, detail from audit

@@ -37,15 +37,31 @@ type Row = {
   credits: bigint
   refusals: bigint
   widgets: bigint
-  took: number[][]
+  took: number[]
 }
 
-export async function listMinutes(db: Queryable, since: Date): Promise<MinuteSum[]> {
+/**
+ * Over all processes, in steps of so many minutes, each named by its beginning. What a process had open is of a moment: of a step,
+ * the most there was at once.
+ */
+export async function listMinutes(db: Queryable, since: Date, step = 1): Promise<MinuteSum[]> {
   const { rows } = await db.query<Row>(
-    `select minute, count(*) as processes, sum(requests) as requests, sum(faults) as faults, sum(debits) as debits,
-       sum(credits) as credits, sum(refusals) as refusals, sum(widgets) as widgets, array_agg(took) as took
-     from minutes where minute >= $1 group by minute order by minute`,
-    [since],
+    `with one as materialized (
+       select date_bin($2 * interval '1 minute', minute, 'epoch') as step, minute, count(*) as processes,
+         sum(requests) as requests, sum(faults) as faults, sum(debits) as debits, sum(credits) as credits,
+         sum(refusals) as refusals, sum(widgets) as widgets
+       from minutes where minute >= $1 group by minute
+     ), took as (
+       select step, array_agg(count order by place) as took from (
+         select date_bin($2 * interval '1 minute', minute, 'epoch') as step, place, sum(count)::float8 as count
+         from minutes cross join unnest(took) with ordinality as bucket(count, place) where minute >= $1 group by 1, 2) b
+       group by step
+     )
+     select one.step as minute, max(processes) as processes, sum(requests) as requests, sum(faults) as faults,
+       sum(debits) as debits, sum(credits) as credits, sum(refusals) as refusals, max(widgets) as widgets,
+       coalesce(max(took.took), '{}') as took
+     from one left join took on took.step = one.step group by one.step order by one.step`,
+    [since, step],
   )
   return rows.map((row) => ({
     minute: row.minute,
@@ -56,7 +72,7 @@ export async function listMinutes(db: Queryable, since: Date): Promise<MinuteSum
     credits: Number(row.credits),
     refusals: Number(row.refusals),
     widgets: Number(row.widgets),
-    took: row.took.reduce((sum, took) => sum.map((count, i) => count + (took[i] ?? 0))),
+    took: row.took,
   }))
 }
 

@@ -222,25 +222,137 @@ export async function isNewestTopup(db: Queryable, { userId, createdAt }: Topup)
   return (await db.query(text, [userId, createdAt])).rows.length === 0
 }
 
+/** States of the processor, and what may be wrong with a top-up. */
+export const topupFilters = [
+  'problem',
+  'disputed',
+  'declined',
+  'refunded',
+  'created',
+  'processing',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const
+export type TopupFilterState = (typeof topupFilters)[number]
+
 export type TopupFilter = {
   readonly userId?: string | undefined
-  readonly hasProblem?: boolean
-  /** Only older ones than this: the last of the page before. */
-  readonly before?: { readonly createdAt: Date; readonly id: string } | undefined
+  readonly clientId?: string | undefined
+  readonly state?: TopupFilterState | undefined
+  readonly from?: Date | undefined
+  readonly until?: Date | undefined
+}
+
+export type TopupPage = {
+  readonly isOldestFirst?: boolean
+  /** The last of the page before. */
+  readonly after?: Cursor | undefined
+  /** The last that may be looked at. */
+  readonly to?: Cursor | undefined
   readonly limit: number
 }
 
-/** The newest first. */
-export async function listTopups(db: Queryable, filter: TopupFilter): Promise<Topup[]> {
-  const { userId = null, hasProblem = false, before, limit } = filter
+type Cursor = { readonly createdAt: Date; readonly id: string }
+
+const stateConditions: Partial<Record<TopupFilterState, string>> = {
+  problem: 'problem is not null',
+  disputed: `dispute = 'open'`,
+  declined: 'decline_code is not null',
+  refunded: 'refunded > 0',
+}
+
+/** Only conditions that are asked for stand there, so that each is found by its own index. */
+function conditionsOf(filter: TopupFilter, values: unknown[]): string[] {
+  const { userId, clientId, state, from, until } = filter
+  const conditions: string[] = []
+  const add = (condition: string, value: unknown) => {
+    if (value !== undefined) conditions.push(`${condition} $${values.push(value)}`)
+  }
+  add('user_id =', userId)
+  add('client_id =', clientId)
+  add('created_at >=', from)
+  add('created_at <', until)
+  const known = state && stateConditions[state]
+  if (known) conditions.push(known)
+  else add('state =', state)
+  return conditions
+}
+
+/** The newest first, unless asked for the other way round. */
+export async function listTopups(db: Queryable, filter: TopupFilter, page: TopupPage): Promise<Topup[]> {
+  const values: unknown[] = [page.limit]
+  const conditions = conditionsOf(filter, values)
+  conditions.push(...pageConditions(page, values))
+  const order = page.isOldestFirst ? 'created_at, id' : 'created_at desc, id desc'
   const { rows } = await db.query<Topup>(
-    `select ${columns} from topups
-     where ($1::uuid is null or user_id = $1) and (not $2 or problem is not null)
-       and ($3::timestamptz is null or (created_at, id) < ($3, $4::uuid))
-     order by created_at desc, id desc limit $5`,
-    [userId, hasProblem, before?.createdAt ?? null, before?.id ?? null, limit],
+    `select ${columns} from topups where ${conditions.join(' and ') || 'true'} order by ${order} limit $1`,
+    values,
   )
   return rows
+}
+
+/** How many top-ups one page looks at for those that fit a filter without an index of its own: rare ones would cost all there are. */
+export const topupSpan = 20_000
+
+const hasOwnIndex = ({ userId, state }: TopupFilter) =>
+  userId !== undefined || state === 'problem' || state === 'disputed'
+const isPlain = ({ clientId, state }: TopupFilter) => clientId === undefined && state === undefined
+
+/** Where a page must stop looking; undefined when it may look at all there are. */
+async function findSpanEnd(db: Queryable, filter: TopupFilter, page: TopupPage): Promise<Cursor | undefined> {
+  if (hasOwnIndex(filter) || isPlain(filter)) return undefined
+  const values: unknown[] = []
+  const conditions = conditionsOf({ from: filter.from, until: filter.until }, values)
+  conditions.push(...pageConditions(page, values))
+  const order = page.isOldestFirst ? 'created_at, id' : 'created_at desc, id desc'
+  const { rows } = await db.query<Cursor>(
+    `select created_at as "createdAt", id from topups where ${conditions.join(' and ') || 'true'}
+     order by ${order} offset ${topupSpan} limit 1`,
+    values,
+  )
+  return rows[0]
+}
+
+/** What lies between the last one shown and the last one that may be looked at. */
+function pageConditions({ after, to, isOldestFirst }: TopupPage, values: unknown[]): string[] {
+  const side = (comparison: string, cursor: Cursor | undefined) =>
+    cursor ? [`(created_at, id) ${comparison} ($${values.push(cursor.createdAt)}, $${values.push(cursor.id)})`] : []
+  return [...side(isOldestFirst ? '>' : '<', after), ...side(isOldestFirst ? '<=' : '>=', to)]
+}
+
+export type FoundTopups = {
+  readonly topups: readonly Topup[]
+  /** Where the next page begins; undefined when there is none. */
+  readonly next: Cursor | undefined
+  /** Fewer than fit on the page were found among those it may look at. */
+  readonly isSpanEnd: boolean
+}
+
+export async function findTopupPage(db: Queryable, filter: TopupFilter, page: TopupPage): Promise<FoundTopups> {
+  const end = await findSpanEnd(db, filter, page)
+  const found = await listTopups(db, filter, { ...page, to: end, limit: page.limit + 1 })
+  const topups = found.slice(0, page.limit)
+  const isFull = found.length > page.limit
+  const last = topups.at(-1)
+  const next = isFull && last ? { createdAt: last.createdAt, id: last.id } : end
+  return { topups, next, isSpanEnd: !isFull && end !== undefined }
+}
+
+/** Those that fit, up to the limit; undefined when it would cost too much to know. */
+export async function countMatchingTopups(
+  db: Queryable,
+  filter: TopupFilter,
+  limit: number,
+): Promise<number | undefined> {
+  if (!hasOwnIndex(filter) && !isPlain(filter)) return undefined
+  const values: unknown[] = [limit]
+  const conditions = conditionsOf(filter, values)
+  const { rows } = await db.query<{ count: bigint }>(
+    `select count(*) as count from (select 1 from topups where ${conditions.join(' and ') || 'true'} limit $1) t`,
+    values,
+  )
+  return Number(rows[0]!.count)
 }
 
 /** Of this amount, begun in the span of time. */

@@ -25,19 +25,47 @@ type Row = {
 
 const columns = 'u.id, u.email, u.first_name, u.last_name, u.created_at, w.balance, w.frozen_for'
 
-/** Ids begin with the time they were made at, so the newest come first. */
+/** Frozen: for any reason, deleted ones apart. */
+export type WalletStates = 'frozen' | 'operator' | 'debt' | 'deleted'
+
+/** All of them are in the index of frozen wallets, which is small. */
+const stateConditions: Readonly<Record<WalletStates, string>> = {
+  frozen: `w.frozen_for in ('operator', 'debt')`,
+  operator: `w.frozen_for = 'operator'`,
+  debt: 'w.balance < 0',
+  deleted: `w.frozen_for = 'closed'`,
+}
+
+export type PeopleFilter = { readonly state?: WalletStates | undefined; readonly isOldestFirst?: boolean }
+
+function newestSql({ state, isOldestFirst }: PeopleFilter): string {
+  const from = state
+    ? `wallets w join users u on u.id = w.id where w.frozen_for is not null and ${stateConditions[state]}`
+    : 'users u join wallets w on w.id = u.id where true'
+  const id = state ? 'w.id' : 'u.id'
+  return `from ${from} and ${id} ${isOldestFirst ? '>' : '<'} $1 order by ${id} ${isOldestFirst ? 'asc' : 'desc'}`
+}
+
+/** Ids begin with the time they were made at, so in their order people come as they signed up. */
 export async function listNewestPeople(
   db: Queryable,
-  { after, limit, isFrozen }: { after: string | undefined; limit: number; isFrozen: boolean },
+  filter: PeopleFilter & { after: string | undefined; limit: number },
 ): Promise<Person[]> {
-  const { rows } = await db.query<Row>(
-    isFrozen
-      ? `select ${columns} from wallets w join users u on u.id = w.id
-         where w.frozen_for is not null and w.id < $1 order by w.id desc limit $2`
-      : `select ${columns} from users u join wallets w on w.id = u.id where u.id < $1 order by u.id desc limit $2`,
-    [after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff', limit],
-  )
+  const start = filter.isOldestFirst ? '00000000-0000-0000-0000-000000000000' : 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+  const { rows } = await db.query<Row>(`select ${columns} ${newestSql(filter)} limit $2`, [
+    filter.after ?? start,
+    filter.limit,
+  ])
   return rows.map(toPerson)
+}
+
+/** Those that fit, up to the limit. */
+export async function countPeople(db: Queryable, filter: PeopleFilter, limit: number): Promise<number> {
+  const { rows } = await db.query<{ count: bigint }>(
+    `select count(*) as count from (select 1 ${newestSql({ ...filter, isOldestFirst: true })} limit $2) p`,
+    ['00000000-0000-0000-0000-000000000000', limit],
+  )
+  return Number(rows[0]!.count)
 }
 
 /** A person and the text that was found, which is also where the next page begins. */

@@ -35,3 +35,28 @@ export function download(fileName: string, chunks: AsyncIterable<string>): Respo
     'content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
   })
 }
+
+/** What no spreadsheet opens anyway; whoever needs more takes a narrower filter. */
+const maxLines = 1_000_000
+
+/**
+ * Lines page by page, as long as there is a next one. A file that had to end early says so in its last line, so that nobody takes
+ * it for the whole.
+ */
+export async function* csvPages<Page extends { readonly lines: readonly string[] }>(
+  head: readonly string[],
+  read: (before: Page | undefined) => Promise<Page | undefined>,
+  limit = maxLines,
+): AsyncGenerator<string> {
+  yield csvLine(head)
+  let written = 0
+  for (let page = await read(undefined); page; page = await read(page)) {
+    const lines = page.lines.slice(0, limit - written)
+    written += lines.length
+    if (lines.length > 0) yield lines.join('')
+    if (written >= limit) {
+      yield csvLine([`cut after ${written} lines`])
+      return
+    }
+  }
+}

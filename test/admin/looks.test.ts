@@ -7,6 +7,7 @@ let rig: Rig
 let page: Page
 let app: Record<string, string>
 let walletId: string
+let longWalletId: string
 
 beforeAll(async () => {
   rig = await startRig()
@@ -106,7 +107,46 @@ test('an app, a user and their entries are made for the admin pages to show', as
   }
 })
 
+test('an app and a user with long names and much money are made for the admin pages to show', async () => {
+  const long = 'Donaudampfschifffahrtsgesellschaft and Wolfeschlegelsteinhausenbergerdorff, Sons & Daughters of 1887'
+  const rich = await rig.cli(['app', 'create', '--name', long.slice(0, 100), '--scope', 'wallet:write'])
+  const names = [
+    '--first',
+    'Hubert Blaine Wolfeschlegelsteinhausenberger',
+    '--last',
+    'Dorffwelchevoralternwarengewissenhaft',
+  ]
+  const email = 'hubert.blaine.wolfeschlegelsteinhausenbergerdorff@donaudampfschifffahrtsgesellschaft.example.com'
+  const user = await rig.cli(
+    ['user', 'create', '--email', email, ...names, '--link', rich['clientId']!],
+    'a long password',
+  )
+  longWalletId = user['userId']!
+  for (let i = 0; i < 3; i++) {
+    const response = await fetch(`${rig.base}/api/server/wallet/credit`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        clientId: rich['clientId'],
+        clientSecret: rich['clientSecret'],
+        serviceUserId: user['serviceUserId'],
+        amount: 999_999_999.99,
+        referenceType: 'A_REFERENCE_TYPE_THAT_IS_RATHER_LONG_FOR_A_TYPE',
+        referenceId: `0000-${'1234567890'.repeat(20)}-${i}`,
+        description: 'Wörter '.repeat(60),
+      }),
+    })
+    expect(response.status).toBe(200)
+  }
+  await look(`/admin/wallets/${longWalletId}`, 'wallet-long')
+})
+
 test.each([
+  ['/admin?range=month', 'overview-month'],
+  ['/admin/topups', 'topups-empty'],
+  ['/admin/wallets?state=debt', 'wallets-filtered'],
+  ['/admin/audit?action=app.created&from=2026-01-01', 'audit-filtered'],
+  ['/admin/search?q=a', 'search-many'],
   ['/admin', 'overview'],
   ['/admin/client-apps', 'client-apps'],
   ['/admin/client-apps/new', 'client-app-new'],

@@ -109,11 +109,11 @@ async function* writeList<T>(
 }
 
 async function* pagesOfTopups({ db }: Service, userId: string): AsyncGenerator<Topup[]> {
-  let before: Topup | undefined
+  let after: Topup | undefined
   for (;;) {
-    const page = await listTopups(db.pool, { userId, before, limit: pageSize })
+    const page = await listTopups(db.pool, { userId }, { after, limit: pageSize })
     yield page
-    before = page.at(-1)
+    after = page.at(-1)
     if (page.length < pageSize) return
   }
 }

@@ -17,7 +17,7 @@ export function AuditTable({ label, records, operators }: AuditTableProps) {
           <td>
             <code>{record.action}</code>
           </td>
-          <td>
+          <td class="wide">
             <Subject subject={record.subject} operators={operators} />
           </td>
           <td class="muted">{record.address}</td>

@@ -1,57 +1,96 @@
-/** Charts as SVG, drawn on the server: positions are attributes, colours are classes, so the page's policy stays strict. */
+/**
+ * Charts as SVG, drawn on the server: positions are attributes, colours are classes, so the page's policy stays strict. What is
+ * written at the axes is HTML beside the picture: in it, letters would shrink with the screen.
+ */
+import type { ComponentChildren } from 'preact'
 
-type Bar = { readonly label: string; readonly up: number; readonly down: number; readonly title: string }
+export type Bar = { readonly label: string; readonly up: number; readonly down: number; readonly title: string }
 
-const [width, height, top, bottom] = [720, 200, 12, 22]
+type Format = (value: number) => string
+
+const compact: Format = (value) => new Intl.NumberFormat('en', { notation: 'compact' }).format(value)
+
+const [width, height] = [720, 180]
 
 /** Two bars for each label, one up and one down from the middle line. */
-export function FlowChart({ bars, label }: { bars: readonly Bar[]; label: string }) {
-  const most = Math.max(1, ...bars.flatMap((bar) => [bar.up, bar.down]))
-  const middle = top + (height - top - bottom) / 2
-  const reach = (height - top - bottom) / 2
+export function FlowChart({ bars, label, format = compact }: { bars: readonly Bar[]; label: string; format?: Format }) {
+  const most = Math.max(0, ...bars.flatMap((bar) => [bar.up, bar.down]))
+  const middle = height / 2
   const step = width / Math.max(1, bars.length)
   const thickness = Math.max(1, Math.min(26, step * 0.7))
-  const every = Math.ceil(bars.length / 8)
+  const scale = (middle - 4) / Math.max(most, Number.MIN_VALUE)
+  if (most === 0) return <p class="no-plot">Nothing moved.</p>
   return (
-    <svg class="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
-      {bars.map((bar, i) => {
-        const x = i * step + (step - thickness) / 2
-        const [up, down] = [(bar.up / most) * reach, (bar.down / most) * reach]
-        return (
-          <g key={bar.label}>
-            <title>{bar.title}</title>
-            <rect x={i * step} y={top} width={step} height={height - top - bottom} fill="transparent" />
-            {up > 0 && (
-              <rect class="up" x={round(x)} y={round(middle - up)} width={round(thickness)} height={round(up)} rx="2" />
-            )}
-            {down > 0 && (
-              <rect class="down" x={round(x)} y={round(middle)} width={round(thickness)} height={round(down)} rx="2" />
-            )}
-            {i % every === 0 && (
-              <text x={round(i * step + step / 2)} y={height - 6} text-anchor="middle">
-                {bar.label}
-              </text>
-            )}
-          </g>
-        )
-      })}
-      <line class="axis" x1="0" x2={width} y1={middle} y2={middle} />
-    </svg>
+    <Plot y={[format(most), '0', format(most)]} x={ends(bars.map((bar) => bar.label))}>
+      <svg class="chart" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        {bars.map((bar, i) => {
+          const x = i * step + (step - thickness) / 2
+          const [up, down] = [bar.up * scale, bar.down * scale]
+          return (
+            <g key={bar.label}>
+              <title>{bar.title}</title>
+              <rect x={round(i * step)} y="0" width={round(step)} height={height} fill="transparent" />
+              {up > 0 && (
+                <rect class="up" x={round(x)} y={round(middle - up)} width={round(thickness)} height={round(up)} />
+              )}
+              {down > 0 && (
+                <rect class="down" x={round(x)} y={round(middle)} width={round(thickness)} height={round(down)} />
+              )}
+            </g>
+          )
+        })}
+        <line class="axis" x1="0" x2={width} y1={middle} y2={middle} />
+      </svg>
+    </Plot>
   )
 }
 
-/** A small line without axes; the number beside it is the value. */
-export function Spark({ values, label }: { values: readonly number[]; label: string }) {
-  const [w, h] = [160, 36]
-  const most = Math.max(1, ...values)
+type LineProps = { values: readonly number[]; label: string; x: readonly [string, string]; format?: Format }
+
+/** A line over time, from zero up. The label is told to whoever cannot see it, with the least, the most and the last value. */
+export function LineChart({ values, label, x, format = compact }: LineProps) {
+  const [w, h] = [160, 48]
+  const most = Math.max(0, ...values)
+  if (most === 0) return <p class="no-plot">None from {x.join(' to ')}.</p>
   const step = w / Math.max(1, values.length - 1)
-  const points = values.map((value, i) => `${round(i * step)},${round(h - 2 - (value / most) * (h - 6))}`)
+  const points = values.map((value, i) => `${round(i * step)},${round(h - 1 - (value / most) * (h - 3))}`)
+  const told = `${label}, ${x.join(' to ')}: from ${format(Math.min(...values))} to ${format(most)}, last ${format(values.at(-1) ?? 0)}`
   return (
-    <svg class="chart" viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none" role="img" aria-label={label}>
-      {points.length > 1 && <polygon class="area" points={`0,${h} ${points.join(' ')} ${w},${h}`} />}
-      {points.length > 1 && <polyline class="line" points={points.join(' ')} />}
-    </svg>
+    <Plot y={[format(most), '0']} x={x}>
+      <svg class="chart" viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none" role="img" aria-label={told}>
+        <polygon class="area" points={`0,${h} ${points.join(' ')} ${w},${h}`} />
+        <polyline class="line" points={points.join(' ')} />
+        <line class="axis" x1="0" x2={w} y1={h} y2={h} />
+      </svg>
+    </Plot>
   )
+}
+
+type PlotProps = { y: readonly string[]; x: readonly string[]; children: ComponentChildren }
+
+/** What is written at the axes says the picture's label too, so it is for the eyes alone. */
+function Plot({ y, x, children }: PlotProps) {
+  return (
+    <div class="plot">
+      <div class="plot-y" aria-hidden="true">
+        {y.map((text, i) => (
+          <span key={i}>{text}</span>
+        ))}
+      </div>
+      {children}
+      <div class="plot-x" aria-hidden="true">
+        {x.map((text, i) => (
+          <span key={i}>{text}</span>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+/** The first, the middle and the last. */
+function ends(labels: readonly string[]): string[] {
+  const middle = labels[Math.floor((labels.length - 1) / 2)]
+  return labels.length < 3 ? [...labels] : [labels[0]!, middle!, labels.at(-1)!]
 }
 
 function round(value: number): number {

@@ -227,6 +227,77 @@ export function Pager({
   )
 }
 
+/** How far lists are counted; beyond, “more than” is as good. */
+export const maxTotal = 10_000
+
+/** What is above a list: how many there are, which filters are on and how to be without them, and the list as a file. */
+export function ListHead({
+  total,
+  what,
+  filters,
+  clear,
+  csv,
+}: {
+  total: number | string | undefined
+  what: string
+  filters: readonly (readonly [name: string, value: string])[]
+  clear: string
+  csv?: string
+}) {
+  const on = filters.filter(([, value]) => value !== '')
+  const count =
+    typeof total === 'number' && total > maxTotal
+      ? `more than ${maxTotal.toLocaleString('en')}`
+      : total?.toLocaleString('en')
+  return (
+    <div class="list-head">
+      <p class="small">
+        {count !== undefined && (
+          <strong>
+            {count} {what}
+          </strong>
+        )}
+        {on.length > 0 && (
+          <>
+            {' '}
+            <span class="muted">filtered by</span>{' '}
+            {on.map(([name, value]) => (
+              <>
+                <Badge>
+                  {name}: {value}
+                </Badge>{' '}
+              </>
+            ))}
+            <a href={clear}>Clear</a>
+          </>
+        )}
+      </p>
+      {csv && (
+        <a class="button quiet small" href={csv}>
+          Export as CSV
+        </a>
+      )}
+    </div>
+  )
+}
+
+/** A day of a filter's field, in UTC; undefined for anything else. */
+export function dayOf(text: string): Date | undefined {
+  const at = /^20\d\d-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined
+  return at && !Number.isNaN(at.getTime()) ? at : undefined
+}
+
+/** The moment after a day that is the last of a filter. */
+export function dayAfter(text: string): Date | undefined {
+  const at = dayOf(text)
+  return at && new Date(at.getTime() + 86_400_000)
+}
+
+export const orderOptions = [
+  ['', 'Newest first'],
+  ['oldest', 'Oldest first'],
+] as const
+
 /** The same address with other query parameters; those with an empty value are left out. */
 export function withQuery(path: string, parameters: Record<string, string | number | undefined>): string {
   const query = new URLSearchParams()

@@ -25,7 +25,7 @@ export function PeopleTable({ currency, people }: { currency: Currency; people: 
     <Table label="Wallets" head={['User', 'Email', ['Balance'], 'State', 'Since']}>
       {people.map((person) => (
         <tr key={person.id}>
-          <td>
+          <td class="wide">
             <a href={`/admin/wallets/${person.id}`}>{nameOf(person)}</a>
           </td>
           <td class="wide">{person.email}</td>

@@ -11,9 +11,9 @@ import {
   type LedgerFilter,
   type LedgerPage as StoredPage,
 } from '../../store/transfers.ts'
-import type { Transfer } from '../../store/wallets.ts'
+import type { Transfer, WalletRow } from '../../store/wallets.ts'
 import { CorrectionMarks, readCorrectionsOf } from './correction-marks.tsx'
-import { Empty, Field, Money, Pager, Table, When, withQuery } from './parts.tsx'
+import { Empty, Field, ListHead, Money, Pager, Table, When, withQuery } from './parts.tsx'
 import { may, type AdminRequest } from './route.ts'
 
 const pageSize = 50
@@ -34,21 +34,34 @@ function filterOf(request: AdminRequest): LedgerFilter {
 }
 
 export async function readLedger(request: AdminRequest, walletId: string): Promise<LedgerPage> {
+  const asked = request.query('before')
+  const before = /^\d{1,15}$/.test(asked) ? Number(asked) : undefined
+  const page = await findLedger(request, walletId, before, pageSize)
+  return { ...page, corrections: await readCorrectionsOf(request.service.db.pool, page.transfers) }
+}
+
+/** What fits the filter of the address, below a sequence. */
+export async function findLedger(
+  request: AdminRequest,
+  walletId: string,
+  before: number | undefined,
+  limit: number,
+): Promise<Omit<LedgerPage, 'corrections'>> {
   const db = request.service.db.pool
   const month = parseMonth(request.query('month'))
   const filter = filterOf(request)
   const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
   const bottom = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
-  const asked = /^\d{1,15}$/.test(request.query('before')) ? Number(request.query('before')) : Number.MAX_SAFE_INTEGER
   const hasFilter = month !== undefined || Object.values(filter).some((value) => value !== undefined)
-  const page = await findLedgerPage(db, walletId, { bottom, top: Math.min(top, asked), limit: pageSize, span }, filter)
-  return { ...page, hasFilter, corrections: await readCorrectionsOf(db, page.transfers) }
+  const below = Math.min(top, before ?? Number.MAX_SAFE_INTEGER)
+  const page = await findLedgerPage(db, walletId, { bottom, top: below, limit, span }, filter)
+  return { ...page, hasFilter }
 }
 
-type LedgerProps = { request: AdminRequest; walletId: string; page: LedgerPage; apps: readonly App[] }
+type LedgerProps = { request: AdminRequest; wallet: WalletRow; page: LedgerPage; apps: readonly App[] }
 
-export function Ledger({ request, walletId, page, apps }: LedgerProps) {
-  const path = `/admin/wallets/${walletId}`
+export function Ledger({ request, wallet, page, apps }: LedgerProps) {
+  const path = `/admin/wallets/${wallet.id}`
   const kept = {
     direction: request.query('direction'),
     account: request.query('account'),
@@ -93,14 +106,22 @@ export function Ledger({ request, walletId, page, apps }: LedgerProps) {
             <button class="button quiet" type="submit">
               Apply
             </button>
-            {page.hasFilter && (
-              <a class="button quiet" href={`${path}#ledger`}>
-                Clear
-              </a>
-            )}
           </div>
         </details>
       </form>
+      <ListHead
+        total={page.hasFilter ? undefined : wallet.sequence}
+        what={wallet.sequence === 1 ? 'entry' : 'entries'}
+        filters={[
+          ['direction', kept.direction],
+          ['other side', kept.account && accountName(apps, kept.account)],
+          ['type', kept.type],
+          ['reference', kept.ref],
+          ['month', kept.month && `${kept.month} UTC`],
+        ]}
+        clear={`${path}#ledger`}
+        csv={withQuery(`${path}/ledger.csv`, kept)}
+      />
       {page.transfers.length === 0 ? (
         <Empty title={page.hasFilter ? 'Nothing fits here' : 'No entries yet'}>
           <p>
@@ -146,7 +167,7 @@ function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerP
               {transfer.referenceType} · {transfer.referenceId}
             </a>
           </td>
-          <td class="nowrap">{accountName(apps, transfer.counterAccount)}</td>
+          <td class="wide">{accountName(apps, transfer.counterAccount)}</td>
           <td>
             <When at={transfer.createdAt} />
           </td>

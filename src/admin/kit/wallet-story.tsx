@@ -29,7 +29,7 @@ export type Story = {
 export async function readStory({ service }: AdminRequest, userId: string): Promise<Story> {
   const db = service.db.pool
   const [topups, mails, notes, operators] = await Promise.all([
-    listTopups(db, { userId, limit: shown }),
+    listTopups(db, { userId }, { limit: shown }),
     listMailsOfUser(db, userId, shown),
     listNotes(db, userId, maxNotes),
     listOperators(db),

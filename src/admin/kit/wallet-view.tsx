@@ -98,7 +98,7 @@ export function Links({ links, apps }: { links: readonly KeptLink[]; apps: reado
         <Table label="Linked apps" head={['App', 'serviceUserId', 'Linked', 'Last sign-in']}>
           {links.map((link) => (
             <tr key={link.id}>
-              <td>
+              <td class="wide">
                 <a href={`/admin/client-apps/${link.clientId}`}>{appName(apps, link.clientId)}</a>{' '}
                 {link.disconnectedAt && <Badge>disconnected</Badge>}
               </td>

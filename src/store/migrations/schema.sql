@@ -558,6 +558,7 @@ create table topups (
   constraint topups_state_check CHECK ((state = ANY (ARRAY['created'::text, 'processing'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
 CREATE INDEX topups_created_at ON topups USING btree (created_at, id);
+CREATE INDEX topups_disputed ON topups USING btree (created_at) WHERE (dispute = 'open'::text);
 CREATE INDEX topups_look_at ON topups USING btree (look_at) WHERE (look_at IS NOT NULL);
 CREATE INDEX topups_problem ON topups USING btree (created_at) WHERE (problem IS NOT NULL);
 CREATE INDEX topups_user_id ON topups USING btree (user_id, created_at);
