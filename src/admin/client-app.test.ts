@@ -60,7 +60,7 @@ test('the page shows what the app was answered, by code and route, its users, it
     `leaked ${fingerprintOf(hashSecret(shop.clientSecret))} : rotate it`,
   ])
     expect(page).toContain(line)
-  expect(page).toContain('Owed to the app −$15.00')
+  expect(page).toContain('The app owes, as of now $15.00')
 })
 
 test('what two processes counted is added up, and what could not be written is kept', async () => {
@@ -99,5 +99,5 @@ test('a period is marked as paid out once by a double click, taken back on recor
   expect(lines).toHaveLength(3)
   expect(lines[1]).toContain('2,,2026-01-31,-10.00,USD,the bank sent it back')
   expect(lines[2]).toContain("1,,2026-01-31,10.00,USD,'=SEPA 4711")
-  expect(await textOf(path)).toContain('Owed to the app now $10.00')
+  expect(await textOf(path)).toContain('Owed to the app, as of now $10.00')
 })

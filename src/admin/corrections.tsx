@@ -19,7 +19,7 @@ import {
 } from '../store/corrections.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
-import { findPerson } from '../store/user-search.ts'
+import { findPerson, listPeople, type Person } from '../store/user-search.ts'
 import { findTransferByReference } from '../store/wallets.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { actorName } from './kit/audit-table.tsx'
@@ -55,7 +55,8 @@ async function showAll(request: AdminRequest): Promise<Response> {
     service.apps.list(),
   ])
   const shown = found.slice(0, pageSize)
-  const about = { request, operators, apps }
+  const people = await listPeople(db, [...new Set([...waiting, ...shown].map((each) => each.walletId))])
+  const about = { request, operators, apps, people }
   const isWhole = state === '' && wallet === '' && after === ''
   const body = (
     <>
@@ -69,6 +70,9 @@ async function showAll(request: AdminRequest): Promise<Response> {
         </section>
       )}
       <section class="card flush">
+        <div class="heading">
+          <h2>{wallet ? 'Of one wallet' : 'All'}</h2>
+        </div>
         <form class="row bottom" method="get" action="/admin/corrections" data-auto>
           {wallet && <input type="hidden" name="wallet" value={wallet} />}
           <Field
@@ -108,13 +112,22 @@ type ListProps = {
   corrections: readonly Correction[]
   operators: readonly Operator[]
   apps: readonly App[]
+  people: readonly Person[]
   label: string
 }
 
-function Corrections({ request, corrections, operators, apps, label }: ListProps) {
+function userName(people: readonly Person[], id: string): string {
+  const person = people.find((each) => each.id === id)
+  return person ? nameOf(person) : id
+}
+
+function Corrections({ request, corrections, operators, apps, people, label }: ListProps) {
   const { service } = request
   return (
-    <Table label={label} head={['Asked (UTC)', ['Amount'], 'Other side', 'State', 'Asked by', 'Decided by', 'Reason']}>
+    <Table
+      label={label}
+      head={['Asked', 'User', ['Amount'], 'Other side', 'State', 'Asked by', 'Decided by', 'Reason']}
+    >
       {corrections.map((each) => (
         <tr key={each.id}>
           <td class="nowrap">
@@ -122,6 +135,9 @@ function Corrections({ request, corrections, operators, apps, label }: ListProps
               <When at={each.askedAt} />
             </a>
             {each.state === 'waiting' && <span class="muted"> for {ageText(each.askedAt, service.now())}</span>}
+          </td>
+          <td>
+            <a href={`/admin/wallets/${each.walletId}`}>{userName(people, each.walletId)}</a>
           </td>
           <td class="number">
             <Money minor={each.amountMinor} currency={service.config.currency} isSigned />

@@ -151,6 +151,11 @@ test.each(pages.map(({ path }) => path))('%s offers each role the forms it may s
     ])
 })
 
+test('every right is one that a route asks for', () => {
+  const asked = new Set<string>(adminRoutes.map(({ access }) => access))
+  expect(rights.filter(({ right }) => !asked.has(right))).toEqual([])
+})
+
 test('the operators’ page shows every right, and the admin has them all', async () => {
   const html = await (await operators.viewer.get('/admin/operators')).text()
   for (const { about, roles: holders } of rights) {

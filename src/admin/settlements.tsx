@@ -18,6 +18,7 @@ import { listSettlements, type Settlement } from '../store/settlements.ts'
 import { csvLine, download, plain } from '../web/csv.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { actorName } from './kit/audit-table.tsx'
+import { OwedNow } from './kit/client-app-view.tsx'
 import { Badge, Empty, Facts, Field, Form, Heading, Money, Pager, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
@@ -64,12 +65,7 @@ async function show(request: AdminRequest, app: App, problem?: string): Promise<
       </Heading>
       <div class="columns">
         <section class="card stack hero">
-          <div>
-            <p class="label muted">Owed to the app now</p>
-            <p class="value">
-              <Money minor={owed.owedNowMinor} currency={currency} />
-            </p>
-          </div>
+          <OwedNow owed={owed} currency={currency} />
           <Facts
             rows={[
               ['Paid out so far', <Money minor={owed.settledMinor} currency={currency} />],

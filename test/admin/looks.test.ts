@@ -190,6 +190,32 @@ test('a wallet, and a bonus for it, can be used by everyone', async () => {
   expect(await lookAt(page, 'bonus')).toEqual([])
 })
 
+test('a correction is asked for, waits, and is approved by a second person, in pages that everyone can use', async () => {
+  await page.goto(`${rig.base}/admin/wallets/${walletId}`)
+  await page.getByRole('link', { name: 'Correct… entry 1', exact: true }).click()
+  await page.getByRole('heading', { name: 'Correct the wallet' }).waitFor()
+  expect(await lookAt(page, 'correct')).toEqual([])
+  await page.getByLabel('What it does').selectOption('credit')
+  await page.getByLabel('Amount in USD').fill('250')
+  await page.getByLabel('Reason', { exact: true }).fill('Charged for another customer’s order')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { name: 'Make this correction?' }).waitFor()
+  expect(await lookAt(page, 'correct-question')).toEqual([])
+  await page.getByRole('button', { name: 'Make the correction' }).click()
+  await page.getByText('You asked for it').waitFor()
+  const order = ['wallet', 'correct', walletId, '--credit', '200', '--reason', 'A bonus that was forgotten']
+  const { correctionId } = await rig.cli([...order, '--account', 'bonus'])
+  await look('/admin/corrections', 'corrections')
+  await page.goto(`${rig.base}/admin/corrections/${correctionId}`)
+  await page.getByText('Decline…').click()
+  expect(await lookAt(page, 'correction-waits')).toEqual([])
+  await page.getByRole('button', { name: 'Approve: move the money now' }).click()
+  await page.getByText('The correction is in the ledger').waitFor()
+  expect(await lookAt(page, 'correction-done')).toEqual([])
+  await look(`/admin/wallets/${walletId}`, 'wallet-corrected')
+  await look(`/admin/client-apps/${app['clientId']}/settlements`, 'settlements')
+})
+
 test('a frozen wallet, and a page that is not there, can be used by everyone', async () => {
   await page.goto(`${rig.base}/admin/wallets/${walletId}`)
   await page.getByText('Freeze the wallet').click()

@@ -91,6 +91,7 @@ test('of many who settle one period at once in two processes one does, and a for
   const made = new Set(results.flatMap((each) => ('problem' in each ? [] : [each.id])))
   expect(made.size).toBe(1)
   const all = await listSettlements(opened.service.db.pool, shop.clientId, { limit: 10 })
+  expect(await settle('2026-01-31', { id: all[0]!.id })).toEqual(all[0]!)
   expect(all.map(({ number, amountMinor }) => [number, amountMinor])).toEqual([[1, 1_000n]])
   const { rows } = await opened.service.db.pool.query(`select actor from audit where subject = $1 and action = $2`, [
     `app:${shop.clientId}`,

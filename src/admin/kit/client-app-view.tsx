@@ -1,7 +1,7 @@
 /** What the page of an app shows of the app: its money, its calls, its users, what is owed to it, and secrets that leaked. */
 import { readOwed, type Owed } from '../../actions/apps/settle-app.ts'
-import { majorNumber, moneyText } from '../../ledger/money.ts'
-import { counterAccountOfApp } from '../../ledger/reference.ts'
+import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
+import { counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
 import { findAppLinks, listAppCalls, type CallSum } from '../../store/app-calls.ts'
 import type { App } from '../../store/apps.ts'
 import { listAudit, type AuditRecord } from '../../store/audit.ts'
@@ -114,12 +114,7 @@ export function AppFacts({ request, app, story, liveSessions }: Props & { liveSe
     )
   return (
     <section class="card stack hero">
-      <div>
-        <p class="label muted">Owed to the app</p>
-        <p class="value">
-          <Money minor={owed.owedNowMinor} currency={currency} />
-        </p>
-      </div>
+      <OwedNow owed={owed} currency={currency} />
       <Facts
         rows={[
           [
@@ -146,6 +141,17 @@ export function AppFacts({ request, app, story, liveSessions }: Props & { liveSe
         ]}
       />
     </section>
+  )
+}
+
+export function OwedNow({ owed: { owedNowMinor }, currency }: { owed: Owed; currency: Currency }) {
+  return (
+    <div>
+      <p class="label muted">{owedNowMinor < 0n ? 'The app owes, as of now' : 'Owed to the app, as of now'}</p>
+      <p class="value">
+        <Money minor={magnitude(owedNowMinor)} currency={currency} />
+      </p>
+    </div>
   )
 }
 

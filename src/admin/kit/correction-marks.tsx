@@ -7,7 +7,7 @@ import type { Transfer } from '../../store/wallets.ts'
 import { Badge } from './parts.tsx'
 
 const states: Readonly<Record<CorrectionState, readonly ['' | 'good' | 'warn' | 'bad', string]>> = {
-  waiting: ['warn', 'waits for approval'],
+  waiting: ['warn', 'waiting'],
   approved: ['warn', 'being posted'],
   done: ['good', 'done'],
   refused: ['bad', 'refused by the ledger'],

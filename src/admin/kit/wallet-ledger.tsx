@@ -147,11 +147,21 @@ export function Ledger({ request, wallet, page, apps }: LedgerProps) {
 }
 
 function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerPage; apps: readonly App[] }) {
+  const mayCorrect = may(request, 'correct')
   const { currency } = request.service.config
   return (
     <Table
       label="Ledger"
-      head={[['#'], ['Amount'], ['Balance after'], 'Reference', 'Other side', 'Time', 'Description']}
+      head={[
+        ['#'],
+        ['Amount'],
+        ['Balance after'],
+        'Reference',
+        'Other side',
+        'Time',
+        'Description',
+        ...(mayCorrect ? [''] : []),
+      ]}
     >
       {page.transfers.map((transfer) => (
         <tr key={transfer.sequence}>
@@ -174,12 +184,14 @@ function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerP
           <td class="wide">
             <span class="muted">{transfer.description}</span>{' '}
             <CorrectionMarks corrections={page.corrections} entry={transfer} />
-            {may(request, 'correct') && (
-              <a class="small" href={correctPath(transfer)}>
+          </td>
+          {mayCorrect && (
+            <td class="nowrap end">
+              <a href={correctPath(transfer)}>
                 Correct…<span class="visually-hidden"> entry {transfer.sequence}</span>
               </a>
-            )}
-          </td>
+            </td>
+          )}
         </tr>
       ))}
     </Table>
