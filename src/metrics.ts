@@ -19,6 +19,8 @@ export type Metrics = {
   readonly unposted: (app: string | undefined, direction: Direction, code: 'UNAVAILABLE' | 'INTERNAL') => void
   /** A mail that was handed to the mail server, or was not. */
   readonly mail: (result: MailResult) => void
+  /** A client secret came from a browser; `isReal`: it is one of the app's own, and has leaked. */
+  readonly browserCall: (isReal: boolean) => void
   readonly signIn: (who: 'user' | 'operator', result: SignInTry) => void
   /** A top-up reached a state. */
   readonly topup: (state: TopupState) => void
@@ -81,6 +83,15 @@ export function openMetrics(): Metrics {
   const disputes = counter(registry, 'billfold_disputes_total', 'state', disputeStates.slice(1), [
     'Disputes of card payments that were opened, won or lost.',
   ])
+  const browserCalls = counter(
+    registry,
+    'billfold_browser_calls_total',
+    'secret',
+    ['real', 'made-up'],
+    [
+      'Calls with a client secret that came from a browser, and were refused: one of an app’s own (it has leaked), or made up.',
+    ],
+  )
   const signIns = new Counter({
     name: 'billfold_sign_ins_total',
     help: 'Tries to sign in with a password or a second factor: right, wrong, or limited (refused unseen, after too many).',
@@ -122,6 +133,7 @@ export function openMetrics(): Metrics {
     },
     mail: (result) => mails.inc({ result }),
     writerFault: (lane) => faults.inc({ lane }),
+    browserCall: (isReal) => browserCalls.inc({ secret: isReal ? 'real' : 'made-up' }),
     signIn: (who, result) => signIns.inc({ who, result }),
     topup: (state) => topups.inc({ state }),
     dispute: (state) => state !== 'none' && disputes.inc({ state }),

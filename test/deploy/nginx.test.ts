@@ -148,7 +148,11 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
     const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
     let heard = ''
     const hear = async (words: string) => {
-      while (!heard.includes(words)) heard += (await reader.read()).value ?? ''
+      while (!heard.includes(words)) {
+        const { done, value = '' } = await reader.read()
+        if (done) throw new Error(`the stream ended before it said ${words}`)
+        heard += value
+      }
     }
     const before = String((await client.wallet(serviceUserId)).body['balance'])
     await hear(`"balance":${before},`)

@@ -118,6 +118,9 @@ describe('secrets', () => {
       '10.2.2.2',
     )
     expect(got.status).toBe(403)
+    const counted = await opened.service.metrics.render()
+    expect(counted).toContain('billfold_browser_calls_total{secret="real"} 6\n')
+    expect(counted).toContain('billfold_browser_calls_total{secret="made-up"} 2\n')
     const { rows } = await opened.service.db.pool.query(
       'select address, detail from audit where subject = $1 and action = $2 order by at',
       [`app:${app.clientId}`, 'browser-call.refused'],

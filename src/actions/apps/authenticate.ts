@@ -107,6 +107,7 @@ export async function recordBrowserCall(
   const secret = findSecret(app?.secrets ?? [], String(clientSecret), service.apps.now())
   // Of a secret that is the app's own: which one to end. What somebody made up is no news.
   const detail = secret ? { fingerprint: fingerprintOf(secret.hash) } : {}
+  service.metrics.browserCall(secret !== undefined)
   service.log.warn('a client secret arrived from a browser', { clientId: app?.clientId, ...detail })
   // One audit record a minute says it all, and a flood must not fill the log: one for each secret of the app, and one
   // for everything made up, so that nobody can hide a secret that leaked behind one that did not.
