@@ -163,6 +163,15 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/topups/:id/refund/order': {
       make: async () => ({ path: await topup(), fields: { ...reason, amount: '10', key: crypto.randomUUID() } }),
     },
+    '/admin/reconciliation/day': { make: async () => ({ fields: { day: '2026-01-05' } }) },
+    '/admin/reconciliation/file': {
+      make: async () => ({
+        fields: {
+          report: `balance_transaction_id,created_utc,reporting_category,currency,gross,fee,payment_intent_id
+txn_${crypto.randomUUID()},2026-01-05 12:00:00,payout,usd,-1.00,0.00,`,
+        },
+      }),
+    },
     '/admin/operators/invite': { make: async () => ({ fields: { role: 'viewer' } }) },
     '/admin/operators/invites/:id/revoke': {
       make: async () => {

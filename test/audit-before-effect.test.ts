@@ -191,6 +191,8 @@ const lines: Record<string, Line> = {
   doctor: { isRead: true, make: async () => ['http://127.0.0.1:1/', '--app', bench.credentials.clientId] },
   migrate: { isRead: true, make: async () => [] },
   verify: { isRead: true, make: async () => [] },
+  // The processor of the command's own environment is the sandbox.
+  reconcile: { make: async () => [] },
   export: { isRead: true, make: async () => [join(folder, 'export.billfold')] },
   'keys rotate': {
     make: async () => {

@@ -10,6 +10,7 @@ import { finishCorrections } from './money/correct-wallet.ts'
 import { findFirstPayments } from './mails/find-first-payments.ts'
 import { sendMails } from './mails/tell.ts'
 import type { Service } from './service.ts'
+import { reconcileDue } from './topups/reconcile.ts'
 import { sweepTopups } from './topups/sweep-topups.ts'
 
 export type Job = {
@@ -27,6 +28,7 @@ const jobs: readonly Job[] = [
   { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
   { name: 'finish-corrections', everyMs: 5_000, run: finishCorrections },
+  { name: 'reconcile', everyMs: 60_000, run: reconcileDue },
   { name: 'send-mails', everyMs: 5_000, run: sendMails },
   { name: 'find-first-payments', everyMs: 5_000, run: findFirstPayments },
   { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },

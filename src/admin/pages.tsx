@@ -17,6 +17,7 @@ import { answerTo } from './kit/guard.ts'
 import { operatorRoutes } from './operators.tsx'
 import { doctorRoutes } from './origin-doctor.tsx'
 import { overviewRoutes } from './overview.tsx'
+import { reconciliationRoutes } from './reconciliation.tsx'
 import { referenceRoutes } from './references.tsx'
 import { showNotFound, showProblem } from './kit/respond.tsx'
 import type { AdminRoute, PublicRequest } from './kit/route.ts'
@@ -51,6 +52,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...topupRoutes,
   ...referenceRoutes,
   ...booksRoutes,
+  ...reconciliationRoutes,
   ...auditRoutes,
   ...doctorRoutes,
   ...operatorRoutes,

@@ -34,6 +34,7 @@ const everybody = [
   'GET /admin/corrections/:id',
   'GET /admin/books',
   'GET /admin/books/settlement.csv',
+  'GET /admin/reconciliation',
   'GET /admin/audit',
   'GET /admin/audit.csv',
   'GET /admin/origin-doctor',
@@ -60,6 +61,8 @@ const finance = [
   'POST /admin/wallets/:id/bonus/grant',
   'POST /admin/topups/:id/refund',
   'POST /admin/topups/:id/refund/order',
+  'POST /admin/reconciliation/day',
+  'POST /admin/reconciliation/file',
 ]
 const adminAlone = [
   'GET /admin/client-apps/new',

@@ -14,6 +14,8 @@ export type CardProcessor = {
   refundPayment(order: RefundOrder): Promise<Refund | Refusal>
   /** Cancelling twice is harmless. A payment that has taken money, or may be about to, is `not-cancellable`. */
   cancelPayment(id: string): Promise<Payment | Refusal>
+  /** The bookings in our account at the processor, a page at a time; for reconciliation, which waits for nobody. */
+  listLines(span: LineSpan): Promise<LinePage>
   /** Checks the signature over the body exactly as it arrived; a body that was parsed and written again does not pass. */
   parseWebhook(rawBody: string | Uint8Array, headers: Headers, now: Date): Promise<WebhookReading>
 }
@@ -102,6 +104,37 @@ export type RefusalCode =
   | 'payment-unknown'
 
 export type Refusal = { readonly refused: RefusalCode; readonly message: string }
+
+export const lineKinds = ['charge', 'refund', 'dispute', 'fee', 'payout', 'other'] as const
+export type LineKind = (typeof lineKinds)[number]
+
+/**
+ * One booking in the processor's account. The amount is signed as that account moves, before fees: a charge is above zero, a
+ * refund below, and one that failed above again. Of fees, payouts and the rest that are not in `currency`, it is zero.
+ */
+export type AccountLine = {
+  readonly id: string
+  readonly kind: LineKind
+  readonly paymentIntentId: string | null
+  /** False when the processor knows that the payment was not made by this service. */
+  readonly isOurs: boolean
+  readonly amountMinor: bigint
+  /** What the processor kept of it. */
+  readonly feeMinor: bigint
+  readonly createdAt: Date
+}
+
+export type LineSpan = {
+  readonly from: Date
+  readonly until: Date
+  /** The ledger's, in which amounts are wanted. */
+  readonly currency: string
+  /** Of the page before. */
+  readonly after: string | undefined
+}
+
+/** `next` leads to the next page; undefined on the last. */
+export type LinePage = { readonly lines: readonly AccountLine[]; readonly next: string | undefined }
 
 /** An event only says "look at this payment": whoever gets one retrieves the payment and believes that. */
 export type ProcessorEvent = { readonly id: string; readonly type: string; readonly paymentIntentId: string }

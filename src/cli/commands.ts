@@ -10,6 +10,7 @@ import { correctionCommands } from './corrections.ts'
 import { doctorCommands } from './doctor.ts'
 import { keysCommands } from './keys.ts'
 import { migrateCommands } from './migrate.ts'
+import { reconcileCommands } from './reconcile.ts'
 import { seedCommands } from './seed.ts'
 import { settlementCommands } from './settlements.ts'
 import { userCommands } from './user.ts'
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...conformCommands,
   ...migrateCommands,
   ...booksCommands,
+  ...reconcileCommands,
   ...copyCommands,
   ...keysCommands,
   ...seedCommands,

@@ -19,6 +19,8 @@ export function openSandboxPayments(db: Queryable) {
     find: async (id: string) => (await list('select * from sandbox_payments where id = $1', [id]))[0],
     put: (row: SandboxRow) => put(db, row),
     listNewest: (limit: number) => list('select * from sandbox_payments order by created_at desc limit $1', [limit]),
+    listAfter: (id: string, limit: number) =>
+      list('select * from sandbox_payments where id > $1 order by id limit $2', [id, limit]),
     listDue: (now: Date, limit: number) =>
       list('select * from sandbox_payments where due_at <= $1 order by due_at limit $2', [now, limit]),
   }

@@ -249,6 +249,53 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
 
     webhookSuite(() => ({ bench, createPaid, refund }))
 
+    describe('the bookings in the account', () => {
+      const hourMs = 3_600_000
+      const span = (changes = {}) => {
+        const now = Date.now()
+        const around = { from: new Date(now - hourMs), until: new Date(now + hourMs) }
+        return { ...around, currency: 'USD', after: undefined, ...changes }
+      }
+      const list = async (changes = {}) =>
+        (await processor.listLines(span(changes))).lines
+          .map(
+            ({ kind, paymentIntentId, amountMinor, isOurs }) => `${kind} ${paymentIntentId} ${amountMinor} ${isOurs}`,
+          )
+          .toSorted()
+
+      test('are what a payment took, gave back and lost, and what came back of that', async () => {
+        const { id } = await createPaid()
+        await create()
+        acceptedRefund(await refund(id, 400n))
+        acceptedRefund(await refund(id, 100n))
+        await bench.dispute(id)
+        const open = [
+          `charge ${id} 2500 true`,
+          `dispute ${id} -2000 true`,
+          `refund ${id} -100 true`,
+          `refund ${id} -400 true`,
+        ]
+        expect(await list()).toEqual(open)
+        await bench.closeDispute(id, 'won')
+        expect(await list()).toEqual([...open, `dispute ${id} 2000 true`].toSorted())
+        expect(await list({ until: new Date(Date.now() - hourMs) })).toEqual([])
+      })
+
+      test('come page by page, each once', async () => {
+        for (let i = 0; i < 102; i++) await createPaid(1_000n)
+        const ids: string[] = []
+        let after: string | undefined
+        let pages = 0
+        do {
+          const { lines, next } = await processor.listLines(span({ after }))
+          ids.push(...lines.map((line) => line.id))
+          after = next
+          pages++
+        } while (after !== undefined)
+        expect([ids.length, new Set(ids).size, pages]).toEqual([102, 102, 2])
+      })
+    })
+
     describe('when the processor is down', () => {
       test('every question is a ProcessorUnavailable, never a refusal', async () => {
         const { id } = await createPaid()
@@ -258,6 +305,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
           () => processor.retrievePayment(id),
           () => refund(id, 100n),
           () => processor.cancelPayment(id),
+          () => processor.listLines({ from: new Date(0), until: new Date(), currency: 'USD', after: undefined }),
         ]
         for (const ask of asked) {
           const fault = await ask().then(

@@ -5,6 +5,7 @@ import fixtures from './stripe-fixtures.json'
 export type StripeObject = Record<string, unknown> & { id: string }
 export type Intent = StripeObject & { status: string; amount: number; currency: string; latest_charge: string | null }
 type Charge = StripeObject & { amount: number; amount_refunded: number; disputed: boolean; paid: boolean }
+type Booking = StripeObject & { amount: number; created: number; source: string | null }
 type Dispute = StripeObject & { amount: number; status: string; balance_transactions: { amount: number }[] }
 
 /** An error as Stripe answers it: `{ error: { type, code?, message, param? } }` with a status. */
@@ -23,6 +24,8 @@ export class StripeState {
   readonly charges = new Map<string, Charge>()
   readonly refunds: StripeObject[] = []
   readonly disputes: (Dispute & { payment_intent: string })[] = []
+  /** The oldest first. */
+  readonly bookings: Booking[] = []
   readonly #onEvent: (event: StripeObject) => void
   #count = 0
 
@@ -96,6 +99,8 @@ export class StripeState {
     const charge = this.#charge(intent, { paid: true, captured: true, status: 'succeeded' })
     const paid = { status: 'succeeded', amount_received: intent.amount, latest_charge: charge.id }
     Object.assign(intent, paid, { last_payment_error: null, next_action: null })
+    const fee = Math.round(intent.amount * 0.029) + 30
+    this.book({ type: 'charge', reporting_category: 'charge', amount: intent.amount, fee, source: charge.id })
     this.#emit('charge.succeeded', charge)
     this.#emit('payment_intent.succeeded', intent)
   }
@@ -122,9 +127,9 @@ export class StripeState {
   }
 
   #charge(intent: Intent, changes: Record<string, unknown>): Charge {
-    const { amount, currency, id: payment_intent } = intent
+    const { amount, currency, id: payment_intent, metadata } = intent
     const base = structuredClone(fixtures.resources.charge)
-    const charge: Charge = { ...base, amount, currency, payment_intent, id: this.#id('ch'), ...changes }
+    const charge: Charge = { ...base, amount, currency, payment_intent, metadata, id: this.#id('ch'), ...changes }
     this.charges.set(charge.id, charge)
     return charge
   }
@@ -159,6 +164,7 @@ export class StripeState {
     const made = { id: this.#id('re'), amount, currency, charge: charge.id, payment_intent: id, status: 'succeeded' }
     const refund: StripeObject = { ...fixtures.resources.refund, ...made }
     this.refunds.push(refund)
+    this.book({ type: 'refund', reporting_category: 'refund', amount: -amount, source: refund.id })
     this.#emit('refund.created', refund)
     this.#emit('charge.refunded', charge)
     return refund
@@ -174,12 +180,13 @@ export class StripeState {
     charge.disputed = true
     const status = options.status ?? 'needs_response'
     const amount = options.amount ?? charge.amount - charge.amount_refunded
-    const withdrawn = status.startsWith('warning') ? [] : [this.#booking(-amount)]
+    const disputeId = this.#id('dp')
+    const withdrawn = status.startsWith('warning') ? [] : [this.#bookDispute('dispute', -amount, disputeId)]
     const about = { amount, status, charge: charge.id, payment_intent: id, currency: charge['currency'] }
     const dispute = {
       ...structuredClone(fixtures.resources.dispute),
       ...about,
-      id: this.#id('dp'),
+      id: disputeId,
       balance_transactions: withdrawn,
     }
     this.disputes.push(dispute)
@@ -191,7 +198,7 @@ export class StripeState {
     const dispute = this.#disputesOf(id).at(-1)!
     dispute.status = 'won'
     this.#emit('charge.dispute.closed', dispute)
-    dispute.balance_transactions.push(this.#booking(dispute.amount))
+    dispute.balance_transactions.push(this.#bookDispute('dispute_reversal', dispute.amount, dispute.id))
     this.#emit('charge.dispute.funds_reinstated', dispute)
   }
 
@@ -201,9 +208,42 @@ export class StripeState {
     this.#emit('charge.dispute.closed', dispute)
   }
 
-  #booking(amount: number) {
-    const type = 'adjustment'
-    return { ...fixtures.resources.balance_transaction, id: this.#id('txn'), amount, net: amount, type }
+  #bookDispute(category: string, amount: number, source: string): Booking {
+    const fee = amount < 0 ? 1_500 : 0
+    return this.book({ type: 'adjustment', reporting_category: category, amount, fee, source })
+  }
+
+  /** A line in the account, made as Stripe makes one of everything that moves its balance. */
+  book(about: Record<string, unknown> & { amount: number; fee?: number; source: string | null }): Booking {
+    const { amount, fee = 0 } = about
+    const created = Math.floor(Date.now() / 1_000)
+    const made = { id: this.#id('txn'), created, net: amount - fee, fee }
+    const booking: Booking = { ...structuredClone(fixtures.resources.balance_transaction), ...about, ...made }
+    this.bookings.push(booking)
+    return booking
+  }
+
+  /** Everything that was booked so far moves into the past. */
+  letPass(ms: number): void {
+    for (const booking of this.bookings) booking.created -= Math.round(ms / 1_000)
+  }
+
+  /** The newest first, as Stripe has them. */
+  listBookings(params: Record<string, unknown>): StripeObject {
+    const { gte, lt } = params['created'] as { gte: string; lt: string }
+    const limit = Number(params['limit'])
+    const found = this.bookings.filter(({ created }) => created >= Number(gte) && created < Number(lt)).toReversed()
+    const after = params['starting_after'] as string | undefined
+    const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1
+    const data = found.slice(start, start + limit).map((booking) => ({ ...booking, source: this.#sourceOf(booking) }))
+    const has_more = start + limit < found.length
+    return { id: '', object: 'list', url: '/v1/balance_transactions', has_more, data }
+  }
+
+  #sourceOf({ source }: Booking): object | string | null {
+    if (source === null) return null
+    const all = [...this.refunds, ...this.disputes]
+    return this.charges.get(source) ?? all.find(({ id }) => id === source) ?? source
   }
 
   listDisputes(id: string): StripeObject {

@@ -80,6 +80,10 @@ export function startStripeStandIn(settings: Settings = {}) {
       allow(params, ['payment_intent', 'limit'])
       return state.listDisputes(String(params['payment_intent']))
     }
+    if (method === 'GET' && url.pathname === '/v1/balance_transactions') {
+      allow(params, ['created', 'limit', 'expand', 'starting_after'])
+      return state.listBookings(params)
+    }
     throw new StripeRefusal(404, { message: `Unrecognized request URL (${method}: ${url.pathname}).` })
   }
 

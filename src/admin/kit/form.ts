@@ -8,20 +8,38 @@ export type Form = {
   readonly isChecked: (name: string) => boolean
 }
 
-const maxFormBytes = 64 * 1024
+const usualMaxBytes = 64 * 1024
 
 /** Boxes that are ticked share a name; no other field may come twice. */
 const lists = ['scopes']
 
-/** Undefined when the body is not a URL-encoded form. */
-export async function readForm(request: Request): Promise<Form | 'too-late' | 'too-long' | 'twice' | undefined> {
+/** Undefined when the body is not a URL-encoded form; a route with a limit of its own takes a form with a file as well. */
+export async function readForm(
+  request: Request,
+  maxBytes?: number,
+): Promise<Form | 'too-late' | 'too-long' | 'twice' | undefined> {
   const type = request.headers.get('content-type') ?? ''
-  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
-  const body = await readBody(request, maxFormBytes)
+  const isPlain = /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)
+  const hasFile = maxBytes !== undefined && /^multipart\/form-data\s*;/i.test(type)
+  if (!isPlain && !hasFile) return undefined
+  const body = await readBody(request, hasFile ? maxBytes : usualMaxBytes)
   if (body === 'too-late' || body === 'too-long') return body
-  const fields = new URLSearchParams(new TextDecoder().decode(body))
+  const fields = isPlain ? new URLSearchParams(new TextDecoder().decode(body)) : await readParts(body, type)
+  if (!fields) return undefined
   const single = [...fields.keys()].filter((name) => !lists.includes(name))
   return new Set(single).size < single.length ? 'twice' : toForm(fields)
+}
+
+/** A file is the field of its text. Undefined when the parts cannot be told apart. */
+async function readParts(body: ArrayBuffer | Uint8Array, type: string): Promise<URLSearchParams | undefined> {
+  const fields = new URLSearchParams()
+  try {
+    const parts = await new Response(body as BodyInit, { headers: { 'content-type': type } }).formData()
+    for (const [name, value] of parts) fields.append(name, typeof value === 'string' ? value : await value.text())
+    return fields
+  } catch {
+    return undefined
+  }
 }
 
 export function toForm(fields: URLSearchParams): Form {

@@ -46,7 +46,7 @@ async function decide(route: AdminRoute, request: PublicRequest, bound: string):
   if (route.method === 'POST') {
     if (!isOwnOrigin(request.service.config, raw))
       return showProblem(request, 403, 'This form was sent from another site.')
-    const form = await readForm(raw)
+    const form = await readForm(raw, route.maxFormBytes)
     if (form === 'too-late') return showProblem(request, 408, 'The form did not arrive in time. Send it again.')
     if (form === 'too-long') return showProblem(request, 413, 'This is longer than any form here.')
     if (form === 'twice') return showProblem(request, 400, 'A field of this form came twice.')

@@ -26,7 +26,12 @@ export type AdminRequest = PublicRequest & { readonly me: SignedIn; readonly act
 /** A right; or `code`, `enrol`: signed in by password, with the second factor still to show or to set up. */
 export type Access = 'code' | 'enrol' | Right
 
-export type AdminRoute = { readonly method: 'GET' | 'POST'; readonly path: string } & (
+export type AdminRoute = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** Of a form that brings a file along. */
+  readonly maxFormBytes?: number
+} & (
   | { readonly access: 'public'; readonly handle: (request: PublicRequest) => Promise<Response> }
   | { readonly access: Access; readonly handle: (request: AdminRequest) => Promise<Response> }
 )

@@ -13,6 +13,7 @@ const nav = [
   ['corrections', 'Corrections', '/admin/corrections'],
   ['references', 'References', '/admin/references'],
   ['books', 'Books', '/admin/books'],
+  ['reconciliation', 'Reconciliation', '/admin/reconciliation'],
   ['audit', 'Audit log', '/admin/audit'],
   ['doctor', 'Origin doctor', '/admin/origin-doctor'],
   ['operators', 'Operators', '/admin/operators'],

@@ -18,6 +18,8 @@ export type SandboxStore = {
   put(row: SandboxRow): Promise<boolean>
   /** By `createdAt`, the newest first. */
   listNewest(limit: number): Promise<readonly SandboxRow[]>
+  /** By id, those after this one. */
+  listAfter(id: string, limit: number): Promise<readonly SandboxRow[]>
   /** Those with a `dueAt` at or before `now`, the longest overdue first. */
   listDue(now: Date, limit: number): Promise<readonly SandboxRow[]>
 }

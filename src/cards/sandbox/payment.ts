@@ -16,8 +16,22 @@ export type SandboxPayment = {
   readonly amountMinor: bigint
   readonly status: PaymentStatus
   readonly receivedMinor: bigint
-  readonly refunds: readonly { readonly id: string; readonly key: string; readonly amountMinor: bigint }[]
-  readonly dispute: { readonly state: 'open' | 'won' | 'lost'; readonly amountMinor: bigint } | undefined
+  /** The times are missing on payments of an older version. */
+  readonly paidAt?: number
+  readonly refunds: readonly {
+    readonly id: string
+    readonly key: string
+    readonly amountMinor: bigint
+    readonly at?: number
+  }[]
+  readonly dispute:
+    | {
+        readonly state: 'open' | 'won' | 'lost'
+        readonly amountMinor: bigint
+        readonly openedAt?: number
+        readonly closedAt?: number
+      }
+    | undefined
   readonly decline: { readonly code: string; readonly message: string } | undefined
   /** What will happen by itself, and when. */
   readonly later: { readonly at: number; readonly outcome: 'succeeded' | 'failed' | 'disputed' } | undefined
@@ -54,13 +68,13 @@ function play(payment: SandboxPayment, scenario: CardScenario, moment: Moment): 
     return { ...fresh, status: 'processing', later: { at: moment.now + moment.processingMs, outcome: scenario.end } }
   }
   if (scenario.kind === 'disputed-later') {
-    return { ...paid(fresh), later: { at: moment.now + moment.disputeAfterMs, outcome: 'disputed' } }
+    return { ...paid(fresh, moment), later: { at: moment.now + moment.disputeAfterMs, outcome: 'disputed' } }
   }
-  return paid(fresh)
+  return paid(fresh, moment)
 }
 
-function paid(payment: SandboxPayment): SandboxPayment {
-  return { ...payment, status: 'succeeded', receivedMinor: payment.amountMinor, later: undefined }
+function paid(payment: SandboxPayment, { now }: Moment): SandboxPayment {
+  return { ...payment, status: 'succeeded', receivedMinor: payment.amountMinor, paidAt: now, later: undefined }
 }
 
 function declined(payment: SandboxPayment, code: string, message: string): SandboxPayment {
@@ -71,7 +85,7 @@ export function answerChallenge(approved: boolean): Transition {
   return (payment, moment) => {
     if (payment.status !== 'requires_action') return payment
     const message = 'The bank could not confirm that this was you. Try again or use another card.'
-    const next = approved ? paid(payment) : declined(payment, 'authentication_required', message)
+    const next = approved ? paid(payment, moment) : declined(payment, 'authentication_required', message)
     return withEvents(payment, next, moment)
   }
 }
@@ -81,7 +95,7 @@ export function advance(payment: SandboxPayment, moment: Moment): SandboxPayment
   if (!payment.later || payment.later.at > moment.now) return payment
   const { outcome } = payment.later
   const arrived = { ...payment, later: undefined }
-  if (outcome === 'succeeded') return withEvents(payment, paid(arrived), moment)
+  if (outcome === 'succeeded') return withEvents(payment, paid(arrived, moment), moment)
   if (outcome === 'failed') return withEvents(payment, { ...arrived, status: 'failed' }, moment)
   return openDispute(arrived, moment)
 }
@@ -111,7 +125,7 @@ export function refund(key: string, amountMinor: bigint): Transition {
     }
     const left = payment.receivedMinor - refundedMinor(payment)
     if (amountMinor > left) return refuse('exceeds-refundable', `Only ${left} is left to refund, in minor units.`)
-    const made = { id: `re_sandbox_${moment.newId()}`, key, amountMinor }
+    const made = { id: `re_sandbox_${moment.newId()}`, key, amountMinor, at: moment.now }
     return withEvent({ ...payment, refunds: [...payment.refunds, made] }, 'refund.created', moment)
   }
 }
@@ -120,13 +134,21 @@ export function refund(key: string, amountMinor: bigint): Transition {
 export function openDispute(payment: SandboxPayment, moment: Moment): SandboxPayment {
   const amountMinor = payment.receivedMinor - refundedMinor(payment)
   if (payment.dispute || amountMinor === 0n) return payment
-  return withEvent({ ...payment, dispute: { state: 'open', amountMinor } }, 'dispute.opened', moment)
+  return withEvent(
+    { ...payment, dispute: { state: 'open', amountMinor, openedAt: moment.now } },
+    'dispute.opened',
+    moment,
+  )
 }
 
 export function closeDispute(state: 'won' | 'lost'): Transition {
   return (payment, moment) => {
     if (payment.dispute?.state !== 'open') return payment
-    return withEvent({ ...payment, dispute: { ...payment.dispute, state } }, `dispute.${state}`, moment)
+    return withEvent(
+      { ...payment, dispute: { ...payment.dispute, state, closedAt: moment.now } },
+      `dispute.${state}`,
+      moment,
+    )
   }
 }
 

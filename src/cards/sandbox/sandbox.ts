@@ -10,6 +10,7 @@ import {
   type RefundOrder,
   type Refusal,
 } from '../processor.ts'
+import { listLines } from './account-lines.ts'
 import { changePayment, findPayment, insertPayment, type SandboxDeps } from './change.ts'
 import { cancel, paymentView, refund, type SandboxPayment, type Transition } from './payment.ts'
 import { readSettings } from './settings.ts'
@@ -27,6 +28,10 @@ export function createSandboxProcessor(settings: SandboxDeps): CardProcessor {
     cancelPayment: async (id) => {
       const changed = (await changeUnlessOut(deps, id, cancel)) ?? unknownPayment
       return 'refused' in changed ? changed : viewOf(deps, changed)
+    },
+    listLines: async (span) => {
+      await refuseWhenOut(deps.store)
+      return await listLines(deps.store, span)
     },
     parseWebhook: async (rawBody, headers, now) => readSignedBody(rawBody, headers, deps.webhookSecret, now),
   }
@@ -139,6 +144,7 @@ function reachable(store: SandboxStore): SandboxStore {
     find: (id) => store.find(id).catch(throwUnavailable),
     put: (row) => store.put(row).catch(throwUnavailable),
     listNewest: (limit) => store.listNewest(limit).catch(throwUnavailable),
+    listAfter: (id, limit) => store.listAfter(id, limit).catch(throwUnavailable),
     listDue: (now, limit) => store.listDue(now, limit).catch(throwUnavailable),
   }
 }

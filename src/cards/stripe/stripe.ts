@@ -11,6 +11,7 @@ import {
   type Refusal,
   type WebhookReading,
 } from '../processor.ts'
+import { listLines } from './account-lines.ts'
 import { toStripeAmount } from './amounts.ts'
 import { faultOf, isUnknownPayment, refusalOrFault } from './faults.ts'
 import { chargeOf, paymentOf, refundOf } from './payments.ts'
@@ -39,6 +40,7 @@ export function createStripeProcessor(settings: StripeSettings): CardProcessor {
     retrievePayment: (id) => retrievePayment(stripe, settings, id),
     refundPayment: (order) => refundPayment(stripe, settings, order),
     cancelPayment: (id) => cancelPayment(stripe, settings, id),
+    listLines: (span) => listLines(stripe, span, settings.decimalsOf),
     parseWebhook: (rawBody, headers, now) => parseWebhook(stripe, settings.webhookSecret, rawBody, headers, now),
   }
 }

@@ -280,6 +280,47 @@ create table positions (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, fillfactor = 20);
 CREATE INDEX positions_unmerged ON positions USING btree (day) WHERE (writer <> 1000000);
 
+create table processor_lines (
+  id text collate "C" not null,
+  processor text not null,
+  kind text not null,
+  payment_intent_id text collate "C",
+  is_ours boolean not null,
+  amount bigint not null,
+  fee bigint not null,
+  created_at timestamp with time zone not null,
+  constraint processor_lines_pkey PRIMARY KEY (id),
+  constraint processor_lines_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'dispute'::text, 'fee'::text, 'payout'::text, 'other'::text]))),
+  constraint processor_lines_processor_check CHECK ((processor = ANY (ARRAY['stripe'::text, 'sandbox'::text])))
+);
+CREATE INDEX processor_lines_created_at ON processor_lines USING btree (created_at);
+CREATE INDEX processor_lines_payment ON processor_lines USING btree (payment_intent_id);
+
+create table reconciliation_days (
+  day date not null,
+  source text not null default 'processor'::text,
+  cursor text,
+  tries integer not null default 0,
+  next_try_at timestamp with time zone not null default now(),
+  problem text,
+  finished_at timestamp with time zone,
+  constraint reconciliation_days_pkey PRIMARY KEY (day),
+  constraint reconciliation_days_source_check CHECK ((source = ANY (ARRAY['processor'::text, 'file'::text])))
+);
+
+create table reconciliation_differences (
+  payment_intent_id text collate "C" not null,
+  kind text not null,
+  day date not null,
+  processor_amount bigint not null,
+  ledger_amount bigint not null,
+  found_at timestamp with time zone not null,
+  resolved_at timestamp with time zone,
+  constraint reconciliation_differences_pkey PRIMARY KEY (payment_intent_id, kind),
+  constraint reconciliation_differences_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'dispute'::text])))
+);
+CREATE INDEX reconciliation_differences_open ON reconciliation_differences USING btree (day) WHERE (resolved_at IS NULL);
+
 create table reference_types (
   namespace text collate "C" not null,
   type text collate "C" not null,
@@ -589,6 +630,7 @@ create table topup_movements (
   constraint topup_movements_amount_check CHECK ((amount <> 0)),
   constraint topup_movements_number_check CHECK ((number > 0))
 );
+CREATE INDEX topup_movements_posted_at ON topup_movements USING btree (posted_at);
 CREATE INDEX topup_movements_unposted ON topup_movements USING btree (topup_id) WHERE (posted_at IS NULL);
 
 create table user_addresses (

@@ -1,0 +1,159 @@
+/**
+ * What the card processor booked in our account, held against what the ledger says of the same payments. In the background,
+ * a day at a time, by whichever process takes it; no transaction is open while the processor is asked.
+ */
+import { Gauge, type Registry } from 'prom-client'
+import { ProcessorUnavailable, type AccountLine } from '../../cards/processor.ts'
+import { faultFields } from '../../log.ts'
+import { transact } from '../../store/database.ts'
+import {
+  claimDay,
+  compareDay,
+  finishDay,
+  getReconciliationState,
+  insertDueDays,
+  isDayOver,
+  listOpenDifferences,
+  listUnfinishedDays,
+  releaseDay,
+  resetDay,
+  updateDayCursor,
+  upsertLines,
+  type OpenDifference,
+  type ReconciliationState,
+} from '../../store/reconciliation.ts'
+import { record, type Actor } from '../audit.ts'
+import type { Service } from '../service.ts'
+
+/** One run of the job reads for so long; the next goes on where it stopped. */
+const readForMs = 20_000
+const dayMs = 86_400_000
+/** Lines of the first hour of the next day come along, for the two clocks may differ. */
+const graceMs = 3_600_000
+
+/** The job: the oldest day that is due, as far as it gets. */
+export async function reconcileDue(service: Service): Promise<void> {
+  if (service.cards) {
+    await insertDueDays(service.db.pool)
+    const claimed = await claimDay(service.db.pool)
+    if (claimed) await readClaimed(service, claimed.day, claimed.cursor, claimed.tries)
+  }
+  showMetrics(service.metrics.registry, await getReconciliationState(service.db.pool))
+}
+
+async function readClaimed(service: Service, day: string, cursor: string | null, tries: number): Promise<void> {
+  const { db, log } = service
+  try {
+    const isRead = await readDay(service, day, cursor, performance.now() + readForMs)
+    if (!isRead) return await releaseDay(db.pool, day, 0, null)
+    await finishAndTell(service, day, 'processor')
+  } catch (error) {
+    const problem = error instanceof ProcessorUnavailable ? error.message : 'It could not be read; the log tells why.'
+    await releaseDay(db.pool, day, Math.min(3_600, 60 * 2 ** Math.min(tries, 10)), problem)
+    log.warn('a day could not be reconciled', { day, ...faultFields(error) })
+  }
+}
+
+/** Page by page, each kept before the next is asked for. False when the time was up before the last page. */
+async function readDay(service: Service, day: string, cursor: string | null, untilMs: number): Promise<boolean> {
+  const { cards, db, config } = service
+  const from = new Date(`${day}T00:00:00Z`)
+  const span = { from, until: new Date(from.getTime() + dayMs + graceMs), currency: config.currency.code }
+  let after = cursor ?? undefined
+  do {
+    if (performance.now() > untilMs) return false
+    const { lines, next } = await cards!.listLines({ ...span, after })
+    await upsertLines(db.pool, cards!.page.kind, lines)
+    await updateDayCursor(db.pool, day, next ?? null)
+    after = next
+  } while (after !== undefined)
+  return true
+}
+
+async function finishAndTell(service: Service, day: string, source: 'processor' | 'file'): Promise<void> {
+  const before = new Set((await listOpenDifferences(service.db.pool, 10_000)).map(nameOf))
+  const found = await transact(service.db, async (tx) => {
+    await finishDay(tx, day, source)
+    return await compareDay(tx, day, service.cards?.page.kind ?? 'stripe')
+  })
+  for (const difference of found) {
+    const { paymentIntentId, kind, processorMinor, ledgerMinor } = difference
+    if (before.has(nameOf(difference))) continue
+    const amounts = { processorMinor: String(processorMinor), ledgerMinor: String(ledgerMinor) }
+    service.log.error('the processor and the ledger differ', { day, paymentIntentId, kind, ...amounts })
+  }
+}
+
+function nameOf({ paymentIntentId, kind }: Pick<OpenDifference, 'paymentIntentId' | 'kind'>): string {
+  return `${paymentIntentId} ${kind}`
+}
+
+/** For a person who waits for it: these days, or all that are due, whatever was read of them before. */
+export async function reconcileNow(
+  service: Service,
+  actor: Actor,
+  days: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<string[]> {
+  await record(service.db.pool, actor, 'reconciliation.ordered', 'reconciliation', { days: days ?? 'all that wait' })
+  await insertDueDays(service.db.pool)
+  const wanted = days ?? (await listUnfinishedDays(service.db.pool)).map(({ day }) => day)
+  for (const day of wanted) {
+    signal.throwIfAborted()
+    await readDay(service, day, null, Infinity)
+    await finishAndTell(service, day, 'processor')
+  }
+  return [...wanted]
+}
+
+/** Asks for a day to be read again, in the background. False when the day is not over. */
+export async function orderDay(service: Service, actor: Actor, day: string): Promise<boolean> {
+  if (!(await isDayOver(service.db.pool, day))) return false
+  await transact(service.db, async (tx) => {
+    await record(tx, actor, 'reconciliation.ordered', `reconciliation:${day}`, {})
+    await resetDay(tx, day)
+  })
+  return true
+}
+
+/** The days of a file that are over, with all of its lines. */
+export async function reconcileFile(service: Service, actor: Actor, lines: readonly AccountLine[]): Promise<string[]> {
+  const days = [...new Set(lines.map(({ createdAt }) => createdAt.toISOString().slice(0, 10)))].sort()
+  await record(service.db.pool, actor, 'reconciliation.file-read', 'reconciliation', { lines: lines.length, days })
+  for (let i = 0; i < lines.length; i += 1_000)
+    await upsertLines(service.db.pool, service.cards?.page.kind ?? 'stripe', lines.slice(i, i + 1_000))
+  const over: string[] = []
+  for (const day of days) if (await isDayOver(service.db.pool, day)) over.push(day)
+  for (const day of over) await finishAndTell(service, day, 'file')
+  return over
+}
+
+const shown = new WeakMap<Registry, (state: ReconciliationState) => void>()
+
+function showMetrics(registry: Registry, state: ReconciliationState): void {
+  const show = shown.get(registry) ?? openMetrics(registry)
+  shown.set(registry, show)
+  show(state)
+}
+
+/** Every process knows the whole state, so of several the largest is the truth, and not the sum. */
+function openMetrics(registry: Registry): (state: ReconciliationState) => void {
+  const registers = [registry]
+  const differences = new Gauge({
+    name: 'billfold_reconciliation_differences',
+    help: 'Payments of which the card processor and the ledger say otherwise; anything but 0 needs a person.',
+    aggregator: 'max',
+    registers,
+  })
+  const age = new Gauge({
+    name: 'billfold_reconciliation_age_seconds',
+    help: 'How long ago a day was last held against the card processor.',
+    aggregator: 'max',
+    registers,
+  })
+  age.reset()
+  return ({ openDifferences, lastFinishedAt, now }) => {
+    differences.set(openDifferences)
+    if (lastFinishedAt) age.set((now.getTime() - lastFinishedAt.getTime()) / 1_000)
+  }
+}
