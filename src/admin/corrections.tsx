@@ -66,7 +66,7 @@ async function showAll(request: AdminRequest): Promise<Response> {
           <div class="heading">
             <h2>Waiting for a second operator</h2>
           </div>
-          <Corrections {...about} corrections={waiting} label="Waiting" />
+          <Corrections {...about} corrections={waiting} label="Waiting" isWaiting />
         </section>
       )}
       <section class="card flush">
@@ -114,6 +114,8 @@ type ListProps = {
   apps: readonly App[]
   people: readonly Person[]
   label: string
+  /** Nobody decided on any of them. */
+  isWaiting?: boolean
 }
 
 function userName(people: readonly Person[], id: string): string {
@@ -121,12 +123,21 @@ function userName(people: readonly Person[], id: string): string {
   return person ? nameOf(person) : id
 }
 
-function Corrections({ request, corrections, operators, apps, people, label }: ListProps) {
+function Corrections({ request, corrections, operators, apps, people, label, isWaiting = false }: ListProps) {
   const { service } = request
   return (
     <Table
       label={label}
-      head={['Asked', 'User', ['Amount'], 'Other side', 'State', 'Asked by', 'Decided by', 'Reason']}
+      head={[
+        'Asked',
+        'User',
+        ['Amount'],
+        'Other side',
+        'State',
+        'Asked by',
+        ...(isWaiting ? [] : ['Decided by']),
+        'Reason',
+      ]}
     >
       {corrections.map((each) => (
         <tr key={each.id}>
@@ -134,7 +145,7 @@ function Corrections({ request, corrections, operators, apps, people, label }: L
             <a href={`/admin/corrections/${each.id}`}>
               <When at={each.askedAt} />
             </a>
-            {each.state === 'waiting' && <span class="muted"> for {ageText(each.askedAt, service.now())}</span>}
+            {each.state === 'waiting' && <div class="muted">for {ageText(each.askedAt, service.now())}</div>}
           </td>
           <td>
             <a href={`/admin/wallets/${each.walletId}`}>{userName(people, each.walletId)}</a>
@@ -147,7 +158,9 @@ function Corrections({ request, corrections, operators, apps, people, label }: L
             <CorrectionBadge state={each.state} />
           </td>
           <td>{actorName(operators, each.askedBy)}</td>
-          <td>{each.decidedBy ? actorName(operators, each.decidedBy) : <span class="muted">nobody</span>}</td>
+          {!isWaiting && (
+            <td>{each.decidedBy ? actorName(operators, each.decidedBy) : <span class="muted">nobody</span>}</td>
+          )}
           <td class="wide">{each.reason}</td>
         </tr>
       ))}
