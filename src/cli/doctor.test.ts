@@ -10,6 +10,8 @@ import { newApp, openTestService, secretsKey, type TestService } from '../../tes
 import type { Check } from '../actions/apps/examine-embedding.ts'
 import { createDemo } from '../actions/demo.ts'
 import { examineDatabase, type DatabaseFacts } from '../actions/deployment/examine-database.ts'
+import { probeHeader, sealProbe } from '../actions/deployment/probe.ts'
+import { openSecrets } from '../actions/secrets/open-secrets.ts'
 import { buildApp } from '../app.ts'
 import { neededEvents } from '../cards/stripe/stripe-account.ts'
 import type { Connection } from '../store/database.ts'
@@ -358,6 +360,19 @@ describe('the way in', () => {
     expect((await doctor({ PUBLIC_URL: 'http://127.0.0.1:1' })).of('PUBLIC_URL')).toEqual(warn('does not answer'))
     const stranger = await doctor({ ...serve(), SECRETS_KEY: Buffer.alloc(32, 'another').toString('base64') })
     expect(stranger.of('Proxy headers')).toMatchObject([{ state: 'unknown' }])
+  })
+
+  test('only a fresh probe with the key of the service is told how it is seen', async () => {
+    const { app, service } = opened
+    const probe = async (token: string) => {
+      const request = new Request('http://billfold.test/healthz', { headers: { [probeHeader]: token } })
+      return Object.keys((await (await app.fetch(request)).json()) as object)
+    }
+    expect(await probe(await sealProbe(service.secrets, new Date()))).toEqual(['status', 'seen'])
+    expect(await probe(await sealProbe(service.secrets, new Date(Date.now() - 120_000)))).toEqual(['status'])
+    const strangers = openSecrets({ secretsKeys: [Buffer.alloc(32, 'another').toString('base64')], dataDir: '' })
+    expect(await probe(await sealProbe(strangers, new Date()))).toEqual(['status'])
+    for (const token of ['', 'x', 'sealed:1:', '%']) expect(await probe(token)).toEqual(['status'])
   })
 
   test('a service of another version', async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client as Postgres } from 'pg'
 import { newClient } from '../client.ts'
-import { runCommand } from '../command.ts'
+import { callCommand } from '../command.ts'
 import { majors, run, startOtherServer } from '../other-server.ts'
 import { testDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
@@ -27,7 +27,7 @@ afterAll(async () => await rm(folder, { recursive: true }))
 
 async function command(url: string, ...args: string[]): Promise<Record<string, unknown>> {
   const environment = { DATABASE_URL: url, SECRETS_KEY: secretsKey, BILLFOLD_PASSWORD: 'a long enough password' }
-  const { stdout } = await runCommand([...args, '--json'], environment)
+  const { stdout } = await callCommand([...args, '--json'], environment)
   return JSON.parse(stdout) as Record<string, unknown>
 }
 
