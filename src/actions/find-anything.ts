@@ -43,7 +43,8 @@ export async function findAnything(service: Service, text: string): Promise<Foun
     isId(text) || amount
       ? []
       : searchPeople(service.db.pool, text.normalize('NFC'), { after: undefined, limit: maxFound + 1 }),
-    findUses(service, text),
+    // An amount on a day and a user's id at an app are no reference ids, and looking for one costs a look for each type there is.
+    amount || text.startsWith('su_') ? [] : findUses(service, text),
     findTopups(service, text),
     findApps(service, text),
     amount && findDay(service, amount),
