@@ -112,6 +112,16 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/wallets/:id/notes': {
       make: async () => ({ ...(await wallet()), fields: { note: 'Called twice', form: crypto.randomUUID() } }),
     },
+    '/admin/wallets/:id/mails': {
+      make: async () => {
+        const { path } = await wallet()
+        const { rows } = await bench.service.db.pool.query<{ fact: string }>(
+          `insert into mails (fact, user_id, kind, detail, due_at) values ($1, $2, 'deleted', '{"kind":"deleted"}', null) returning fact`,
+          [`deleted:${path.id}`, path.id],
+        )
+        return { path, fields: { fact: rows[0]!.fact, form: crypto.randomUUID() } }
+      },
+    },
     '/admin/client-apps/:clientId/settlements': {
       make: async () => ({
         path: { clientId: await owedApp() },

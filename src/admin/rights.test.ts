@@ -47,7 +47,12 @@ const everybody = [
   'POST /admin/account/sessions/end',
   'POST /admin/account/sessions/end-all',
 ]
-const support = ['POST /admin/wallets/:id/notes', 'POST /admin/wallets/:id/freeze', 'POST /admin/wallets/:id/unfreeze']
+const support = [
+  'POST /admin/wallets/:id/notes',
+  'POST /admin/wallets/:id/mails',
+  'POST /admin/wallets/:id/freeze',
+  'POST /admin/wallets/:id/unfreeze',
+]
 const finance = [
   'POST /admin/client-apps/:clientId/settlements',
   'POST /admin/client-apps/:clientId/settlements/:id/reverse',

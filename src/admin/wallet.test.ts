@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transact } from '../store/database.ts'
 import { lockUser, updateUserDeleted } from '../store/users.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
+import { mailsTo } from '../../test/page.ts'
 import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'
 
 let bench: Bench
@@ -78,6 +79,27 @@ test('a note is kept once, however often its form is sent, with who and when, an
   expect(await records('wallet.note-written')).toEqual([
     { actor: `operator:${support.id}`, detail: { note: form, byRole: 'support' } },
   ])
+})
+
+test('a mail is sent once more by its form, and the form sent again sends none; it is on record by its kind', async () => {
+  const email = `${payer.userId}@example.com`
+  const before = await mailsTo(email, bench.opened.logged, 1)
+  const html = await text(support.get(page))
+  const [, fact = ''] = /name="fact" value="(topup:[^"]+)"/.exec(html) ?? []
+  const form = crypto.randomUUID()
+  const again = (fields: Record<string, string>) => support.post(`${page}/mails`, { fact, form, ...fields })
+  for (let time = 0; time < 2; time++) expect((await again({})).status).toBe(303)
+  const after = await mailsTo(email, bench.opened.logged, before.length + 1)
+  expect(after.map(({ subject }) => subject)).toEqual([...before, before[0]!].map(({ subject }) => subject))
+  expect(await records('mail.sent-again')).toEqual([
+    { actor: `operator:${support.id}`, detail: { kind: 'topup', byRole: 'support' } },
+  ])
+  expect((await again({ fact: 'topup:of-nobody', form: crypto.randomUUID() })).status).toBe(409)
+  expect((await again({ form: 'once' })).status).toBe(422)
+  // What waits to be sent is not sent a second time.
+  await bench.service.db.pool.query(`update mails set due_at = now() + interval '1 hour' where fact = $1`, [fact])
+  expect((await again({ form: crypto.randomUUID() })).status).toBe(409)
+  expect(await text(support.get(page))).not.toContain('Send again')
 })
 
 test('nobody can change a note', async () => {

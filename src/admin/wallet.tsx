@@ -1,5 +1,6 @@
 /** A user's whole story, in the order of an operator's questions: who, how much, what happened, and what may be done. */
 import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { sendMailAgain } from '../actions/mails/send-again.ts'
 import { maxNoteLength, writeNote } from '../actions/people/write-note.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
@@ -22,6 +23,7 @@ import { Balance, findPersonOf, Links, Sessions, Who } from './kit/wallet-view.t
 export const walletRoutes: AdminRoute[] = [
   get('/admin/wallets/:id', (request) => show(request)),
   post('/admin/wallets/:id/notes', keepNote, 'notes'),
+  post('/admin/wallets/:id/mails', sendAgain, 'mails'),
   post('/admin/wallets/:id/freeze', freeze, 'freeze'),
   post('/admin/wallets/:id/unfreeze', unfreeze, 'freeze'),
   post('/admin/wallets/:id/bonus', confirmBonus, 'bonus'),
@@ -60,7 +62,7 @@ async function showWallet(request: AdminRequest, person: Person, problems: Probl
       <Topups userId={person.id} topups={story.topups} />
       <Links links={links} apps={apps} />
       <Sessions sessions={sessions} apps={apps} />
-      <Mails mails={story.mails} />
+      <Mails request={request} person={person} mails={story.mails} />
       <Acts userId={person.id} story={story} />
       <Notes request={request} person={person} story={story} problems={problems} />
       <WalletActions request={request} wallet={wallet!} problems={problems} />
@@ -87,6 +89,18 @@ async function keepNote(request: AdminRequest): Promise<Response> {
   if (person.email === null) return await showProblem(request, 409, 'The account was deleted: it takes no notes.')
   await writeNote(service, actor, { id: form.text('form'), userId: person.id, operatorId: me.operator.id, text })
   return redirect(`/admin/wallets/${person.id}?done=note-kept#notes`)
+}
+
+async function sendAgain(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  const { form, service, actor } = request
+  const formId = form.text('form')
+  if (!isUuid(formId)) return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  const mail = { formId, userId: person.id, fact: form.text('fact') }
+  if (!(await sendMailAgain(service, actor, mail)))
+    return await showProblem(request, 409, 'This mail is on its way, or kept no more.')
+  return redirect(`/admin/wallets/${person.id}?done=mail-again#mails`)
 }
 
 async function freeze(request: AdminRequest): Promise<Response> {

@@ -94,6 +94,16 @@ export async function listMailsOfUser(db: Queryable, userId: string, limit: numb
   return rows
 }
 
+/** Due once more, as if it were new; its kind. Undefined when it is due already, or is not a mail of this user. */
+export async function updateMailAgain(db: Queryable, userId: string, fact: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ kind: string }>(
+    `update mails set due_at = now(), tries = 0, created_at = now()
+     where fact = $1 and user_id = $2 and due_at is null returning kind`,
+    [fact, userId],
+  )
+  return rows[0]?.kind
+}
+
 /* Who reads it. */
 
 export const mailChoices = ['receipts', 'payments', 'sign-ins'] as const

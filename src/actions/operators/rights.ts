@@ -13,6 +13,7 @@ const table = {
   look: { about: 'See every page and every file, and keep one’s own account', roles: everybody },
   freeze: { about: 'Freeze and unfreeze wallets', roles: support },
   notes: { about: 'Write notes about users', roles: support },
+  mails: { about: 'Send a user a mail once more', roles: support },
   bonus: { about: 'Grant a bonus', roles: finance },
   refund: { about: 'Refund a card top-up', roles: finance },
   correct: { about: 'Ask for a correction, and approve another operator’s', roles: finance },
@@ -43,7 +44,7 @@ export function lacking(role: Role, right: Right): string {
 /** What each role is for, in the words of an invitation. */
 export const roleTexts: Readonly<Record<Role, string>> = {
   viewer: 'sees everything, changes nothing',
-  support: 'helps users: freezes and notes; moves no money',
+  support: 'helps users: freezes, notes, mails once more; moves no money',
   finance: 'moves money: corrections, refunds, bonuses, settlements',
   admin: 'may do everything, apps, secrets and operators included',
 }

@@ -10,6 +10,7 @@ const notices: Readonly<Record<string, string>> = {
   'wallet-in-debt': 'Your freeze is lifted, but the wallet is below zero: it stays frozen until the debt is repaid.',
   'topup-refunded': 'The refund is made, and the wallet follows it.',
   'note-kept': 'The note is kept. Every operator sees it here.',
+  'mail-again': 'The mail is sent once more.',
   'correction-waiting': 'A second operator has to approve it. Until then nothing moves.',
   'correction-done': 'The correction is in the ledger.',
   'correction-declined': 'The correction is declined: nothing moved.',

@@ -63,13 +63,16 @@ export function Topups({ userId, topups }: { userId: string; topups: readonly To
   )
 }
 
-export function Mails({ mails }: { mails: readonly KeptMail[] }) {
+type MailsProps = { request: AdminRequest; person: Person; mails: readonly KeptMail[] }
+
+export function Mails({ request, person, mails }: MailsProps) {
+  const maySend = may(request, 'mails') && person.email !== null
   return (
-    <Section title="Mails">
+    <Section title="Mails" id="mails">
       {mails.length === 0 ? (
         <p class="empty muted">No mail told the user anything in the last 30 days. Mails with a code are not listed.</p>
       ) : (
-        <Table label="Mails" head={['Time', 'About', 'State']}>
+        <Table label="Mails" head={['Time', 'About', 'State', ...(maySend ? ['Actions'] : [])]}>
           {mails.map((mail) => (
             <tr key={mail.fact}>
               <td>
@@ -79,11 +82,28 @@ export function Mails({ mails }: { mails: readonly KeptMail[] }) {
               <td>
                 <MailState mail={mail} />
               </td>
+              {maySend && (
+                <td class="end">
+                  {mail.dueAt === null && <SendAgain request={request} person={person} mail={mail} />}
+                </td>
+              )}
             </tr>
           ))}
         </Table>
       )}
     </Section>
+  )
+}
+
+function SendAgain({ request, person, mail }: { request: AdminRequest; person: Person; mail: KeptMail }) {
+  return (
+    <Form request={request} action={`/admin/wallets/${person.id}/mails`}>
+      <input type="hidden" name="form" value={crypto.randomUUID()} />
+      <input type="hidden" name="fact" value={mail.fact} />
+      <button class="button small quiet" type="submit" aria-label={`Send the mail about ${mail.kind} again`}>
+        Send again
+      </button>
+    </Form>
   )
 }
 
