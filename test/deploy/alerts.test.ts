@@ -34,7 +34,8 @@ beforeAll(async () => {
   await newClient(process.send, { ...app, clientSecret: 'bfs_wrong' }, process.url).debit(serviceUserId, 1)
   const parsed = Bun.YAML.parse(await readText('deploy/alerts.yaml')) as { groups: { rules: Rule[] }[] }
   rules = parsed.groups.flatMap((group) => group.rules)
-  for (let text = ''; !/^billfold_books_round_age_seconds /m.test(text) || !text.includes('job="check-books"');) {
+  const late = [/^billfold_books_round_age_seconds /m, /job="check-books"/, /^billfold_reconciliation_differences /m]
+  for (let text = ''; late.some((metric) => !metric.test(text));) {
     await Bun.sleep(100)
     text = await (await fetch(`${process.url}/metrics`)).text()
     note(text)
