@@ -14,7 +14,7 @@ import { laterBy, replaceProblems, type Step } from './check-step.ts'
 
 /** So many take some hundred milliseconds; a wallet that has more is cut. */
 const entriesPerSlice = 10_000
-/** A twentieth of one connection's time. */
+/** A twentieth of one connection's time; half of it in a hurry. */
 const restFactor = 20
 const minRestMs = 200
 const betweenRoundsMs = 60_000
@@ -94,6 +94,7 @@ function endRound(state: BooksState, tookMs: number): BooksState {
   return {
     ...state,
     cursor: null,
+    isHurried: false,
     lastRoundAt: state.now,
     lastRoundMs: state.now.getTime() - state.roundStartedAt!.getTime() + Math.round(tookMs),
     lastWallets: state.walletsChecked,
@@ -102,8 +103,8 @@ function endRound(state: BooksState, tookMs: number): BooksState {
   }
 }
 
-function restAfter({ now }: BooksState, tookMs: number): Date {
-  return laterBy(now, tookMs + Math.max(minRestMs, tookMs * restFactor))
+function restAfter({ now, isHurried }: BooksState, tookMs: number): Date {
+  return laterBy(now, tookMs + (isHurried ? tookMs : Math.max(minRestMs, tookMs * restFactor)))
 }
 
 /** Of a wallet that was cut, what earlier looks of this round found in its entries stays until a pass finds it right. */

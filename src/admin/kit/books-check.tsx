@@ -139,6 +139,8 @@ function Round({ state }: { state: BooksState }) {
       ) : (
         'No whole round yet.'
       )}
+      {state.isHurried &&
+        ' Rows of the ledger were changed, which never change: all of it is looked at again, in a hurry.'}
       {cursor &&
         ` One is under way: ${counted(walletsChecked, 'wallet')}, ${counted(transfersChecked, 'entry', 'entries')} so far.`}
     </Line>

@@ -134,6 +134,8 @@ create table books_check (
   last_pass_entries bigint,
   round_day date,
   round_sums jsonb not null default '{}'::jsonb,
+  rewrites bigint,
+  is_hurried boolean not null default false,
   constraint books_check_pkey PRIMARY KEY (only_row),
   constraint books_check_only_row_check CHECK (only_row)
 );

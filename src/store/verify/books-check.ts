@@ -50,6 +50,10 @@ export type BooksState = {
   readonly lastRoundMs: number | null
   readonly lastWallets: number | null
   readonly lastTransfers: number | null
+  /** How often rows that never change had been changed when this was last taken note of; null before the first time. */
+  readonly rewrites: number | null
+  /** Since then a round hurries. */
+  readonly isHurried: boolean
 }
 
 /** The column of each part of the state that is written down. */
@@ -79,6 +83,8 @@ const columns: Record<Exclude<keyof BooksState, 'now'>, string> = {
   lastRoundMs: 'last_round_ms',
   lastWallets: 'last_wallets',
   lastTransfers: 'last_transfers',
+  rewrites: 'rewrites',
+  isHurried: 'is_hurried',
 }
 
 const parts = Object.entries(columns) as [keyof typeof columns, string][]
@@ -106,6 +112,15 @@ export async function beginStep(tx: Transaction): Promise<void> {
   await tx.query(
     `set transaction isolation level repeatable read; set local statement_timeout = '30s'; set local jit = off`,
   )
+}
+
+/** As the server counts them, some seconds later; after a crash it begins at zero. */
+export async function countRewrites(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ count: bigint }>(
+    `select coalesce(sum(n_tup_upd + n_tup_del), 0)::bigint as count from pg_stat_user_tables
+     where relid in ('transfers'::regclass, 'outcomes'::regclass)`,
+  )
+  return Number(rows[0]!.count)
 }
 
 const updateSql = `update books_check set ${parts.map(([, column], i) => `${column} = $${i + 1}`).join(', ')}`
