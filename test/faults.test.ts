@@ -117,22 +117,32 @@ describe('broken connections', () => {
     const { serviceUserId: su } = await newUser(opened.service, credentials)
     const client = newClient(opened.app.fetch, credentials)
     await client.credit(su, 100_000)
-    const state = { isOn: true }
+    const state = { isOn: true, answered: 0, cut: 0 }
     const cutter = (async () => {
       while (state.isOn) {
-        await opened.service.db.pool.query(
+        const { answered } = state
+        const { rowCount } = await opened.service.db.pool.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
            where datname = current_database() and application_name = 'billfold writer'`,
         )
+        state.cut += rowCount ?? 0
         await Bun.sleep(40)
+        // A machine so busy that a connection takes longer than that to open would never be done.
+        while (state.isOn && state.answered === answered) await Bun.sleep(5)
       }
     })()
+    const debit = async () => {
+      const reply = await client.debit(su, 1)
+      state.answered++
+      return reply
+    }
     const replies: Reply[] = []
     for (let round = 0; round < 60; round++) {
-      replies.push(...(await Promise.all(Array.from({ length: 25 }, () => client.debit(su, 1)))))
+      replies.push(...(await Promise.all(Array.from({ length: 25 }, debit))))
     }
     state.isOn = false
     await cutter
+    expect(state.cut).toBeGreaterThan(20)
     expect(replies.map((reply) => reply.status).filter((status) => status !== 200)).toEqual([])
     expect(await client.balance(su)).toBe(100_000 - replies.length)
     await expectBalancedBooks(opened.service)
