@@ -118,8 +118,8 @@ const weight = (path: string) => slow.findIndex((prefix) => path.startsWith(pref
  * How many files run at once: a few in any case, and one more each second in which the processors had little to do, for many
  * tests wait for clocks and disks. A browser keeps a core busy, so never more than two files at once have one, and three when no other is left.
  */
-const fewest = availableParallelism() + 2
-const most = 3 * availableParallelism()
+const fewest = availableParallelism() + 1
+const most = 2 * availableParallelism()
 const mostBrowsers = (isAlone: boolean) => (isAlone ? 3 : 2)
 
 /** The share of the last moment in which the processors were idle. */

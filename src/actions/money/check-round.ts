@@ -120,7 +120,7 @@ async function dropPoints(tx: Transaction, faults: readonly Fault[]): Promise<vo
 async function comparePositions(tx: Transaction, entered: AccountSums, day: string, words: MoneyWords) {
   const kept = await sumPositions(tx, day)
   const faults: Fault[] = []
-  for (const account of new Set([...entered.keys(), ...kept.keys()])) {
+  for (const account of [...new Set([...entered.keys(), ...kept.keys()])].sort()) {
     const says = kept.get(account) ?? noSum
     const is = entered.get(account) ?? noSum
     if (says.debited === is.debited && says.credited === is.credited && says.transfers === is.transfers) continue
