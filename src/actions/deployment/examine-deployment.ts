@@ -15,7 +15,6 @@ import { probeWriting } from '../../store/write-probe.ts'
 import type { Check, CheckState } from '../apps/examine-embedding.ts'
 import { freeBytes } from '../free-bytes.ts'
 import { findUnsafeForProduction } from '../demo.ts'
-import { problemsOf } from '../money/check-books.ts'
 import { openSecrets } from '../secrets/open-secrets.ts'
 import { findSecretsProblem } from '../secrets/reseal.ts'
 import { closeService, openService } from '../service.ts'
@@ -94,7 +93,7 @@ async function lookAtWork(
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   try {
     return examineWork({
-      booksProblems: problemsOf(await getBooksState(db.pool)).length,
+      booksProblems: (await getBooksState(db.pool)).problems.length,
       levels,
       databaseBytes,
       freeBytes: await freeBytes(config),

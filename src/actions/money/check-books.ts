@@ -118,8 +118,3 @@ export function healthOf(state: BooksState): BooksHealth {
   if (isOld(lastRoundAt ?? roundStartedAt, roundLateAfterMs)) return 'late'
   return checkedUpTo ? 'right' : 'first'
 }
-
-/** Red as soon as anything is found, and until it is found right. */
-export function problemsOf(state: BooksState): BooksState['problems'] {
-  return state.problems
-}
