@@ -45,8 +45,8 @@ export async function mailsTo(email: string, logged: readonly string[], count: n
     const letters = logged
       .map((line) => JSON.parse(line))
       .filter(({ message, to, subject }) => message === 'mail' && to === email && subject !== 'Welcome to Billfold')
-    if (letters.length >= count || tries === 200) return letters
-    await Bun.sleep(10)
+    if (letters.length >= count || tries === 1_000) return letters
+    await Bun.sleep(20)
   }
 }
 

@@ -124,13 +124,14 @@ describe('it refuses', () => {
     const right = await person.code()
     const email2 = newEmail()
     await person.signUp({ email: email2 })
+    // One time in a million both have the same code.
+    if ((await mailedCode(email2, rig.opened.logged)) === right) return
     for (const body of [
       { ...person.who, code: wrongOf(right) },
       { ...person.who, email: email2, code: right },
       { ...person.who, email: newEmail(), code: right },
     ]) {
       const reply = await rig.page.auth('confirm', body)
-      if (body.code === (await mailedCode(body.email, rig.opened.logged))) continue
       expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_CODE'])
     }
     const reset = await rig.page.auth('reset', { ...person.who, code: right, password })

@@ -81,7 +81,8 @@ describe('signing in', () => {
     await page.keyboard.press('Enter')
     await frame.waitForSelector('text=A new code is on its way.')
     expect(await frame.evaluate(() => document.activeElement?.textContent)).toBe('Send a new code')
-    await frame.fill('#field-code', await mailedCode(email, rig.logged))
+    // The second mail's code: the first one no longer counts.
+    await frame.fill('#field-code', await mailedCode(email, rig.logged, 2))
     await page.keyboard.press('Enter')
     const message = await hear(page, 'SERVICE_AUTH_SUCCESS')
     expect(message).toEqual({
