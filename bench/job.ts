@@ -18,12 +18,16 @@ export type Job = {
   /** Shares of the requests, from 0 to 1. */
   readonly refused: number
   readonly replayed: number
+  /** So many requests a second, evenly, whether or not the last ones are answered; as fast as they are answered unless told. */
+  readonly perSecond?: number
+  /** Busy answers (503) are expected: whoever gets one sends the same again after a second, until it is done. */
+  readonly isPatient?: boolean
   /** Begins every referenceId of the round, so that no two rounds share one. */
   readonly mark: string
 }
 
 /** Percentiles over all answers of a round, in milliseconds. */
-export type Latency = { readonly p50: number; readonly p90: number; readonly p99: number; readonly max: number }
+export type Latency = { readonly p50: number; readonly p99: number; readonly p999: number; readonly max: number }
 
 /** Of a request for many at once. */
 export const bulkSize = 100
@@ -37,6 +41,8 @@ export type Result = {
   readonly refused: number
   readonly replayed: number
   readonly read: number
+  /** Requests that were told to come again, each time it happened. */
+  readonly busy: number
   /** Answers that were not the expected one, by status. Anything here makes the run worthless. */
   readonly wrong: Readonly<Record<string, number>>
   readonly latencyMs: Latency

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { bulkSize, type Job } from './job.ts'
 import { buildTemplate, hugeAmount, smallAmount, writeReference, type Place } from './request-template.ts'
-import { answerLength, countDone, isReplay, statusOf } from './response.ts'
+import { answerLength, countDone, isBusy, isReplay, statusOf } from './response.ts'
 
 const job: Job = {
   target: { port: 1234, clientId: 'app_1', clientSecret: 'bfs_1', usersFile: '' },
@@ -64,4 +64,11 @@ test('servers may spell the length header as they like', () => {
   const answer = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
   expect(answerLength(answer)).toBe(answer.length)
   expect(isReplay(answer)).toBe(false)
+})
+
+const many = (status: number) => `HTTP/1.1 200 OK\r\n\r\n{"results":[{"status":200},{"status":${status},"code":"X"}]}`
+
+test('an answer that asks to come again is one, alone or among many', () => {
+  expect(isBusy(Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 2\r\n\r\n{}'))).toBe(true)
+  expect([503, 400].map((status) => isBusy(Buffer.from(many(status))))).toEqual([true, false])
 })

@@ -9,12 +9,13 @@ import {
   type Place,
   type RequestTemplate,
 } from './request-template.ts'
-import { answerLength, countDone, isReplay, statusOf } from './response.ts'
+import { answerLength, countDone, isBusy, isReplay, statusOf } from './response.ts'
 
 type Line = {
   readonly template: RequestTemplate
   held: Buffer | undefined
   isFinished: boolean
+  /** Or, where requests have their times, when it should have been sent: who waits for a free connection waits for us. */
   sentAt: number
   asked: 'posted' | 'refused' | 'replayed' | 'read'
   user: number
@@ -53,15 +54,19 @@ async function runJob(job: Job): Promise<Result> {
   const size = job.call === 'bulk' ? bulkSize : 1
   const done = { posted: 0, refused: 0, replayed: 0, read: 0 }
   const wrong: Record<string, number> = {}
+  let busy = 0
   const latencies: number[] = []
   const recentUsers = new Int32Array(recentSize)
   const recentReferences = new Int32Array(recentSize)
   let references = 0
   let open = job.connections
+  /** Where requests have their times: connections without one under way, and how many were sent. */
+  const idle: Bun.Socket<Line>[] = []
+  let sent = 0
   const ended = Promise.withResolvers<void>()
   const cpuBefore = process.cpuUsage()
-  const startedAt = performance.now()
-  const stopAt = startedAt + job.seconds * 1000
+  let startedAt = performance.now()
+  let stopAt = startedAt + job.seconds * 1000
 
   function choose(line: Line): void {
     for (const place of line.template.places) chooseOne(line, place)
@@ -105,10 +110,15 @@ async function runJob(job: Job): Promise<Result> {
     done[line.asked] += size
   }
 
-  function send(socket: Bun.Socket<Line>): void {
+  function send(socket: Bun.Socket<Line>, at = performance.now()): void {
     const line = socket.data
     choose(line)
-    line.sentAt = performance.now()
+    line.sentAt = at
+    write(socket)
+  }
+
+  function write(socket: Bun.Socket<Line>): void {
+    const line = socket.data
     // A request is far smaller than a socket's buffer, which is empty: it held only the last request.
     if (socket.write(line.template.bytes) !== line.template.bytes.length) throw new Error('a request was cut short')
   }
@@ -119,14 +129,29 @@ async function runJob(job: Job): Promise<Result> {
     const length = answerLength(bytes)
     line.held = length === 0 ? Buffer.from(bytes) : undefined
     if (length === 0) return
+    if (job.isPatient && isBusy(bytes)) {
+      busy++
+      setTimeout(() => write(socket), 1_000)
+      return
+    }
     const now = performance.now()
     latencies.push(now - line.sentAt)
     check(line, bytes)
-    if (now < stopAt) send(socket)
-    else {
-      line.isFinished = true
-      socket.end()
-    }
+    if (now >= stopAt) finish(socket)
+    else if (job.perSecond === undefined) send(socket)
+    else idle.push(socket)
+  }
+
+  function finish(socket: Bun.Socket<Line>): void {
+    socket.data.isFinished = true
+    socket.end()
+  }
+
+  function sendWhatIsDue(perSecond: number): void {
+    const now = performance.now()
+    const due = ((Math.min(now, stopAt) - startedAt) / 1000) * perSecond
+    for (let socket; sent < due && (socket = idle.pop());) send(socket, startedAt + (sent++ / perSecond) * 1000)
+    if (now >= stopAt) for (let socket; (socket = idle.pop());) finish(socket)
   }
 
   for (let i = 0; i < job.connections; i++) {
@@ -137,7 +162,7 @@ async function runJob(job: Job): Promise<Result> {
       port: job.target.port,
       data,
       socket: {
-        open: send,
+        open: (socket) => (job.perSecond === undefined ? send(socket) : void idle.push(socket)),
         data: receive,
         close: (socket) => {
           if (!socket.data.isFinished) ended.reject(new Error('the server closed a connection instead of answering'))
@@ -148,11 +173,20 @@ async function runJob(job: Job): Promise<Result> {
       },
     })
   }
+  const { perSecond } = job
+  if (perSecond !== undefined) {
+    // Only now, or the first ones would be late for connections that were not there yet.
+    startedAt = performance.now()
+    stopAt = startedAt + job.seconds * 1000
+    const pace = setInterval(() => sendWhatIsDue(perSecond), 1)
+    void ended.promise.finally(() => clearInterval(pace)).catch(() => {})
+  }
   await ended.promise
   const seconds = (performance.now() - startedAt) / 1000
   const cpu = process.cpuUsage(cpuBefore)
   return {
     ...done,
+    busy,
     wrong,
     seconds,
     perSecond: (latencies.length * size) / seconds,
@@ -164,5 +198,5 @@ async function runJob(job: Job): Promise<Result> {
 function percentiles(latencies: readonly number[]): Latency {
   const sorted = Float64Array.from(latencies).sort()
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) }
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) }
 }

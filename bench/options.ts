@@ -23,6 +23,10 @@ npm run bench -- --growth [--users 1000000] [--transfers 10] [--cycles 7] [--kee
   debits on a ledger of that many wallets and transfers each, over a year, against an almost empty one; its start, verify, pages and
   sizes. The load shows how far it is, and goes on where it stood when it is stopped and started again; --keep leaves the data there
 
+npm run bench -- latency [--seconds 4] [--cycles 3]
+
+  how long an answer takes: by connections, at half of the highest rate, beside a checkpoint, verify and export, and with far too much at once
+
 npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]
 
   random faults of all kinds on two services and their database, under load; then the exact count

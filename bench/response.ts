@@ -2,6 +2,7 @@
 
 const blankLine = Buffer.from('\r\n\r\n')
 const replayedField = Buffer.from('"replayed":true')
+const busyField = Buffer.from('"status":503')
 const doneField = Buffer.from('"status":200')
 
 /** Set by the first answer: servers differ in how they write the header, but each writes it always the same. */
@@ -43,4 +44,9 @@ export function countDone(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(doneField); at !== -1; at = bytes.indexOf(doneField, at + 1)) count++
   return count
+}
+
+/** That it, or an operation of it, is to be sent again. */
+export function isBusy(bytes: Buffer): boolean {
+  return statusOf(bytes) === 503 || bytes.includes(busyField)
 }

@@ -5,6 +5,7 @@ import { measureBooks } from './books.ts'
 import { drawComparison } from './comparison.ts'
 import { runFaults } from './faults/run.ts'
 import { measureGrowth } from './growth.ts'
+import { measureLatency } from './latency.ts'
 import { measure } from './measure.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { isBusy, reportText } from './report.ts'
@@ -13,6 +14,7 @@ import { openStage } from './stage.ts'
 const [first, ...rest] = process.argv.slice(2)
 if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
 else if (first === 'books') await measureBooks(rest)
+else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 0 : 1
 else if (first === '--growth') process.exitCode = (await measureGrowth(rest)) ? 0 : 1
 else {
   const options = parseOptions(process.argv.slice(2))
