@@ -1,11 +1,19 @@
 /** Ids and secrets. Everything random in the service is made here. */
 import { hash, randomBytes, randomInt, randomUUID } from 'node:crypto'
 
-/** A version 7 UUID: time first, so that new rows land at the end of an index. */
+/** Of the newest id: its millisecond, and how many came before it in that one. */
+const newest = { ms: 0, count: 0 }
+
+/**
+ * A version 7 UUID: time first, so that new rows land at the end of an index, and then a count, so that those of one
+ * millisecond are in the order in which they were made: what one transaction puts into the audit log has one time.
+ */
 export function newId(now: Date = new Date()): string {
+  const ms = now.getTime()
+  Object.assign(newest, { ms, count: ms === newest.ms ? (newest.count + 1) % 0x1000 : 0 })
   const bytes = randomBytes(16)
-  bytes.writeUIntBE(now.getTime(), 0, 6)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70
+  bytes.writeUIntBE(ms, 0, 6)
+  bytes.writeUInt16BE(0x7000 + newest.count, 6)
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
