@@ -176,6 +176,8 @@ const damages: [name: string, bytes: () => Buffer, refusal: RegExp][] = [
   ],
   ['another currency', () => edited('"currency":"USD"', '"currency":"EUR"'), /The copy is in EUR/],
   ['a changed row', () => edited('"1@x.y"', '"one@x.y"'), /the rows of users are not those/],
+  ['a row that is there twice', () => edited('"1@x.y"', '"2@x.y"'), /the rows of users are not those/],
+  ['a value that is none', () => edited(/-8000-000000000001"/, '-8000-00000000000g"'), /the rows of \w+ are not those/],
   ['a missing row', () => edited(/\["su_1".*\n/, ''), /the rows of links are not those/],
   ['a missing table', () => edited(/\{"table":"audit"[^]*?"sha256":"\w+"\}\n/, ''), /do not add up/],
   ['a missing end', () => edited(/\{"tables".*\n$/, ''), /cut short/],

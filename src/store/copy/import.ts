@@ -5,6 +5,7 @@ import { copyFormat, CopyRefused, isRow, openChecksum, textSettings, type CopyEn
 import type { TableEnd, TableHead } from './copy-file.ts'
 import { openLines, type Lines } from './lines.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
+import { sqlState } from '../database-away.ts'
 import { openClient, type Connection, type Queryable } from '../open-client.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
 import type { Fault } from '../verify/fault.ts'
@@ -130,7 +131,10 @@ async function restoreTable(
   let held: string[] = []
   let length = 0
   const flush = async () => {
-    if (held.length > 0) await db.query({ text: sql, values: [`[${held.join(',')}]`] })
+    if (held.length > 0)
+      await db.query({ text: sql, values: [`[${held.join(',')}]`] }).catch((error: unknown) => {
+        throw isNoSuchRow(error) ? new CopyRefused(damagedRows(table), { cause: error }) : error
+      })
     held = []
     length = 0
     onProgress?.(table.name, rows)
@@ -146,9 +150,17 @@ async function restoreTable(
   }
   await flush()
   const end = parse(lines.current) as TableEnd
-  if (end.rows !== rows || end.sha256 !== checksum.digest('hex'))
-    throw new CopyRefused(`The copy is damaged: the rows of ${table.name} are not those that were written.`)
+  if (end.rows !== rows || end.sha256 !== checksum.digest('hex')) throw new CopyRefused(damagedRows(table))
   return rows
+}
+
+function damagedRows({ name }: Table): string {
+  return `The copy is damaged: the rows of ${name} are not those that were written.`
+}
+
+/** The database takes no such value, or no such row beside the others: as they were exported, it held all of them. */
+function isNoSuchRow(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error) ?? '')
 }
 
 function parse(line: string): unknown {
