@@ -19,8 +19,11 @@ export type Embedded = {
 type Log = (message: string) => void
 type Place = { databaseDir: string; mark: string; account: Account; native: Native }
 
-/** How long a start is tried again while another server uses the folder, and how long a live server may not answer. */
+/** How long a start is tried again while another server uses the folder; and how often, where each try takes seconds. */
 const patienceMs = 10_000
+const leastStarts = 5
+/** A server that starts on a busy machine writes its number long before it opens its socket. */
+const silentForMs = 30_000
 
 /**
  * Joins the PostgreSQL server of this data folder: starts the server if it does not run, and creates the database if there
@@ -105,6 +108,7 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
   let silentSince: number | null = null
   let started: ServerProcess | null = null
   let failure = ''
+  let starts = 0
   let socketDir = ''
   let nextNoteAt = since + patienceMs
   for (; ; await sleep(50)) {
@@ -129,16 +133,17 @@ async function joinServer(place: Place, log: Log): Promise<Registration> {
     }
     if (pidFile !== null && (await isOurServer(pidFile.pid, mark))) {
       silentSince ??= Date.now()
-      if (Date.now() - silentSince < patienceMs) continue
+      if (Date.now() - silentSince < silentForMs) continue
       throw new EmbeddedRefused(
         `A PostgreSQL server (process ${pidFile.pid}) runs in ${databaseDir}, but its socket in ${pidFile.socketDir} does not answer: stop that process.`,
       )
     }
-    if (failure !== '' && Date.now() - since > patienceMs) break
+    if (failure !== '' && starts >= leastStarts && Date.now() - since > patienceMs) break
     const strangerPid = pidFile !== null && isAlive(pidFile.pid) ? pidFile.pid : null
     await writeSettings(databaseDir, account)
     socketDir = await makeSocketFolder(databaseDir, account)
     started = await spawnServer(databaseDir, socketDir, strangerPid, account, native)
+    starts++
   }
   await rmdir(socketDir).catch(() => undefined)
   throw new EmbeddedRefused(explainFailure(failure, databaseDir))
