@@ -19,8 +19,8 @@ export const statements = [...moneyStatements, ...refusalStatements, ...widgetSt
 /** All debits together stay far below this, so none is refused that should not be. */
 const float = 50
 
-/** One after the other takes seconds; a service that answers nothing would take ten for each. */
-const usuallyWithinMs = 50_000
+/** One after the other takes seconds, and of a slow service minutes; one that answers nothing would take ten seconds for each. */
+const usuallyWithinMs = 5 * 60_000
 
 export async function conform(
   settings: Settings,
