@@ -7,7 +7,7 @@ import { runCommand } from '../test/command.ts'
 import { testDatabase, type TestDatabase } from '../test/postgres.ts'
 import { startProcess } from '../test/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let database: TestDatabase
 let folder: string

@@ -45,7 +45,19 @@ export async function startMailServer() {
       }
     })
   })
-  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const listenOnce = (port: number) =>
+    new Promise<boolean>((resolve) => {
+      const onError = () => resolve(false)
+      server.once('error', onError)
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', onError)
+        resolve(true)
+      })
+    })
+  const listen = async (port: number) => {
+    // Another test may be trying just now whether the port is free.
+    while (!(await listenOnce(port))) await Bun.sleep(20)
+  }
   // It is left and taken again, and nobody else may be there meanwhile.
   const port = await freePort()
   await listen(port)

@@ -38,14 +38,15 @@ export type Letter = { readonly to: string; readonly subject: string; readonly t
 
 /**
  * The mails to an address so far, oldest first, without the welcome, which comes at a moment of its own. They are sent in the
- * background: this waits for the given number.
+ * background, several at once: this waits for the given number, and takes their order from the names of their files.
  */
 export async function mailsTo(email: string, logged: readonly string[], count: number): Promise<Letter[]> {
   for (let tries = 0; ; tries++) {
     const letters = logged
       .map((line) => JSON.parse(line))
       .filter(({ message, to, subject }) => message === 'mail' && to === email && subject !== 'Welcome to Billfold')
-    if (letters.length >= count || tries === 1_000) return letters
+      .toSorted((a, b) => String(a.file).localeCompare(String(b.file)))
+    if (letters.length >= count || tries === 1_500) return letters
     await Bun.sleep(20)
   }
 }

@@ -35,3 +35,11 @@ export async function letPass(db: Queryable, ms: number, tables = ageing): Promi
   await db.query(`update operators set totp_pending_until = totp_pending_until - $1 * interval '1 ms'`, [ms])
   await db.query('update operators set totp_step = totp_step - round($1 / 30000.0)::bigint where totp_step > 0', [ms])
 }
+
+const dayMs = 86_400_000
+
+/** For what must happen on one day, in UTC: whoever is about to see it end waits for the next to begin. */
+export async function beginDayThatStays(forMs = 60_000): Promise<void> {
+  const leftMs = dayMs - (Date.now() % dayMs)
+  if (leftMs < forMs) await Bun.sleep(leftMs + 100)
+}

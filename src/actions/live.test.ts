@@ -4,7 +4,7 @@ import type { Session } from '../store/widget-sessions.ts'
 import { openLive } from './live.ts'
 
 const until = async (isSo: () => boolean) => {
-  for (const endsAt = Date.now() + 20_000; !isSo(); await Bun.sleep(5))
+  for (const endsAt = Date.now() + 30_000; !isSo(); await Bun.sleep(5))
     if (Date.now() > endsAt) throw new Error('it did not come')
 }
 
@@ -65,7 +65,8 @@ test('sessions of the same moment are asked for in one question, each once', asy
   const watchers = ['a', 'b', 'a', 'c'].map((name) => watch(name))
   await until(() => asked.sessions.length > 0)
   expect(asked.sessions[0]).toEqual(['a', 'b', 'c'])
-  expect(watchers.map(({ seen }) => seen)).toEqual([[0], [0], [0], [0]])
+  // There may have been another look since, which is another question.
+  expect(watchers.map(({ seen }) => seen[0])).toEqual([0, 0, 0, 0])
   for (const { stop } of watchers) stop?.()
 })
 

@@ -23,7 +23,7 @@ async function readPage(changes = 'only_row = true'): Promise<string> {
   await pool.query(
     `update books_check set next_sums_at = '-infinity', next_pass_at = '-infinity', next_slice_at = '-infinity'`,
   )
-  await checkBooks(rig.service)
+  await checkBooks({ ...rig.service, db: rig.service.db.patient })
   await pool.query(`update books_check set ${changes}`)
   const html = await (await viewer.get('/admin/books')).text()
   return html

@@ -1,18 +1,23 @@
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { postForApp } from '../actions/money/post.ts'
 import { formatMinor } from '../ledger/money.ts'
 import type { App } from '../store/apps.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
+import { beginDayThatStays } from '../../test/time.ts'
 
 let rig: TestService
 let admin: TestOperator
 let app: App
 let user: TestUser
-const month = new Date().toISOString().slice(0, 7)
+let month: string
+
+setDefaultTimeout(180_000)
 
 beforeAll(async () => {
+  await beginDayThatStays()
+  month = new Date().toISOString().slice(0, 7)
   rig = await openTestService()
   admin = await newOperator(rig)
   const credentials = await newApp(rig.service, { name: 'Shop' })

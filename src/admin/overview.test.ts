@@ -1,17 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
 import { newApp, newUser } from '../../test/service.ts'
+import { beginDayThatStays } from '../../test/time.ts'
 import { openBench, type Bench } from '../../test/topup/rig.ts'
+
+setDefaultTimeout(180_000)
 
 let bench: Bench
 let viewer: TestOperator
 const query = (sql: string, values: unknown[] = []) => bench.service.db.pool.query(sql, values)
 
 beforeAll(async () => {
-  bench = await openBench()
+  bench = await openBench({}, 20_000)
   viewer = await newOperator(bench.opened, 'viewer')
 })
+// What is of today is looked at on the same day.
+beforeEach(() => beginDayThatStays())
 afterAll(() => bench.close())
 
 const page = async (range = '') => text(await (await viewer.get(`/admin${range && `?range=${range}`}`)).text())

@@ -91,7 +91,7 @@ function whoMay(route: string): readonly Role[] {
   throw new Error(`Nobody has said who may ask for ${route}: add it to the lists of this test.`)
 }
 
-const bench = await openBench()
+const bench = await openBench({}, 20_000)
 const operators = Object.fromEntries(
   await Promise.all(roles.map(async (role) => [role, await newOperator(bench.opened, role)] as const)),
 ) as Record<Role, TestOperator>

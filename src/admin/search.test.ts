@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { parseAmountOnDay } from '../actions/find-anything.ts'
 import { parseCurrency } from '../ledger/money.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { newClient } from '../../test/client.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
 import { newApp, newUser, type Credentials } from '../../test/service.ts'
+import { beginDayThatStays } from '../../test/time.ts'
 import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'
 
 let bench: Bench
@@ -15,10 +16,14 @@ let topupId: string
 let shop: Credentials
 let other: Credentials
 let debit: string
-const today = new Date().toISOString().slice(0, 10)
+let today: string
+
+setDefaultTimeout(180_000)
 
 beforeAll(async () => {
-  bench = await openBench()
+  await beginDayThatStays()
+  today = new Date().toISOString().slice(0, 10)
+  bench = await openBench({}, 20_000)
   const { service, app } = bench
   viewer = await newOperator(bench.opened, 'viewer')
   payer = await bench.newPayer()

@@ -10,7 +10,7 @@ let path: string
 let id: string
 
 beforeAll(async () => {
-  bench = await openBench()
+  bench = await openBench({}, 20_000)
   admin = await newOperator(bench.opened)
   viewer = await newOperator(bench.opened, 'viewer')
 })

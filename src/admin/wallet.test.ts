@@ -13,7 +13,7 @@ let payment: string
 let page: string
 
 beforeAll(async () => {
-  bench = await openBench()
+  bench = await openBench({}, 20_000)
   admin = await newOperator(bench.opened)
   support = await newOperator(bench.opened, 'support')
   payer = await bench.newPayer()

@@ -8,7 +8,7 @@ let event: object
 let id: string
 
 beforeAll(async () => {
-  bench = await openBench()
+  bench = await openBench({}, 20_000)
 })
 beforeEach(async () => {
   payer = await bench.newPayer()

@@ -4,11 +4,12 @@ import { expectBalancedBooks } from '../../test/books.ts'
 import { minuteMs, openIdentityRig, password, wrongOf, type IdentityRig } from '../../test/identity-rig.ts'
 import { mailedCode, newEmail, readEvents } from '../../test/page.ts'
 import { newApp, operator, type Credentials } from '../../test/service.ts'
+import { beginDayThatStays } from '../../test/time.ts'
 import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 import { languageCodes } from '../actions/people/change-account.ts'
 import { languages } from '../widget/languages.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let rig: IdentityRig
 let other: Credentials
@@ -326,6 +327,7 @@ describe('where I am signed in', () => {
 
 describe('apps', () => {
   test('each says what it may do and what it took and gave this month, to the cent', async () => {
+    await beginDayThatStays()
     const member = await newMember()
     const reader = await newApp(rig.opened.service, { name: 'Reader', scopes: ['wallet:read'] })
     await member.logIn({ clientId: reader.clientId })

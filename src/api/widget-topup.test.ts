@@ -10,7 +10,7 @@ let bench: Bench
 let payer: Payer
 
 beforeAll(async () => {
-  bench = await openBench({ TOPUP_MIN: '2', TOPUP_MAX: '500' })
+  bench = await openBench({ TOPUP_MIN: '2', TOPUP_MAX: '500' }, 20_000)
 })
 beforeEach(async () => {
   payer = await bench.newPayer()

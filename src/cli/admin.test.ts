@@ -5,7 +5,7 @@ import { openDatabase } from '../store/database.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 
 // Each command is a process of its own.
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let database: TestDatabase
 const run = (args: string[], input = '') => runCommand([...args, '--json'], { DATABASE_URL: database.url }, input)

@@ -17,7 +17,7 @@ import { neededEvents } from '../cards/stripe/stripe-account.ts'
 import type { Connection } from '../store/database.ts'
 import { startEmbedded } from '../store/embedded/embedded.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let opened: TestService
 let db: Client

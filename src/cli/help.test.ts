@@ -4,7 +4,7 @@ import { commands } from './commands.ts'
 import { findCommand, parseInvocation } from './parse.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 describe('help', () => {
   test('the help lists every command', async () => {

@@ -3,7 +3,7 @@ import { runCommand } from '../../test/command.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { commands } from './commands.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let database: TestDatabase
 let environment: Record<string, string>

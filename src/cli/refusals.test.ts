@@ -6,7 +6,7 @@ import { serviceNamespace } from '../ledger/reference.ts'
 import { referenceKeyOf } from '../store/outcomes.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let database: TestDatabase
 let environment: Record<string, string>

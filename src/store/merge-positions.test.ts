@@ -4,11 +4,13 @@ import { expectBalancedBooks } from '../../test/books.ts'
 import { newClient, type Client } from '../../test/client.ts'
 import { startProcess, type ServiceProcess } from '../../test/process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../test/service.ts'
-import { openDatabase } from './database.ts'
+import { beginDayThatStays } from '../../test/time.ts'
+import { openDatabase, transact } from './database.ts'
+import { locks, tryLock } from './locks.ts'
 import { mergedWriter, mergePositions } from './merge-positions.ts'
 import { verifyBooks } from './verify/verify.ts'
 
-setDefaultTimeout(90_000)
+setDefaultTimeout(240_000)
 
 let opened: TestService
 let credentials: Credentials
@@ -18,6 +20,7 @@ const pool = () => opened.service.db.pool
 
 /** Three days of the past, each by several writers, and the positions as they are before anything was merged. */
 beforeAll(async () => {
+  await beginDayThatStays()
   opened = await openTestService({ WRITER_LANES: '4' })
   await pool().query(
     `grant all on transfers, outcomes to current_user; alter table transfers disable trigger user; alter table outcomes disable trigger user`,
@@ -77,7 +80,8 @@ function keepPosting(client: Client): () => Promise<number> {
   let done = 0
   const work = users.map(async (user, i) => {
     while (!stop.signal.aborted) {
-      const { status } = i % 2 ? await client.debit(user, 1) : await client.credit(user, 1)
+      // So little that nobody runs out of money, however long it goes on.
+      const { status } = i % 2 ? await client.debit(user, 0.01) : await client.credit(user, 0.01)
       expect(status).toBe(200)
       done++
     }
@@ -105,13 +109,17 @@ test('a process killed right before its commit has changed nothing, nobody saw i
   // Now it holds its rows.
   const replies = await post()
   expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
-  const { rows: waits } = await pool().query(`select query from pg_stat_activity where wait_event_type = 'Lock'`)
+  const { rows: waits } = await pool().query(
+    `select query from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  )
   expect(waits).toEqual([])
   expect(opened.logged.filter((line) => line.includes('a batch of the writer failed'))).toEqual([])
   expect(await mergePositions(opened.service.db)).toBe(0)
   expect(await sums()).toEqual(before)
   child.kill('SIGKILL')
   await child.exited
+  // Its server process ends a moment later, and the lock with it.
+  while (!(await transact(opened.service.db, (tx) => tryLock(tx, locks.mergePositions)))) await Bun.sleep(10)
   expect(await countRows()).toEqual(rows)
   expect(await sums()).toEqual(before)
 })
@@ -122,6 +130,7 @@ test('a row that a writer has not committed yet is left alone, and merged later 
   const late = rows[0]
   const other = openDatabase(opened.service.db.connection)
   const writer = await other.pool.connect()
+  await writer.query('set idle_in_transaction_session_timeout = 0')
   await writer.query('begin')
   const add = (by: number) =>
     writer.query(

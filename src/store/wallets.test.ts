@@ -27,7 +27,7 @@ test('wallets have stirred when money moved or they were frozen, and the moment 
   const client = newClient(app.fetch, credentials)
   await client.credit(users[1]!.serviceUserId, 5)
   await freezeWallet(service, operator, users[3]!.userId, 'a look at it')
-  expect(await findStirred(pool, seen)).toEqual([users[1]!.userId, users[3]!.userId])
+  expect((await findStirred(pool, seen)).toSorted()).toEqual([users[1]!.userId, users[3]!.userId].toSorted())
   expect(await getMoment(pool)).not.toBe(moment)
   expect(await findStirred(pool, await seenNow())).toEqual([])
 })

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
-import { letPass } from '../../test/time.ts'
+import { beginDayThatStays, letPass } from '../../test/time.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { transact } from '../store/database.ts'
 import { lockUser, updateUserDeleted } from '../store/users.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let shop: { clientId: string; clientSecret: string }
@@ -15,6 +15,8 @@ let ada: TestUser
 const evil = '=HYPERLINK("https://evil.example";"click")'
 
 beforeAll(async () => {
+  // A statement is of a month, and may be of its last day.
+  await beginDayThatStays()
   opened = await openTestService({ SERVICE_NAME: 'Penny & Co', SUPPORT_EMAIL: 'help@penny.example' })
   shop = await newApp(opened.service, { name: 'Fernweh <Books>' })
   ada = await newUser(opened.service, shop)

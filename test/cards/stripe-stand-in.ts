@@ -7,8 +7,11 @@ import { StripeRefusal, StripeState, type StripeObject } from './stripe-stand-in
  */
 export type StripeStandIn = ReturnType<typeof startStripeStandIn>
 
-/** A status: answered instead of the work. `timeout`: neither work nor answer. `afterAnswer`: the work is done, the answer never comes. */
-export type Failure = number | 'timeout' | 'afterAnswer'
+/**
+ * A status: answered instead of the work. `timeout`: neither work nor answer. `afterAnswer`: the work is done, the answer never
+ * comes. `none`: all is well with that one.
+ */
+export type Failure = number | 'timeout' | 'afterAnswer' | 'none'
 
 type Settings = { secretKey?: string; webhookSecret?: string; apiVersion?: string }
 type Answer = { status: number; text: string }

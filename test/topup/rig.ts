@@ -34,12 +34,12 @@ function stripeSettings({ secretKey, webhookSecret, api }: StripeStandIn) {
   return { secretKey, webhookSecret, api, publishableKey: 'pk_test_standin', decimalsOf }
 }
 
-export async function openBench(environment: Record<string, string> = {}) {
+export async function openBench(environment: Record<string, string> = {}, timeoutMs = 1_600) {
   const standIn = startStripeStandIn()
   const opened = await openTestService({ ...stripeEnvironment(standIn), ...environment })
   const { service, app } = opened
   // As the configuration makes it, but for the patience: a test that waits for a time-out should not wait for eight seconds.
-  Object.assign(service, { cards: createStripeProcessor({ ...stripeSettings(standIn), timeoutMs: 1_600 }) })
+  Object.assign(service, { cards: createStripeProcessor({ ...stripeSettings(standIn), timeoutMs }) })
   const credentials = await newApp(service)
   standIn.webhooks.mode = 'never'
 

@@ -40,6 +40,6 @@ test.each([
   findTags(html, 'meta')
   findTags(html, 'iframe')
   const { user, system } = process.cpuUsage(before)
-  // What goes over the rest of the page for each tag needs more than ten seconds.
-  expect((user + system) / 1000).toBeLessThan(1_000)
+  // What goes over the rest of the page for each tag needs more than ten seconds, and on a slow machine a multiple of it.
+  expect((user + system) / 1000).toBeLessThan(5_000)
 })

@@ -197,8 +197,9 @@ function intoFolder({ mail: { from }, dataDir, isProduction }: MailConfig, log: 
   const folder = resolve(dataDir, 'mail')
   return {
     send: async ({ to, subject, text, html, logo }) => {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      // Before anything is waited for, so that the files are named in the order in which the mails were sent.
       const id = newId()
+      await mkdir(folder, { recursive: true, mode: 0o700 })
       const file = join(folder, `${id}.txt`)
       await writeFile(join(folder, `${id}.html`), withLogo(html, logo), { mode: 0o600 })
       await writeFile(file, `From: ${from}\nTo: ${to}\nSubject: ${subject}\n\n${text}\n`, { mode: 0o600 })

