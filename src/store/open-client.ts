@@ -184,15 +184,32 @@ export async function within<T>(
   work: PromiseLike<T>,
 ): Promise<T> {
   let isLate = false
-  const timer = setTimeout(() => {
+  const callOff = limitTime(limitMs, () => {
     isLate = true
     client.destroy()
-  }, limitMs)
+  })
   try {
     return await work
   } catch (error) {
     throw isLate ? new DatabaseAway(`no answer within ${limitMs} ms`, { cause: error }) : error
   } finally {
-    clearTimeout(timer)
+    callOff()
   }
+}
+
+/** A timer that comes later than this was held up by its own process. */
+const heldUpMs = 200
+const momentMs = 1_000
+
+/**
+ * Gives up when the time is over, unless that is called off before. Time in which this process stood still itself, as on a
+ * machine that was suspended, is not the server's: the answer may lie here unread, so it gets a moment more.
+ */
+export function limitTime(limitMs: number, giveUp: () => void): () => void {
+  const endsAt = performance.now() + limitMs
+  let timer = setTimeout(() => {
+    if (performance.now() - endsAt < heldUpMs) giveUp()
+    else timer = setTimeout(giveUp, Math.min(limitMs, momentMs))
+  }, limitMs)
+  return () => clearTimeout(timer)
 }

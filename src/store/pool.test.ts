@@ -51,6 +51,17 @@ test('whoever waits for a connection while all of them are busy is told so at th
   expect(opened).toHaveLength(1)
 })
 
+test('time in which this process stood still itself is not the server’s: its answer gets a moment more', async () => {
+  const { query } = poolOf(1, 1_000)
+  await query('select 1')
+  // As on a machine that was suspended: the server was, too, and goes on where it stopped.
+  const asked = query<{ done: boolean }>('select pg_sleep(1.5) is null as done')
+  await Bun.sleep(100)
+  Bun.sleepSync(1_200)
+  expect((await asked).rows).toEqual([{ done: false }])
+  expect(opened).toHaveLength(1)
+})
+
 test.each([1, 2])(
   'of %d connections there are never more, and those who wait get them in the order they came',
   async (max) => {

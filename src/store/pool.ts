@@ -3,7 +3,7 @@
  * past its time is destroyed, and the idle ones with it, because what made one of them silent rarely made only one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { within, type OpenClient, type Queryable } from './open-client.ts'
+import { limitTime, within, type OpenClient, type Queryable } from './open-client.ts'
 import { DatabaseAway, sqlState } from './database-away.ts'
 
 export type PooledClient = Queryable & {
@@ -139,9 +139,9 @@ async function take(state: State, limitMs: number): Promise<OpenClient> {
   state.waits++
   const startedAt = performance.now()
   return await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => waiter.reject(new DatabaseAway(`no free connection within ${waitMs} ms`)), waitMs)
+    const callOff = limitTime(waitMs, () => waiter.reject(new DatabaseAway(`no free connection within ${waitMs} ms`)))
     const settle = () => {
-      clearTimeout(timer)
+      callOff()
       state.waiting.delete(waiter)
       state.waitedMs += performance.now() - startedAt
     }
