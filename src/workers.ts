@@ -85,7 +85,8 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
     void child.exited.then((code) => {
       const hasServed = serving.delete(worker)
       running.delete(worker)
-      gone = Promise.all([gone, soon(heardAll.promise)]).then(async () => {
+      // Its channel closes behind its last words; a parent that stood still meanwhile hears them late.
+      gone = Promise.all([gone, soon(heardAll.promise, 5_000)]).then(async () => {
         left = await addUp([left, worker.counted])
       })
       ready.resolve(false)
@@ -171,8 +172,8 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
   }
 }
 
-async function soon(promise: Promise<void>): Promise<void> {
-  await Promise.race([promise, Bun.sleep(1_000)])
+async function soon(promise: Promise<void>, limitMs = 1_000): Promise<void> {
+  await Promise.race([promise, Bun.sleep(limitMs)])
 }
 
 async function addUp(parts: MetricObject[][]): Promise<MetricObject[]> {
