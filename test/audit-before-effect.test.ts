@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sendMails } from '../src/actions/mails/tell.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { commands } from '../src/cli/commands.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
@@ -13,13 +14,14 @@ import { openDatabase } from '../src/store/database.ts'
 import { listTables, quoted } from '../src/store/migrations/tables.ts'
 import { newClient } from './client.ts'
 import { callCommand } from './command.ts'
+import { eventually } from './eventually.ts'
 import { adminForms, type AdminForms } from './admin-forms.ts'
 import { newOperator, password, type TestOperator } from './operator.ts'
 import { testDatabase } from './postgres.ts'
 import { newApp, newUser, secretsKey } from './service.ts'
 import { openBench, type Bench } from './topup/rig.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let bench: Bench
 let admin: TestOperator
@@ -27,7 +29,7 @@ let known: AdminForms
 const folder = await mkdtemp(join(tmpdir(), 'billfold-audit-'))
 
 beforeAll(async () => {
-  bench = await openBench()
+  bench = await openBench({}, 20_000)
   admin = await newOperator(bench.opened)
   known = adminForms(bench, admin)
   await watchChanges()
@@ -70,10 +72,24 @@ async function watchChanges(): Promise<void> {
   }
 }
 
+/**
+ * What is written in the background of what was done to prepare is there, and none of it falls into the time that is watched; nor
+ * does the note that an operator was seen, which is made after half a minute.
+ */
+async function settle(): Promise<void> {
+  const { db, repeats, referenceTypes } = bench.service
+  await Promise.all([repeats.close(), referenceTypes.close(), sendMails(bench.service)])
+  await query('update operator_sessions set seen_at = now()')
+  const busy = `select query from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend' and state <> 'idle'`
+  await eventually(async () => [db.pool.waitingCount, await query(busy)], [0, []])
+}
+
 type Change = { number: bigint; name: string; operation: string; transaction: bigint; actor: string | null }
 
 /** What happened, and what of it happened without a record of this actor in its own transaction or before. */
 async function changesBy(actor: string, act: () => Promise<unknown>): Promise<{ changed: string[]; silent: string[] }> {
+  await settle()
   await query('truncate watch.changes')
   await act()
   const all = await query<Change>('select * from watch.changes order by number')

@@ -17,10 +17,10 @@ import { newClient } from './client.ts'
 import { openTestService, type TestService } from './service.ts'
 import { openBench } from './topup/rig.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 // Two services, because each has one card processor: everything is tried with Stripe's, and what only the sandbox has with that.
-const bench = await openBench()
+const bench = await openBench({}, 20_000)
 const { opened, standIn } = bench
 const sandboxed = await openTestService()
 const rig = await openRig(opened)

@@ -34,7 +34,7 @@ function debitText(referenceId: string): string {
 async function waitForStatus(status: number, times: number): Promise<void> {
   const line = new RegExp(`"message":"request".*"status":${status},`, 'g')
   for (let waited = 0; (service.output().match(line) ?? []).length < times; waited += 20) {
-    if (waited > 5_000) throw new Error(`no status ${status} in ${service.output().slice(-1_000)}`)
+    if (waited > 30_000) throw new Error(`no status ${status} in ${service.output().slice(-1_000)}`)
     await Bun.sleep(20)
   }
 }
@@ -54,13 +54,13 @@ test.each([
     const before = await client.balance(user.serviceUserId)
     expect((await neighbour.exchange(debitText(`whole-${Math.random()}`))).status).toBe(200)
     expect(isAnswered).toBe(false)
-    const answer = await Promise.race([late, Bun.sleep(15_000)])
+    const answer = await Promise.race([late, Bun.sleep(45_000)])
     expect(answer).toMatchObject({ status: 408, isLast: true })
     expect(JSON.parse(answer!.body)).toMatchObject({ code: 'REQUEST_TIMEOUT' })
     expect(await client.balance(user.serviceUserId)).toBe(Number(before) - 1)
     neighbour.close()
   },
-  40_000,
+  180_000,
 )
 
 test('hanging up in the middle of a body is a 499 in the log, no fault, and nothing to warn of', async () => {

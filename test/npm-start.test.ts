@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { isStopped, makeFolder, removeFolder } from './embedded-process.ts'
+import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { copyNewDatabase } from './new-database.ts'
 
@@ -36,7 +37,8 @@ async function startInTerminal(command: string[], environment: Record<string, st
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '',
-      PORT: String(await freePort()),
+      // The shop is on the next one.
+      PORT: String(await freePort(2)),
       DATA_DIR: dataDir,
       ...environment,
     },
@@ -57,7 +59,7 @@ async function startInTerminal(command: string[], environment: Record<string, st
 /** Nothing is left of the group, and the database was stopped by the last who left it. */
 async function expectAllEnded(pid: number): Promise<void> {
   // A process that was killed by its parent's last act may take a moment to be gone.
-  for (let waited = 0; waited < 2_000 && groupOf(pid).length > 0; waited += 50) await Bun.sleep(50)
+  for (let waited = 0; waited < 30_000 && groupOf(pid).length > 0; waited += 50) await Bun.sleep(50)
   expect(groupOf(pid)).toEqual([])
   expect(isStopped(dataDir)).toBe(true)
 }
@@ -69,11 +71,11 @@ for (const workers of ['1', '2']) {
   test(`SIGTERM to npm alone ends the service, its shop and its database, ${withWorkers}`, async () => {
     const { child } = await startInTerminal(['npm', 'start'], { WORKERS: workers, DEMO: '1' })
     // npm, the service, the workers, the shop; no shell in between, which would keep the signal for itself.
-    expect(groupOf(child.pid)).toHaveLength(processes)
+    await eventually(() => groupOf(child.pid).length, processes)
     child.kill('SIGTERM')
     await child.exited
     await expectAllEnded(child.pid)
-  }, 60_000)
+  }, 180_000)
 
   test(`Ctrl-C at npm start lets what is under way finish and ends everything, ${withWorkers}`, async () => {
     const { child, output } = await startInTerminal(['npm', 'start'], { WORKERS: workers, DEMO: '1' })
@@ -81,16 +83,16 @@ for (const workers of ['1', '2']) {
     await child.exited
     await expectAllEnded(child.pid)
     // Ended at once, as after a second Ctrl-C, it would not have got as far as this.
-    expect(output().match(/"message":"draining"/g) ?? []).toHaveLength(Number(workers))
-  }, 60_000)
+    await eventually(() => (output().match(/"message":"draining"/g) ?? []).length, Number(workers))
+  }, 180_000)
 
   test(`closing the window ends everything, ${withWorkers}`, async () => {
     const { child } = await startInTerminal(['npm', 'start'], { WORKERS: workers, DEMO: '1' })
     child.terminal!.close()
     await child.exited
-    for (let waited = 0; waited < 20_000 && !isStopped(dataDir); waited += 50) await Bun.sleep(50)
+    for (let waited = 0; waited < 60_000 && !isStopped(dataDir); waited += 50) await Bun.sleep(50)
     await expectAllEnded(child.pid)
-  }, 60_000)
+  }, 180_000)
 }
 
 test('a second Ctrl-C at npm start ends it at once, though the first one came twice', async () => {
@@ -104,4 +106,4 @@ test('a second Ctrl-C at npm start ends it at once, though the first one came tw
   await child.exited
   // A service that is cut off leaves its database to the next one. Here there is none.
   expect(isStopped(dataDir)).toBe(false)
-}, 60_000)
+}, 180_000)

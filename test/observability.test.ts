@@ -7,6 +7,7 @@ import { signInWithPassword } from '../src/actions/operators/sign-in-operator.ts
 import { logIn } from '../src/actions/people/log-in.ts'
 import { openMetrics } from '../src/metrics.ts'
 import { newClient, type Client } from './client.ts'
+import { eventually } from './eventually.ts'
 import { openForwarder } from './forwarder.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from './service.ts'
 
@@ -24,15 +25,17 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
+/** What the database says is missing when it does not say it in time, so it is asked until it does. */
+const readMetrics = async () => {
+  for (let tries = 1; ; tries++) {
+    const text = await (await opened.app.fetch(new Request('http://billfold.test/metrics'))).text()
+    if (text.includes('\nbillfold_database_up 1\n') || tries === 30) return text
+  }
+}
+
 const metric = async (name: string) => {
-  const text = await (await opened.app.fetch(new Request('http://billfold.test/metrics'))).text()
-  return Number(
-    text
-      .split('\n')
-      .find((line) => line.startsWith(name))
-      ?.split(' ')
-      .at(-1) ?? Number.NaN,
-  )
+  const line = (await readMetrics()).split('\n').find((each) => each.startsWith(name))
+  return Number(line?.split(' ').at(-1) ?? Number.NaN)
 }
 
 test('operations are counted by app and what they came to, batches and waits by lane', async () => {
@@ -92,6 +95,7 @@ test('what waits in the database is told with its age, and what the server says 
   )
   const holder = await pool.connect()
   await holder.query('begin')
+  await holder.query('set local idle_in_transaction_session_timeout = 0')
   await holder.query('select 1 from users where id = $1 for update', [userId])
   const waiter = opened.service.db.patient.pool.query('select 1 from users where id = $1 for update', [userId])
   const near = async (name: string, seconds: number) => expect(await metric(name)).toBeWithin(seconds, seconds + 600)
@@ -112,7 +116,8 @@ test('what waits in the database is told with its age, and what the server says 
   expect(await metric('billfold_database_connections')).toBeGreaterThan(1)
   expect(await metric('billfold_database_connections_max')).toBeGreaterThan(10)
   expect(await metric('billfold_database_transaction_age')).toBeGreaterThan(0)
-  expect(await metric('billfold_clock_skew_seconds')).toBeWithin(0, 1)
+  // A machine that stands still while its clock is read makes it look wrong, until it is read again.
+  await eventually(async () => (await metric('billfold_clock_skew_seconds')) < 1, true)
 })
 
 const tries = (who: string, result: string) => metric(`billfold_sign_ins_total{who="${who}",result="${result}"}`)
@@ -201,7 +206,8 @@ test('a database that is away is 503 at /readyz and on every route, never 500, a
   const { serviceUserId } = await newUser(away.service, app)
   const other = newClient(away.app.fetch, app)
   const readiness = async () => (await away.app.fetch(new Request('http://billfold.test/readyz'))).status
-  expect([(await other.credit(serviceUserId, 5)).status, await readiness()]).toEqual([200, 200])
+  expect((await other.credit(serviceUserId, 5)).status).toBe(200)
+  await eventually(readiness, 200)
   wire!.cut()
   const replies = await Promise.all([
     other.debit(serviceUserId, 1, 'while-away'),
@@ -219,7 +225,7 @@ test('a database that is away is 503 at /readyz and on every route, never 500, a
   expect(seen).toContain(`{app="${app.clientId}",direction="debit",result="UNAVAILABLE"} 1\n`)
   wire!.mend()
   expect((await other.debit(serviceUserId, 1, 'while-away')).body['balance']).toBe(4)
-  expect(await readiness()).toBe(200)
+  await eventually(readiness, 200)
   await away.close()
   wire!.close()
 })

@@ -10,9 +10,9 @@ import { newOperator, password } from './operator.ts'
 import { newUser, secretsKey } from './service.ts'
 import { openBench } from './topup/rig.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
-const bench = await openBench()
+const bench = await openBench({}, 20_000)
 afterAll(() => bench.close())
 
 const text = await readFile(new URL('../docs/operators.md', import.meta.url), 'utf8')

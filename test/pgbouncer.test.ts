@@ -7,6 +7,7 @@ import { prepareDatabase } from '../src/store/prepare.ts'
 import { newClient, type Reply } from './client.ts'
 import { runCommand } from './command.ts'
 import { complaintOf } from './embedded-process.ts'
+import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { asServer, majors, startOtherServer, type OtherServer } from './other-server.ts'
 import { startProcess } from './process.ts'
@@ -22,14 +23,14 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
   const children: Bun.Subprocess[] = []
   beforeAll(async () => {
     server = await startOtherServer(major!)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     for (const child of children) {
       child.kill('SIGKILL')
       await child.exited
     }
     await server.remove()
-  }, 30_000)
+  }, 180_000)
 
   async function startPgBouncer(settings: Record<string, string | number>): Promise<string> {
     const port = await freePort()
@@ -41,7 +42,7 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
     await chmod(file, 0o644)
     children.push(Bun.spawn(asServer([program!, '-q', file]), { stdout: 'ignore', stderr: 'ignore' }))
     const url = `postgres://billfold@127.0.0.1:${port}/postgres`
-    for (let triesLeft = 100; ; triesLeft--) {
+    for (let triesLeft = 600; ; triesLeft--) {
       const client = new Client({ connectionString: url })
       client.on('error', () => {})
       const isUp = await client.connect().then(
@@ -77,12 +78,12 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
         replies.push(...(await Promise.all(asked)))
       }
       expect([replies.length, replies.filter(({ status }) => status !== 200)]).toEqual([1_600, []])
-      expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
+      await eventually(async () => (await fetch(`${service.url}/readyz`)).status, 200)
       expect((await runCommand(['verify', '--json'], environment)).exitCode).toBe(0)
     } finally {
       expect(await service.stop()).toBe(0)
     }
-  }, 60_000)
+  }, 180_000)
 
   test.each([
     ['transaction', {}],
@@ -97,13 +98,13 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
       expect(complaint).toContain('pool_mode = session')
       expect(complaint.split('\n')).toHaveLength(1)
     },
-    30_000,
+    180_000,
   )
 
   test('a session mode with room for one connection is not taken for another mode', async () => {
     const url = await startPgBouncer({ pool_mode: 'session', default_pool_size: 1 })
     expect(await prepare(url)).toBe('started')
-  }, 30_000)
+  }, 180_000)
 })
 
 describe.skipIf(!major)('without a pooler', () => {
@@ -118,5 +119,5 @@ describe.skipIf(!major)('without a pooler', () => {
     } finally {
       await server.remove()
     }
-  }, 60_000)
+  }, 180_000)
 })

@@ -67,13 +67,13 @@ async function run(command: string[], environment: Record<string, string> = {}):
   return (await child.exited) === 0 ? out : `${out}${err}`
 }
 
-/** As it stands in the guide, but that it waits for two seconds and not for ten: an answer is going to be lost. */
+/** As it stands in the guide, but that it waits for four seconds and not for ten: an answer is going to be lost. */
 const written: Record<string, [from: string, to: string]> = {
-  'wallet.sh': ['--max-time 10', '--max-time 2'],
-  'wallet.py': ['TIMEOUT_SECONDS = 10', 'TIMEOUT_SECONDS = 2'],
-  'wallet.php': ['TIMEOUT_SECONDS = 10', 'TIMEOUT_SECONDS = 2'],
-  'wallet.go': ['10 * time.Second', '2 * time.Second'],
-  'wallet.ts': ['timeout(10_000)', 'timeout(2_000)'],
+  'wallet.sh': ['--max-time 10', '--max-time 4'],
+  'wallet.py': ['TIMEOUT_SECONDS = 10', 'TIMEOUT_SECONDS = 4'],
+  'wallet.php': ['TIMEOUT_SECONDS = 10', 'TIMEOUT_SECONDS = 4'],
+  'wallet.go': ['10 * time.Second', '4 * time.Second'],
+  'wallet.ts': ['timeout(10_000)', 'timeout(4_000)'],
 }
 
 async function write(file: string): Promise<void> {

@@ -17,7 +17,7 @@ import { newOperator, type TestOperator } from './operator.ts'
 import { newPage } from './page.ts'
 import { newApp, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(180_000)
 
 /** Tables that grow with the number of people and operations, and the indexes they may be walked by. */
 const indexesOf: Record<string, readonly string[]> = {
@@ -151,7 +151,7 @@ const paths: Path[] = [
     2,
     async (client) => {
       ok(await client.debit(people[1]!.serviceUserId, 1, 'first'))
-      await Bun.sleep(400)
+      await opened.service.repeats.close()
     },
   ],
   ['GET wallet', 2, async (client) => ok(await client.wallet(people[5]!.serviceUserId))],

@@ -140,7 +140,7 @@ function isStaleClone(name: string): boolean {
 }
 
 /** The server's own vacuum may be at work in it, which our role may not end; it ends by itself in a moment. */
-async function dropDatabase(admin: Client, name: string, tries = 50): Promise<void> {
+async function dropDatabase(admin: Client, name: string, tries = 300): Promise<void> {
   try {
     await admin.query(`drop database if exists ${name} with (force)`)
   } catch (error) {

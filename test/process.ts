@@ -1,4 +1,5 @@
 /** The service as a real process, the way it is started in earnest. */
+import { freePort } from './free-port.ts'
 import { documented } from './openapi.ts'
 
 export type ServiceProcess = {
@@ -13,9 +14,11 @@ export type ServiceProcess = {
 }
 
 export async function startProcess(environment: Record<string, string>): Promise<ServiceProcess> {
+  // With a demo there is a shop on the next one.
+  const port = environment['PORT'] ?? String(await freePort(environment['DEMO'] === '1' ? 2 : 1))
   const child = Bun.spawn([process.execPath, 'src/main.ts'], {
     cwd: new URL('..', import.meta.url).pathname,
-    env: { ...baseEnvironment(), DEMO: '0', PORT: '0', LOG_LEVEL: 'warn', ...environment },
+    env: { ...baseEnvironment(), DEMO: '0', LOG_LEVEL: 'warn', ...environment, PORT: port },
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -29,9 +32,13 @@ export async function startProcess(environment: Record<string, string>): Promise
       if (url) ready.resolve(url)
     }
   }
-  void collect(child.stdout)
-  void collect(child.stderr)
-  void child.exited.then((code) => ready.reject(new Error(`the service ended with ${code}: ${output}`)))
+  const collected = Promise.all([collect(child.stdout), collect(child.stderr)])
+  // Its last words may come after its end is known; what it leaves behind may hold its output open.
+  const ended = child.exited.then(async (code) => {
+    await Promise.race([collected, Bun.sleep(5_000)])
+    return code
+  })
+  void ended.then((code) => ready.reject(new Error(`the service ended with ${code}: ${output}`)))
   const url = await ready.promise
   return {
     url,
@@ -39,7 +46,7 @@ export async function startProcess(environment: Record<string, string>): Promise
     send: documented((request) => fetch(request, { keepalive: true })),
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal)
-      return await child.exited
+      return await ended
     },
     kill: async () => {
       child.kill('SIGKILL')
@@ -65,7 +72,7 @@ export function workersOf({ pid }: ServiceProcess): number[] {
 export async function waitForWorkers(service: ServiceProcess, without: readonly number[]): Promise<void> {
   const isSo = (pids: number[]) => pids.length === 2 && !pids.some((pid) => without.includes(pid))
   for (let waited = 0; !isSo(workersOf(service)); waited += 50) {
-    if (waited > 45_000) throw new Error(`workers are ${workersOf(service).join(', ')}`)
+    if (waited > 60_000) throw new Error(`workers are ${workersOf(service).join(', ')}`)
     await Bun.sleep(50)
   }
 }

@@ -141,4 +141,4 @@ test('any sequence of calls agrees with the model', async () => {
     }),
     { numRuns: 60, verbose: 1 },
   )
-}, 120_000)
+}, 180_000)

@@ -51,12 +51,12 @@ test('no regular expression of src and sdk takes long over any 64 KiB of its own
     return text === undefined ? [] : [`${path}: ${String(each)} on ${text}`]
   })
   expect(slow).toEqual([])
-}, 120_000)
+}, 180_000)
 
 test('the texts are nasty: expressions known to be slow are found to be', () => {
   const known = [/[\s,]+$/, /[eE].*$/]
   expect(known.filter((expression) => findSlow(expression, 32 * 1024) === undefined)).toEqual([])
-}, 120_000)
+}, 180_000)
 
 test('expressions are made at run time only where secrets are taken out of texts, and there in one pass', () => {
   const makers = files.filter(({ code }) => /\bRegExp\(/.test(code)).map(({ path }) => path)

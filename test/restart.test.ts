@@ -1,5 +1,6 @@
 /** Processes that end, are replaced or die, under clients who do not stop asking. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eventually } from './eventually.ts'
 import { answersOf, failuresOf, startClients, type KeepAliveClient, type Load } from './keep-alive.ts'
 import { startProcess, waitForWorkers, workersOf, type ServiceProcess } from './process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from './service.ts'
@@ -56,7 +57,7 @@ test('a process that is asked to end answers everything that was sent to it, and
   await load.stop()
   expect(failuresOf(load).filter((failure) => !failure.startsWith('not connected'))).toEqual([])
   expect(await countBooked()).toBe(before + answersOf(load))
-}, 60_000)
+}, 180_000)
 
 describe('with two workers', () => {
   let service: ServiceProcess
@@ -79,11 +80,11 @@ describe('with two workers', () => {
     await load.stop()
     expect(failuresOf(load)).toEqual([])
     expect(await countBooked()).toBe(before + answersOf(load))
-    // What those that are gone have counted is still counted.
-    const metrics = await (await fetch(`${service.url}/metrics`)).text()
+    // What those that are gone have counted is still counted; a worker that does not answer in time, as it was last heard.
     const counted = /request_seconds_count\{route="\/api\/server\/wallet\/credit",method="POST",status="200"\} (\d+)/
-    expect(Number(counted.exec(metrics)?.[1])).toBe(answersOf(load))
-  }, 120_000)
+    const metrics = async () => await (await fetch(`${service.url}/metrics`)).text()
+    await eventually(async () => Number(counted.exec(await metrics())?.[1]), answersOf(load))
+  }, 180_000)
 
   test('kill -9 of one of two workers costs the clients of the other nothing, its own one request, and it is started again', async () => {
     const load = startClients(service.url, 32, creditOf)
@@ -98,5 +99,5 @@ describe('with two workers', () => {
     expect(failed.filter(({ failures }) => failures.length > 1)).toEqual([])
     expect(failed.length).toBeGreaterThan(0)
     expect(failed.length).toBeLessThan(32)
-  }, 60_000)
+  }, 180_000)
 })

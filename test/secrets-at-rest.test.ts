@@ -12,7 +12,7 @@ import { startProcess } from './process.ts'
 import { openTestService, secretsKey, type TestService } from './service.ts'
 import { letPass } from './time.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const otherKey = Buffer.alloc(32, 'other').toString('base64')
 const plain = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'

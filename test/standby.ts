@@ -109,6 +109,9 @@ async function startServer(native: Native, databaseDir: string, port: number, ac
     port: String(port),
     unix_socket_directories: '',
     wal_level: 'replica',
+    // After a minute of silence the standby would look for the primary by itself, and find it.
+    wal_receiver_timeout: '0',
+    wal_sender_timeout: '0',
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const child = spawn(join(native.root, 'bin', 'postgres'), ['-D', databaseDir, ...flags], {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { openIdentityRig, password, type IdentityRig } from './identity-rig.ts'
 import { newUser } from './service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let rig: IdentityRig
 let serviceUserId: string

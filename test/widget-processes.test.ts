@@ -5,6 +5,7 @@ import { connect } from '../src/actions/people/manage-links.ts'
 import { findApp } from '../src/store/apps.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient } from './client.ts'
+import { eventually, expectWithin } from './eventually.ts'
 import { newEmail, newPage, readEvents } from './page.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import {
@@ -17,18 +18,28 @@ import {
   type TestUser,
 } from './service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let credentials: Credentials
 let user: TestUser
 let processes: ServiceProcess[]
+/** An open widget in which nothing happens while the other tests run. */
+let quiet: {
+  readonly user: TestUser
+  readonly stream: ReturnType<typeof readEvents>
+  readonly since: number
+}
 
 beforeAll(async () => {
   opened = await openTestService()
   credentials = await newApp(opened.service)
   user = await newUser(opened.service, credentials)
   processes = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL: opened.databaseUrl })))
+  const silent = await newUser(opened.service, credentials)
+  const stream = await watch(0, await newSession(0, silent))
+  await stream.next()
+  quiet = { user: silent, stream, since: performance.now() }
 })
 afterAll(async () => {
   await Promise.all(processes.map((each) => each.stop()))
@@ -79,12 +90,16 @@ test('a change made on one process is in the open widget of the other within two
   const watched = await newUser(opened.service, credentials)
   const stream = await watch(1, await newSession(0, watched))
   expect((await stream.next())!.data).toEqual({ balance: 0, sequence: 0, isActive: true })
-  // Past the look that comes with opening, so that it is the regular one that finds it.
-  await Bun.sleep(300)
-  const startedAt = performance.now()
-  await client(0).credit(watched.serviceUserId, 12.34)
-  expect((await stream.next())!.data).toEqual({ balance: 12.34, sequence: 1, isActive: true })
-  expect(performance.now() - startedAt).toBeLessThan(2_000)
+  let sequence = 0
+  await expectWithin(2_000, async () => {
+    // Past the look that comes with opening, so that it is the regular one that finds it.
+    await Bun.sleep(300)
+    const startedAt = performance.now()
+    await client(0).credit(watched.serviceUserId, 12.5)
+    sequence++
+    expect((await stream.next())!.data).toEqual({ balance: 12.5 * sequence, sequence, isActive: true })
+    return performance.now() - startedAt
+  })
   await stream.cancel()
 })
 
@@ -119,14 +134,11 @@ test('a widget that goes away without a word makes room for the next', async () 
   expect(open.map(({ status }) => status)).toEqual(Array(6).fill(200))
   expect((await fetch(url)).status).toBe(429)
   gone.abort()
-  let status = 429
-  for (let tries = 0; status === 429 && tries < 50; tries++) {
-    await Bun.sleep(100)
+  await eventually(async () => {
     const response = await fetch(url)
-    status = response.status
     await response.body?.cancel()
-  }
-  expect(status).toBe(200)
+    return response.status
+  }, 200)
 })
 
 const password = 'seven tired llamas'
@@ -167,35 +179,48 @@ test('credits that race the deletion of their user keep the account or are refus
 })
 
 test('a credit that waits for the wallet while its user is deleted finds nobody', async () => {
+  let statuses = await creditAndDelete()
+  // Both wait with a limit, which a machine that stands still meanwhile may use up: then they know nothing, and it is tried again.
+  for (let tries = 1; tries < 5 && statuses.includes(503); tries++) statuses = await creditAndDelete()
+  // Whoever gets the row first is right, and the other one knows it.
+  expect([
+    [200, 404],
+    [409, 200],
+  ]).toContainEqual(statuses)
+})
+
+/** Both wait for the wallet of a new member before either of them gets it. */
+async function creditAndDelete(): Promise<number[]> {
   const member = await newMember()
+  const session = await newSession(0, member)
   const holder = await opened.service.db.pool.connect()
   try {
     await holder.query('begin')
+    await holder.query('set local idle_in_transaction_session_timeout = 0')
     await holder.query('select 1 from wallets where id = $1 for update', [member.userId])
-    const session = await newSession(0, member)
     const deletion = page(0).post(`/api/widget/account/delete?session=${session}`, { password })
-    await waitForLock(1)
+    await waitForLock(1, deletion)
     const credit = client(1).credit(member.serviceUserId, 1)
-    await waitForLock(2)
+    await waitForLock(2, Promise.race([deletion, credit]))
     await holder.query('commit')
     const replies = await Promise.all([deletion, credit])
-    // Whoever gets the row first is right, and the other one knows it.
-    expect([[200, 404].join(), [409, 200].join()]).toContain(replies.map(({ status }) => status).join())
+    return replies.map(({ status }) => status)
   } finally {
     holder.release()
   }
-})
+}
 
-/** So many connections wait for a row or a transaction. */
-async function waitForLock(count: number): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
+/** So many connections wait for a row or a transaction, or there is an answer already. */
+async function waitForLock(count: number, answer: Promise<unknown>): Promise<void> {
+  const state = { isAnswered: false }
+  void answer.then(() => (state.isAnswered = true))
+  while (!state.isAnswered) {
     const { rows } = await opened.service.db.pool.query<{ waiting: bigint }>(
       `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
     if (rows[0]!.waiting >= BigInt(count)) return
     await Bun.sleep(10)
   }
-  throw new Error('nobody waits')
 }
 
 test('signing in while the account is deleted gives a link or is refused, and no link outlives the account', async () => {
@@ -218,12 +243,10 @@ test('signing in while the account is deleted gives a link or is refused, and no
 })
 
 test('an open widget outlives the silence after which a connection is taken for dead', async () => {
-  const stream = await watch(0, await newSession(0))
-  await stream.next()
-  await Bun.sleep(33_000)
-  await client(0).credit(user.serviceUserId, 1)
-  expect((await stream.next())!.event).toBe('wallet')
-  await stream.cancel()
+  await Bun.sleep(Math.max(0, quiet.since + 33_000 - performance.now()))
+  await client(0).credit(quiet.user.serviceUserId, 1)
+  expect((await quiet.stream.next())!.event).toBe('wallet')
+  await quiet.stream.cancel()
 })
 
 test('a process that is asked to end does so although a widget is open', async () => {

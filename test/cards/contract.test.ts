@@ -21,7 +21,7 @@ contractSuite('stripe', async () => {
   const { secretKey, webhookSecret, api, state } = standIn
   const keys = { secretKey, webhookSecret, publishableKey: 'pk_test_standin' }
   const bench: Bench = {
-    processor: createStripeProcessor({ ...keys, decimalsOf, api, timeoutMs: 2_000 }),
+    processor: createStripeProcessor({ ...keys, decimalsOf, api, timeoutMs: 20_000 }),
     pay: async (id) => state.pay(id),
     decline: async (id) => state.decline(id, 'insufficient_funds'),
     requireAction: async (id) => state.requireAction(id),
@@ -53,6 +53,8 @@ contractSuite('sandbox', async () => {
     now: () => new Date(),
     newId: () => crypto.randomUUID().replaceAll('-', ''),
     basePath: '/sandbox',
+    // Until it is hastened, however slow the machine.
+    processingMs: 3_600_000,
   }
   const force = async (id: string, change: Transition) => void (await changePayment(deps, 'once', id, change))
   const card = async (id: string, number: string) => {

@@ -40,7 +40,7 @@ beforeAll(async () => {
     text = await (await fetch(`${process.url}/metrics`)).text()
     note(text)
   }
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await process.stop()
   await opened.close()

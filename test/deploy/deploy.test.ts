@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { parseConfig, variableNames } from '../../src/config.ts'
+import { freePort } from '../free-port.ts'
 import { run } from '../other-server.ts'
 import { testDatabase } from '../postgres.ts'
 import { secretsKey } from '../service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const root = new URL('../../', import.meta.url).pathname
 const readText = (path: string) => readFile(join(root, 'deploy', path), 'utf8')
@@ -37,7 +38,7 @@ describe('the image', () => {
     expect([bun, check[0]]).toEqual(['bun', 'bun'])
     const database = await testDatabase()
     const { PATH = '', HOME = '' } = process.env
-    const port = String(20_000 + Math.floor(Math.random() * 9_000))
+    const port = String(await freePort())
     const settings = { PUBLIC_URL: 'https://wallet.example', SMTP_URL: 'smtp://127.0.0.1:1', CARD_PROCESSOR: 'none' }
     const env = {
       PATH,

@@ -7,12 +7,13 @@ import { join } from 'node:path'
 import { probeHeader, sealProbe } from '../../src/actions/deployment/probe.ts'
 import { newClient, type Client } from '../client.ts'
 import { runCommand } from '../command.ts'
+import { eventually } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
 import { isRoot, run } from '../other-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, secretsKey, type Credentials, type TestService } from '../service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const nginx = Bun.which('nginx', { PATH: `${process.env['PATH']}:/usr/sbin` })
 
@@ -123,7 +124,7 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
   test('plain HTTP is sent to TLS, and TLS leads to the service', async () => {
     const plain = await fetch(`${plainUrl}/widget/wallet?x=1`, { redirect: 'manual' })
     expect([plain.status, plain.headers.get('location')]).toEqual([308, 'https://localhost/widget/wallet?x=1'])
-    expect((await get('/readyz')).status).toBe(200)
+    await eventually(async () => (await get('/readyz')).status, 200)
   })
 
   test('/metrics is closed to the outside, whatever it claims to be, and open inside', async () => {

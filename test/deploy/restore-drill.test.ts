@@ -12,7 +12,7 @@ import { startProcess } from '../process.ts'
 import { secretsKey } from '../service.ts'
 import { box } from './runbooks.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(180_000)
 
 let folder: string
 

@@ -20,7 +20,7 @@ import {
 } from '../service.ts'
 import { box, stepsOf } from './runbooks.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let app: Credentials
