@@ -4,7 +4,7 @@ import { expectBalancedBooks } from '../test/books.ts'
 import { testDatabase } from '../test/postgres.ts'
 import { verifyBooks } from '../src/store/verify/verify.ts'
 import { databaseOn } from './cluster.ts'
-import { findLoad, loadHistory } from './history.ts'
+import { findLoad, growWallet, loadHistory } from './history.ts'
 
 setDefaultTimeout(60_000)
 
@@ -44,6 +44,10 @@ test('a load that is stopped again and again has exact books each time, and ends
   expect(rows[0]).toEqual({ wallets: 100, least: 7, most: 7, transfers: 700, links: 100 })
   expect((await indexes()).filter(({ indexdef }) => !indexdef.includes(' bench.'))).toEqual(before)
   expect(await verifyBooks(opened.connection)).toMatchObject({ wallets: 100, transfers: 700, faults: 0 })
+  const { rows: some } = await client.query<{ id: string }>('select id from wallets order by id limit 1 offset 7')
+  for (let times = 0; times < 2; times++) await growWallet(database, 'app_load', some[0]!.id, 57, 20)
+  await expectBalancedBooks({ db: { pool: client } })
+  expect(await verifyBooks(opened.connection)).toMatchObject({ wallets: 100, transfers: 750, faults: 0 })
   await client.end()
   await opened.drop()
 })

@@ -51,11 +51,12 @@ export async function loadHistory(
     show(people)
     await database.query(usersSql, [people + 1, Math.min(users, people + steps.users), clientId])
   }
-  // An index that is made at the end is made by sorting; one that is there meanwhile is walked for every row.
-  for (const [table, key] of Object.entries(keys))
-    await database.query(`alter table ${table} drop constraint if exists ${key.slice(0, key.indexOf(' '))}`)
   await database.query(slicesSql(steps.users))
   const slices = await database.query('select * from bench.slices order by place')
+  // An index that is made at the end is made by sorting; one that is there meanwhile is walked for every row.
+  if (slices.some((slice) => Number(slice['rounds']) < transfersPerUser))
+    for (const [table, key] of Object.entries(keys))
+      await database.query(`alter table ${table} drop constraint if exists ${key.slice(0, key.indexOf(' '))}`)
   let entries = slices.reduce((sum, slice) => sum + Number(slice['rounds']) * steps.users, 0)
   const roundsPerStep = Math.max(1, Math.floor(steps.entries / steps.users))
   for (let round = 0; round < transfersPerUser; round += roundsPerStep) {
@@ -101,23 +102,11 @@ select (number - 1) / ${usersPerSlice}, id, 0 from (select id, row_number() over
 where number % ${usersPerSlice} = 1 and not exists (select from bench.slices)`
 }
 
-/** The next entries of a slice of wallets, all with the key of their reference, and the time at which it was their turn. */
-function stepSql(slices: number, transfersPerUser: number, clientId: string): string {
-  const account = `'app:${clientId}'`
-  const isIn = `id >= $2::uuid and ($3::uuid is null or id < $3::uuid)`
-  return `
-with wallet as (
-  select id, ($1::integer + (row_number() over (order by id) - 1.0) / count(*) over ()) / ${slices} as part from wallets where ${isIn}
-), entry as materialized (
+/** Entries with the key of their reference, and what they are written into: the ledger, and the positions of their days. */
+const entrySql = (entries: string) => `entry as materialized (
   select e.*, encode(substring(sha256(convert_to(namespace, 'UTF8') || '\\x00'::bytea || convert_to(type, 'UTF8') || '\\x00'::bytea
     || convert_to(reference_id, 'UTF8')) from 1 for 16), 'hex')::uuid as reference_key
-  from (
-    select w.id as wallet_id, n as sequence, case when n = 1 then ${givenMinor} else -1 end as amount, ${givenMinor} + 1 - n as balance,
-      case when n = 1 then 'service' else ${account} end as namespace, case when n = 1 then 'bonus' else ${account} end as account,
-      case when n = 1 then 'BONUS' else 'ORDER_PAYMENT' end as type, 'past-' || n || '-' || w.id as reference_id,
-      l.began_at + interval '${days} days' * ((n - 1 + w.part) / ${transfersPerUser}) as at
-    from bench.load l, generate_series($4::integer, $5::integer) n, wallet w order by n, w.id
-  ) e
+  from (${entries}) e
 ), transfer as (
   insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
   select wallet_id, sequence, amount, balance, reference_key, at, account, type, reference_id from entry
@@ -130,10 +119,54 @@ with wallet as (
   from entry group by 1, 2
   on conflict (counter_account, day, writer) do update set
     debited = p.debited + excluded.debited, credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers
-), moved as (
+)`
+
+/** The next entries of a slice of wallets, all with the key of their reference, and the time at which it was their turn. */
+function stepSql(slices: number, transfersPerUser: number, clientId: string): string {
+  const account = `'app:${clientId}'`
+  const isIn = `id >= $2::uuid and ($3::uuid is null or id < $3::uuid)`
+  return `
+with wallet as (
+  select id, ($1::integer + (row_number() over (order by id) - 1.0) / count(*) over ()) / ${slices} as part from wallets where ${isIn}
+), ${entrySql(`
+    select w.id as wallet_id, n as sequence, case when n = 1 then ${givenMinor} else -1 end as amount, ${givenMinor} + 1 - n as balance,
+      case when n = 1 then 'service' else ${account} end as namespace, case when n = 1 then 'bonus' else ${account} end as account,
+      case when n = 1 then 'BONUS' else 'ORDER_PAYMENT' end as type, 'past-' || n || '-' || w.id as reference_id,
+      l.began_at + interval '${days} days' * ((n - 1 + w.part) / ${transfersPerUser}) as at
+    from bench.load l, generate_series($4::integer, $5::integer) n, wallet w order by n, w.id
+  `)}, moved as (
   update wallets set sequence = $5::integer, balance = ${givenMinor} + 1 - $5::integer where ${isIn}
 )
 update bench.slices set rounds = $5::integer where place = $1::integer`
+}
+
+/** One wallet that is busier than all others: entries until it has so many, from its last one on until this day. */
+export async function growWallet(
+  database: BenchDatabase,
+  clientId: string,
+  walletId: string,
+  entries: number,
+  perStep = usualSteps.entries,
+): Promise<void> {
+  for (;;) {
+    const [row] = await database.query('select sequence from wallets where id = $1', [walletId])
+    const done = Number(row!['sequence'])
+    if (done >= entries) return
+    await database.query(busySql(`'app:${clientId}'`), [walletId, done, Math.min(entries, done + perStep), entries])
+  }
+}
+
+/** Those after the `$2`th up to the `$3`th, of the `$4` that there will be. */
+function busySql(account: string): string {
+  return `
+with ${entrySql(`
+    select t.wallet_id, n as sequence, -1 as amount, t.balance_after - (n - t.sequence) as balance, ${account} as namespace,
+      ${account} as account, 'ORDER_PAYMENT' as type, 'busy-' || n || '-' || t.wallet_id as reference_id,
+      t.created_at + (date_trunc('day', now()) - t.created_at) * ((n - t.sequence)::float8 / ($4::integer - t.sequence + 1)) as at
+    from transfers t, generate_series($2::integer + 1, $3::integer) n
+    where t.wallet_id = $1::uuid and t.sequence = $2::integer order by n
+  `)}
+update wallets w set sequence = e.sequence, balance = e.balance from entry e where w.id = $1::uuid and e.sequence = $3::integer`
 }
 
 /** A bar in a terminal; elsewhere a line for every tenth. */
