@@ -37,6 +37,8 @@ export type Config = {
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
   /** A correction of more than this needs a second operator. */
   readonly correctionApprovalAboveMinor: bigint
+  /** How long the bookings of the card processor are kept, and payments compared with them. */
+  readonly processorLinesDays: number
 }
 
 /** Whose wallet this is, as its users are told: a shop in which the widget stands is somebody else. */
@@ -160,6 +162,7 @@ const settings = z.object({
   TOPUP_MIN: decimal.default('1'),
   TOPUP_MAX: decimal.default('10000'),
   CORRECTION_APPROVAL_ABOVE: decimal.default('100'),
+  PROCESSOR_LINES_DAYS: whole(31, 36_500).default(730),
 })
 
 type Settings = z.infer<typeof settings>
@@ -305,6 +308,7 @@ function toConfig(s: Settings): Config {
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },
     correctionApprovalAboveMinor: parseDecimal(s.CORRECTION_APPROVAL_ABOVE, currency)!,
+    processorLinesDays: s.PROCESSOR_LINES_DAYS,
   })
 }
 

@@ -174,6 +174,17 @@ export function adminForms(bench: Bench, admin: TestOperator) {
       make: async () => ({ path: await topup(), fields: { ...reason, amount: '10', key: crypto.randomUUID() } }),
     },
     '/admin/reconciliation/day': { make: async () => ({ fields: { day: '2026-01-05' } }) },
+    '/admin/reconciliation/difference': {
+      make: async () => {
+        const payment = `pi_${crypto.randomUUID()}`
+        await query(
+          `insert into reconciliation_differences (payment_intent_id, kind, day, processor_amount, ledger_amount, found_at)
+           values ($1, 'charge', '2026-01-05', 100, 0, now())`,
+          [payment],
+        )
+        return { fields: { ...reason, payment, kind: 'charge', seen: '100 0' } }
+      },
+    },
     '/admin/reconciliation/file': {
       make: async () => ({
         fields: {

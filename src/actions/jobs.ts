@@ -24,7 +24,7 @@ const jobs: readonly Job[] = [
   { name: 'count-minutes', everyMs: 5_000, run: countMinutes },
   { name: 'count-calls', everyMs: 60_000, run: countCalls },
   { name: 'count-links', everyMs: 60_000, run: countLinks },
-  { name: 'cleanup', everyMs: 10 * 60_000, run: (service) => deleteExpired(service.db) },
+  { name: 'cleanup', everyMs: 10 * 60_000, run: ({ db, config }) => deleteExpired(db, config) },
   { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
   { name: 'finish-corrections', everyMs: 5_000, run: finishCorrections },

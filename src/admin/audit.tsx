@@ -5,18 +5,8 @@ import { countAudit, listAudit, listAuditActions, type AuditFilter } from '../st
 import { listOperators } from '../store/operators.ts'
 import { csvLine, csvPages, download } from '../web/csv.ts'
 import { actorName, AuditTable } from './kit/audit-table.tsx'
-import {
-  dayAfter,
-  dayOf,
-  Empty,
-  Field,
-  Heading,
-  ListHead,
-  maxTotal,
-  orderOptions,
-  Pager,
-  withQuery,
-} from './kit/parts.tsx'
+import { dayBadges, DayFields, isOldestFirst, keptOf, OrderAndApply, spanOf, timeHead } from './kit/filters.tsx'
+import { Empty, Field, Heading, ListHead, maxTotal, Pager } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
@@ -30,8 +20,7 @@ function filterOf(request: AdminRequest): AuditFilter {
     actor: text('actor'),
     action: text('action'),
     subject: text('subject'),
-    from: dayOf(request.query('from')),
-    until: dayAfter(request.query('until')),
+    ...spanOf(request),
   }
 }
 
@@ -39,17 +28,16 @@ async function show(request: AdminRequest): Promise<Response> {
   const db = request.service.db.pool
   const after = isUuid(request.query('after')) ? request.query('after') : undefined
   const filter = filterOf(request)
-  const isOldestFirst = request.query('order') === 'oldest'
+  const page = { after, limit: pageSize + 1, isOldestFirst: isOldestFirst(request) }
   const [found, total, actions, operators] = await Promise.all([
-    listAudit(db, filter, { after, limit: pageSize + 1, isOldestFirst }),
+    listAudit(db, filter, page),
     countAudit(db, filter, maxTotal + 1),
     listAuditActions(db),
     listOperators(db),
   ])
   const records = found.slice(0, pageSize)
-  const names = ['actor', 'action', 'subject', 'from', 'until', 'order']
-  const kept = Object.fromEntries(names.map((name) => [name, request.query(name)]))
-  const text = (name: string) => kept[name] ?? ''
+  const kept = keptOf(request, ['actor', 'action', 'subject'])
+  const { text, hrefOf } = kept
   const hasFilter = Object.values(filter).some((value) => value !== undefined)
   const body = (
     <>
@@ -77,8 +65,7 @@ async function show(request: AdminRequest): Promise<Response> {
             value={text('action')}
             options={[['', 'Anything'], ...actions.map((action): [string, string] => [action, action])]}
           />
-          <Field label="From" name="from" type="date" value={text('from')} />
-          <Field label="Until" name="until" type="date" value={text('until')} />
+          <DayFields {...kept} />
           <div class="stretch">
             <Field
               label="Subject"
@@ -87,10 +74,7 @@ async function show(request: AdminRequest): Promise<Response> {
               attributes={{ placeholder: 'app:app_…, wallet:…, operator:…' }}
             />
           </div>
-          <Field label="Order" name="order" value={text('order')} options={orderOptions} />
-          <button class="button quiet" type="submit">
-            Apply
-          </button>
+          <OrderAndApply {...kept} />
         </form>
         <ListHead
           total={total}
@@ -99,23 +83,27 @@ async function show(request: AdminRequest): Promise<Response> {
             ['who', text('actor') && actorName(operators, text('actor'))],
             ['what', text('action')],
             ['subject', text('subject')],
-            ['from', text('from') && `${text('from')} UTC`],
-            ['until', text('until') && `${text('until')} UTC`],
+            ...dayBadges(kept),
           ]}
           clear="/admin/audit"
-          csv={withQuery('/admin/audit.csv', kept)}
+          csv={hrefOf('/admin/audit.csv')}
         />
         {records.length === 0 ? (
           <Empty title={hasFilter ? 'Nothing fits' : 'Nothing yet'}>
             <p>{hasFilter ? 'No record fits the filter.' : 'What operators do shows here.'}</p>
           </Empty>
         ) : (
-          <AuditTable label="Audit log" records={records} operators={operators} />
+          <AuditTable
+            label="Audit log"
+            records={records}
+            operators={operators}
+            time={timeHead('Time', '/admin/audit', kept)}
+          />
         )}
         <Pager
-          first={after && withQuery('/admin/audit', kept)}
-          next={found.length > pageSize ? withQuery('/admin/audit', { ...kept, after: records.at(-1)!.id }) : undefined}
-          label={isOldestFirst ? 'Newer' : 'Older'}
+          first={after && hrefOf('/admin/audit')}
+          next={found.length > pageSize ? hrefOf('/admin/audit', { after: records.at(-1)!.id }) : undefined}
+          label={page.isOldestFirst ? 'Newer' : 'Older'}
         />
       </section>
     </>
@@ -128,11 +116,11 @@ type Page = { readonly last: string | undefined; readonly lines: readonly string
 async function exportCsv(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const filter = filterOf(request)
-  const isOldestFirst = request.query('order') === 'oldest'
+  const page = { limit: 1_000, isOldestFirst: isOldestFirst(request) }
   await record(service.db.pool, actor, 'audit.exported', 'audit')
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
     if (before && before.last === undefined) return undefined
-    const records = await listAudit(service.db.pool, filter, { after: before?.last, limit: 1_000, isOldestFirst })
+    const records = await listAudit(service.db.pool, filter, { ...page, after: before?.last })
     const lines = records.map(({ at, actor: who, action, subject, address, detail, id }) =>
       csvLine([at.toISOString(), who, action, subject, address, JSON.stringify(detail), id]),
     )

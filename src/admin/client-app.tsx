@@ -4,7 +4,7 @@ import { parseAppSettings, setAppActive, updateApp } from '../actions/apps/manag
 import { findApp, type App } from '../store/apps.ts'
 import { countLiveSessions } from '../store/widget-sessions.ts'
 import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './kit/client-app-form.tsx'
-import { AppCallList, AppFacts, AppMoney, Leaks, readAppStory } from './kit/client-app-view.tsx'
+import { AppCallList, AppFacts, AppLedger, AppMoney, Leaks, readAppStory } from './kit/client-app-view.tsx'
 import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage } from './kit/respond.tsx'
 import { Secrets } from './kit/secrets.tsx'
@@ -60,6 +60,7 @@ async function appPage(
         <AppFacts request={request} app={app} story={story} liveSessions={liveSessions} />
         <AppMoney request={request} app={app} story={story} />
       </div>
+      <AppLedger request={request} app={app} />
       <AppCallList story={story} />
       <Leaks app={app} story={story} />
       <Secrets request={request} app={app} />

@@ -1,11 +1,29 @@
 /** The client apps: who they are, whether they may request, and when they last did. */
+import { record } from '../actions/audit.ts'
 import { listApps, type App } from '../store/apps.ts'
-import { Badge, Empty, Field, Heading, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import { csvLine, csvPages, download } from '../web/csv.ts'
+import { byTime } from './kit/filters.tsx'
+import {
+  Badge,
+  Empty,
+  Field,
+  Heading,
+  ListHead,
+  Pager,
+  sortable,
+  Table,
+  When,
+  withQuery,
+  type Head,
+} from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { AppState } from './kit/states.tsx'
 import { get, may, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
-export const clientAppsRoutes: AdminRoute[] = [get('/admin/client-apps', show)]
+export const clientAppsRoutes: AdminRoute[] = [
+  get('/admin/client-apps', show),
+  get('/admin/client-apps.csv', exportCsv),
+]
 
 const pageSize = 50
 
@@ -15,13 +33,40 @@ const states = [
   ['inactive', 'Inactive'],
 ] as const
 
+type Compare = (a: App, b: App) => number
+
+const byAge: Compare = (a, b) => a.createdAt.getTime() - b.createdAt.getTime()
+const byName: Compare = (a, b) => a.name.localeCompare(b.name, 'en')
+const byUse: Compare = (a, b) => (lastUseOf(a)?.getTime() ?? 0) - (lastUseOf(b)?.getTime() ?? 0)
+const turned =
+  (compare: Compare): Compare =>
+  (a, b) =>
+    compare(b, a)
+
+/** By the name that the address has; the newest first when it has none. */
+const orders: Readonly<Record<string, Compare>> = {
+  '': turned(byAge),
+  oldest: byAge,
+  'name-z': turned(byName),
+  name: byName,
+  used: turned(byUse),
+  unused: byUse,
+}
+
+/** All apps are read, filtered and sorted here, as every process holds all of them in memory anyway. */
+async function findMatching(request: AdminRequest): Promise<{ all: App[]; matching: App[] }> {
+  const all = await listApps(request.service.db.pool)
+  const [q, state] = [request.query('q').trim().toLowerCase(), request.query('state')]
+  const order = orders[request.query('order')] ?? orders['']
+  return { all, matching: all.filter((app) => isMatch(app, q, state)).toSorted(order) }
+}
+
 async function show(request: AdminRequest): Promise<Response> {
   const q = request.query('q').trim()
-  const state = request.query('state')
-  const all = (await listApps(request.service.db.pool)).reverse()
-  const matching = all.filter((app) => isMatch(app, q.toLowerCase(), state))
-  // All apps are read and filtered here, as every process holds all of them in memory anyway; a page starts after the app
-  // that `after` names.
+  const [state, order] = [request.query('state'), request.query('order')]
+  const { all, matching } = await findMatching(request)
+  const hrefOf = (changed: string) => withQuery('/admin/client-apps', { q, state, order: changed })
+  // A page starts after the app that `after` names.
   const start = matching.findIndex((app) => app.clientId === request.query('after')) + 1
   const shown = matching.slice(start, start + pageSize)
   const next = matching.length > start + pageSize ? shown.at(-1)!.clientId : undefined
@@ -66,10 +111,25 @@ async function show(request: AdminRequest): Promise<Response> {
               Search
             </button>
           </form>
-          <AppTable apps={shown} />
+          <ListHead
+            total={matching.length}
+            what={matching.length === 1 ? 'app' : 'apps'}
+            filters={[
+              ['has', q],
+              ['state', state],
+            ]}
+            clear="/admin/client-apps"
+            csv={withQuery('/admin/client-apps.csv', { q, state, order })}
+          />
+          <AppTable
+            apps={shown}
+            name={sortable('App', { ascending: 'name', descending: 'name-z' }, { order, hrefOf })}
+            used={sortable('Last used', { descending: 'used', ascending: 'unused' }, { order, hrefOf })}
+            since={sortable('Registered', byTime, { order, hrefOf })}
+          />
           <Pager
-            first={start > 0 ? withQuery('/admin/client-apps', { q, state }) : undefined}
-            next={next && withQuery('/admin/client-apps', { q, state, after: next })}
+            first={start > 0 ? hrefOf(order) : undefined}
+            next={next && withQuery('/admin/client-apps', { q, state, order, after: next })}
           />
         </section>
       )}
@@ -78,7 +138,9 @@ async function show(request: AdminRequest): Promise<Response> {
   return await showPage(request, { title: 'Client apps', here: 'apps', body })
 }
 
-function AppTable({ apps }: { apps: readonly App[] }) {
+type AppTableProps = { apps: readonly App[]; name: Head; used: Head; since: Head }
+
+function AppTable({ apps, name, used, since }: AppTableProps) {
   if (apps.length === 0)
     return (
       <Empty title="Nothing found">
@@ -86,7 +148,7 @@ function AppTable({ apps }: { apps: readonly App[] }) {
       </Empty>
     )
   return (
-    <Table label="Client apps" head={['App', 'State', 'Scopes', 'Secrets', 'Last used', 'Registered']}>
+    <Table label="Client apps" head={[name, 'State', 'Scopes', 'Secrets', used, since]}>
       {apps.map((app) => {
         const live = app.secrets.filter((secret) => !secret.hasEnded)
         return (
@@ -127,4 +189,37 @@ function isMatch(app: App, q: string, state: string): boolean {
   if (state === 'inactive' && app.isActive) return false
   const texts = [app.name, app.clientId, ...app.allowedOrigins, ...app.allowedIframeParents]
   return texts.some((text) => text.toLowerCase().includes(q))
+}
+
+const head = [
+  'clientId',
+  'name',
+  'state',
+  'scopes',
+  'liveSecrets',
+  'lastUsedAt',
+  'createdAt',
+  'origins',
+  'iframeParents',
+]
+
+async function exportCsv(request: AdminRequest): Promise<Response> {
+  const { service, actor } = request
+  await record(service.db.pool, actor, 'apps.exported', 'apps')
+  const { matching } = await findMatching(request)
+  const lines = matching.map((app) =>
+    csvLine([
+      app.clientId,
+      app.name,
+      app.isActive ? 'active' : 'inactive',
+      app.scopes.join(' '),
+      app.secrets.filter((secret) => !secret.hasEnded).length,
+      lastUseOf(app)?.toISOString(),
+      app.createdAt.toISOString(),
+      app.allowedOrigins.join(' '),
+      app.allowedIframeParents.join(' '),
+    ]),
+  )
+  const read = async (before: { lines: string[] } | undefined) => (before ? undefined : { lines })
+  return download(`apps-${service.now().toISOString().slice(0, 10)}.csv`, csvPages(head, read))
 }

@@ -13,8 +13,8 @@ import { parseTransactionId } from '../store/outcomes.ts'
 import type { Person } from '../store/user-search.ts'
 import { findTransferByReference, findWallet, type Transfer, type WalletRow } from '../store/wallets.ts'
 import { AmountAndReason, reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
-import { BeforeAfter } from './kit/before-after.tsx'
-import { Facts, Field, Form, Heading, Money, Notice, When } from './kit/parts.tsx'
+import { showConfirm } from './kit/confirm.tsx'
+import { Field, Form, Heading, Money, Notice, When } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { nameOf } from './kit/states.tsx'
@@ -163,43 +163,23 @@ async function confirm(request: AdminRequest, of: Of): Promise<Response> {
   const { currency } = service.config
   const transaction = await findTransaction(request, person.id)
   const kept = ['amount', 'direction', 'account', 'transaction', 'reason']
-  const body = (
-    <>
-      <Heading title="Make this correction?" sub={[nameOf(person), person.email].filter(Boolean).join(' · ')} />
-      <Form request={request} action={`/admin/wallets/${person.id}/correct/order`} class="card stack">
-        {kept.map((name) => (
-          <input key={name} type="hidden" name={name} value={form.text(name).trim()} />
-        ))}
-        <input type="hidden" name="id" value={crypto.randomUUID()} />
-        <Facts
-          rows={[
-            ['Correction', <Money minor={read.amountMinor} currency={currency} isSigned />],
-            ['Other side', accountName(await service.apps.list(), read.counterAccount)],
-            [
-              'Corrects',
-              transaction ? <TransactionText request={request} transaction={transaction} /> : 'no transaction',
-            ],
-            ['Reason', read.reason],
-          ]}
-        />
-        <BeforeAfter before={wallet.balanceMinor} after={after} currency={currency} />
-        <p class="muted small">
-          {magnitude(read.amountMinor) > service.config.correctionApprovalAboveMinor
-            ? 'A second operator has to approve it; until then nothing moves.'
-            : 'It is done at once, unless what you moved here in the last day makes a second operator’s approval needed.'}
-        </p>
-        <div class="row">
-          <button class="button" type="submit">
-            Make the correction
-          </button>
-          <a class="button quiet" href={`/admin/wallets/${person.id}`}>
-            Cancel
-          </a>
-        </div>
-      </Form>
-    </>
-  )
-  return await showPage(request, { title: 'Make this correction?', here: 'corrections', body })
+  const fields = Object.fromEntries(kept.map((name) => [name, form.text(name).trim()]))
+  return await showConfirm(request, {
+    person,
+    wallet,
+    amountMinor: read.amountMinor,
+    title: 'Make this correction?',
+    here: 'corrections',
+    action: `/admin/wallets/${person.id}/correct/order`,
+    fields: { ...fields, id: crypto.randomUUID() },
+    rows: [
+      ['Correction', <Money minor={read.amountMinor} currency={currency} isSigned />],
+      ['Other side', accountName(await service.apps.list(), read.counterAccount)],
+      ['Corrects', transaction ? <TransactionText request={request} transaction={transaction} /> : 'no transaction'],
+      ['Reason', read.reason],
+    ],
+    button: 'Make the correction',
+  })
 }
 
 /** The id is a field of the form: sent twice, it asks for one correction. */

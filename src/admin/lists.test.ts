@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { csvPages } from '../web/csv.ts'
 import { newClient } from '../../test/client.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
-import { newUser } from '../../test/service.ts'
+import { newApp, newUser } from '../../test/service.ts'
 import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'
 
 let bench: Bench
@@ -120,4 +120,87 @@ test('a page of top-ups looks at no more than its span, and goes on from there',
   expect(await html(next)).toContain('failed</span>')
   expect(await html('/admin/topups')).toContain('<strong>more than 10,000 top-ups</strong>')
   expect(await lines('/admin/topups.csv?state=failed')).toHaveLength(2)
+})
+
+const headsOf = (text: string) =>
+  Object.fromEntries(
+    [...text.matchAll(/<th [^>]*aria-sort="(\w+)"[^>]*><a href="([^"]+)">([^<]+)<\/a>/g)].map(
+      ([, sort, href, title]) => [title!, { sort, href: href!.replaceAll('&amp;', '&') }],
+    ),
+  )
+
+test('a click on the head of a column sorts by it, and the next one turns it round', async () => {
+  const mine = `/admin/topups?user=${payer.userId}&state=created`
+  const first = headsOf(await html(mine))
+  expect(first).toEqual({ Time: { sort: 'descending', href: `${mine}&order=oldest` } })
+  const turned = await html(first['Time']!.href)
+  expect(headsOf(turned)).toEqual({ Time: { sort: 'ascending', href: mine } })
+  expect(paymentsIn(turned)).toEqual(payments.slice(0, 2))
+  expect(headsOf(await html('/admin/audit'))).toMatchObject({ Time: { sort: 'descending' } })
+  expect(Object.keys(headsOf(await html('/admin/wallets')))).toEqual(['Since'])
+})
+
+test('wallets in a state are sorted by their balance, page after page; all of them only by their age', async () => {
+  const users = []
+  for (let i = 0; i < 60; i++) {
+    const { userId } = await newUser(bench.service, bench.credentials)
+    users.push(userId)
+  }
+  await bench.service.db.pool.query(
+    `update wallets set frozen_for = 'operator', frozen_reason = 'x' where id = any($1::uuid[])`,
+    [users],
+  )
+  const client = newClient(bench.app.fetch, bench.credentials)
+  const { rows } = await bench.service.db.pool.query<{ id: string; user_id: string }>(
+    'select id, user_id from links where user_id = any($1::uuid[])',
+    [users],
+  )
+  const link = new Map(rows.map((row) => [row.user_id, row.id]))
+  // Some balances are the same, so that ids have to tell them apart.
+  for (const [i, id] of users.entries()) if (i % 4 > 0) await client.credit(link.get(id)!, i % 4)
+  const balanceOf = new Map(users.map((id, i) => [id, i % 4]))
+  const most = await walk('most&state=operator')
+  expect(most.toSorted()).toEqual(users.toSorted())
+  expect(most.map((id) => balanceOf.get(id)!)).toEqual(users.map((_, i) => 3 - Math.floor(i / 15)))
+  expect(await walk('least&state=operator')).toEqual(most.toReversed())
+  const heads = headsOf(await html('/admin/wallets?state=operator&order=most'))
+  expect(heads['Balance']).toEqual({ sort: 'descending', href: '/admin/wallets?state=operator&order=least' })
+  // An address that somebody wrote by hand: the order is not to be had, and the list is there.
+  expect((await viewer.get('/admin/wallets?order=most')).status).toBe(200)
+  expect((await viewer.get('/admin/wallets?state=operator&order=most&after=x+y')).status).toBe(200)
+})
+
+test('apps are sorted and exported, and so is the ledger of one', async () => {
+  const other = await newApp(bench.service, { name: 'Aardvark Books' })
+  const names = async (path: string) =>
+    [...(await html(path)).matchAll(/<a href="\/admin\/client-apps\/app_\w+">([^<]+)<\/a>/g)].map((match) => match[1]!)
+  const heads = headsOf(await html('/admin/client-apps'))
+  expect(heads['Registered']!.sort).toBe('descending')
+  const byName = await names(heads['App']!.href)
+  expect(byName).toEqual(byName.toSorted())
+  expect(await names(headsOf(await html(heads['App']!.href))['App']!.href)).toEqual(byName.toReversed())
+  const [head, ...apps] = await lines('/admin/client-apps.csv?order=name')
+  expect(head).toStartWith('clientId,name,state')
+  expect(apps.map((line) => line.split(',')[1]!)).toEqual(byName)
+
+  const today = new Date().toISOString().slice(0, 10)
+  const path = (clientId: string, from = '2026-01-01', until = today) =>
+    `/admin/client-apps/${clientId}/ledger.csv?from=${from}&until=${until}`
+  const monthAgo = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const client = newClient(bench.app.fetch, other)
+  const { userId, serviceUserId } = await newUser(bench.service, other)
+  await client.credit(serviceUserId, 9, 'first')
+  for (let i = 0; i < 3; i++) await client.debit(serviceUserId, 1, `order-${i}`)
+  const [titles, ...entries] = await lines(path(other.clientId, monthAgo, tomorrow))
+  const column = (name: string) => entries.map((line) => line.split(',')[titles!.split(',').indexOf(name)])
+  expect(column('referenceId')).toEqual(['first', 'order-0', 'order-1', 'order-2'])
+  expect(column('walletId')).toEqual(Array(4).fill(userId))
+  for (const [from, until] of [
+    ['', today],
+    ['2020-01-01', today],
+    [today, monthAgo],
+  ])
+    expect((await viewer.get(path(other.clientId, from, until))).status).toBe(422)
+  expect((await viewer.get(path('app_none', monthAgo, today))).status).toBe(404)
 })

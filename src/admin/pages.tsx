@@ -8,11 +8,13 @@ import { accountRoutes } from './account.tsx'
 import { auditRoutes } from './audit.tsx'
 import { booksRoutes } from './books.tsx'
 import { clientAppRoutes } from './client-app.tsx'
+import { clientAppLedgerRoutes } from './client-app-ledger.ts'
 import { newClientAppRoutes } from './client-app-new.tsx'
 import { secretRoutes } from './client-app-secrets.tsx'
 import { clientAppsRoutes } from './client-apps.tsx'
 import { correctRoutes } from './correct.tsx'
 import { correctionRoutes } from './corrections.tsx'
+import { differenceRoutes } from './difference.tsx'
 import { answerTo } from './kit/guard.ts'
 import { operatorRoutes } from './operators.tsx'
 import { doctorRoutes } from './origin-doctor.tsx'
@@ -41,6 +43,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...newClientAppRoutes,
   ...clientAppsRoutes,
   ...clientAppRoutes,
+  ...clientAppLedgerRoutes,
   ...secretRoutes,
   ...settlementRoutes,
   ...walletsRoutes,
@@ -53,6 +56,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...referenceRoutes,
   ...booksRoutes,
   ...reconciliationRoutes,
+  ...differenceRoutes,
   ...auditRoutes,
   ...doctorRoutes,
   ...operatorRoutes,

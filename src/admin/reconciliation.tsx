@@ -5,12 +5,17 @@ import {
   getReconciliationState,
   listDayTotals,
   listOpenDifferences,
+  listSettledDifferences,
   type DayTotals,
   type OpenDifference,
   type ReconciliationState,
+  type SettledDifference,
 } from '../store/reconciliation.ts'
+import { listOperators, type Operator } from '../store/operators.ts'
+import { actorName } from './kit/audit-table.tsx'
+import { differenceText } from './kit/difference-text.ts'
 import { Icon } from './kit/icons.tsx'
-import { Badge, Empty, Field, Form, Heading, Money, Notice, Table, When } from './kit/parts.tsx'
+import { Badge, Empty, Field, Form, Heading, Money, Notice, Table, When, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
 import { get, may, post, type AdminRequest, type AdminRoute } from './kit/route.ts'
 
@@ -22,15 +27,18 @@ export const reconciliationRoutes: AdminRoute[] = [
 
 const shownDays = 31
 const shownDifferences = 200
+const shownSettled = 50
 
 type Problems = { readonly day?: string; readonly file?: readonly string[] }
 
 async function show(request: AdminRequest, problems: Problems = {}): Promise<Response> {
   const db = request.service.db.patient.pool
-  const [state, differences, days] = await Promise.all([
+  const [state, differences, days, settled, operators] = await Promise.all([
     getReconciliationState(db),
     listOpenDifferences(db, shownDifferences),
     listDayTotals(db, shownDays),
+    listSettledDifferences(db, shownSettled),
+    listOperators(db),
   ])
   const body = (
     <>
@@ -46,6 +54,7 @@ async function show(request: AdminRequest, problems: Problems = {}): Promise<Res
       {differences.length > 0 && (
         <Differences request={request} differences={differences} all={state.openDifferences} />
       )}
+      {settled.length > 0 && <Settled request={request} settled={settled} operators={operators} />}
       <Days request={request} days={days} />
       {may(request, 'settle') && <Orders request={request} problems={problems} />}
     </>
@@ -122,7 +131,13 @@ function Differences({
                 <code>{each.paymentIntentId}</code>
               )}
             </td>
-            <td>{whatOf(each)}</td>
+            <td>
+              <a
+                href={withQuery('/admin/reconciliation/difference', { payment: each.paymentIntentId, kind: each.kind })}
+              >
+                {differenceText(each)}
+              </a>
+            </td>
             <td class="number">
               <Money minor={each.processorMinor} currency={currency} />
             </td>
@@ -142,13 +157,39 @@ function Differences({
   )
 }
 
-const kindNames = { charge: 'charge', refund: 'refund', dispute: 'dispute' } as const
+type SettledProps = {
+  request: AdminRequest
+  settled: readonly SettledDifference[]
+  operators: readonly Operator[]
+}
 
-function whatOf({ kind, processorMinor, ledgerMinor, topupId }: OpenDifference): string {
-  const name = kindNames[kind]
-  if (!topupId) return `a ${name} that no top-up belongs to`
-  if (ledgerMinor === 0n) return `a ${name} that the ledger does not have`
-  return processorMinor === 0n ? `a ${name} that the processor does not have` : `a ${name} of another amount`
+function Settled({ request, settled, operators }: SettledProps) {
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Settled by hand</h2>
+        <p class="muted">They differ still, and somebody has looked into them.</p>
+      </div>
+      <Table label="Settled by hand" head={['Settled', 'Payment', 'What', ['Difference'], 'By', 'Reason']}>
+        {settled.map((each) => (
+          <tr key={`${each.paymentIntentId} ${each.kind}`}>
+            <td class="nowrap">
+              <When at={each.settledAt} />
+            </td>
+            <td>
+              <code>{each.paymentIntentId}</code>
+            </td>
+            <td>{differenceText(each)}</td>
+            <td class="number">
+              <Money minor={each.processorMinor - each.ledgerMinor} currency={request.service.config.currency} />
+            </td>
+            <td>{actorName(operators, each.settledBy)}</td>
+            <td class="wide">{each.settledReason}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
 }
 
 function Days({ request, days }: { request: AdminRequest; days: readonly DayTotals[] }) {

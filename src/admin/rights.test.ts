@@ -1,6 +1,6 @@
 /** Every route of the admin area, asked by every role: who may is written down here once more, by hand. */
 import { readFile } from 'node:fs/promises'
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rights } from '../actions/operators/rights.ts'
 import { roles, type Role } from '../store/operators.ts'
 import { adminForms } from '../../test/admin-forms.ts'
@@ -22,6 +22,8 @@ const everybody = [
   'GET /admin/client-apps/:clientId/settlements',
   'GET /admin/client-apps/:clientId/settlements.csv',
   'GET /admin/wallets',
+  'GET /admin/client-apps.csv',
+  'GET /admin/client-apps/:clientId/ledger.csv',
   'GET /admin/wallets.csv',
   'GET /admin/wallets/:id',
   'GET /admin/wallets/:id/ledger.csv',
@@ -35,6 +37,7 @@ const everybody = [
   'GET /admin/books',
   'GET /admin/books/settlement.csv',
   'GET /admin/reconciliation',
+  'GET /admin/reconciliation/difference',
   'GET /admin/audit',
   'GET /admin/audit.csv',
   'GET /admin/origin-doctor',
@@ -67,6 +70,7 @@ const finance = [
   'POST /admin/topups/:id/refund',
   'POST /admin/topups/:id/refund/order',
   'POST /admin/reconciliation/day',
+  'POST /admin/reconciliation/difference',
   'POST /admin/reconciliation/file',
 ]
 const adminAlone = [
@@ -105,11 +109,20 @@ const routes = adminRoutes
   .map((route) => ({ ...route, name: `${route.method} ${route.path}` }))
   .filter(({ name }) => !outside.test(name))
 
-/** A page that is there, with the month that some ask for. */
+/** A page that is there, with the month, the days or the difference that some ask for. */
+const asked = 'month=2026-01&from=2026-01-01&until=2026-01-31&payment=pi_differs&kind=charge'
+// Whatever compares a day would close it.
+beforeEach(() =>
+  bench.service.db.pool.query(
+    `insert into reconciliation_differences (payment_intent_id, kind, day, processor_amount, ledger_amount, found_at)
+     values ('pi_differs', 'charge', '2026-01-05', 100, 0, now()) on conflict (payment_intent_id, kind) do update set resolved_at = null`,
+  ),
+)
+
 function pageAt(path: string): string {
   const ids = { '/admin/topups': topupId, '/admin/corrections': correctionId }
   const id = Object.entries(ids).find(([start]) => path.startsWith(start))?.[1] ?? userId
-  return `${path.replace(':clientId', bench.credentials.clientId).replace(':id', id)}?month=2026-01`
+  return `${path.replace(':clientId', bench.credentials.clientId).replace(':id', id)}?${asked}`
 }
 
 async function ask(method: string, path: string, role: Role): Promise<Response> {

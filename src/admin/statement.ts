@@ -5,12 +5,11 @@
 import { record } from '../actions/audit.ts'
 import type { Service } from '../actions/service.ts'
 import { findStatement, listStatementEntries, parseMonth, type Statement } from '../actions/money/write-statement.ts'
-import { formatMinor, type Currency } from '../ledger/money.ts'
-import { transactionIdOf } from '../store/outcomes.ts'
-import type { Transfer } from '../store/wallets.ts'
+import { formatMinor } from '../ledger/money.ts'
 import { csvLine, csvPages, plain, download } from '../web/csv.ts'
 import { showNotFound, showProblem } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
+import { transferHead, transferLine } from './kit/transfer-csv.ts'
 import { findLedger } from './kit/wallet-ledger.tsx'
 import { findPersonOf } from './kit/wallet-view.tsx'
 
@@ -30,20 +29,6 @@ async function show(request: AdminRequest): Promise<Response> {
   return download(`statement-${person.id}-${month.text}.csv`, linesOf(service, statement))
 }
 
-const head = [
-  'sequence',
-  'createdAt',
-  'type',
-  'amount',
-  'balanceAfter',
-  'currency',
-  'counterAccount',
-  'referenceType',
-  'referenceId',
-  'description',
-  'transactionId',
-]
-
 async function* linesOf(service: Service, statement: Statement): AsyncGenerator<string> {
   const { currency } = service.config
   const { month, openingMinor, closingMinor, firstSequence, lastSequence } = statement
@@ -51,28 +36,11 @@ async function* linesOf(service: Service, statement: Statement): AsyncGenerator<
   const range = lastSequence < firstSequence ? 'no entries' : `entries ${firstSequence} to ${lastSequence}`
   const edge = (type: string, at: Date, minor: bigint) =>
     csvLine([null, at.toISOString(), type, null, money(minor), currency.code, null, null, null, range, null])
-  yield csvLine(head) + edge('OPENING', month.from, openingMinor)
+  yield csvLine(transferHead) + edge('OPENING', month.from, openingMinor)
   for await (const chunk of listStatementEntries(service, statement)) {
-    yield chunk.map((transfer) => lineOf(transfer, currency)).join('')
+    yield chunk.map((transfer) => transferLine(transfer, currency)).join('')
   }
   yield edge('CLOSING', month.until, closingMinor)
-}
-
-function lineOf(transfer: Transfer, currency: Currency): string {
-  const { amountMinor } = transfer
-  return csvLine([
-    transfer.sequence,
-    transfer.createdAt.toISOString(),
-    amountMinor < 0n ? 'DEBIT' : 'CREDIT',
-    plain(formatMinor(amountMinor < 0n ? -amountMinor : amountMinor, currency)),
-    plain(formatMinor(transfer.balanceAfterMinor, currency)),
-    currency.code,
-    transfer.counterAccount,
-    transfer.referenceType,
-    transfer.referenceId,
-    transfer.description,
-    transactionIdOf(transfer.referenceKey),
-  ])
 }
 
 type LedgerLines = { readonly next: number | undefined; readonly lines: readonly string[] }
@@ -85,7 +53,10 @@ async function exportLedger(request: AdminRequest): Promise<Response> {
   const read = async (before: LedgerLines | undefined): Promise<LedgerLines | undefined> => {
     if (before && before.next === undefined) return undefined
     const page = await findLedger(request, person.id, before?.next, 1_000)
-    return { next: page.nextBefore, lines: page.transfers.map((transfer) => lineOf(transfer, service.config.currency)) }
+    return {
+      next: page.nextBefore,
+      lines: page.transfers.map((transfer) => transferLine(transfer, service.config.currency)),
+    }
   }
-  return download(`ledger-${person.id}.csv`, csvPages(head, read))
+  return download(`ledger-${person.id}.csv`, csvPages(transferHead, read))
 }

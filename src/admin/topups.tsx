@@ -13,18 +13,8 @@ import {
 } from '../store/topups.ts'
 import { listPeople } from '../store/user-search.ts'
 import { csvLine, csvPages, download, plain } from '../web/csv.ts'
-import {
-  dayAfter,
-  dayOf,
-  Empty,
-  Field,
-  Heading,
-  ListHead,
-  maxTotal,
-  orderOptions,
-  Pager,
-  withQuery,
-} from './kit/parts.tsx'
+import { dayBadges, DayFields, isOldestFirst, keptOf, OrderAndApply, spanOf, timeHead } from './kit/filters.tsx'
+import { Empty, Field, Heading, ListHead, maxTotal, Pager } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { currencyOf } from './kit/states.tsx'
@@ -49,17 +39,16 @@ function filterOf(request: AdminRequest): TopupFilter {
     userId: isUuid(user) ? user : undefined,
     clientId: request.query('app') || undefined,
     state: topupFilters.find((state) => state === request.query('state')),
-    from: dayOf(request.query('from')),
-    until: dayAfter(request.query('until')),
+    ...spanOf(request),
   }
 }
 
 async function show(request: AdminRequest): Promise<Response> {
   const db = request.service.db.pool
   const filter = filterOf(request)
-  const isOldestFirst = request.query('order') === 'oldest'
+  const page = { after: readCursor(request.query('after')), limit: pageSize, isOldestFirst: isOldestFirst(request) }
   const [found, total, apps] = await Promise.all([
-    findTopupPage(db, filter, { after: readCursor(request.query('after')), limit: pageSize, isOldestFirst }),
+    findTopupPage(db, filter, page),
     countMatchingTopups(db, filter, maxTotal + 1),
     request.service.apps.list(),
   ])
@@ -69,9 +58,8 @@ async function show(request: AdminRequest): Promise<Response> {
       person,
     ]),
   )
-  const names = ['user', 'app', 'state', 'from', 'until', 'order']
-  const kept = Object.fromEntries(names.map((name) => [name, request.query(name)]))
-  const text = (name: string) => kept[name] ?? ''
+  const kept = keptOf(request, ['user', 'app', 'state'])
+  const { text, hrefOf } = kept
   const appName = apps.find((app) => app.clientId === text('app'))?.name ?? text('app')
   const user = filter.userId ?? ''
   const body = (
@@ -93,34 +81,24 @@ async function show(request: AdminRequest): Promise<Response> {
             value={text('app')}
             options={[['', 'Any'], ...apps.map((app) => [app.clientId, app.name] as const)]}
           />
-          <Field label="From" name="from" type="date" value={text('from')} />
-          <Field label="Until" name="until" type="date" value={text('until')} />
-          <Field label="Order" name="order" value={text('order')} options={orderOptions} />
-          <button class="button quiet" type="submit">
-            Apply
-          </button>
+          <DayFields {...kept} />
+          <OrderAndApply {...kept} />
         </form>
         <ListHead
           total={total}
           what={total === 1 ? 'top-up' : 'top-ups'}
-          filters={[
-            ['user', user],
-            ['state', text('state')],
-            ['app', appName],
-            ['from', text('from') && `${text('from')} UTC`],
-            ['until', text('until') && `${text('until')} UTC`],
-          ]}
+          filters={[['user', user], ['state', text('state')], ['app', appName], ...dayBadges(kept)]}
           clear="/admin/topups"
-          csv={withQuery('/admin/topups.csv', kept)}
+          csv={hrefOf('/admin/topups.csv')}
         />
         {found.topups.length === 0 ? (
           <Nothing filter={filter} isSpanEnd={found.isSpanEnd} />
         ) : (
-          <TopupTable topups={found.topups} owners={owners} />
+          <TopupTable topups={found.topups} owners={owners} time={timeHead('Time', '/admin/topups', kept)} />
         )}
         <Pager
-          first={request.query('after') === '' ? undefined : withQuery('/admin/topups', kept)}
-          next={found.next && withQuery('/admin/topups', { ...kept, after: cursorText(found.next) })}
+          first={request.query('after') === '' ? undefined : hrefOf('/admin/topups')}
+          next={found.next && hrefOf('/admin/topups', { after: cursorText(found.next) })}
           label={found.isSpanEnd ? 'Look further' : 'Next'}
         />
       </section>
@@ -207,11 +185,11 @@ type Page = FoundTopups & { readonly lines: readonly string[] }
 async function exportCsv(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const filter = filterOf(request)
-  const isOldestFirst = request.query('order') === 'oldest'
+  const page = { limit: 1_000, isOldestFirst: isOldestFirst(request) }
   await record(service.db.pool, actor, 'topups.exported', 'topups')
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
     if (before && !before.next) return undefined
-    const found = await findTopupPage(service.db.pool, filter, { after: before?.next, limit: 1_000, isOldestFirst })
+    const found = await findTopupPage(service.db.pool, filter, { ...page, after: before?.next })
     return { ...found, lines: found.topups.map(lineOf) }
   }
   return download(`topups-${service.now().toISOString().slice(0, 10)}.csv`, csvPages(head, read))

@@ -1,5 +1,6 @@
 /** A user's whole story, in the order of an operator's questions: who, how much, what happened, and what may be done. */
-import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { askBonus } from '../actions/money/correct-wallet.ts'
+import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 import { sendMailAgain } from '../actions/mails/send-again.ts'
 import { maxNoteLength, writeNote } from '../actions/people/write-note.ts'
 import { isUuid } from '../actions/tokens.ts'
@@ -10,8 +11,8 @@ import { findUser } from '../store/users.ts'
 import { findWallet } from '../store/wallets.ts'
 import { listLiveSessionsOfUser } from '../store/widget-sessions.ts'
 import { reasonProblem, type Problems } from './kit/amount-and-reason.tsx'
-import { Facts, Form, Heading, Money } from './kit/parts.tsx'
-import { BeforeAfter } from './kit/before-after.tsx'
+import { showConfirm } from './kit/confirm.tsx'
+import { Heading, Money } from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { nameOf } from './kit/states.tsx'
@@ -149,39 +150,28 @@ async function confirmBonus(request: AdminRequest): Promise<Response> {
   const { currency } = request.service.config
   const after = wallet.balanceMinor + bonus.amountMinor
   if (after > maxBalanceMinor) return await showWallet(request, person, { amount: 'the balance would be too high' })
-  const name = nameOf(person)
-  const body = (
-    <>
-      <Heading title="Grant this bonus?" sub={[name, person.email].filter(Boolean).join(' · ')} />
-      <Form request={request} action={`/admin/wallets/${person.id}/bonus/grant`} class="card stack">
-        <input type="hidden" name="amount" value={request.form.text('amount').trim()} />
-        <input type="hidden" name="bonusReason" value={bonus.reason} />
-        <input type="hidden" name="referenceId" value={crypto.randomUUID()} />
-        <Facts
-          rows={[
-            ['Bonus', <Money minor={bonus.amountMinor} currency={currency} isSigned />],
-            ['Reason', bonus.reason],
-          ]}
-        />
-        <BeforeAfter before={wallet.balanceMinor} after={after} currency={currency} />
-        <p class="muted small">
-          A wrong one is taken back by a correction. What the service gave is in the books under “Bonuses”.
-        </p>
-        <div class="row">
-          <button class="button" type="submit">
-            Grant the bonus
-          </button>
-          <a class="button quiet" href={`/admin/wallets/${person.id}`}>
-            Cancel
-          </a>
-        </div>
-      </Form>
-    </>
-  )
-  return await showPage(request, { title: 'Grant a bonus', here: 'wallets', body })
+  return await showConfirm(request, {
+    person,
+    wallet,
+    amountMinor: bonus.amountMinor,
+    title: 'Grant this bonus?',
+    here: 'wallets',
+    action: `/admin/wallets/${person.id}/bonus/grant`,
+    fields: {
+      amount: request.form.text('amount').trim(),
+      bonusReason: bonus.reason,
+      referenceId: crypto.randomUUID(),
+    },
+    rows: [
+      ['Bonus', <Money minor={bonus.amountMinor} currency={currency} isSigned />],
+      ['Reason', bonus.reason],
+    ],
+    note: 'A wrong one is taken back by a correction. What the service gave is in the books under “Bonuses”.',
+    button: 'Grant the bonus',
+  })
 }
 
-/** The referenceId is a field of the form: a form that is sent twice grants one bonus. */
+/** The referenceId is a field of the form: a form that is sent twice grants one bonus, or asks for one. */
 async function grant(request: AdminRequest): Promise<Response> {
   const person = await findPersonOf(request)
   const referenceId = request.form.text('referenceId')
@@ -191,7 +181,9 @@ async function grant(request: AdminRequest): Promise<Response> {
   if (!isUuid(referenceId))
     return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
   const { service, actor } = request
-  const result = await grantBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
+  const result = await askBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
+  if (result.kind === 'correction')
+    return redirect(`/admin/corrections/${result.correction.id}?done=correction-${result.correction.state}`)
   if (result.kind !== 'outcome' || result.outcome.refusal)
     return await showProblem(
       request,

@@ -12,7 +12,8 @@ import {
   type WalletStates,
 } from '../store/user-search.ts'
 import { csvLine, csvPages, download, plain } from '../web/csv.ts'
-import { Empty, Field, Heading, ListHead, maxTotal, Pager, withQuery } from './kit/parts.tsx'
+import { byTime } from './kit/filters.tsx'
+import { Empty, Field, Heading, ListHead, maxTotal, Pager, sortable, withQuery } from './kit/parts.tsx'
 import { redirect, showPage } from './kit/respond.tsx'
 import { PeopleTable } from './kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
@@ -29,11 +30,21 @@ const states = [
   ['deleted', 'deleted'],
 ] as const satisfies readonly (readonly [WalletStates | '', string])[]
 
+/** The last two only within a state: see PeopleOrder. */
+const orders = [
+  ['', 'Newest first'],
+  ['oldest', 'Oldest first'],
+  ['most', 'Highest balance first'],
+  ['least', 'Lowest balance first'],
+] as const
+
 type Found = { readonly people: readonly Person[]; readonly next: string | undefined }
 
 function filterOf(request: AdminRequest): PeopleFilter {
   const state = states.find(([name]) => name === request.query('state'))?.[0]
-  return { state: state || undefined, isOldestFirst: request.query('order') === 'oldest' }
+  const given = request.query('order')
+  const order = (state ? orders : orders.slice(0, 2)).find(([name]) => name === given)?.[0] || 'newest'
+  return { state: state || undefined, order }
 }
 
 async function show(request: AdminRequest): Promise<Response> {
@@ -47,7 +58,16 @@ async function show(request: AdminRequest): Promise<Response> {
     q === '' ? countPeople(request.service.db.pool, filter, maxTotal + 1) : undefined,
   ])
   const total = counted ?? (next || after ? undefined : people.length)
-  const kept = { q, state: q === '' ? filter.state : undefined, order: filter.isOldestFirst ? 'oldest' : undefined }
+  const order = filter.order === 'newest' ? '' : filter.order!
+  const kept = { q, state: q === '' ? filter.state : undefined, order }
+  const hrefOf = (changed: string) => withQuery('/admin/wallets', { ...kept, order: changed })
+  const heads = {
+    ...(q === '' && { since: sortable('Since', byTime, { order, hrefOf }) }),
+    ...(q === '' &&
+      filter.state && {
+        balance: sortable('Balance', { descending: 'most', ascending: 'least' }, { order, hrefOf, isNumber: true }),
+      }),
+  }
   const body = (
     <>
       <Heading title="Wallets" sub="Every user has one. Find a user to see it." />
@@ -66,15 +86,7 @@ async function show(request: AdminRequest): Promise<Response> {
           {q === '' && (
             <>
               <Field label="State" name="state" value={filter.state ?? ''} options={states} />
-              <Field
-                label="Order"
-                name="order"
-                value={request.query('order')}
-                options={[
-                  ['', 'Newest first'],
-                  ['oldest', 'Oldest first'],
-                ]}
-              />
+              <Field label="Order" name="order" value={order} options={filter.state ? orders : orders.slice(0, 2)} />
             </>
           )}
           <button class="button" type="submit">
@@ -94,7 +106,7 @@ async function show(request: AdminRequest): Promise<Response> {
         {people.length === 0 ? (
           <Nobody q={q} isFiltered={filter.state !== undefined} />
         ) : (
-          <PeopleTable currency={request.service.config.currency} people={people} />
+          <PeopleTable currency={request.service.config.currency} people={people} {...heads} />
         )}
         <Pager
           first={after === '' ? undefined : withQuery('/admin/wallets', kept)}
@@ -120,10 +132,14 @@ async function read(
   limit: number,
 ): Promise<Found> {
   if (q !== '') return await search(request, q, after, limit)
-  const start = isUuid(after) ? after : undefined
+  const [id = '', balance = ''] = after.split(' ')
+  const isByBalance = filter.order === 'most' || filter.order === 'least'
+  const isKnown = isUuid(id) && (!isByBalance || /^-?\d{1,18}$/.test(balance))
+  const start = isKnown ? { id, balanceMinor: isByBalance ? BigInt(balance) : undefined } : undefined
   const found = await listNewestPeople(request.service.db.pool, { ...filter, after: start, limit: limit + 1 })
   const people = found.slice(0, limit)
-  return { people, next: found.length > limit ? people.at(-1)!.id : undefined }
+  const last = found.length > limit ? people.at(-1) : undefined
+  return { people, next: last && (isByBalance ? `${last.id} ${last.balanceMinor}` : last.id) }
 }
 
 /** `after` in the address is the id and the sort key of the last user shown: the next page begins after them. */

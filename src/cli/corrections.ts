@@ -3,19 +3,19 @@ import {
   approveCorrection,
   askCorrection,
   correctionProblems,
-  correctionRefusals,
   declineCorrection,
   withdrawCorrection,
   type Decided,
 } from '../actions/money/correct-wallet.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid, newId } from '../actions/tokens.ts'
-import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
-import { correctionStates, listCorrections, type Correction } from '../store/corrections.ts'
-import { parseTransactionId, transactionIdOf } from '../store/outcomes.ts'
+import { formatMinor } from '../ledger/money.ts'
+import { correctionStates, listCorrections } from '../store/corrections.ts'
+import { parseTransactionId } from '../store/outcomes.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Command, type Invocation, type Reply } from './command.ts'
+import { replyOf, toJson } from './correction-reply.ts'
 import { withService } from './data.ts'
-import { facts, shownTime } from './table.ts'
+import { shownTime } from './table.ts'
 import { amountOf, reasonOf } from './wallet.ts'
 import { findWalletId } from './wallet-show.ts'
 
@@ -153,24 +153,4 @@ async function decide(
     if ('problem' in decided) throw new CommandRefused(problemTexts[decided.problem])
     return replyOf(decided.correction, service.config.currency)
   })
-}
-
-function replyOf(correction: Correction, currency: Currency): Reply {
-  const { id, state, refusal, amountMinor } = correction
-  if (refusal) throw new CommandRefused(`Nothing moved. ${correctionRefusals[refusal] ?? refusal}`)
-  const text = facts([
-    ['correction', id],
-    ['amount', `${formatMinor(amountMinor, currency)} ${currency.code}`],
-    ['state', state === 'waiting' ? 'waits for a second person: nothing moved yet' : state],
-  ])
-  return { json: toJson(correction, currency), text }
-}
-
-function toJson({ id, amountMinor, corrects, ...rest }: Correction, currency: Currency) {
-  return {
-    correctionId: id,
-    amount: majorNumber(amountMinor, currency),
-    corrects: corrects && transactionIdOf(corrects),
-    ...rest,
-  }
 }

@@ -1,10 +1,12 @@
 /** Wallets on the command line: look into one, freeze and unfreeze it, grant a bonus. */
-import { freezeWallet, grantBonus, unfreezeWallet, type FreezeResult } from '../actions/money/manage-wallets.ts'
+import { askBonus } from '../actions/money/correct-wallet.ts'
+import { freezeWallet, unfreezeWallet, type FreezeResult } from '../actions/money/manage-wallets.ts'
 import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currency } from '../ledger/money.ts'
 import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/reference.ts'
 import type { PostingResult } from '../store/writer/posting.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command, type Reply } from './command.ts'
+import { replyOf } from './correction-reply.ts'
 import { withService } from './data.ts'
 import { findWalletId, showReceipt, showWallet } from './wallet-show.ts'
 
@@ -68,7 +70,8 @@ export const walletCommands: readonly Command[] = [
       reason: { ...reason, about: 'why; the user sees it too' },
       reference: { value: 'ID', about: 'grant only once for this id, however often the command runs' },
     },
-    details: `${details} A script that may run twice gives a --reference of its own; the second time nothing moves.`,
+    details: `${details} A script that may run twice gives a --reference of its own; the second time nothing moves.
+Above CORRECTION_APPROVAL_ABOVE, what was granted in the last day included, it waits as a correction until an operator approves it.`,
     examples: [
       'wallet credit ann@example.com --amount 25.00 --reason "Welcome"',
       'wallet credit ann@example.com --amount 5 --reason "Sorry for the wait" --reference ticket-4711 --json',
@@ -82,7 +85,8 @@ export const walletCommands: readonly Command[] = [
           throw new UsageMistake(`--reference: write 1 to ${maxReferenceIdLength} characters.`)
         const grant = { amountMinor, referenceId, reason: reasonOf(invocation) }
         const walletId = await findWalletId(service, invocation.positionals[0]!)
-        const result = await grantBonus(service, actorOf(invocation), { walletId, ...grant })
+        const result = await askBonus(service, actorOf(invocation), { walletId, ...grant })
+        if (result.kind === 'correction') return replyOf(result.correction, currency)
         return creditReply(walletId, referenceId, result, currency)
       }),
   },

@@ -6,6 +6,7 @@ import { deleteEndedSecrets } from './apps.ts'
 import type { Database, Transaction } from './database.ts'
 import { locks, stepByStep } from './locks.ts'
 import { deletePendingTotp } from './operators.ts'
+import { deleteOldLines } from './reconciliation.ts'
 
 /** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
 const batchSize = 1_000
@@ -59,7 +60,7 @@ export const staying: Readonly<Record<string, string>> = {
   links: 'every entry of an app has its link, and a disconnected one is known to be so',
   topups: 'what was paid by card, for refunds and disputes that come late',
   topup_movements: 'which entries a top-up made',
-  processor_lines: 'what the card processor booked, for differences that are found late: a few for each top-up',
+  processor_lines: 'those of the last PROCESSOR_LINES_DAYS, and of payments that differ: see deleteOldLines',
   reconciliation_days: 'one row for each day',
   reconciliation_differences: 'what people had to look into',
   positions: 'one row for each account and day, once the day is over: see merge-positions',
@@ -82,14 +83,18 @@ export const staying: Readonly<Record<string, string>> = {
 }
 
 /** How many rows went; 0 also when another process is at it. */
-export async function deleteExpired(db: Database): Promise<number> {
-  return await stepByStep(db, locks.cleanup, deleteSome)
+export async function deleteExpired(db: Database, keep: Kept = { processorLinesDays: 730 }): Promise<number> {
+  return await stepByStep(db, locks.cleanup, (tx) => deleteSome(tx, keep))
 }
 
+/** What the settings say about how long. */
+type Kept = { readonly processorLinesDays: number }
+
 /** Of every table in one step: a process that leaves because another is at it can be sure that the other looks at all of them. */
-async function deleteSome(tx: Transaction): Promise<number> {
+async function deleteSome(tx: Transaction, { processorLinesDays }: Kept): Promise<number> {
   let deleted = 0
   for (const [table, each] of Object.entries(ending)) deleted += await deleteFrom(tx, table, each)
+  deleted += await deleteOldLines(tx, processorLinesDays, batchSize)
   return deleted + (await deleteEndedSecrets(tx)) + (await deletePendingTotp(tx))
 }
 

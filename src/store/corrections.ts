@@ -145,15 +145,34 @@ export async function sumCorrectionsOf(tx: Transaction, key: string, sign: 1 | -
   return rows[0]!.sum
 }
 
-/** What somebody moved in the wallet on their own in the last day, both ways added up. */
+/**
+ * What somebody moved in the wallet on their own in the last day, both ways added up. A bonus is on record before it is posted, once for
+ * each time that its form was sent.
+ */
 export async function sumAlone(tx: Transaction, walletId: string, askedBy: string): Promise<bigint> {
   const { rows } = await tx.query<{ sum: bigint }>(
-    `select coalesce(sum(abs(amount)), 0)::bigint as sum from corrections
-     where wallet_id = $1 and asked_at > now() - interval '24 hours' and asked_by = $2 and not needs_approval
-       and state in ('approved', 'done')`,
+    `select coalesce(sum(amount), 0)::bigint as sum from (
+       select abs(amount) as amount from corrections
+       where wallet_id = $1 and asked_at > now() - interval '24 hours' and asked_by = $2 and not needs_approval
+         and state in ('approved', 'done')
+       union all
+       select max((detail->>'amountMinor')::bigint) from audit
+       where subject = 'wallet:' || $1::uuid and at > now() - interval '24 hours' and actor = $2 and action = 'wallet.bonus-ordered'
+       group by detail->>'referenceId'
+     ) alone`,
     [walletId, askedBy],
   )
   return rows[0]!.sum
+}
+
+/** Whether a bonus of this reference was begun for the wallet. */
+export async function hasBonusOrder(tx: Transaction, walletId: string, referenceId: string): Promise<boolean> {
+  const { rows } = await tx.query(
+    `select from audit where subject = 'wallet:' || $1::uuid and action = 'wallet.bonus-ordered'
+       and detail->>'referenceId' = $2 limit 1`,
+    [walletId, referenceId],
+  )
+  return rows.length > 0
 }
 
 /** Of some entries: the corrections that made them, by id, and those that correct them, by key. The caller keeps both lists short. */

@@ -54,6 +54,10 @@ export function referenceKeyOfUuid(uuid: string): string {
   return uuid.replaceAll('-', '')
 }
 
+export function uuidOfReferenceKey(key: string): string {
+  return key.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
 /** A transfer is known by its reference's key: one id for one reference, and nothing in it names the wallet. */
 export function transactionIdOf(referenceKey: string): string {
   return `txn_${referenceKey}`

@@ -132,8 +132,8 @@ const kindSql = `case when m.reference_type = 'TOPUP' then 'charge'
  * Of the payments that either side touched on the day, and those that differed before: all that was booked, so that
  * neither side's midnight matters. The ledger's side is what became of the references, not what we meant to post. Of it,
  * what is younger than the lines that were read may count or not: a refund of this morning has its line tomorrow. Payments
- * that were begun before the first day that was read are left out, for their charges have no line here; and of payments
- * that are no top-up of ours, only charges that say they are.
+ * that were begun before the first day that was read, or longer ago than lines are kept, are left out, for their charges have no
+ * line here; and of payments that are no top-up of ours, only charges that say they are.
  */
 const differencesSql = `
 with touched as (
@@ -147,7 +147,9 @@ with touched as (
 ), compared as (
   select k.id, t.id as topup_id from touched k left join topups t on t.payment_intent_id = k.id
   where t.id is null or (t.processor = $3
-    and t.created_at >= (select min(day) from reconciliation_days where finished_at is not null)::timestamp at time zone 'UTC')
+    and t.created_at >= (select min(day) from reconciliation_days where finished_at is not null)::timestamp at time zone 'UTC'
+    and t.created_at > now() - $4 * interval '1 day')
+    or exists (select from reconciliation_differences d where d.payment_intent_id = k.id and d.resolved_at is null)
 ), read_until as (
   select (max(day) + 1)::timestamp at time zone 'UTC' + interval '1 hour' as at from reconciliation_days where finished_at is not null
 ), said as (
@@ -177,12 +179,19 @@ export type Difference = {
   readonly day: string
 }
 
-/** Compares the day, writes down what differs, and what does no longer. */
-export async function compareDay(tx: Transaction, day: string, processor: ProcessorName): Promise<Difference[]> {
+export type Reading = { readonly processor: ProcessorName; readonly linesDays: number }
+
+/** Compares the day, writes down what differs, and what does no longer. Gives those that nobody has settled by hand. */
+export async function compareDay(
+  tx: Transaction,
+  day: string,
+  { processor, linesDays }: Reading,
+): Promise<Difference[]> {
   const { rows } = await tx.query<Difference>(differencesSql, [
     `${day}T00:00:00Z`,
     new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000),
     processor,
+    linesDays,
   ])
   const values = [textArray(rows, ({ paymentIntentId }) => paymentIntentId), plainArray(rows, ({ kind }) => kind)]
   await tx.query(
@@ -196,7 +205,9 @@ export async function compareDay(tx: Transaction, day: string, processor: Proces
      from unnest($1::text[], $2::text[], $3::date[], $4::bigint[], $5::bigint[]) f(id, kind, day, said, entered)
      on conflict (payment_intent_id, kind) do update set day = excluded.day, processor_amount = excluded.processor_amount,
        ledger_amount = excluded.ledger_amount, resolved_at = null,
-       found_at = case when d.resolved_at is null then d.found_at else excluded.found_at end`,
+       found_at = case when d.resolved_at is null then d.found_at else excluded.found_at end,
+       (settled_at, settled_by, settled_reason) = (select d.settled_at, d.settled_by, d.settled_reason where d.resolved_at is null
+         and (d.processor_amount, d.ledger_amount) = (excluded.processor_amount, excluded.ledger_amount))`,
     [
       ...values,
       plainArray(rows, (row) => row.day),
@@ -204,21 +215,84 @@ export async function compareDay(tx: Transaction, day: string, processor: Proces
       plainArray(rows, ({ ledgerMinor }) => ledgerMinor),
     ],
   )
-  return rows
+  const settled = await tx.query<{ id: string; kind: string }>(
+    `select payment_intent_id as id, kind from reconciliation_differences where resolved_at is null and settled_at is not null`,
+  )
+  const isSettled = (row: Difference) =>
+    settled.rows.some(({ id, kind }) => id === row.paymentIntentId && kind === row.kind)
+  return rows.filter((row) => !isSettled(row))
 }
 
 export type OpenDifference = Difference & { readonly topupId: string | null; readonly foundAt: Date }
 
+const isOpenSql = 'd.resolved_at is null and d.settled_at is null'
+
+const differenceSql = `select d.payment_intent_id as "paymentIntentId", d.kind, d.day, d.processor_amount as "processorMinor",
+    d.ledger_amount as "ledgerMinor", d.found_at as "foundAt", t.id as "topupId",
+    d.settled_at as "settledAt", d.settled_by as "settledBy", d.settled_reason as "settledReason"
+  from reconciliation_differences d left join topups t on t.payment_intent_id = d.payment_intent_id`
+
 /** The oldest first. */
 export async function listOpenDifferences(db: Queryable, limit: number): Promise<OpenDifference[]> {
   const { rows } = await db.query<OpenDifference>(
-    `select d.payment_intent_id as "paymentIntentId", d.kind, d.day, d.processor_amount as "processorMinor",
-       d.ledger_amount as "ledgerMinor", d.found_at as "foundAt", t.id as "topupId"
-     from reconciliation_differences d left join topups t on t.payment_intent_id = d.payment_intent_id
-     where d.resolved_at is null order by d.day, d.payment_intent_id, d.kind limit $1`,
+    `${differenceSql} where ${isOpenSql} order by d.day, d.payment_intent_id, d.kind limit $1`,
     [limit],
   )
   return rows
+}
+
+export async function findOpenDifference(
+  db: Queryable,
+  paymentIntentId: string,
+  kind: string,
+): Promise<OpenDifference | undefined> {
+  const { rows } = await db.query<OpenDifference>(
+    `${differenceSql} where d.payment_intent_id = $1 and d.kind = $2 and ${isOpenSql}`,
+    [paymentIntentId, kind],
+  )
+  return rows[0]
+}
+
+export type SettledDifference = OpenDifference & {
+  readonly settledAt: Date
+  readonly settledBy: string
+  readonly settledReason: string
+}
+
+/** Those that still differ and that a person has settled, the newest first. */
+export async function listSettledDifferences(db: Queryable, limit: number): Promise<SettledDifference[]> {
+  const { rows } = await db.query<SettledDifference>(
+    `${differenceSql} where d.resolved_at is null and d.settled_at is not null order by d.settled_at desc limit $1`,
+    [limit],
+  )
+  return rows
+}
+
+/** False when it is not open any more, or not what it was. */
+export async function updateDifferenceSettled(
+  tx: Transaction,
+  { paymentIntentId, kind, processorMinor, ledgerMinor }: Difference,
+  { by, reason }: { by: string; reason: string },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update reconciliation_differences d set settled_at = now(), settled_by = $5, settled_reason = $6
+     where d.payment_intent_id = $1 and d.kind = $2 and d.processor_amount = $3 and d.ledger_amount = $4 and ${isOpenSql}`,
+    [paymentIntentId, kind, processorMinor, ledgerMinor, by, reason],
+  )
+  return rowCount === 1
+}
+
+/** Lines that are older than is kept; not those of a payment that still differs, and never so many at once that others wait. */
+export async function deleteOldLines(tx: Transaction, linesDays: number, limit: number): Promise<number> {
+  // A day more than payments are compared for: the processor's clock is another one.
+  const { rowCount } = await tx.query(
+    `delete from processor_lines where id in (
+       select l.id from processor_lines l where l.created_at <= now() - ($1 + 1) * interval '1 day' and not exists (
+         select from reconciliation_differences d where d.payment_intent_id = l.payment_intent_id and d.resolved_at is null)
+       order by l.created_at limit $2)`,
+    [linesDays, limit],
+  )
+  return rowCount ?? 0
 }
 
 export type ReconciliationState = {
@@ -233,7 +307,7 @@ export type ReconciliationState = {
 
 export async function getReconciliationState(db: Queryable): Promise<ReconciliationState> {
   const { rows } = await db.query<ReconciliationState>(
-    `select (select count(*)::int from reconciliation_differences where resolved_at is null) as "openDifferences",
+    `select (select count(*)::int from reconciliation_differences d where ${isOpenSql}) as "openDifferences",
        count(*) filter (where finished_at is null)::int as "unfinishedDays", max(finished_at) as "lastFinishedAt",
        max(day) filter (where finished_at is not null) as "lastDay",
        (array_agg(problem order by day) filter (where problem is not null))[1] as problem, clock_timestamp() as now
@@ -260,7 +334,8 @@ const sumOf = (kind: string) => `coalesce(sum(amount) filter (where kind = '${ki
 export async function listDayTotals(db: Queryable, days: number): Promise<DayTotals[]> {
   const { rows } = await db.query<DayTotals>(
     `select d.*, l.*, e.*,
-       (select count(*)::int from reconciliation_differences r where r.day = d.day and r.resolved_at is null) as "openDifferences"
+       (select count(*)::int from reconciliation_differences r where r.day = d.day and r.resolved_at is null and r.settled_at is null)
+         as "openDifferences"
      from (select ${columns}, day::timestamp at time zone 'UTC' as starts_at from reconciliation_days order by day desc limit $1) d
      cross join lateral (
        select ${sumOf('charge')} as charges, ${sumOf('refund')} as refunds, ${sumOf('dispute')} as disputes,

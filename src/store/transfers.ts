@@ -168,6 +168,34 @@ export async function listTransfersByKeys(db: Queryable, { from, to }: KeyRange)
   return rows.map(toTransfer)
 }
 
+export type AccountSpan = {
+  readonly account: string
+  readonly from: Date
+  readonly until: Date
+  /** The last entry of the page before. */
+  readonly after: Transfer | undefined
+  readonly limit: number
+}
+
+/** The entries on one account, of all wallets, oldest first. By time alone, as in findTransfersOfAmount: the caller keeps the span small. */
+export async function listTransfersOfAccount(
+  db: Database,
+  { account, from, until, after, limit }: AccountSpan,
+): Promise<Transfer[]> {
+  return await transact(db, async (tx) => {
+    await tx.query(`select set_config('enable_seqscan', 'off', true)`)
+    const { rows } = await tx.query<RawTransfer>(
+      `select ${transferColumns} from transfers t
+       where t.created_at >= $1 and t.created_at < $2 and t.counter_account = $3
+         and ($4::uuid is null or (t.created_at, t.wallet_id, t.sequence)
+           > ((select c.created_at from transfers c where c.wallet_id = $4 and c.sequence = $5), $4, $5))
+       order by t.created_at, t.wallet_id, t.sequence limit $6`,
+      [from, until, account, after?.walletId ?? null, after?.sequence ?? null, limit],
+    )
+    return rows.map(toTransfer)
+  })
+}
+
 export type DayOfAmount = {
   readonly from: Date
   readonly until: Date

@@ -63,7 +63,7 @@ test.each([
 test('paging through the newest shows everyone once, newest first', async () => {
   const ids: string[] = []
   for (let after: string | undefined; ;) {
-    const page = await listNewestPeople(db, { after, limit: 3 })
+    const page = await listNewestPeople(db, { after: after === undefined ? undefined : { id: after }, limit: 3 })
     ids.push(...page.map(({ id }) => id))
     if (page.length < 3) break
     after = page.at(-1)!.id

@@ -36,33 +36,45 @@ const stateConditions: Readonly<Record<WalletStates, string>> = {
   deleted: `w.frozen_for = 'closed'`,
 }
 
-export type PeopleFilter = { readonly state?: WalletStates | undefined; readonly isOldestFirst?: boolean }
+/** By balance only those in a state, which are few: an index by balance would cost every debit. */
+export type PeopleOrder = 'newest' | 'oldest' | 'most' | 'least'
 
-function newestSql({ state, isOldestFirst }: PeopleFilter): string {
-  const from = state
-    ? `wallets w join users u on u.id = w.id where w.frozen_for is not null and ${stateConditions[state]}`
-    : 'users u join wallets w on w.id = u.id where true'
-  const id = state ? 'w.id' : 'u.id'
-  return `from ${from} and ${id} ${isOldestFirst ? '>' : '<'} $1 order by ${id} ${isOldestFirst ? 'asc' : 'desc'}`
+export type PeopleFilter = { readonly state?: WalletStates | undefined; readonly order?: PeopleOrder }
+
+const isByBalance = ({ order }: PeopleFilter) => order === 'most' || order === 'least'
+
+/** It begins after the id `$1`, and after the balance `$2` when it goes by that. */
+function orderSql({ state, order = 'newest' }: PeopleFilter): string {
+  const [compare, direction] = order === 'oldest' || order === 'least' ? ['>', 'asc'] : ['<', 'desc']
+  if (!state) return `from users u join wallets w on w.id = u.id where u.id ${compare} $1 order by u.id ${direction}`
+  const from = `from wallets w join users u on u.id = w.id where w.frozen_for is not null and ${stateConditions[state]}`
+  if (!isByBalance({ order })) return `${from} and w.id ${compare} $1 order by w.id ${direction}`
+  return `${from} and ($2::bigint is null or (w.balance, w.id) ${compare} ($2, $1)) order by w.balance ${direction}, w.id ${direction}`
 }
 
 /** Ids begin with the time they were made at, so in their order people come as they signed up. */
 export async function listNewestPeople(
   db: Queryable,
-  filter: PeopleFilter & { after: string | undefined; limit: number },
+  filter: PeopleFilter & {
+    after: { readonly id: string; readonly balanceMinor?: bigint | undefined } | undefined
+    limit: number
+  },
 ): Promise<Person[]> {
-  const start = filter.isOldestFirst ? '00000000-0000-0000-0000-000000000000' : 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-  const { rows } = await db.query<Row>(`select ${columns} ${newestSql(filter)} limit $2`, [
-    filter.after ?? start,
-    filter.limit,
-  ])
+  const start =
+    filter.order === 'oldest' ? '00000000-0000-0000-0000-000000000000' : 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+  const values: unknown[] = [filter.after?.id ?? start]
+  if (filter.state && isByBalance(filter)) values.push(filter.after?.balanceMinor ?? null)
+  const { rows } = await db.query<Row>(
+    `select ${columns} ${orderSql(filter)} limit $${values.push(filter.limit)}`,
+    values,
+  )
   return rows.map(toPerson)
 }
 
 /** Those that fit, up to the limit. */
 export async function countPeople(db: Queryable, filter: PeopleFilter, limit: number): Promise<number> {
   const { rows } = await db.query<{ count: bigint }>(
-    `select count(*) as count from (select 1 ${newestSql({ ...filter, isOldestFirst: true })} limit $2) p`,
+    `select count(*) as count from (select 1 ${orderSql({ ...filter, order: 'oldest' })} limit $2) p`,
     ['00000000-0000-0000-0000-000000000000', limit],
   )
   return Number(rows[0]!.count)

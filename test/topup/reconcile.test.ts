@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { formTokenOf } from '../../src/actions/operators/keep-session.ts'
 import { reconcileDue } from '../../src/actions/topups/reconcile.ts'
 import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { deleteExpired } from '../../src/store/cleanup.ts'
 import { getReconciliationState, listDayTotals, listOpenDifferences } from '../../src/store/reconciliation.ts'
 import { runCommand } from '../command.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
@@ -297,4 +298,67 @@ test('the command reads a day again from the processor, and refuses one that is 
   expect([ordered.status, await ordered.text()]).toEqual([422, expect.stringContaining('The day is not over')])
   expect((await finance.post('/admin/reconciliation/day', { day })).status).toBe(303)
   expect((await getReconciliationState(bench.service.db.pool)).unfinishedDays).toBe(1)
+})
+
+test('a difference that is settled by hand is closed, with name and reason, and open again when a side says otherwise', async () => {
+  const payer = await bench.newPayer()
+  const id = await payer.begin(25)
+  bench.standIn.state.pay(id)
+  await reconcile()
+  const path = '/admin/reconciliation/difference'
+  const page = await (await finance.get(`${path}?payment=${id}&kind=charge`)).text()
+  const seen = /name="seen" value="([^"]+)"/.exec(page)![1]!
+  const fields = { payment: id, kind: 'charge', seen, reason: 'Paid back by bank transfer 4711' }
+  expect((await finance.post(path, { ...fields, reason: ' ' })).status).toBe(422)
+  expect((await finance.post(path, { ...fields, seen: '2400 0' })).status).toBe(409)
+  const viewer = await newOperator(bench.opened, 'viewer')
+  expect((await viewer.post(path, fields)).status).toBe(403)
+  expect(await differences()).toHaveLength(1)
+  const told = () => bench.opened.logged.filter((line) => line.includes('the processor and the ledger differ')).length
+  const toldBefore = told()
+  expect((await finance.post(path, fields)).status).toBe(303)
+  // Sent again, it finds nothing open.
+  expect((await finance.post(path, fields)).status).toBe(409)
+  await again()
+  expect([await differences(), told()]).toEqual([[], toldBefore])
+  expect(await metric('billfold_reconciliation_differences')).toBe(0)
+  const list = await (await finance.get('/admin/reconciliation')).text()
+  for (const shown of ['Settled by hand', id, finance.name, fields.reason]) expect(list).toContain(shown)
+  const [record] = await query(`select detail from audit where action = 'reconciliation.difference-settled'`)
+  expect(record).toMatchObject({ detail: { paymentIntentId: id, processorMinor: '2500', ledgerMinor: '0' } })
+  const { bookings, charges } = bench.standIn.state
+  const charge = [...charges.values()].find((each) => each['payment_intent'] === id)!.id
+  bookings.find(({ source }) => source === charge)!.amount = 2_400
+  await again()
+  expect(await differences()).toEqual([`charge ${id} 2400 0`])
+})
+
+test('bookings go after their days, those of a payment that differs stay, and what is older is compared no more', async () => {
+  const [right, wrong] = [await paid(25), await paid(30)]
+  await query(`delete from topup_movements where topup_id = (select id from topups where payment_intent_id = $1)`, [
+    wrong,
+  ])
+  await reconcile()
+  expect(await differences()).toEqual([`charge ${wrong} 3000 0`])
+  const lines = async () =>
+    (await query('select payment_intent_id as id from processor_lines order by id')).map((row) => String(row['id']))
+  const keep = { processorLinesDays: 31 }
+  await deleteExpired(bench.service.db, keep)
+  expect((await lines()).toSorted()).toEqual([right, wrong].toSorted())
+  await letPass(bench.service.db.pool, 40 * dayMs, [...topupTables, 'processor_lines'])
+  await query('update reconciliation_days set day = day - 40')
+  await query('update reconciliation_differences set day = day - 40')
+  await deleteExpired(bench.service.db, keep)
+  expect(await lines()).toEqual([wrong])
+  // A late refund of the one whose charge is gone from here is no difference; the other one is what it was.
+  const days = { processorLinesDays: 31 }
+  const service = { ...bench.service, config: { ...bench.service.config, ...days } }
+  bench.standIn.state.letPass(40 * dayMs)
+  bench.standIn.state.refund(right, 1_000)
+  await settle(right)
+  await letPass(bench.service.db.pool, 2 * dayMs, topupTables)
+  bench.standIn.state.letPass(2 * dayMs)
+  do await reconcileDue(service)
+  while ((await getReconciliationState(service.db.pool)).unfinishedDays > 0)
+  expect(await differences()).toEqual([`charge ${wrong} 3000 0`])
 })

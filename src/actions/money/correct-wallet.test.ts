@@ -23,6 +23,7 @@ import { closeService, openService, type Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import {
   approveCorrection,
+  askBonus,
   askCorrection,
   declineCorrection,
   finishCorrections,
@@ -62,7 +63,8 @@ beforeAll(async () => {
 beforeEach(async () => {
   user = await newUser(opened.service, shop)
   const grant = { walletId: user.userId, amountMinor: 100_00n, referenceId: newId(), reason: 'Welcome' }
-  await grantBonus(opened.service, ada, grant)
+  // By nobody whose later corrections it would count towards.
+  await grantBonus(opened.service, { name: 'system', address: null }, grant)
   bonusKey = referenceKeyOf({ namespace: 'service', type: 'BONUS', id: grant.referenceId })
 })
 afterEach(() => expectBalancedBooks(opened.service))
@@ -237,6 +239,48 @@ describe('above the limit', () => {
     await postForService(opened.service, { ...posting, referenceType: 'CORRECTION', referenceId: id, description: 'x' })
     await finishCorrections(other)
     expect([await stateOf(id), await balance()]).toEqual(['done', 40_00n])
+  })
+})
+
+describe('a bonus', () => {
+  const give = (amountMinor: bigint, by = ada, referenceId = newId(), service = opened.service) =>
+    askBonus(service, by, { walletId: user.userId, amountMinor, referenceId, reason: 'Sorry' })
+
+  test('of no more than the limit is granted at once; above it, it waits for a second operator, and is posted on bonus', async () => {
+    expect(await give(50_00n)).toMatchObject({ kind: 'outcome' })
+    const large = await give(50_01n, bob)
+    expect(large).toMatchObject({ kind: 'correction', correction: { state: 'waiting', counterAccount: 'bonus' } })
+    expect(await balance()).toBe(150_00n)
+    const { id } = (large as { correction: Correction }).correction
+    expect(await approveCorrection(opened.service, bob, id)).toEqual({ problem: 'own' })
+    expect(await approveCorrection(opened.service, cleo, id)).toMatchObject({ correction: { state: 'done' } })
+    expect(await balance()).toBe(200_01n)
+  })
+
+  test('in small parts is a large one, beside corrections and before them', async () => {
+    expect(await give(30_00n)).toMatchObject({ kind: 'outcome' })
+    expect(await give(20_01n)).toMatchObject({ kind: 'correction' })
+    expect((await ask(-20_01n)).state).toBe('waiting')
+    expect((await ask(-20_00n)).state).toBe('done')
+    expect(await give(1n)).toMatchObject({ kind: 'correction' })
+    expect(await give(1n, bob)).toMatchObject({ kind: 'outcome' })
+  })
+
+  test('whose form is sent again stays what it was, though the limit was reached since or a day went by', async () => {
+    const [small, large] = [newId(), newId()]
+    expect(await give(40_00n, ada, small)).toMatchObject({ kind: 'outcome' })
+    expect(await give(40_00n, ada, large)).toMatchObject({ kind: 'correction' })
+    expect(await give(40_00n, ada, small)).toMatchObject({ kind: 'outcome', replay: {} })
+    expect(await give(40_00n, bob, large)).toMatchObject({ kind: 'correction', correction: { askedBy: ada.name } })
+    expect(await balance()).toBe(140_00n)
+  })
+
+  test('is granted once, or waits once, however many send it at the same moment to two processes', async () => {
+    const ids = [newId(), newId(), newId()]
+    const sent = Array.from({ length: 12 }, (_, i) => give(25_00n, ada, ids[i % 3], i % 2 ? other : opened.service))
+    const kinds = (await Promise.all(sent)).map(({ kind }) => kind).sort()
+    expect(kinds).toEqual([...Array<string>(4).fill('correction'), ...Array<string>(8).fill('outcome')])
+    expect(await balance()).toBe(150_00n)
   })
 })
 

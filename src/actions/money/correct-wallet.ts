@@ -2,14 +2,17 @@
  * A debit or credit by hand: asked for by one person, above an amount approved by another, and told to the ledger by a
  * reference of its own, which counts once however often it is told.
  */
-import { correctionType, counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
+import { correctionType, counterAccountOfApp, magnitude, serviceNamespace } from '../../ledger/reference.ts'
 import { transact, type Transaction } from '../../store/database.ts'
 import * as store from '../../store/corrections.ts'
 import type { Correction, NewCorrection } from '../../store/corrections.ts'
 import { listAppsOfUser } from '../../store/links.ts'
+import { referenceKeyOf, uuidOfReferenceKey } from '../../store/outcomes.ts'
 import { findTransferByReference, lockWallet } from '../../store/wallets.ts'
+import type { PostingResult } from '../../store/writer/posting.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
+import { postBonus, recordBonus, type Bonus } from './manage-wallets.ts'
 import { postForService, type ServicePosting } from './post.ts'
 
 export type CorrectionOrder = Omit<NewCorrection, 'needsApproval' | 'askedBy'>
@@ -75,9 +78,39 @@ async function findTransactionProblem(
 }
 
 /** What the same person moved in this wallet on their own in the last day counts too: a large sum in small parts is a large sum. */
-async function isAboveLimit(service: Service, tx: Transaction, { name }: Actor, order: CorrectionOrder) {
+async function isAboveLimit(
+  service: Service,
+  tx: Transaction,
+  { name }: Actor,
+  order: Pick<CorrectionOrder, 'walletId' | 'amountMinor'>,
+): Promise<boolean> {
   const before = await store.sumAlone(tx, order.walletId, name)
   return before + magnitude(order.amountMinor) > service.config.correctionApprovalAboveMinor
+}
+
+/**
+ * A bonus that a person asks for. Above the limit it is a correction on `bonus`, which waits for a second one. Asked again
+ * with its reference it stays what it was the first time, whatever was moved since.
+ */
+export async function askBonus(
+  service: Service,
+  actor: Actor,
+  bonus: Bonus,
+): Promise<PostingResult | { readonly kind: 'correction'; readonly correction: Correction }> {
+  const { walletId, amountMinor, referenceId, reason } = bonus
+  const id = uuidOfReferenceKey(referenceKeyOf({ namespace: serviceNamespace, type: 'BONUS', id: referenceId }))
+  const isGranted = await transact(service.db, async (tx) => {
+    await lockWallet(tx, walletId)
+    if (await store.findCorrection(tx, id)) return false
+    const isOrdered = await store.hasBonusOrder(tx, walletId, referenceId)
+    if (!isOrdered && (await isAboveLimit(service, tx, actor, bonus))) return false
+    await recordBonus(tx, actor, bonus)
+    return true
+  })
+  if (isGranted) return await postBonus(service, actor, bonus)
+  const order = { id, walletId, amountMinor, reason, counterAccount: 'bonus', corrects: null }
+  const asked = await askCorrection(service, actor, order)
+  return 'problem' in asked ? { kind: 'unknown-user' } : { kind: 'correction', correction: asked }
 }
 
 export type Decided =

@@ -1,5 +1,5 @@
 /** What an operator does to a wallet: freeze it, thaw it, grant a bonus. */
-import { transact } from '../../store/database.ts'
+import { transact, type Queryable } from '../../store/database.ts'
 import type { PostingResult } from '../../store/writer/posting.ts'
 import { lockWallet, updateFreeze } from '../../store/wallets.ts'
 import { postForService } from './post.ts'
@@ -45,16 +45,30 @@ export async function unfreezeWallet(
   })
 }
 
-/** A gift from the service. The reference is the caller's, so that a repeated click grants once. */
-export async function grantBonus(
-  service: Service,
-  actor: Actor,
-  grant: { walletId: string; amountMinor: bigint; referenceId: string; reason: string },
-): Promise<PostingResult> {
-  const { walletId, amountMinor, referenceId, reason } = grant
-  const detail = { amountMinor: String(amountMinor), referenceId, reason }
-  // Before the money moves, which the writer does in a transaction of its own: no bonus is ever without an audit record.
-  await record(service.db.pool, actor, 'wallet.bonus-ordered', `wallet:${walletId}`, detail)
+export type Bonus = {
+  readonly walletId: string
+  readonly amountMinor: bigint
+  readonly referenceId: string
+  readonly reason: string
+}
+
+/** A gift from the service itself. The reference is the caller's, so that a repeat grants once. What people ask for is in correct-wallet. */
+export async function grantBonus(service: Service, actor: Actor, bonus: Bonus): Promise<PostingResult> {
+  await recordBonus(service.db.pool, actor, bonus)
+  return await postBonus(service, actor, bonus)
+}
+
+/** Before the money moves, which the writer does in a transaction of its own: no bonus is ever without an audit record. */
+export async function recordBonus(db: Queryable, actor: Actor, bonus: Bonus): Promise<void> {
+  await record(db, actor, 'wallet.bonus-ordered', `wallet:${bonus.walletId}`, detailOf(bonus))
+}
+
+function detailOf({ amountMinor, referenceId, reason }: Bonus): Record<string, string> {
+  return { amountMinor: String(amountMinor), referenceId, reason }
+}
+
+export async function postBonus(service: Service, actor: Actor, bonus: Bonus): Promise<PostingResult> {
+  const { walletId, amountMinor, referenceId, reason } = bonus
   const result = await postForService(service, {
     walletId,
     counterAccount: 'bonus',
@@ -64,6 +78,6 @@ export async function grantBonus(
     description: reason,
   })
   if (result.kind === 'outcome' && !result.replay && !result.outcome.refusal)
-    await record(service.db.pool, actor, 'wallet.bonus-granted', `wallet:${walletId}`, detail)
+    await record(service.db.pool, actor, 'wallet.bonus-granted', `wallet:${walletId}`, detailOf(bonus))
   return result
 }

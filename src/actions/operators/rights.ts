@@ -17,7 +17,7 @@ const table = {
   bonus: { about: 'Grant a bonus', roles: finance },
   refund: { about: 'Refund a card top-up', roles: finance },
   correct: { about: 'Ask for a correction, and approve another operator’s', roles: finance },
-  settle: { about: 'Mark a period as paid out to an app', roles: finance },
+  settle: { about: 'Mark a period as paid out to an app, settle a difference', roles: finance },
   apps: { about: 'Register apps, change them, switch them on and off', roles: admin },
   secrets: { about: 'Make and revoke the secrets of apps', roles: admin },
   operators: { about: 'Invite operators, and change what they may do', roles: admin },

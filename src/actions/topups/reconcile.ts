@@ -18,6 +18,7 @@ import {
   releaseDay,
   resetDay,
   updateDayCursor,
+  updateDifferenceSettled,
   upsertLines,
   type OpenDifference,
   type ReconciliationState,
@@ -74,7 +75,8 @@ async function finishAndTell(service: Service, day: string, source: 'processor' 
   const before = new Set((await listOpenDifferences(service.db.pool, 10_000)).map(nameOf))
   const found = await transact(service.db, async (tx) => {
     await finishDay(tx, day, source)
-    return await compareDay(tx, day, service.cards?.page.kind ?? 'stripe')
+    const processor = service.cards?.page.kind ?? 'stripe'
+    return await compareDay(tx, day, { processor, linesDays: service.config.processorLinesDays })
   })
   for (const difference of found) {
     const { paymentIntentId, kind, processorMinor, ledgerMinor } = difference
@@ -126,6 +128,23 @@ export async function reconcileFile(service: Service, actor: Actor, lines: reado
   for (const day of days) if (await isDayOver(service.db.pool, day)) over.push(day)
   for (const day of over) await finishAndTell(service, day, 'file')
   return over
+}
+
+/** By a person who has looked into it. False when it is not open any more, or not what it was. */
+export async function settleDifference(
+  service: Service,
+  actor: Actor,
+  difference: OpenDifference,
+  reason: string,
+): Promise<boolean> {
+  const { paymentIntentId, kind, day, processorMinor, ledgerMinor } = difference
+  return await transact(service.db, async (tx) => {
+    if (!(await updateDifferenceSettled(tx, difference, { by: actor.name, reason }))) return false
+    const amounts = { processorMinor: String(processorMinor), ledgerMinor: String(ledgerMinor) }
+    const detail = { paymentIntentId, kind, ...amounts, reason }
+    await record(tx, actor, 'reconciliation.difference-settled', `reconciliation:${day}`, detail)
+    return true
+  })
 }
 
 const shown = new WeakMap<Registry, (state: ReconciliationState) => void>()

@@ -1,13 +1,18 @@
 /** Records of the audit log, as every page that has some shows them. */
 import type { AuditRecord } from '../../store/audit.ts'
 import type { Operator } from '../../store/operators.ts'
-import { Table, When } from './parts.tsx'
+import { Table, When, type Head } from './parts.tsx'
 
-type AuditTableProps = { label: string; records: readonly AuditRecord[]; operators: readonly Operator[] }
+type AuditTableProps = {
+  label: string
+  records: readonly AuditRecord[]
+  operators: readonly Operator[]
+  time?: Head
+}
 
-export function AuditTable({ label, records, operators }: AuditTableProps) {
+export function AuditTable({ label, records, operators, time = 'Time' }: AuditTableProps) {
   return (
-    <Table label={label} head={['Time', 'Who', 'What', 'Subject', 'From', 'Detail']}>
+    <Table label={label} head={[time, 'Who', 'What', 'Subject', 'From', 'Detail']}>
       {records.map((record) => (
         <tr key={record.id}>
           <td>

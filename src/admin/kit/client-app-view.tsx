@@ -7,7 +7,7 @@ import type { App } from '../../store/apps.ts'
 import { listAudit, type AuditRecord } from '../../store/audit.ts'
 import { listDays, type DayFlow } from '../../store/books.ts'
 import { FlowChart } from './chart.tsx'
-import { Badge, Facts, Money, Table, When, withQuery } from './parts.tsx'
+import { Badge, Facts, Field, Money, Table, When, withQuery } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
 
 export type AppStory = {
@@ -98,6 +98,26 @@ export function AppMoney({ request, app, story }: Props) {
           )
         })}
       </Table>
+    </section>
+  )
+}
+
+/** Its entries as a file; the last thirty days, unless others are chosen. */
+export function AppLedger({ request, app }: Omit<Props, 'story'>) {
+  const now = request.service.now().getTime()
+  return (
+    <section class="card stack">
+      <h2>Ledger</h2>
+      <form class="row bottom" method="get" action={`/admin/client-apps/${app.clientId}/ledger.csv`}>
+        <Field label="From" name="from" type="date" value={dayText(new Date(now - (shownDays - 1) * dayMs))} />
+        <Field label="Until" name="until" type="date" value={dayText(new Date(now))} />
+        <button class="button quiet" type="submit">
+          Export as CSV
+        </button>
+      </form>
+      <p class="muted small">
+        Every entry on the app’s account, of all wallets, in the order of time. Days are UTC’s, 92 at most.
+      </p>
     </section>
   )
 }

@@ -19,6 +19,7 @@ const notices: Readonly<Record<string, string>> = {
   settled: 'The period is marked as paid out.',
   unsettled: 'The mark is taken back: the amount is owed again.',
   'day-ordered': 'The day is read again in the background: within a minute, if the processor answers.',
+  'difference-settled': 'The difference is settled. It is open again when either side says something else.',
   'report-read': 'The report is read, and its days are compared.',
   'bonus-granted': 'The bonus is credited.',
   'password-changed': 'Your password is changed, and your other sessions are signed out.',

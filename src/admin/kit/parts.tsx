@@ -160,12 +160,37 @@ export function Empty({ title, children }: Children & { title: string }) {
   )
 }
 
-type TableProps = Children & { label: string; head: readonly (string | [string])[] }
+/** In brackets it stands over numbers, to the right. */
+export type Head = string | [string] | Sortable
+
+/** One that sorts by its column: `sort` is how the list is sorted by it now, and `href` turns that round. */
+export type Sortable = {
+  readonly title: string
+  readonly href: string
+  readonly sort: 'ascending' | 'descending' | 'none'
+  readonly isNumber?: boolean
+}
+
+type Orders = { readonly descending: string; readonly ascending: string }
+
+/** By the order that the address names. A click begins with what is written first, and turns it round the next time. */
+export function sortable(
+  title: string,
+  orders: Orders,
+  { order, hrefOf, isNumber = false }: { order: string; hrefOf: (order: string) => string; isNumber?: boolean },
+): Sortable {
+  const [first, other] = Object.keys(orders) as [keyof Orders, keyof Orders]
+  const sort = order === orders[first] ? first : order === orders[other] ? other : 'none'
+  return { title, sort, isNumber, href: hrefOf(orders[sort === first ? other : first]) }
+}
+
+const titleOf = (head: Head) => (typeof head === 'string' ? head : Array.isArray(head) ? head[0] : head.title)
+
+type TableProps = Children & { label: string; head: readonly Head[] }
 
 /**
  * A table in a frame that scrolls by itself where there is little room; on a phone every row is a card, in which each cell says what
- * it is by `data-head`. Its roles are written out, as browsers forget them with another display. A head in brackets stands over
- * numbers, to the right.
+ * it is by `data-head`. Its roles are written out, as browsers forget them with another display.
  */
 export function Table({ label, head, children }: TableProps) {
   return (
@@ -173,10 +198,8 @@ export function Table({ label, head, children }: TableProps) {
       <table role="table">
         <thead role="rowgroup">
           <tr role="row">
-            {head.map((title) => (
-              <th scope="col" role="columnheader" key={title} class={typeof title === 'string' ? undefined : 'number'}>
-                {title}
-              </th>
+            {head.map((each) => (
+              <ColumnHead key={titleOf(each)} head={each} />
             ))}
           </tr>
         </thead>
@@ -186,11 +209,26 @@ export function Table({ label, head, children }: TableProps) {
   )
 }
 
+function ColumnHead({ head }: { head: Head }) {
+  const isSortable = typeof head !== 'string' && !Array.isArray(head)
+  const isNumber = Array.isArray(head) || (isSortable && head.isNumber)
+  return (
+    <th
+      scope="col"
+      role="columnheader"
+      class={isNumber ? 'number' : undefined}
+      aria-sort={isSortable ? head.sort : undefined}
+    >
+      {isSortable ? <a href={head.href}>{head.title}</a> : titleOf(head)}
+    </th>
+  )
+}
+
 function withHeads(row: ReturnType<typeof toChildArray>[number], head: TableProps['head']) {
   if (!isRow(row)) return row
   const cells = toChildArray(row.props.children).map((cell, i) =>
     isValidElement(cell)
-      ? cloneElement(cell as VNode<object>, { role: 'cell', 'data-head': String(head[i] ?? '') })
+      ? cloneElement(cell as VNode<object>, { role: 'cell', 'data-head': titleOf(head[i] ?? '') })
       : cell,
   )
   return cloneElement(row, { role: 'row' }, cells)
@@ -280,23 +318,6 @@ export function ListHead({
     </div>
   )
 }
-
-/** A day of a filter's field, in UTC; undefined for anything else. */
-export function dayOf(text: string): Date | undefined {
-  const at = /^20\d\d-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined
-  return at && !Number.isNaN(at.getTime()) ? at : undefined
-}
-
-/** The moment after a day that is the last of a filter. */
-export function dayAfter(text: string): Date | undefined {
-  const at = dayOf(text)
-  return at && new Date(at.getTime() + 86_400_000)
-}
-
-export const orderOptions = [
-  ['', 'Newest first'],
-  ['oldest', 'Oldest first'],
-] as const
 
 /** The same address with other query parameters; those with an empty value are left out. */
 export function withQuery(path: string, parameters: Record<string, string | number | undefined>): string {

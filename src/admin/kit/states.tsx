@@ -3,7 +3,7 @@ import { parseCurrency, type Currency } from '../../ledger/money.ts'
 import type { App } from '../../store/apps.ts'
 import type { Topup } from '../../store/topups.ts'
 import type { Person } from '../../store/user-search.ts'
-import { Badge, Money, Table, When } from './parts.tsx'
+import { Badge, Money, Table, When, type Head } from './parts.tsx'
 
 export function AppState({ app }: { app: App }) {
   return app.isActive ? <Badge kind="good">active</Badge> : <Badge kind="bad">inactive</Badge>
@@ -20,9 +20,11 @@ export function nameOf({ firstName, lastName, email }: Pick<Person, 'firstName' 
   return email === null ? 'Deleted user' : `${firstName} ${lastName}`
 }
 
-export function PeopleTable({ currency, people }: { currency: Currency; people: readonly Person[] }) {
+type PeopleProps = { currency: Currency; people: readonly Person[]; balance?: Head; since?: Head }
+
+export function PeopleTable({ currency, people, balance = ['Balance'], since = 'Since' }: PeopleProps) {
   return (
-    <Table label="Wallets" head={['User', 'Email', ['Balance'], 'State', 'Since']}>
+    <Table label="Wallets" head={['User', 'Email', balance, 'State', since]}>
       {people.map((person) => (
         <tr key={person.id}>
           <td class="wide">

@@ -1,13 +1,15 @@
 /** Card top-ups, as every page that lists some shows them. */
 import type { Topup } from '../../store/topups.ts'
 import type { Person } from '../../store/user-search.ts'
-import { Money, Table, When } from './parts.tsx'
+import { Money, Table, When, type Head } from './parts.tsx'
 import { currencyOf, nameOf, TopupBadges } from './states.tsx'
 
+type Props = { topups: readonly Topup[]; owners?: ReadonlyMap<string, Person>; time?: Head }
+
 /** With `owners`, also whose they are. */
-export function TopupTable({ topups, owners }: { topups: readonly Topup[]; owners?: ReadonlyMap<string, Person> }) {
+export function TopupTable({ topups, owners, time = 'Time' }: Props) {
   return (
-    <Table label="Card top-ups" head={['Time', 'State', ['Amount'], 'Payment', ...(owners ? ['User'] : [])]}>
+    <Table label="Card top-ups" head={[time, 'State', ['Amount'], 'Payment', ...(owners ? ['User'] : [])]}>
       {topups.map((topup) => (
         <tr key={topup.id}>
           <td>

@@ -318,8 +318,12 @@ create table reconciliation_differences (
   ledger_amount bigint not null,
   found_at timestamp with time zone not null,
   resolved_at timestamp with time zone,
+  settled_at timestamp with time zone,
+  settled_by text,
+  settled_reason text,
   constraint reconciliation_differences_pkey PRIMARY KEY (payment_intent_id, kind),
-  constraint reconciliation_differences_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'dispute'::text])))
+  constraint reconciliation_differences_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'dispute'::text]))),
+  constraint reconciliation_differences_settled CHECK ((num_nulls(settled_at, settled_by, settled_reason) = ANY (ARRAY[0, 3])))
 );
 CREATE INDEX reconciliation_differences_open ON reconciliation_differences USING btree (day) WHERE (resolved_at IS NULL);
 

@@ -1,0 +1,70 @@
+/** What lists by time have in common: days from and until, in UTC, and the order. */
+import { Field, sortable, withQuery, type Sortable } from './parts.tsx'
+import type { AdminRequest } from './route.ts'
+
+const orderOptions = [
+  ['', 'Newest first'],
+  ['oldest', 'Oldest first'],
+] as const
+
+/** The orders of a list by time, for its head. */
+export const byTime = { descending: '', ascending: 'oldest' } as const
+
+/** The fields of a list's filter as the address has them. */
+export type Kept = {
+  readonly text: (name: string) => string
+  /** The address of the list, or of its file, with all of them but what is changed. */
+  readonly hrefOf: (path: string, changes?: Record<string, string>) => string
+}
+
+export function keptOf(request: AdminRequest, names: readonly string[]): Kept {
+  const kept = Object.fromEntries([...names, 'from', 'until', 'order'].map((name) => [name, request.query(name)]))
+  return {
+    text: (name) => kept[name] ?? '',
+    hrefOf: (path, changes = {}) => withQuery(path, { ...kept, ...changes }),
+  }
+}
+
+export const isOldestFirst = (request: AdminRequest) => request.query('order') === 'oldest'
+
+/** The head of the column with the time: a click turns the order round. */
+export function timeHead(title: string, path: string, { text, hrefOf }: Kept): Sortable {
+  return sortable(title, byTime, { order: text('order'), hrefOf: (order) => hrefOf(path, { order }) })
+}
+
+export function DayFields({ text }: Kept) {
+  return (
+    <>
+      <Field label="From" name="from" type="date" value={text('from')} />
+      <Field label="Until" name="until" type="date" value={text('until')} />
+    </>
+  )
+}
+
+/** The last of a filter's fields, and the button for whoever has no script. */
+export function OrderAndApply({ text }: Pick<Kept, 'text'>) {
+  return (
+    <>
+      <Field label="Order" name="order" value={text('order')} options={orderOptions} />
+      <button class="button quiet" type="submit">
+        Apply
+      </button>
+    </>
+  )
+}
+
+/** Which days are on, for the head of the list. */
+export function dayBadges({ text }: Kept): (readonly [name: string, value: string])[] {
+  return ['from', 'until'].map((name) => [name, text(name) && `${text(name)} UTC`])
+}
+
+/** The days of the filter's fields: from the first on, and before the day after the last. */
+export function spanOf(request: AdminRequest): { from: Date | undefined; until: Date | undefined } {
+  const last = dayOf(request.query('until'))
+  return { from: dayOf(request.query('from')), until: last && new Date(last.getTime() + 86_400_000) }
+}
+
+function dayOf(text: string): Date | undefined {
+  const at = /^20\d\d-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined
+  return at && !Number.isNaN(at.getTime()) ? at : undefined
+}

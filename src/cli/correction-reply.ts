@@ -1,0 +1,27 @@
+/** What the command line says of a correction. */
+import { correctionRefusals } from '../actions/money/correct-wallet.ts'
+import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
+import type { Correction } from '../store/corrections.ts'
+import { transactionIdOf } from '../store/outcomes.ts'
+import { CommandRefused, type Reply } from './command.ts'
+import { facts } from './table.ts'
+
+export function replyOf(correction: Correction, currency: Currency): Reply {
+  const { id, state, refusal, amountMinor } = correction
+  if (refusal) throw new CommandRefused(`Nothing moved. ${correctionRefusals[refusal] ?? refusal}`)
+  const text = facts([
+    ['correction', id],
+    ['amount', `${formatMinor(amountMinor, currency)} ${currency.code}`],
+    ['state', state === 'waiting' ? 'waits for a second person: nothing moved yet' : state],
+  ])
+  return { json: toJson(correction, currency), text }
+}
+
+export function toJson({ id, amountMinor, corrects, ...rest }: Correction, currency: Currency) {
+  return {
+    correctionId: id,
+    amount: majorNumber(amountMinor, currency),
+    corrects: corrects && transactionIdOf(corrects),
+    ...rest,
+  }
+}
