@@ -25,6 +25,8 @@ export type Metrics = {
   /** A top-up reached a state. */
   readonly topup: (state: TopupState) => void
   readonly dispute: (state: DisputeState) => void
+  /** The card processor was asked something. */
+  readonly processor: (result: ProcessorResult) => void
   readonly job: (name: string, isDone: boolean) => void
   readonly watch: (sources: Sources) => void
   readonly registry: Registry
@@ -39,6 +41,8 @@ const signInTries = ['right', 'wrong', 'limited'] as const
 type SignInTry = (typeof signInTries)[number]
 const disputeStates = ['none', 'open', 'won', 'lost'] as const
 type DisputeState = (typeof disputeStates)[number]
+const processorResults = ['answered', 'away'] as const
+type ProcessorResult = (typeof processorResults)[number]
 const topupStates = ['created', 'processing', 'succeeded', 'failed', 'cancelled'] as const
 const lanes = ['fast', 'careful'] as const
 
@@ -82,6 +86,9 @@ export function openMetrics(): Metrics {
   const topups = counter(registry, 'billfold_topups_total', 'state', topupStates, ['Top-ups that reached a state.'])
   const disputes = counter(registry, 'billfold_disputes_total', 'state', disputeStates.slice(1), [
     'Disputes of card payments that were opened, won or lost.',
+  ])
+  const processorCalls = counter(registry, 'billfold_processor_calls_total', 'result', processorResults, [
+    'Questions and orders to the card processor: answered, also with a no, or away (no answer, or a fault of its own).',
   ])
   const browserCalls = counter(
     registry,
@@ -137,6 +144,7 @@ export function openMetrics(): Metrics {
     signIn: (who, result) => signIns.inc({ who, result }),
     topup: (state) => topups.inc({ state }),
     dispute: (state) => state !== 'none' && disputes.inc({ state }),
+    processor: (result) => processorCalls.inc({ result }),
     job: (job, isDone) => jobs.inc({ job, result: isDone ? 'done' : 'failed' }),
     posted: (app, direction, result) => {
       if (result.kind === 'outcome') {

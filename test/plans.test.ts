@@ -4,6 +4,7 @@
  * with that connection's settings.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { checkBooks } from '../src/actions/money/check-books.ts'
 import { createSession } from '../src/actions/people/open-session.ts'
 import { connect } from '../src/actions/people/manage-links.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
@@ -88,11 +89,17 @@ async function plansOf({ client, text, values }: Heard): Promise<Node[]> {
   const plans = [await client.query(`explain (format json) ${execute}`)]
   await client.query(`deallocate looked_at`)
   await client.query(`set plan_cache_mode = ${mode}`)
-  if (mode === 'auto') plans.push(await client.query(`explain (format json) ${text}`, [...values]))
-  return plans.map(({ rows }) => {
-    const written = rows[0]!['QUERY PLAN'] as string | [{ Plan: Node }]
-    return (typeof written === 'string' ? (JSON.parse(written) as [{ Plan: Node }]) : written)[0].Plan
-  })
+  const all = plans.map(({ rows }) => toPlan(rows))
+  return mode === 'auto' ? [...all, await planFor({ client, text, values })] : all
+}
+
+async function planFor({ client, text, values }: Heard): Promise<Node> {
+  return toPlan((await client.query(`explain (format json) ${text}`, [...values])).rows)
+}
+
+function toPlan(rows: Record<string, unknown>[]): Node {
+  const written = rows[0]!['QUERY PLAN'] as string | [{ Plan: Node }]
+  return (typeof written === 'string' ? (JSON.parse(written) as [{ Plan: Node }]) : written)[0].Plan
 }
 
 /** What a transaction sets for itself holds for the statements after it: they are explained with it too. */
@@ -223,6 +230,34 @@ test.each(paths)('without statistics %s walks large tables by their keys', async
       )
     if (setting) await each.client.query('rollback')
   }
+  expect(wrong).toEqual([])
+})
+
+const ofBooks = (heard: Heard[]) =>
+  heard.filter(({ text }) => ['transfers', 'outcomes', 'wallets'].some((table) => text.includes(` ${table} `)))
+
+test('without statistics the check of the books walks what it looks at by its keys', async () => {
+  const service = { ...opened.service, db: opened.service.db.patient }
+  /** The parts of the check that are due, once. */
+  const check = async (...parts: ('next_pass_at' | 'next_slice_at')[]) => {
+    const columns = ['next_sums_at', 'next_pass_at', 'next_slice_at'].map(
+      (part) => `${part} = ${parts.some((due) => due === part) ? `'-infinity'` : `'infinity'`}`,
+    )
+    await service.db.pool.query(`update books_check set ${columns.join(', ')}`)
+    return await hear(() => checkBooks(service))
+  }
+  // Every wallet is new to the first pass: it follows thousands of them, each by its key.
+  const stretches = ofBooks(await check('next_pass_at')).filter(({ text }) => text.includes('unnest($1::uuid[]'))
+  expect(stretches.length).toBeGreaterThanOrEqual(3)
+  // The first slice of a round has no beginning and the last one no end; those between are what a large ledger is made of.
+  await check('next_slice_at')
+  const slices = ofBooks(await check('next_slice_at'))
+  expect(slices.length).toBeGreaterThanOrEqual(5)
+  expect(slices.filter(({ values }) => values[0] === null)).toEqual([])
+  const wrong: string[] = []
+  for (const each of [...stretches, ...slices])
+    for (const walk of wrongWalks(await planFor(each), [...allowedIndexes, 'links_live', 'verified_wallets_pkey']))
+      wrong.push(`${walk}: ${each.text.trim().slice(0, 150)}`)
   expect(wrong).toEqual([])
 })
 

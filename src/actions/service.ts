@@ -86,7 +86,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     mail: openMail(config, log, metrics),
     secrets: openSecrets(config),
     passwordCost,
-    ...openCards(config, db, now),
+    ...openCards(config, db, now, metrics),
   }
   metrics.watch({
     depths: writer.depths,

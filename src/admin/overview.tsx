@@ -1,4 +1,5 @@
 /** How the service does: the money first, then what waits for a person, then the processes. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { renderToString } from 'preact-render-to-string'
 import { listFlows, countTopups, getWaiting } from '../store/money-figures.ts'
 import { getPositionBefore } from '../store/books.ts'
@@ -6,6 +7,7 @@ import { countWaitingCorrections } from '../store/corrections.ts'
 import { getBooksState } from '../store/verify/books-check.ts'
 import { getDatabaseHealth, listMinutes } from '../store/minutes.ts'
 import { countLiveSessions } from '../store/widget-sessions.ts'
+import { probeWriting } from '../store/write-probe.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { MoneyFigures, type MoneyData } from './kit/overview-money.tsx'
 import { ProcessFigures, type ProcessData } from './kit/overview-process.tsx'
@@ -118,16 +120,18 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   }
 }
 
-async function readProcess({ service }: AdminRequest, { minutes, step }: Range): Promise<ProcessData> {
+async function readProcess(request: AdminRequest, { minutes, step }: Range): Promise<ProcessData> {
+  const { service } = request
   const db = service.db.pool
   const now = service.now()
   const stepMs = step * minuteMs
   const thisStep = Math.floor(now.getTime() / stepMs) * stepMs
   const count = minutes / step
-  const [sums, sessions, health] = await Promise.all([
+  const [sums, sessions, health, writing] = await Promise.all([
     listMinutes(db, new Date(thisStep - (count - 1) * stepMs), step),
     countLiveSessions(db),
     getDatabaseHealth(db),
+    isWritable(request),
   ])
   const known = new Map(sums.map((each) => [each.minute.getTime(), each]))
   const empty = { requests: 0, faults: 0, debits: 0, credits: 0, refusals: 0, took: [], widgets: 0, processes: 0 }
@@ -136,5 +140,13 @@ async function readProcess({ service }: AdminRequest, { minutes, step }: Range):
     const at = thisStep - (count - 1 - i) * stepMs
     return known.get(at) ?? { minute: new Date(at), ...empty }
   })
-  return { steps, stepMinutes: step, sessions, health, now }
+  return { steps, stepMinutes: step, sessions, health, writing, now }
+}
+
+/** Whoever looks because something is wrong does not wait for a write that does not come to its end. */
+const writtenWithinMs = 1_000
+
+async function isWritable({ service }: AdminRequest): Promise<string> {
+  const late = sleep(writtenWithinMs, 'no answer', { ref: false })
+  return await Promise.race([probeWriting(service.db).catch(() => 'failed'), late])
 }

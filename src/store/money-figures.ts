@@ -70,14 +70,15 @@ export type Waiting = {
   readonly inDebt: number
   /** Below zero. */
   readonly debtMinor: bigint
-  /** Should have been sent ten minutes ago. */
+  /** Nobody has taken them for ten minutes. */
   readonly lateMails: number
 }
 
 const waitingSql = `
 select (select count(*) from (select 1 from topups where problem is not null limit ${maxCounted + 1}) p) as problems,
   d.*, w.*,
-  (select count(*) from (select 1 from mails where due_at < now() - interval '10 minutes' limit ${maxCounted + 1}) m) as mails
+  (select count(*) from (select 1 from mails where due_at is not null and created_at < now() - interval '10 minutes'
+    limit ${maxCounted + 1}) m) as mails
 from (
   select count(*) as disputes, coalesce(sum(disputed), 0)::bigint as disputed
   from (select disputed from topups where dispute = 'open' limit ${maxCounted + 1}) o) d,

@@ -202,6 +202,11 @@ export async function claimDueTopups(db: Queryable, now: Date, leaseUntil: Date,
   return rows
 }
 
+/** Nobody has looked: what counts the looks, and makes them rarer, goes back. */
+export async function updateTopupUnanswered(db: Queryable, id: string): Promise<void> {
+  await db.query('update topups set looks = greatest(looks - 1, 0) where id = $1', [id])
+}
+
 /** How many cards of this user were declined since then, and when the first of them was. */
 export async function countDeclines(
   db: Queryable,

@@ -6,7 +6,7 @@ import { findBarriers, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { runCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
-import { testDatabase } from '../postgres.ts'
+import { testDatabase, type TestDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
 
 const email = 'ada@example.com'
@@ -15,9 +15,12 @@ const screenshots = new URL('../screenshots/', import.meta.url).pathname
 
 export type Rig = Awaited<ReturnType<typeof startRig>>
 
-export async function startRig() {
+/** With other settings than usual, some of which may lead to the database. */
+export async function startRig(
+  settingsFor: (database: TestDatabase) => Promise<Record<string, string>> = async () => ({}),
+) {
   const database = await testDatabase()
-  const environment = { DATABASE_URL: database.url }
+  const environment = { DATABASE_URL: database.url, ...(await settingsFor(database)) }
   const processes = await Promise.all([
     // Each knows its own address.
     startProcess({ ...environment, PORT: String(await freePort()) }),
@@ -39,6 +42,7 @@ export async function startRig() {
     browser,
     cli,
     databaseUrl: database.url,
+    environment,
     openPage: async (options: BrowserContextOptions = {}): Promise<Page> => {
       const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
       context.setDefaultTimeout(20_000)

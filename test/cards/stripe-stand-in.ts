@@ -87,6 +87,13 @@ export function startStripeStandIn(settings: Settings = {}) {
       allow(params, ['created', 'limit', 'expand', 'starting_after'])
       return state.listBookings(params)
     }
+    // What the doctor asks: whether the key is taken, and where events are sent.
+    if (method === 'GET' && url.pathname === '/v1/balance') return { object: 'balance', livemode: false }
+    if (method === 'GET' && url.pathname === '/v1/webhook_endpoints') {
+      allow(params, ['limit'])
+      const endpoint = { object: 'webhook_endpoint', url: webhooks.url, status: 'enabled', enabled_events: ['*'] }
+      return { object: 'list', data: webhooks.url ? [endpoint] : [], has_more: false, url: url.pathname }
+    }
     throw new StripeRefusal(404, { message: `Unrecognized request URL (${method}: ${url.pathname}).` })
   }
 
@@ -161,6 +168,8 @@ export function startStripeStandIn(settings: Settings = {}) {
     deliver,
     /** The next `times` requests fail so, then all is well. The SDK tries once more by itself: use 2 to make it give up. */
     failNext: (failure: Failure, times = 1) => failures.push(...Array.from({ length: times }, () => failure)),
+    /** What was to fail does not any more. */
+    recover: () => void failures.splice(0),
     /** Delivers what was held back, oldest or newest first. */
     async release(order: 'forward' | 'reversed'): Promise<void> {
       const waiting = held.splice(0)

@@ -18,7 +18,7 @@ import {
   type Credentials,
   type TestService,
 } from '../service.ts'
-import { box, stepsOf } from './runbooks.ts'
+import { play, stepsOf } from './runbooks.ts'
 
 setDefaultTimeout(180_000)
 
@@ -38,23 +38,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-type Said = { readonly exitCode: number; readonly json: Record<string, unknown> }
-
-/** Types the lines of a box, with what stands for its variables, and gives what each said. */
-async function play(name: string, variables: Record<string, string>): Promise<Said[]> {
-  const said: Said[] = []
-  for (const line of box(name)) {
-    const [, typed] = /^npx billfold (.*)$/.exec(line) ?? []
-    if (typed === undefined) throw new Error(`not a command of ours: ${line}`)
-    const words = [...typed.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
-    const given = words.map((word) => word.replace(/\$([A-Z_]+)/g, (_, variable: string) => variables[variable] ?? '?'))
-    const file = given[0] === 'export' ? [join(folder, given[1]!)] : given.slice(1)
-    const environment = { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: secretsKey, DEMO: '0' }
-    const { exitCode, stdout, stderr } = await callCommand([given[0]!, ...file, '--json'], environment)
-    expect(stderr).toBe('')
-    said.push({ exitCode, json: JSON.parse(stdout) as Said['json'] })
-  }
-  return said
+const played = (name: string, variables: Record<string, string>) => {
+  const environment = { DATABASE_URL: opened.databaseUrl, SECRETS_KEY: secretsKey, DEMO: '0' }
+  return play(name, environment, { FOLDER: folder, ...variables })
 }
 
 const newWallet = () => newUser(opened.service, app)
@@ -72,7 +58,7 @@ test('a double charge is claimed', async () => {
     ACCOUNT: `app:${app.clientId}`,
     TRANSACTION: String(second['transactionId']),
   }
-  const said = await play('double-charge', variables)
+  const said = await played('double-charge', variables)
   expect(said).toHaveLength(stepsOf('A double charge is claimed').commands)
   const { transactions } = said[0]!.json as { transactions: { referenceId: string; amount: number }[] }
   expect(transactions.filter(({ amount }) => amount === -5).map(({ referenceId }) => referenceId)).toEqual([
@@ -88,7 +74,7 @@ test('a secret has leaked', async () => {
   const { serviceUserId } = await newUser(opened.service, leaked)
   const listed = await callCommand(['app', 'show', leaked.clientId, '--json'], { DATABASE_URL: opened.databaseUrl })
   const { secrets } = JSON.parse(listed.stdout) as { secrets: { id: string }[] }
-  const said = await play('secret-leaked', { CLIENT_ID: leaked.clientId, SECRET_ID: secrets[0]!.id })
+  const said = await played('secret-leaked', { CLIENT_ID: leaked.clientId, SECRET_ID: secrets[0]!.id })
   expect(said).toHaveLength(stepsOf('A secret has leaked').commands)
   expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0])
   const clientSecret = String(said[1]!.json['clientSecret'])
@@ -102,7 +88,7 @@ test('a wallet is frozen', async () => {
   await client.credit(serviceUserId, 5)
   await freezeWallet(opened.service, operator, userId, 'stolen phone')
   expect((await client.debit(serviceUserId, 1)).status).toBe(403)
-  const said = await play('wallet-frozen', { WALLET: serviceUserId })
+  const said = await played('wallet-frozen', { WALLET: serviceUserId })
   expect(said).toHaveLength(stepsOf('A wallet is frozen').commands)
   expect(said[0]!.json).toMatchObject({ isActive: false, frozenReason: 'stolen phone' })
   expect((await client.debit(serviceUserId, 1)).status).toBe(200)
@@ -122,7 +108,7 @@ test('a charge-back after spending', async () => {
   }
   await postForService(opened.service, dispute)
   expect(await wallet(serviceUserId)).toMatchObject({ balance: -20, isActive: false })
-  const said = await play('charge-back', { WALLET: serviceUserId, DEBT: '20.00' })
+  const said = await played('charge-back', { WALLET: serviceUserId, DEBT: '20.00' })
   expect(said).toHaveLength(stepsOf('A charge-back after spending').commands)
   expect(said[0]!.json).toMatchObject({ balance: -20 })
   expect(await wallet(serviceUserId)).toMatchObject({ balance: 0, isActive: true })
@@ -133,7 +119,7 @@ test('an operator has left', async () => {
     createOperator(opened.service, operator, { email, name: 'Eve', password: 'a long enough password', role: 'admin' })
   await person('stays@example.com')
   await person('eve@example.com')
-  const said = await play('operator-left', { OPERATOR: 'eve@example.com' })
+  const said = await played('operator-left', { OPERATOR: 'eve@example.com' })
   expect(said).toHaveLength(stepsOf('An operator has left').commands)
   expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0])
   const { rows } = await opened.service.db.pool.query<{ email: string; is_active: boolean }>(
@@ -149,7 +135,7 @@ test('the books are wrong', async () => {
   const { userId, serviceUserId } = await newWallet()
   await client.credit(serviceUserId, 7)
   await opened.service.db.pool.query('update wallets set balance = balance + 100 where id = $1', [userId])
-  const said = await play('books-wrong', { WALLET: serviceUserId })
+  const said = await played('books-wrong', { WALLET: serviceUserId })
   expect(said).toHaveLength(stepsOf('The books are wrong').commands)
   expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 1])
   expect(said[2]!.json).toMatchObject({ isExact: false })

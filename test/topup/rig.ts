@@ -94,7 +94,8 @@ export async function openBench(environment: Record<string, string> = {}, timeou
   }
 }
 
-async function payerOf(send: Send, url: string, credentials: Credentials, user: TestUser) {
+/** Anybody's, also of a service that runs elsewhere. */
+export async function payerOf(send: Send, url: string, credentials: Credentials, user: TestUser) {
   const client = newClient(send, credentials, url)
   const page = newPage(send, url)
   const newSession = async () => {

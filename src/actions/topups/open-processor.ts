@@ -1,11 +1,12 @@
 /** The card processor that the configuration names; undefined for a service without card top-ups. */
 import { randomUUID } from 'node:crypto'
-import type { CardProcessor } from '../../cards/processor.ts'
+import { ProcessorUnavailable, type CardProcessor } from '../../cards/processor.ts'
 import { createSandboxProcessor } from '../../cards/sandbox/sandbox.ts'
 import type { SandboxDeps } from '../../cards/sandbox/change.ts'
 import { createStripeProcessor, type StripeSettings } from '../../cards/stripe/stripe.ts'
 import type { CardConfig, Config } from '../../config.ts'
 import { parseCurrency } from '../../ledger/money.ts'
+import type { Metrics } from '../../metrics.ts'
 import type { Database } from '../../store/database.ts'
 import { openSandboxPayments } from '../../store/sandbox-payments.ts'
 
@@ -19,14 +20,38 @@ type Sandbox = SandboxDeps & {
   readonly setOrigin: (origin: string) => void
 }
 
-export function openCards(config: Config, db: Database, now: () => Date): Cards {
+export function openCards(config: Config, db: Database, now: () => Date, metrics: Metrics): Cards {
   const { cards } = config
   if (cards.processor === 'sandbox') {
     const sandbox = openSandbox(config, db, now)
-    return { cards: createSandboxProcessor(sandbox), sandbox }
+    return { cards: counted(createSandboxProcessor(sandbox), metrics), sandbox }
   }
   if (cards.processor !== 'stripe') return { cards: undefined, sandbox: undefined }
-  return { cards: createStripeProcessor(stripeSettings(cards)), sandbox: undefined }
+  return { cards: counted(createStripeProcessor(stripeSettings(cards)), metrics), sandbox: undefined }
+}
+
+/** Everything that goes to the processor is counted by whether it answered: that is how anybody knows that it is away. */
+function counted(cards: CardProcessor, metrics: Metrics): CardProcessor {
+  const count =
+    <Order, Said>(ask: (order: Order) => Promise<Said>) =>
+    async (order: Order): Promise<Said> => {
+      try {
+        const said = await ask(order)
+        metrics.processor('answered')
+        return said
+      } catch (error) {
+        if (error instanceof ProcessorUnavailable) metrics.processor('away')
+        throw error
+      }
+    }
+  return {
+    ...cards,
+    createPayment: count((order) => cards.createPayment(order)),
+    retrievePayment: count((id) => cards.retrievePayment(id)),
+    refundPayment: count((order) => cards.refundPayment(order)),
+    cancelPayment: count((id) => cards.cancelPayment(id)),
+    listLines: count((span) => cards.listLines(span)),
+  }
 }
 
 export function stripeSettings({

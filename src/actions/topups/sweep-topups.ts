@@ -2,7 +2,13 @@
 import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
 import { getDatabaseTime } from '../../store/database.ts'
-import { claimDueTopups, updateTopupFailed, updateTopupLook, type Topup } from '../../store/topups.ts'
+import {
+  claimDueTopups,
+  updateTopupFailed,
+  updateTopupLook,
+  updateTopupUnanswered,
+  type Topup,
+} from '../../store/topups.ts'
 import type { Service } from '../service.ts'
 import { settleTopup } from './settle-topup.ts'
 import { cancelUnpaid } from './topup-limits.ts'
@@ -33,6 +39,7 @@ async function sweepOne(service: Service, topup: Topup): Promise<boolean> {
   } catch (error) {
     const isAway = error instanceof ProcessorUnavailable
     service.log.warn('a top-up could not be looked at', { topupId: topup.id, ...faultFields(error) })
+    if (isAway) await updateTopupUnanswered(service.db.pool, topup.id)
     return !isAway
   }
 }

@@ -11,11 +11,13 @@ export type ProcessData = {
   readonly stepMinutes: number
   readonly sessions: number
   readonly health: DatabaseHealth
+  /** `ok`, or why the database takes no writes. */
+  readonly writing: string
   readonly now: Date
 }
 
 export function ProcessFigures({ data }: { data: ProcessData }) {
-  const { steps, stepMinutes, sessions, health, now } = data
+  const { steps, stepMinutes, sessions, health, writing, now } = data
   const last = steps.at(-2)!
   const current = steps.at(-1)!
   const open = current.processes > 0 ? current : last
@@ -63,8 +65,13 @@ export function ProcessFigures({ data }: { data: ProcessData }) {
         </section>
         <section class="card stack">
           <h2>
-            Database {health.answeredInMs < 100 ? <Badge kind="good">healthy</Badge> : <Badge kind="warn">slow</Badge>}
+            Database <Health health={health} writing={writing} />
           </h2>
+          {writing !== 'ok' && (
+            <p>
+              What to do: <code>docs/operations.md#{runbooks[writing] ?? 'the-database-is-away-or-slow'}</code>.
+            </p>
+          )}
           <Facts
             rows={[
               ['PostgreSQL', health.version],
@@ -78,6 +85,13 @@ export function ProcessFigures({ data }: { data: ProcessData }) {
       </div>
     </>
   )
+}
+
+const runbooks: Readonly<Record<string, string>> = { full: 'the-disk-is-full' }
+
+function Health({ health, writing }: Pick<ProcessData, 'health' | 'writing'>) {
+  if (writing !== 'ok') return <Badge kind="bad">takes no writes: {writing}</Badge>
+  return health.answeredInMs < 100 ? <Badge kind="good">healthy</Badge> : <Badge kind="warn">slow</Badge>
 }
 
 function sumTook(steps: readonly MinuteSum[]): number[] {

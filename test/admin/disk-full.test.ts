@@ -1,0 +1,86 @@
+/** The disk of the database is full, for real: a small file system that something else fills up. What docs/operations.md says is done. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newClient, type Client } from '../client.ts'
+import { play, stepsOf } from '../deploy/runbooks.ts'
+import { copyNewDatabase } from '../new-database.ts'
+import { startRig, type Rig } from './rig.ts'
+
+setDefaultTimeout(120_000)
+
+/** Only root may give a database a disk of its own, and a container may forbid it even to root. */
+const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0
+
+let disk: string
+let rig: Rig
+
+beforeAll(async () => {
+  if (!canMount) return
+  disk = await mkdtemp(join(tmpdir(), 'billfold-disk-'))
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', disk]).status !== 0) throw new Error('no mount')
+  await copyNewDatabase(disk)
+  rig = await startRig(async () => ({ DATABASE_URL: '', DATA_DIR: disk }))
+})
+afterAll(async () => {
+  if (!canMount) return
+  await rig?.stop()
+  spawnSync('umount', [disk])
+  await rm(disk, { recursive: true, force: true })
+})
+
+const readiness = async () => {
+  const response = await fetch(`${rig.base}/readyz`)
+  return `${response.status} ${((await response.json()) as { database: string }).database}`
+}
+
+/** A cent after the other, each with a reference of its own, until one is answered otherwise than with 200. */
+async function spend(client: Client, serviceUserId: string): Promise<{ paid: number; reference: string }> {
+  for (let paid = 0; ; paid++) {
+    const { status, headers } = await client.debit(serviceUserId, 0.01, `cent-${paid}`)
+    if (status === 200) continue
+    expect([status, headers.has('retry-after')]).toEqual([503, true])
+    return { paid, reference: `cent-${paid}` }
+  }
+}
+
+test.if(canMount)('the disk is full', async () => {
+  const page = await rig.openPage()
+  await rig.signIn(page)
+  const { clientId, clientSecret } = await rig.cli(['app', 'create', '--name', 'Fernweh Books'])
+  const names = ['--first', 'Grace', '--last', 'Hopper', '--link', clientId!]
+  const made = await rig.cli(['user', 'create', '--email', 'full@example.com', ...names], 'a password for grace')
+  const serviceUserId = made['serviceUserId']!
+  const client = newClient((request) => fetch(request), { clientId: clientId!, clientSecret: clientSecret! }, rig.base)
+  await client.credit(serviceUserId, 100)
+  const state = page.locator('section').filter({ has: page.getByText('Answers in') })
+
+  spawnSync('sh', ['-c', `cat /dev/zero > '${disk}/filler' 2>/dev/null`])
+  while ((await readiness()) !== '503 full') await Bun.sleep(100)
+  // What finds room in pages that are there is still taken, and durable; the first that does not is told to come again.
+  const { paid, reference } = await spend(client, serviceUserId)
+  await page.goto(`${rig.base}/admin`)
+  await state.getByText('takes no writes: full').waitFor()
+  const [doctor, ...others] = await play('disk-full', rig.environment)
+  const checks = doctor!.json['checks'] as { name: string; state: string; text: string; fix?: string }[]
+  expect(checks.find(({ name }) => name === 'Writes')).toMatchObject({
+    state: 'bad',
+    fix: 'Make room on its disk: docs/operations.md#the-disk-is-full.',
+  })
+  expect(others).toEqual([])
+
+  await truncate(join(disk, 'filler'), 0)
+  while ((await readiness()) !== '200 ok') await Bun.sleep(100)
+  while ((await client.debit(serviceUserId, 0.01, reference)).status !== 200) await Bun.sleep(100)
+  const again = await client.debit(serviceUserId, 0.01, reference)
+  expect(again.body).toMatchObject({ replayed: true })
+  await page.goto(`${rig.base}/admin`)
+  await state.getByText('Answers in').waitFor()
+  expect(await state.getByText('takes no writes').count()).toBe(0)
+  const [verified] = await play('disk-full-after', rig.environment)
+  expect([verified!.exitCode, verified!.json]).toMatchObject([0, { isExact: true, transfers: paid + 2 }])
+  expect((await client.wallet(serviceUserId)).body['balance']).toBe((10_000 - paid - 1) / 100)
+  expect(stepsOf('The disk is full')).toEqual({ commands: 2, pages: 2 })
+})
