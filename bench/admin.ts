@@ -74,20 +74,22 @@ async function run(database: BenchDatabase): Promise<void> {
 }
 
 /** What people leave behind besides entries: top-ups, minutes, the audit log; one wallet in a hundred is frozen. */
-const theRest = (clientId: string): string[] => [
-  `insert into reference_types select 'app:bench-' || n, 'TYPE_' || type from generate_series(1, 1000) n, generate_series(1, 5) type
+function theRest(clientId: string): string[] {
+  return [
+    `insert into reference_types select 'app:bench-' || n, 'TYPE_' || type from generate_series(1, 1000) n, generate_series(1, 5) type
    union all values ('app:${clientId}', 'ORDER_PAYMENT'), ('service', 'BONUS') on conflict do nothing`,
-  `insert into topups (id, user_id, client_id, processor, payment_intent_id, amount, currency, state, created_at, updated_at, expires_at)
+    `insert into topups (id, user_id, client_id, processor, payment_intent_id, amount, currency, state, created_at, updated_at, expires_at)
    select uuidv7(), id, '${clientId}', 'stripe', 'pi_' || replace(id::text, '-', ''), 2500, 'USD', 'cancelled', at, at, at
    from (select id, now() - interval '100 days' * random() as at from wallets) w order by at`,
-  `insert into minutes (minute, process, requests, faults, debits, credits, refusals, took, widgets)
+    `insert into minutes (minute, process, requests, faults, debits, credits, refusals, took, widgets)
    select date_trunc('minute', now()) - n * interval '1 minute', gen_random_uuid(), 600, 0, 500, 50, 5, '{100,200,100,100,50,30,10,5,3,1,1}', 7
    from generate_series(0, 2879) n, generate_series(1, 4) process`,
-  `update wallets set frozen_for = 'operator' where random() < 0.01`,
-  `insert into audit (id, at, actor, action, subject)
+    `update wallets set frozen_for = 'operator' where random() < 0.01`,
+    `insert into audit (id, at, actor, action, subject)
    select uuidv7(), now() - interval '1 second' * n, 'operator:' || (n % 7), 'bench.' || (n % 20), 'wallet:' || (n % 1000)
    from generate_series(1, 200000) n`,
-]
+  ]
+}
 
 async function addTheRest(database: BenchDatabase, clientId: string): Promise<void> {
   const [is] = await database.query(`select to_regclass('bench.rest') as rest`)

@@ -122,7 +122,7 @@ test.each(adminRoutes.map((route) => [named(route), route] as const))('%s refuse
   await expectTaken(opened, good, path === '/admin/welcome' ? ['404'] : ['200'])
 })
 
-/** Of pages with a parameter, one that is there; and a month, where that is asked for. */
+/** Of pages with a parameter, one that is there; and a month, days or a difference, where that is asked for. */
 async function filled(path: string): Promise<string> {
   const known: Record<string, () => Promise<string> | string> = {
     '/admin/client-apps/:clientId': () => rig.app.clientId,
@@ -132,7 +132,14 @@ async function filled(path: string): Promise<string> {
   }
   const [prefix, of] = Object.entries(known).find(([start]) => path.startsWith(start)) ?? []
   const month = /statement|settlement/.test(path) ? '?month=2026-01' : ''
-  return `${prefix && of ? path.replace(/:\w+/, await of()) : path}${month}`
+  const days = path.endsWith('/:clientId/ledger.csv') ? '?from=2026-01-01&until=2026-01-31' : ''
+  const difference = path.endsWith('/difference') ? await openDifference(path) : ''
+  return `${prefix && of ? path.replace(/:\w+/, await of()) : path}${month}${days}${difference}`
+}
+
+async function openDifference(path: string): Promise<string> {
+  const { fields = {} } = await forms.forms[path]!.make()
+  return `?${new URLSearchParams({ payment: String(fields['payment']), kind: String(fields['kind']) })}`
 }
 
 const others = [

@@ -242,10 +242,10 @@ describe('above the limit', () => {
   })
 })
 
-describe('a bonus', () => {
-  const give = (amountMinor: bigint, by = ada, referenceId = newId(), service = opened.service) =>
-    askBonus(service, by, { walletId: user.userId, amountMinor, referenceId, reason: 'Sorry' })
+const give = (amountMinor: bigint, by = ada, referenceId = newId(), service = opened.service) =>
+  askBonus(service, by, { walletId: user.userId, amountMinor, referenceId, reason: 'Sorry' })
 
+describe('a bonus', () => {
   test('of no more than the limit is granted at once; above it, it waits for a second operator, and is posted on bonus', async () => {
     expect(await give(50_00n)).toMatchObject({ kind: 'outcome' })
     const large = await give(50_01n, bob)
@@ -278,8 +278,9 @@ describe('a bonus', () => {
   test('is granted once, or waits once, however many send it at the same moment to two processes', async () => {
     const ids = [newId(), newId(), newId()]
     const sent = Array.from({ length: 12 }, (_, i) => give(25_00n, ada, ids[i % 3], i % 2 ? other : opened.service))
-    const kinds = (await Promise.all(sent)).map(({ kind }) => kind).sort()
-    expect(kinds).toEqual([...Array<string>(4).fill('correction'), ...Array<string>(8).fill('outcome')])
+    const kinds = (await Promise.all(sent)).map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'outcome')).toHaveLength(8)
+    expect(kinds.filter((kind) => kind === 'correction')).toHaveLength(4)
     expect(await balance()).toBe(150_00n)
   })
 })
