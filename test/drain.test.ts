@@ -1,5 +1,5 @@
 /** What hangs does not hold the end of the process. */
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { isStopped, makeFolder, postmasterPid, removeFolder } from './embedded-process.ts'
 import { openForwarder } from './forwarder.ts'
@@ -7,6 +7,8 @@ import { newClient } from './client.ts'
 import { copyNewDatabase } from './new-database.ts'
 import { startProcess } from './process.ts'
 import { newApp, newUser, openTestService } from './service.ts'
+
+setDefaultTimeout(180_000)
 
 /** The announcement, the limit of the drain, and room for a busy machine. */
 const limitMs = 45_000
@@ -35,7 +37,7 @@ test('a database that has gone silent, with a request and an event stream open, 
   forwarder.close()
   await opened.close()
   expect([0, 1]).toContain(code!)
-}, 180_000)
+})
 
 test('an embedded database that does not stop is left behind after the limit, and the log says what was waited for', async () => {
   const folder = await makeFolder()
@@ -53,4 +55,4 @@ test('an embedded database that does not stop is left behind after the limit, an
   await removeFolder(folder)
   expect(code).toBe(1)
   expect(service.output()).toMatch(/"level":"error","message":"the end took too long.*"waitingFor":"embedded database"/)
-}, 180_000)
+})

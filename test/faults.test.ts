@@ -1,5 +1,5 @@
 /** What breaks, breaks here: the service, the database, both, in the middle of money. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,8 @@ import { postmasterPid } from './embedded-process.ts'
 import { copyNewDatabase } from './new-database.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import { newApp, newUser, openTestService, type TestService } from './service.ts'
+
+setDefaultTimeout(180_000)
 
 /** A stream of debits that keeps coming, remembers every reference, and what each was answered. */
 function startLoad(
@@ -100,7 +102,7 @@ describe('a service under load', () => {
     await load.stop()
     await expectExactlyOnce(load, opened.service)
     await process.stop()
-  }, 180_000)
+  })
 
   test('a service that is asked to end under load answers everything in flight, and takes nothing new', async () => {
     const credentials = await newApp(opened.service)
@@ -121,7 +123,7 @@ describe('a service under load', () => {
     )
     expect(rows[0].n).toBe(answered)
     expect(answered).toBeGreaterThan(0)
-  }, 180_000)
+  })
 })
 
 describe('broken connections', () => {
@@ -149,7 +151,7 @@ describe('broken connections', () => {
     expect(await client.balance(su)).toBe(100_000 - replies.length)
     await expectBalancedBooks(opened.service)
     await opened.close()
-  }, 180_000)
+  })
 
   test('a lock that is not given up in time is 503 with Retry-After, and the same request later counts once', async () => {
     const opened = await openTestService()
@@ -171,7 +173,7 @@ describe('broken connections', () => {
     expect(await client.balance(su)).toBe(9)
     await expectBalancedBooks(opened.service)
     await opened.close()
-  }, 180_000)
+  })
 })
 
 describe('the embedded database', () => {
@@ -209,7 +211,7 @@ describe('the embedded database', () => {
     await prepared.release()
     await opened.close()
     await rm(dataDir, { recursive: true })
-  }, 180_000)
+  })
 })
 
 async function killPostmaster(dataDir: string): Promise<number> {

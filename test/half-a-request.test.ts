@@ -1,9 +1,11 @@
 /** Callers that stop in the middle, hang up, or do not wait for their answer, over real connections. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient, type Client } from './client.ts'
 import { openConnection, postText } from './keep-alive.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
+
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let service: ServiceProcess
@@ -60,7 +62,6 @@ test.each([
     expect(await client.balance(user.serviceUserId)).toBe(Number(before) - 1)
     neighbour.close()
   },
-  180_000,
 )
 
 test('hanging up in the middle of a body is a 499 in the log, no fault, and nothing to warn of', async () => {

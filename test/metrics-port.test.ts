@@ -1,9 +1,11 @@
 /** The metrics on a port of their own, of one process and of several. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { startProcess, waitForWorkers, workersOf, type ServiceProcess } from './process.ts'
 import { openTestService, type TestService } from './service.ts'
+
+setDefaultTimeout(180_000)
 
 let opened: TestService
 const token = 'a-token-for-prometheus'
@@ -46,7 +48,7 @@ test('with METRICS_PORT the metrics are there and nowhere else, and nothing else
   expect(await statusOf(url, { headers: { 'x-forwarded-for': '127.0.0.1' } })).toBe(404)
   expect(await service.stop()).toBe(0)
   expect(fetch(url)).rejects.toThrow()
-}, 180_000)
+})
 
 test('one scrape of METRICS_PORT shows all workers as one, one that died and those that were replaced included', async () => {
   const { service, url } = await start({ WORKERS: '2', METRICS_TOKEN: token, DRAIN_ANNOUNCE_MS: '4000' })
@@ -76,7 +78,7 @@ test('one scrape of METRICS_PORT shows all workers as one, one that died and tho
   await expectCounted(80, url, headers)
   expect(await ended).toBe(0)
   expect(fetch(url)).rejects.toThrow()
-}, 180_000)
+})
 
 test('a METRICS_PORT that is in use is refused in a sentence', async () => {
   const { service, port } = await start()
@@ -87,4 +89,4 @@ test('a METRICS_PORT that is in use is refused in a sentence', async () => {
     await refused.catch(() => {})
   }
   expect(await service.stop()).toBe(0)
-}, 180_000)
+})

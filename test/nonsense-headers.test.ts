@@ -1,9 +1,11 @@
 /** Requests that no client sends by mistake, over a real connection to a real process. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
 import { eventually } from './eventually.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import { openTestService, type TestService } from './service.ts'
+
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let service: ServiceProcess

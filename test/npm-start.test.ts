@@ -1,10 +1,12 @@
 /** `npm start` as people and machines end it: by a signal to npm alone, by Ctrl-C, by closing the window. */
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { isStopped, makeFolder, removeFolder } from './embedded-process.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { copyNewDatabase } from './new-database.ts'
+
+setDefaultTimeout(180_000)
 
 const root = new URL('..', import.meta.url).pathname
 
@@ -75,7 +77,7 @@ for (const workers of ['1', '2']) {
     child.kill('SIGTERM')
     await child.exited
     await expectAllEnded(child.pid)
-  }, 180_000)
+  })
 
   test(`Ctrl-C at npm start lets what is under way finish and ends everything, ${withWorkers}`, async () => {
     const { child, output } = await startInTerminal(['npm', 'start'], { WORKERS: workers, DEMO: '1' })
@@ -84,7 +86,7 @@ for (const workers of ['1', '2']) {
     await expectAllEnded(child.pid)
     // Ended at once, as after a second Ctrl-C, it would not have got as far as this.
     await eventually(() => (output().match(/"message":"draining"/g) ?? []).length, Number(workers))
-  }, 180_000)
+  })
 
   test(`closing the window ends everything, ${withWorkers}`, async () => {
     const { child } = await startInTerminal(['npm', 'start'], { WORKERS: workers, DEMO: '1' })
@@ -92,7 +94,7 @@ for (const workers of ['1', '2']) {
     await child.exited
     for (let waited = 0; waited < 60_000 && !isStopped(dataDir); waited += 50) await Bun.sleep(50)
     await expectAllEnded(child.pid)
-  }, 180_000)
+  })
 }
 
 test('a second Ctrl-C at npm start ends it at once, though the first one came twice', async () => {
@@ -106,4 +108,4 @@ test('a second Ctrl-C at npm start ends it at once, though the first one came tw
   await child.exited
   // A service that is cut off leaves its database to the next one. Here there is none.
   expect(isStopped(dataDir)).toBe(false)
-}, 180_000)
+})

@@ -208,6 +208,8 @@ test('a database that is away is 503 at /readyz and on every route, never 500, a
   const readiness = async () => (await away.app.fetch(new Request('http://billfold.test/readyz'))).status
   expect((await other.credit(serviceUserId, 5)).status).toBe(200)
   await eventually(readiness, 200)
+  // The app is known for half a second from now, so the debit gets as far as the writer.
+  await away.service.apps.refresh()
   wire!.cut()
   const replies = await Promise.all([
     other.debit(serviceUserId, 1, 'while-away'),

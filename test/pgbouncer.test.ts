@@ -1,5 +1,5 @@
 /** PgBouncer between the service and PostgreSQL, where this machine has both; elsewhere there is nothing to try. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -13,6 +13,8 @@ import { asServer, majors, startOtherServer, type OtherServer } from './other-se
 import { startProcess } from './process.ts'
 import type { Credentials } from './service.ts'
 
+setDefaultTimeout(180_000)
+
 const program = Bun.which('pgbouncer', { PATH: `${process.env['PATH']}:/usr/sbin` })
 const [major] = majors
 
@@ -23,14 +25,14 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
   const children: Bun.Subprocess[] = []
   beforeAll(async () => {
     server = await startOtherServer(major!)
-  }, 180_000)
+  })
   afterAll(async () => {
     for (const child of children) {
       child.kill('SIGKILL')
       await child.exited
     }
     await server.remove()
-  }, 180_000)
+  })
 
   async function startPgBouncer(settings: Record<string, string | number>): Promise<string> {
     const port = await freePort()
@@ -83,28 +85,24 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
     } finally {
       expect(await service.stop()).toBe(0)
     }
-  }, 180_000)
+  })
 
   test.each([
     ['transaction', {}],
     ['transaction', { default_pool_size: 1 }],
     ['transaction', { server_round_robin: 1, min_pool_size: 4, default_pool_size: 4 }],
     ['statement', {}],
-  ])(
-    'in %s mode (%j) it is refused at the start, in a sentence that says what to do',
-    async (mode, settings) => {
-      const url = await startPgBouncer({ pool_mode: mode, ...settings })
-      const complaint = await complaintOf(prepare(url))
-      expect(complaint).toContain('pool_mode = session')
-      expect(complaint.split('\n')).toHaveLength(1)
-    },
-    180_000,
-  )
+  ])('in %s mode (%j) it is refused at the start, in a sentence that says what to do', async (mode, settings) => {
+    const url = await startPgBouncer({ pool_mode: mode, ...settings })
+    const complaint = await complaintOf(prepare(url))
+    expect(complaint).toContain('pool_mode = session')
+    expect(complaint.split('\n')).toHaveLength(1)
+  })
 
   test('a session mode with room for one connection is not taken for another mode', async () => {
     const url = await startPgBouncer({ pool_mode: 'session', default_pool_size: 1 })
     expect(await prepare(url)).toBe('started')
-  }, 180_000)
+  })
 })
 
 describe.skipIf(!major)('without a pooler', () => {
@@ -119,5 +117,5 @@ describe.skipIf(!major)('without a pooler', () => {
     } finally {
       await server.remove()
     }
-  }, 180_000)
+  })
 })

@@ -1,11 +1,13 @@
 /** What the README says, done word for word: only the port and the data folder are this test's own. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
+
+setDefaultTimeout(180_000)
 
 const root = new URL('..', import.meta.url).pathname
 
@@ -17,7 +19,7 @@ beforeAll(async () => {
   readme = await readFile(join(root, 'README.md'), 'utf8')
   dataDir = await mkdtemp(join(tmpdir(), 'billfold-readme-'))
   service = await startProcess({ DATA_DIR: dataDir, DEMO: '1' })
-}, 180_000)
+})
 afterAll(async () => {
   await service.stop()
   await rm(dataDir, { recursive: true, force: true })

@@ -1,9 +1,11 @@
 /** Processes that end, are replaced or die, under clients who do not stop asking. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from './eventually.ts'
 import { answersOf, failuresOf, startClients, type KeepAliveClient, type Load } from './keep-alive.ts'
 import { startProcess, waitForWorkers, workersOf, type ServiceProcess } from './process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from './service.ts'
+
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let app: Credentials
@@ -57,7 +59,7 @@ test('a process that is asked to end answers everything that was sent to it, and
   await load.stop()
   expect(failuresOf(load).filter((failure) => !failure.startsWith('not connected'))).toEqual([])
   expect(await countBooked()).toBe(before + answersOf(load))
-}, 180_000)
+})
 
 describe('with two workers', () => {
   let service: ServiceProcess
@@ -84,7 +86,7 @@ describe('with two workers', () => {
     const counted = /request_seconds_count\{route="\/api\/server\/wallet\/credit",method="POST",status="200"\} (\d+)/
     const metrics = async () => await (await fetch(`${service.url}/metrics`)).text()
     await eventually(async () => Number(counted.exec(await metrics())?.[1]), answersOf(load))
-  }, 180_000)
+  })
 
   test('kill -9 of one of two workers costs the clients of the other nothing, its own one request, and it is started again', async () => {
     const load = startClients(service.url, 32, creditOf)
@@ -99,5 +101,5 @@ describe('with two workers', () => {
     expect(failed.filter(({ failures }) => failures.length > 1)).toEqual([])
     expect(failed.length).toBeGreaterThan(0)
     expect(failed.length).toBeLessThan(32)
-  }, 180_000)
+  })
 })

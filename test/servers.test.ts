@@ -1,5 +1,5 @@
 /** Several servers of one database, servers that take no writes, and how many connections they have room for. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -16,6 +16,8 @@ import { freePort } from './free-port.ts'
 import { giveToServer, isRoot, majors, run, startOtherServer, type OtherServer } from './other-server.ts'
 import { startProcess } from './process.ts'
 import type { Credentials } from './service.ts'
+
+setDefaultTimeout(180_000)
 
 const [major] = majors
 const made: OtherServer[] = []
@@ -53,7 +55,7 @@ const readyz = async (url: string) => {
 }
 
 describe.skipIf(!major)('a primary and its standby', () => {
-  afterEach(removeAll, 180_000)
+  afterEach(removeAll)
 
   test('the one that takes writes is used, whichever comes first, and the other one after a failover', async () => {
     const primary = await start(major!)
@@ -84,7 +86,7 @@ describe.skipIf(!major)('a primary and its standby', () => {
     } finally {
       await service.stop()
     }
-  }, 180_000)
+  })
 
   test('a standby alone is read from and never written to, and the service is not ready', async () => {
     const primary = await start(major!)
@@ -98,7 +100,7 @@ describe.skipIf(!major)('a primary and its standby', () => {
     expect(refused).toBeInstanceOf(DatabaseAway)
     expect(String(refused)).toContain('None of the 2 servers can be used: server 1: it takes no writes')
     await db.pool.end()
-  }, 180_000)
+  })
 
   test('a server that becomes read-only under the service is left for the one that is not', async () => {
     const [one, two] = [await start(major!), await start(major!)]
@@ -116,11 +118,11 @@ describe.skipIf(!major)('a primary and its standby', () => {
     const { rows } = await db.pool.query<{ port: string }>(`select current_setting('port') as port`)
     expect(rows).toEqual([{ port: String(two.port) }])
     await db.pool.end()
-  }, 180_000)
+  })
 })
 
 describe.skipIf(!major)('/readyz', () => {
-  afterEach(removeAll, 180_000)
+  afterEach(removeAll)
 
   test('is 503 on a database that has become read-only, and 200 when it takes writes again', async () => {
     const server = await start(major!)
@@ -138,39 +140,35 @@ describe.skipIf(!major)('/readyz', () => {
     } finally {
       await service.stop()
     }
-  }, 180_000)
+  })
 
   // Only root may give a database a disk of its own, which is small enough to be filled.
-  test.skipIf(!isRoot)(
-    'is 503 on a disk that is full, and 200 when there is room again',
-    async () => {
-      const server = await start(major!, {
-        settings: ['autovacuum=off'],
-        prepare: async (folder) => {
-          await mkdir(disk(folder))
-          const mounted = await run(['mount', '-t', 'tmpfs', '-o', 'size=40m', 'tmpfs', disk(folder)])
-          expect(mounted.output).toBe('')
-          await giveToServer(disk(folder))
-        },
-        cleanUp: async (folder) => void (await run(['umount', disk(folder)])),
-      })
-      await ask(server.url, `create tablespace small location '${disk(server.folder)}'`)
-      await ask(server.url, `create database billfold tablespace small`)
-      const url = server.url.replace(/postgres$/, 'billfold')
-      const service = await startProcess({ DATABASE_URL: url })
-      try {
-        await eventually(() => readyz(service.url), [200, 'ok'])
-        const filler = join(disk(server.folder), 'filler')
-        await run(['dd', 'if=/dev/zero', `of=${filler}`, 'bs=4k'])
-        await eventually(() => readyz(service.url), [503, 'full'])
-        await writeFile(filler, '')
-        await eventually(() => readyz(service.url), [200, 'ok'])
-      } finally {
-        await service.stop()
-      }
-    },
-    180_000,
-  )
+  test.skipIf(!isRoot)('is 503 on a disk that is full, and 200 when there is room again', async () => {
+    const server = await start(major!, {
+      settings: ['autovacuum=off'],
+      prepare: async (folder) => {
+        await mkdir(disk(folder))
+        const mounted = await run(['mount', '-t', 'tmpfs', '-o', 'size=40m', 'tmpfs', disk(folder)])
+        expect(mounted.output).toBe('')
+        await giveToServer(disk(folder))
+      },
+      cleanUp: async (folder) => void (await run(['umount', disk(folder)])),
+    })
+    await ask(server.url, `create tablespace small location '${disk(server.folder)}'`)
+    await ask(server.url, `create database billfold tablespace small`)
+    const url = server.url.replace(/postgres$/, 'billfold')
+    const service = await startProcess({ DATABASE_URL: url })
+    try {
+      await eventually(() => readyz(service.url), [200, 'ok'])
+      const filler = join(disk(server.folder), 'filler')
+      await run(['dd', 'if=/dev/zero', `of=${filler}`, 'bs=4k'])
+      await eventually(() => readyz(service.url), [503, 'full'])
+      await writeFile(filler, '')
+      await eventually(() => readyz(service.url), [200, 'ok'])
+    } finally {
+      await service.stop()
+    }
+  })
 })
 
 describe.skipIf(!major)('connections', () => {
@@ -179,8 +177,8 @@ describe.skipIf(!major)('connections', () => {
   const settings = ['max_connections=30', 'superuser_reserved_connections=3', 'autovacuum=off']
   beforeAll(async () => {
     server = await start(major!, { settings })
-  }, 180_000)
-  afterAll(removeAll, 180_000)
+  })
+  afterAll(removeAll)
 
   /** As the server counts them, which it does a moment after one is opened or closed; the one that asks is left out. */
   const expectUsed = (connections: number) =>
@@ -198,7 +196,7 @@ describe.skipIf(!major)('connections', () => {
     await expectUsed(0)
     await prepare(27)
     expect(logged.filter((line) => line.includes('connections'))).toEqual([])
-  }, 180_000)
+  })
 
   test('that others have taken are told of, and the service starts', async () => {
     const held = await Promise.all(
@@ -210,7 +208,7 @@ describe.skipIf(!major)('connections', () => {
     await prepareDatabase(config, (line) => logged.push(line), 20)
     expect(logged.join('\n')).toContain('may open 20 connections, and the server has 16 of 27 left')
     for (const one of held) await one.end()
-  }, 180_000)
+  })
 
   test('of a process are never more than DATABASE_CONNECTIONS, whatever it has to do', async () => {
     const environment = { DATABASE_URL: server.url, DATABASE_CONNECTIONS: '5' }
@@ -252,5 +250,5 @@ describe.skipIf(!major)('connections', () => {
     } finally {
       await service.stop()
     }
-  }, 180_000)
+  })
 })

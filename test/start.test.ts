@@ -1,5 +1,5 @@
 /** Starting, stopping and starting again, as the people who run it do. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,8 @@ import { getText, openConnection } from './keep-alive.ts'
 import { startProcess, workersOf } from './process.ts'
 import { newApp, newUser, openTestService, type TestService } from './service.ts'
 import { freePort } from './free-port.ts'
+
+setDefaultTimeout(180_000)
 
 const root = new URL('..', import.meta.url).pathname
 
@@ -49,7 +51,7 @@ describe('with the embedded database', () => {
     const third = await startProcess({ DATA_DIR: dataDir })
     await expectReady(third.url)
     expect(await third.stop('SIGINT')).toBe(0)
-  }, 180_000)
+  })
 
   test('WORKERS puts several processes on one port, and all of them end together', async () => {
     const port = String(await freePort())
@@ -60,7 +62,7 @@ describe('with the embedded database', () => {
     await eventually(async () => counted.exec(await metrics())?.[1], '40')
     expect(await service.stop()).toBe(0)
     expect(fetch(`${service.url}/healthz`)).rejects.toThrow()
-  }, 180_000)
+  })
 })
 
 describe('the end', () => {
@@ -109,7 +111,7 @@ describe('the end', () => {
     await release()
     expect((await debit).body).toMatchObject({ balance: 9 })
     expect(await ended).toBe(0)
-  }, 180_000)
+  })
 
   test('SIGTERM to every process of two workers, twice, does not cut off what is under way', async () => {
     const { service, debit, release } = await withDebitUnderWay({ WORKERS: '2' })
@@ -122,7 +124,7 @@ describe('the end', () => {
     await release()
     expect((await debit).body).toMatchObject({ balance: 9 })
     expect(await ended).toBe(0)
-  }, 180_000)
+  })
 
   test('a second Ctrl-C ends the service at once', async () => {
     const { service, release } = await withDebitUnderWay({ LOG_LEVEL: 'info' })
@@ -131,7 +133,7 @@ describe('the end', () => {
     await eventually(() => service.output().includes('"message":"draining"'), true)
     expect(await service.stop('SIGINT')).toBe(130)
     await release()
-  }, 180_000)
+  })
 })
 
 describe('ports', () => {
@@ -161,7 +163,6 @@ describe('ports', () => {
       await expectReady(service.url)
       expect(await service.stop()).toBe(0)
     },
-    180_000,
   )
 })
 

@@ -1,10 +1,12 @@
 /** The rules and the dashboard speak of metrics that a started service really has, and of runbooks that are written. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { newClient } from '../client.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, type TestService } from '../service.ts'
 import { anchorsOf } from './anchors.ts'
+
+setDefaultTimeout(180_000)
 
 const root = new URL('../../', import.meta.url)
 const readText = (path: string) => readFile(new URL(path, root), 'utf8')
@@ -40,7 +42,7 @@ beforeAll(async () => {
     text = await (await fetch(`${process.url}/metrics`)).text()
     note(text)
   }
-}, 180_000)
+})
 afterAll(async () => {
   await process.stop()
   await opened.close()
