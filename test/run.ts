@@ -155,7 +155,7 @@ type Ran = { readonly name: string; readonly passed: number; readonly failed: nu
 async function runJob(job: Job, variables: Record<string, string>): Promise<Ran & { cpuSeconds: number }> {
   const startedAt = performance.now()
   const paths = job.map((file) => `./${file}`)
-  const { isGood, output, cpuSeconds } = await run([process.execPath, 'test', '--timeout', '60000', ...paths], {
+  const { isGood, output, cpuSeconds } = await run([process.execPath, 'test', '--timeout', '180000', ...paths], {
     NODE_ENV: 'test',
     ...variables,
   })

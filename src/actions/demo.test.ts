@@ -13,7 +13,7 @@ import { freezeWallet } from './money/manage-wallets.ts'
 import { postForApp } from './money/post.ts'
 import type { Service } from './service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let service: Service

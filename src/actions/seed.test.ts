@@ -5,7 +5,7 @@ import { verifyBooks, type VerifyResult } from '../store/verify/verify.ts'
 import { postForApp } from './money/post.ts'
 import { seedUsers } from './seed.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let credentials: Credentials

@@ -8,7 +8,7 @@ import { countCalls, countLinks } from '../actions/apps/count-calls.ts'
 import { fingerprintOf, hashSecret } from '../actions/tokens.ts'
 import { openAppCalls } from '../store/app-calls.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let rig: TestService
 let viewer: TestOperator

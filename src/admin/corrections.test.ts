@@ -4,7 +4,7 @@ import { newClient, type Client } from '../../test/client.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let rig: TestService
 let client: Client

@@ -4,7 +4,7 @@ import { host, newOperator, newVisitor, password, type TestOperator } from '../.
 import { openTestService, operator as testActor, type TestService } from '../../test/service.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let rig: TestService
 let boss: TestOperator

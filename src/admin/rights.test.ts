@@ -8,7 +8,7 @@ import { newOperator, type TestOperator } from '../../test/operator.ts'
 import { openBench } from '../../test/topup/rig.ts'
 import { adminRoutes } from './pages.tsx'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 /** Nobody is signed in there, or not wholly. */
 const outside = /^(GET|POST) \/admin\/(sign-in|second-factor|welcome)/

@@ -7,7 +7,7 @@ import { postForService } from '../actions/money/post.ts'
 import { insertTopup, updateTopupPayment, type NewTopup } from '../store/topups.ts'
 import { newId } from '../actions/tokens.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let page: Page

@@ -7,7 +7,7 @@ import { transact } from '../store/database.ts'
 import { insertUser } from '../store/users.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: IdentityRig
 let passwordHash: string

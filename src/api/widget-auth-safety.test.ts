@@ -5,7 +5,7 @@ import { takeLimit, userPasswords } from '../actions/limits.ts'
 import { isPassword, passwordCounts } from '../actions/people/passwords.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let rig: IdentityRig
 let person: ReturnType<IdentityRig['newPerson']>

@@ -7,7 +7,7 @@ import { newApp, operator } from '../../test/service.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let rig: IdentityRig
 let person: ReturnType<IdentityRig['newPerson']>

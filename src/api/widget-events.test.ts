@@ -8,7 +8,7 @@ import { freezeWallet } from '../actions/money/manage-wallets.ts'
 import { hashSecret } from '../actions/tokens.ts'
 import { findSession } from '../store/widget-sessions.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let opened: TestService
 let credentials: { clientId: string; clientSecret: string }

@@ -12,7 +12,7 @@ import { closeService, openService, type Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import { readOwed, reverseSettlement, settleApp, type Settled } from './settle-app.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 /** Another process, as far as the database can tell. */

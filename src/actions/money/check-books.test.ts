@@ -7,7 +7,7 @@ import type { Service } from '../service.ts'
 import { checkBooks, healthOf } from './check-books.ts'
 import { postForApp } from './post.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 let rig: TestService
 let credentials: { clientId: string; clientSecret: string }

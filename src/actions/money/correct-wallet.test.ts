@@ -33,7 +33,7 @@ import {
 import { freezeWallet, grantBonus } from './manage-wallets.ts'
 import { postForService } from './post.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 /** Another process, as far as the database can tell. */

@@ -3,7 +3,7 @@ import { newClient, type Client } from '../../../test/client.ts'
 import { hear } from '../../../test/heard.ts'
 import { linkUser, newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const theirs = 23_000
 let opened: TestService

@@ -9,7 +9,7 @@ import { referenceKeyOf } from '../outcomes.ts'
 import { listTables } from '../migrations/tables.ts'
 import { insertSeed } from '../seed.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let source: TestDatabase
 let client: Client

@@ -9,7 +9,7 @@ import { complaintOf } from '../../../test/embedded-process.ts'
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { migrate, migrationStatus, parseMigration, readMigrations, type Migration } from './migrate.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let database: TestDatabase
 let client: Client

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import { testDatabase } from '../../../test/postgres.ts'
 import { describeSchema } from './schema.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const committed = new URL('./schema.sql', import.meta.url)
 

@@ -5,7 +5,7 @@ import { postForApp } from '../../actions/money/post.ts'
 import { findApp } from '../apps.ts'
 import { verifyBooks, type VerifyResult } from './verify.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 

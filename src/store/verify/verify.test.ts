@@ -7,7 +7,7 @@ import { nextSlice } from './slice.ts'
 import { verifySlice } from './verify.ts'
 import { verifyBooks } from './verify.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let database: TestDatabase
 let client: Client
