@@ -72,7 +72,7 @@ describe('the element', () => {
     await widgetIn(shop.page(), 'a', first)
     expect(shop.rig().shopRequests).toHaveLength(1)
     await shop.page().evaluate(() => document.querySelector('billfold-wallet')!.remove())
-    expect(await shop.page().locator('iframe').count()).toBe(0)
+    await eventually(() => shop.page().locator('iframe').count(), 0)
   })
 
   test('<billfold-wallet> reports a backend that fails', async () => {

@@ -6,7 +6,7 @@ import { expectBalancedBooks } from '../test/books.ts'
 import { newClient } from '../test/client.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../test/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let app: Credentials

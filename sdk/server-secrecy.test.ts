@@ -68,7 +68,7 @@ describe('secrecy', () => {
     ['503 for ever', [refusal(503, { code: 'UNAVAILABLE' })], {}],
     ['a time-out', [() => new Promise(() => {})], { timeoutMs: 50 }],
     ['a refused connection', [], { baseUrl: 'http://127.0.0.1:1' }],
-    ['a host that does not exist', [], { baseUrl: 'http://nothing.invalid' }],
+    ['a host that does not exist', [], { baseUrl: 'http://nothing.invalid', timeoutMs: 2_000 }],
     ['a redirect', [(request) => Response.redirect(`https://elsewhere.example/?${new URL(request.url).search}`)], {}],
     ['a fetch whose error holds the address', [], { fetch: failing(leaky) }],
     ['a fetch that throws text', [], { fetch: failing(clientSecret) }],

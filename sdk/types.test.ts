@@ -1,8 +1,10 @@
 /** `types` is what the compiler makes of the sources: the service serves them where there is no compiler. */
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+
+setDefaultTimeout(180_000)
 
 const folder = import.meta.dir
 

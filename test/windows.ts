@@ -4,7 +4,11 @@
  */
 import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
 
-export function newWindows(browser: Browser, plain: BrowserContextOptions, prepare: (page: Page) => Promise<void>) {
+export function newWindows(
+  browser: Browser,
+  plain: BrowserContextOptions,
+  prepare: (page: Page) => Promise<void> = async () => {},
+) {
   const free: Page[] = []
   const reusable = new Set<Page>()
 
@@ -13,6 +17,8 @@ export function newWindows(browser: Browser, plain: BrowserContextOptions, prepa
     const wiped = isPlain ? free.pop() : undefined
     if (wiped) return wiped
     const context = await browser.newContext({ ...plain, ...options })
+    // Of the windows that this one opens too. A wait that fails costs this long; one on a busy machine must not fail.
+    context.setDefaultTimeout(60_000)
     const page = await context.newPage()
     await prepare(page)
     if (isPlain) reusable.add(page)

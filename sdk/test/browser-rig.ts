@@ -88,7 +88,7 @@ export async function startBrowserRig() {
   return {
     shopOrigin,
     serviceOrigin: service.url.origin,
-    windows: newWindows(browser, {}, async () => {}),
+    windows: newWindows(browser, {}),
     shopRequests,
     answerSession: (answer: () => Response) => {
       shopSession = answer
@@ -156,12 +156,11 @@ export async function mount(page: Page, id: string, setup: MountSetup): Promise<
 
 /** The document in the widget's frame, once it is there and its address holds `part`. */
 export async function widgetIn(page: Page, id: string, part: string): Promise<Frame> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(50)) {
     const element = await page.$(`#${id} iframe`)
     const frame = await element?.contentFrame()
     const isReady = frame?.url().includes(part) && (await frame.evaluate(() => 'send' in window).catch(() => false))
     if (frame && isReady) return frame
-    await Bun.sleep(50)
   }
   throw new Error(`No widget with ${part} in #${id}.`)
 }

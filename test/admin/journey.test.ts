@@ -64,6 +64,7 @@ async function statuses(): Promise<number[][]> {
 
 const secretOnPage = async () => (await page.locator('.copy.block pre').nth(1).innerText()).trim()
 const openApp = () => page.goto(`${rig.base}/admin/client-apps/${clientId}`)
+/** From then on: no process trusts what it knows of an app for longer than half a second. */
 const soon = () => Bun.sleep(1_000)
 
 test('an app that an operator registers has credentials that work at once', async () => {
@@ -143,6 +144,7 @@ test('a scope that is taken away is refused on both processes within a second', 
   await soon()
   for (const base of [rig.base, rig.second])
     expect((await credit(base, secret)).body['code']).toBe('INSUFFICIENT_SCOPE')
+  await openApp()
   await page.getByLabel('wallet:write').check()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The changes are saved').waitFor()
@@ -222,7 +224,8 @@ const debit = (amount: number) =>
 test('the reference inspector tells of a repeat that asked for another amount', async () => {
   expect((await debit(5)).status).toBe(200)
   expect((await debit(6)).body['mismatch']).toEqual(['amount'])
-  await Bun.sleep(500)
+  // Written down in the background.
+  while ((await inDatabase('select 1 from repeats where abs(amount) = 600')).length === 0) await Bun.sleep(50)
   await page.getByRole('link', { name: 'References' }).click()
   await page.getByLabel('referenceType').fill('ORDER_PAYMENT')
   await page.getByLabel('referenceId').fill('order-77')
@@ -291,6 +294,7 @@ test('everything an operator did is in the audit log, with who and from where', 
   expect(text).toContain('Ada Lovelace')
   for (const secret of secrets) expect(text).not.toContain(secret)
   await page.getByLabel('What').selectOption('wallet.frozen')
+  await page.waitForURL(/action=wallet\.frozen/)
   await page.getByText('A suspicious login').waitFor()
   expect(await page.getByRole('region', { name: 'Audit log' }).getByRole('row').count()).toBe(2)
 })

@@ -230,7 +230,7 @@ test('a frozen wallet, and a page that is not there, can be used by everyone', a
 test('the admin overview brings itself up to date', async () => {
   await page.goto(`${rig.base}/admin`)
   await page.locator('[data-live]').evaluate((part) => part.replaceChildren('old figures'))
-  await page.getByText('Requests a minute').waitFor({ timeout: 10_000 })
+  await page.getByText('Requests a minute').waitFor()
   await page.getByText('The books', { exact: false }).or(page.getByText('right')).first().waitFor()
 })
 

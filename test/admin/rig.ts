@@ -1,4 +1,5 @@
 /** Two real processes on one database, a real Chromium, and an operator who signs in with it. */
+import { setDefaultTimeout } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { generateSync } from 'otplib'
 import type { BrowserContextOptions, Page } from '@playwright/test'
@@ -8,6 +9,9 @@ import { runCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
 import { testDatabase, type TestDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
+
+/** Of each file that comes here: a page takes seconds on a busy machine, and a test looks at several. */
+setDefaultTimeout(240_000)
 
 const email = 'ada@example.com'
 const password = 'correct horse battery staple'
@@ -45,7 +49,7 @@ export async function startRig(
     environment,
     openPage: async (options: BrowserContextOptions = {}): Promise<Page> => {
       const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-      context.setDefaultTimeout(20_000)
+      context.setDefaultTimeout(60_000)
       return await context.newPage()
     },
     /** By hand, as a person would: password, then the code; the first time the code is set up. */

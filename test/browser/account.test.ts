@@ -3,10 +3,11 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { text } from 'node:stream/consumers'
 import type { Frame, Page } from '@playwright/test'
 import { createUser } from '../../src/actions/people/create-user.ts'
+import { leaveBy } from '../chromium.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, newUser, operator, type TestUser } from '../service.ts'
 import { embed, hear, startRig } from './rig.ts'
-import { focusIs, openShop, renew, tabTo, walletUrl, type Tenant } from './shop.ts'
+import { focusIs, openShop, renew, tabTo, untilReady, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -31,8 +32,16 @@ async function openPart(member: Member, part: string): Promise<{ page: Page; fra
   const { page, frame } = await openShop(rig, member)
   await frame.click('button.avatar')
   await frame.click(`[data-part=${part}]`)
-  await frame.waitForSelector('.account-part')
+  await untilReady(frame, '.account-part')
   return { page, frame }
+}
+
+/** The sign-in form in place of the wallet. */
+async function signIn(page: Page, frame: Frame, { email }: Member): Promise<void> {
+  await untilReady(frame, '#field-password')
+  await frame.fill('#field-email', email)
+  await frame.fill('#field-password', password)
+  await page.keyboard.press('Enter')
 }
 
 test('names are changed by keyboard alone, and the focus comes back to the row that led there', async () => {
@@ -48,7 +57,7 @@ test('names are changed by keyboard alone, and the focus comes back to the row t
   await page.keyboard.type('Grace')
   await page.keyboard.press('Enter')
   await frame.waitForSelector('[role=status] >> text=Your changes are saved.')
-  expect(await frame.evaluate(() => document.activeElement?.getAttribute('data-part'))).toBe('name')
+  await frame.waitForFunction(() => document.activeElement?.getAttribute('data-part') === 'name')
   expect(await frame.textContent('[data-part=name] .muted')).toBe('Grace Lovelace')
   await frame.click('.round')
   await frame.waitForSelector('text=Hello, Grace')
@@ -72,6 +81,7 @@ test('a question takes the focus and gives it back; after a yes the focus is on 
     await page.keyboard.press('Enter')
     await frame.waitForFunction((button) => document.activeElement?.matches(button), button)
     await page.keyboard.press('Enter')
+    await focusIs(frame, `${label}?`)
     await tabTo(page, frame, '.ask .danger')
     await page.keyboard.press('Enter')
     await frame.waitForSelector(`text=${answered}`)
@@ -127,10 +137,12 @@ test('a chosen language is there at once, after a reload, and for a session that
     'ar',
     'rtl',
   ])
-  await frame.evaluate(() => location.reload())
+  await leaveBy(frame, () => location.reload())
   await frame.waitForSelector('html[lang=ar] .hero-balance .visually-hidden')
   await page.goto(rig.shop)
   const signedOut = await embed(page, walletUrl(rig, { clientId: member.clientId }))
+  // Only then does the frame listen: its form is there before its script.
+  await hear(page, 'SERVICE_AUTH_REQUIRED')
   await signedOut.waitForSelector('#field-password')
   await renew(rig, page, await member.newSession())
   await signedOut.waitForSelector('html[lang=ar] .hero-balance .visually-hidden')
@@ -168,9 +180,7 @@ test('signing out everywhere leaves, tells the shop, and the shop cannot open th
   await hear(page, 'SERVICE_LOGOUT_REQUEST')
   await frame.waitForSelector('#field-password')
   expect(await member.newSession()).toBe('undefined')
-  await frame.fill('#field-email', member.email)
-  await frame.fill('#field-password', password)
-  await page.keyboard.press('Enter')
+  await signIn(page, frame, member)
   await hear(page, 'SERVICE_AUTH_SUCCESS')
   expect(await member.newSession()).toStartWith('ws_')
   await rig.closePage(page)
@@ -179,11 +189,15 @@ test('signing out everywhere leaves, tells the shop, and the shop cannot open th
 test('mails are chosen; the history tells it all; the account is kept while there is money, and then deleted', async () => {
   const member = await newMember()
   await member.client.credit(member.user.serviceUserId, 5)
-  const kept = await openPart(member, 'delete')
-  await kept.frame.waitForSelector('text=There is money in your wallet.')
+  const rich = await openPart(member, 'delete')
+  await rich.frame.waitForSelector('text=There is money in your wallet.')
   await member.client.debit(member.user.serviceUserId, 5)
   const { page, frame } = await openPart(member, 'mails')
+  const kept = page.waitForResponse(
+    (answer) => answer.url().includes('/account/mails') && answer.request().method() === 'POST',
+  )
   await frame.uncheck('[name=receipts]')
+  await kept
   await frame.click('.round')
   await frame.click('[data-part=mails]')
   await frame.waitForSelector('[name=payments]:checked')
@@ -196,10 +210,7 @@ test('mails are chosen; the history tells it all; the account is kept while ther
   await frame.fill('#field-password', password)
   await frame.click('.danger')
   await hear(page, 'SERVICE_LOGOUT_REQUEST')
-  await frame.waitForSelector('#field-email')
-  await frame.fill('#field-email', member.email)
-  await frame.fill('#field-password', password)
-  await page.keyboard.press('Enter')
+  await signIn(page, frame, member)
   await frame.waitForSelector('text=The email and password do not match.')
-  await Promise.all([rig.closePage(page), rig.closePage(kept.page)])
+  await Promise.all([rig.closePage(page), rig.closePage(rich.page)])
 })

@@ -38,11 +38,10 @@ export async function expectNothingStays(rig: Rig, page: Page, used: Frame): Pro
   url.searchParams.set('session', fresh)
   const another = await embed(page, url.href)
   await hasTaken(another, fresh)
-  const expected = await shownIn(another)
-  let shown = await shownIn(used)
-  for (let tries = 0; tries < 100 && shown !== expected; tries++) {
+  let [expected, shown] = [await shownIn(another), await shownIn(used)]
+  for (const endsAt = Date.now() + 30_000; Date.now() < endsAt && shown !== expected;) {
     await Bun.sleep(50)
-    shown = await shownIn(used)
+    ;[expected, shown] = [await shownIn(another), await shownIn(used)]
   }
   expect(shown).toBe(expected)
 }

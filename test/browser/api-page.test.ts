@@ -5,7 +5,7 @@ import description from '../../src/api/openapi.json'
 import { launchChromium } from '../chromium.ts'
 import { openTestService, type TestService } from '../service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let opened: TestService
 let server: ReturnType<typeof Bun.serve>
@@ -24,6 +24,7 @@ afterAll(async () => {
 
 test('the page of the API shows every operation, and complains about nothing', async () => {
   const page = await browser.newPage()
+  page.setDefaultTimeout(90_000)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {

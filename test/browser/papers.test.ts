@@ -97,7 +97,7 @@ test('a statement opens in the reader’s language, from right to left, and come
   const lines = (await Array.fromAsync(await file.createReadStream())).join('').split('\r\n')
   expect(lines).toHaveLength(8)
   expect(lines[5]).toMatch(/,-5\.00,102\.50,USD$/)
-  expect(await paper.isVisible('#file')).toBe(false)
+  await paper.waitForSelector('#file', { state: 'hidden' })
   await rig.closePage(page)
 })
 

@@ -5,7 +5,7 @@ import { leaveBy } from '../chromium.ts'
 import { hear, startRig, type Rig } from './rig.ts'
 import { renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 let tenant: Tenant
@@ -34,6 +34,13 @@ async function openPlainPage(query: Record<string, string>, referrer = ''): Prom
   const src = walletUrl(rig, query)
   await page.goto(`${rig.shop}/plain?${new URLSearchParams({ src, referrer })}`)
   return await frameOf()
+}
+
+/** Reloads the frame alone: another document is there afterwards. */
+async function reload(frame: Frame): Promise<void> {
+  await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
+  await leaveBy(frame, () => location.reload())
+  await frame.waitForFunction(() => document.body?.dataset['mark'] === undefined)
 }
 
 async function awayAndBack(during?: () => Promise<void>): Promise<Frame> {
@@ -94,15 +101,12 @@ describe('a reload', () => {
   test('of the frame alone shows the wallet again, and after a log-out the sign-in', async () => {
     const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
     await waitForBalance(frame, '$0.00')
-    await leaveBy(frame, () => location.reload())
-    await frame.waitForSelector('.hero-balance .visually-hidden')
+    await reload(frame)
     await waitForBalance(frame, '$0.00')
     await frame.click('button.avatar')
     await frame.click('text=Log out')
     await frame.waitForSelector('#field-password')
-    await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
-    await leaveBy(frame, () => location.reload())
-    await frame.waitForFunction(() => document.body.dataset['mark'] === undefined)
+    await reload(frame)
     await frame.waitForSelector('#field-password')
     expect(await frame.evaluate(() => history.state as unknown)).toEqual({ session: null })
   })
@@ -110,14 +114,16 @@ describe('a reload', () => {
   test('with a session so old that nobody knows it any more asks for one, and signing in is the other way out', async () => {
     const old = await tenant.newSession(rig.shop)
     await page.clock.install()
+    // No stream tells the open wallet that its session is gone, nor does an answer: it is the reload that is to find out.
+    await page.route('**/api/widget/events*', (route) => route.abort())
     const frame = await openPlainPage({ session: old })
     await waitForBalance(frame, '$0.00')
-    // The open wallet hears of nothing more: it is the reload that is to find out.
     let isReloaded = false
-    page.once('framenavigated', () => (isReloaded = true))
-    await page.route('**/api/widget/**', (route) => (isReloaded ? route.continue() : route.abort()))
-    await page.route('**/api/widget/events*', (route) => route.abort())
+    await page.route('**/api/widget/wallet*', (route) => (isReloaded ? route.continue() : route.abort()))
+    await page.clock.runFor(40_000)
+    await frame.waitForSelector('text=You are offline')
     await rig.service.db.pool.query('delete from widget_sessions')
+    page.once('framenavigated', () => (isReloaded = true))
     await leaveBy(frame, () => location.reload())
     await hear(page, 'SERVICE_SESSION_EXPIRED')
     await page.clock.runFor(11_000)

@@ -27,7 +27,8 @@ const slot = '<main id="slot"></main>'
 
 const shopPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Shop</title><style>body{margin:0;color-scheme:light dark}iframe{display:block;border:0;width:100%;height:320px}</style>
-${slot}<script src="/sdk.js"></script><script>
+<script>
+// Before the frame that a server may have written below: what it says is heard from its first word on.
 window.heard = []
 addEventListener('message', (event) => {
   heard.push({ data: event.data, origin: event.origin })
@@ -35,6 +36,7 @@ addEventListener('message', (event) => {
   for (const frame of document.querySelectorAll('iframe'))
     if (frame.contentWindow === event.source) frame.style.height = event.data.height + 'px'
 })
+</script>${slot}<script src="/sdk.js"></script><script>
 window.embed = (src, attributes = {}) => {
   const frame = document.createElement('iframe')
   for (const [name, value] of Object.entries(attributes)) frame.setAttribute(name, value)
@@ -75,9 +77,7 @@ export async function startRig(environment: Record<string, string> = {}, launch 
   const shops = [startShop(sdk), startShop(sdk)] as const
   const [shop, strangerShop] = shops.map(({ port }) => `http://localhost:${port}`) as [string, string]
   const browser = await launch()
-  const windows = newWindows(browser, { viewport: { width: 800, height: 900 } }, async (page) =>
-    page.setDefaultTimeout(30_000),
-  )
+  const windows = newWindows(browser, { viewport: { width: 800, height: 900 } })
 
   /** An app that the shop may embed, its backend, and a user of it. */
   async function newTenant(changes: Partial<AppSettings> = {}) {

@@ -45,6 +45,15 @@ export async function renew(rig: Rig, page: Page, sessionToken: string): Promise
   )
 }
 
+/**
+ * Waits for a view by something in it, and until it can be used: after drawing it, Preact runs effects, which take the focus to its
+ * heading and enable its buttons, within 35 ms of the page's own clock; and timers come in the order in which they are due.
+ */
+export async function untilReady(frame: Frame, selector: string): Promise<void> {
+  await frame.waitForSelector(selector)
+  await frame.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)))
+}
+
 /** Waits until the focus is on something of its own that holds the text; the body, where it is at first, holds every text. */
 export const focusIs = (frame: Frame, text: string) =>
   frame.waitForFunction((text) => {
@@ -54,7 +63,7 @@ export const focusIs = (frame: Frame, text: string) =>
 
 /** Goes to something by Tab alone, once it is there: views come when they are loaded, and Tab walks past what is not there yet. */
 export async function tabTo(page: Page, frame: Frame, selector: string): Promise<void> {
-  await frame.waitForSelector(selector)
+  await untilReady(frame, selector)
   for (let presses = 0; presses < 30; presses++) {
     if (await frame.evaluate((selector) => document.activeElement?.matches(selector), selector)) return
     await page.keyboard.press('Tab')

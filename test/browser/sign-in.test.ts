@@ -6,7 +6,7 @@ import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { embed, hear, startRig, type Rig } from './rig.ts'
-import { openShop, openSignIn, walletUrl } from './shop.ts'
+import { openShop, openSignIn, untilReady, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -70,12 +70,13 @@ describe('signing in', () => {
     const { page, frame } = await openSignIn(rig, tenant)
     const email = newEmail()
     await frame.click('text=Create account')
+    await untilReady(frame, '#field-firstName')
     await frame.fill('#field-firstName', 'Grace')
     await frame.fill('#field-lastName', 'Hopper')
     await frame.fill('#field-email', email)
     await frame.fill('#field-password', password)
     await page.keyboard.press('Enter')
-    await frame.waitForSelector('#field-code')
+    await untilReady(frame, '#field-code')
     // Asked for once more, the code is on its way, and the focus is where it was.
     await frame.focus('text=Send a new code')
     await page.keyboard.press('Enter')
@@ -113,10 +114,10 @@ describe('signing in', () => {
     await page.keyboard.press('Enter')
     await frame.waitForSelector('text=The email and password do not match.')
     await frame.click('text=Forgot your password?')
-    await frame.waitForSelector('text=Reset your password')
+    await untilReady(frame, 'text=Reset your password')
     await frame.fill('#field-email', email)
     await page.keyboard.press('Enter')
-    await frame.waitForSelector('#field-code')
+    await untilReady(frame, '#field-code')
     await frame.fill('#field-code', await mailedCode(email, rig.logged))
     await frame.fill('#field-password', 'eight rested llamas')
     await page.keyboard.press('Enter')
@@ -128,10 +129,10 @@ describe('signing in', () => {
     const { page, frame } = await openSignIn(rig, await rig.newTenant())
     await frame.fill('#field-password', 'llama')
     await frame.click('.reveal')
-    expect(await frame.getAttribute('#field-password', 'type')).toBe('text')
+    await frame.waitForSelector('#field-password[type=text]')
     expect(await frame.inputValue('#field-password')).toBe('llama')
     await frame.click('.reveal')
-    expect(await frame.getAttribute('#field-password', 'type')).toBe('password')
+    await frame.waitForSelector('#field-password[type=password]')
     const hints = () =>
       frame.$$eval('input', (inputs) => inputs.map((input) => [input.name, input.getAttribute('autocomplete')]))
     expect(await hints()).toEqual([

@@ -1,7 +1,7 @@
 /** What the states of the hosted pages are set up with. */
 import type { Frame, Page } from '@playwright/test'
 import { postForService } from '../../src/actions/money/post.ts'
-import { embed, type Rig } from './rig.ts'
+import { embed, hear, type Rig } from './rig.ts'
 import type { Tenant } from './shop.ts'
 
 /**
@@ -84,6 +84,8 @@ export function newStage(rig: Rig, tenant: Tenant) {
 
   async function signedOut(page: Page, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await inShop(page, wallet({ clientId: tenant.clientId, ...query }))
+    // The server renders the form; its script says when it runs.
+    await hear(page, 'SERVICE_AUTH_REQUIRED')
     await frame.waitForSelector('#field-password')
     return frame
   }

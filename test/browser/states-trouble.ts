@@ -58,8 +58,8 @@ export const troubleStates: StatesOf = (stage) => {
         const frame = await openWallet(page, await funded())
         await page.context().setOffline(true)
         await frame.waitForSelector('.connection .warn')
-        await page.context().setOffline(false)
-        await frame.waitForSelector('.connection .good')
+        // It is said for a few seconds: whoever began to look later might miss it.
+        await Promise.all([frame.waitForSelector('.connection .good'), page.context().setOffline(false)])
         return frame
       },
     },

@@ -73,11 +73,10 @@ describe('who may frame the wallet', () => {
     const page = await rig.openPage()
     await page.goto(rig.strangerShop)
     const shop = await embed(page, inner, {})
-    await Bun.sleep(2000)
-    const [wallet] = shop.childFrames()
-    expect(await wallet!.evaluate(() => document.getElementById('root') !== null).catch(() => false)).toBe(false)
+    const wallet = (await (await shop.waitForSelector('iframe')).contentFrame())!
+    expect(await isShown(wallet)).toBe(false)
+    expect(await isHeard(page, false)).toBe(false)
     expect(await shop.evaluate(() => window.heard.length)).toBe(0)
-    expect(await page.evaluate(() => window.heard.length)).toBe(0)
     await rig.closePage(page)
   })
 
@@ -127,6 +126,8 @@ async function openShop() {
   return { tenant, page, frame, calls }
 }
 
+/** A page of a shop has asked for all it needs: its last script has run. */
+const untilLoaded = (shop: Frame) => shop.waitForFunction(() => typeof window.embed === 'function')
 const sees = (frame: Frame) => frame.evaluate(() => document.getElementById('root')!.innerHTML)
 const forged = (sessionToken: string) => ({ type: 'SERVICE_SESSION', version: 1, sessionToken })
 
@@ -155,7 +156,7 @@ describe('who may speak to the wallet', () => {
     const mallory = await rig.newTenant()
     await mallory.client.credit(mallory.user.serviceUserId, 666)
     const stranger = await embed(page, rig.strangerShop, {})
-    await stranger.waitForSelector('#slot', { state: 'attached' })
+    await untilLoaded(stranger)
     calls.length = 0
     await say(stranger, [forged(await mallory.newSession())])
     await Bun.sleep(1000)
@@ -168,7 +169,7 @@ describe('who may speak to the wallet', () => {
     const { page, frame, calls } = await openShop()
     const mallory = await rig.newTenant()
     const sibling = await embed(page, rig.shop, {})
-    await sibling.waitForSelector('#slot', { state: 'attached' })
+    await untilLoaded(sibling)
     calls.length = 0
     await say(sibling, [forged(await mallory.newSession())])
     await Bun.sleep(1000)

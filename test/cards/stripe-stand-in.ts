@@ -170,6 +170,8 @@ export function startStripeStandIn(settings: Settings = {}) {
     failNext: (failure: Failure, times = 1) => failures.push(...Array.from({ length: times }, () => failure)),
     /** What was to fail does not any more. */
     recover: () => void failures.splice(0),
+    /** One of the next requests gets no answer. */
+    isFallingSilent: () => failures.some((failure) => failure === 'timeout' || failure === 'afterAnswer'),
     /** Delivers what was held back, oldest or newest first. */
     async release(order: 'forward' | 'reversed'): Promise<void> {
       const waiting = held.splice(0)

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import { startShopRig, type ShopRig } from './rig.ts'
 import { eventually, newName, openVisit, type Visit } from './visit.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let rig: ShopRig
 let visit: Visit
@@ -33,6 +33,7 @@ test('logging out removes the link, and the next sign-in makes another', async (
   await wallet.getByRole('button', { name: 'Account' }).click()
   await wallet.getByRole('button', { name: 'Log out' }).click()
   await wallet.getByRole('button', { name: 'Create account' }).waitFor()
+  await eventually(async () => (await visit.heard('SERVICE_LOGOUT_REQUEST')).length, 1)
   const [asked] = await visit.heard('SERVICE_LOGOUT_REQUEST')
   expect(asked).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_LOGOUT_REQUEST', version: 1 } })
   // The field is gone from the file: not null, not empty.
@@ -75,7 +76,7 @@ test('unlinking in the shop removes the field, and leaves the wallet as it was',
   await visit.page.getByRole('button', { name: 'Unlink this wallet' }).click()
   await visit.wallet.getByRole('button', { name: 'Sign in' }).waitFor()
   expect(await hasLink()).toBeFalse()
-  expect(await visit.page.getByRole('button', { name: 'Unlink this wallet' }).isVisible()).toBeFalse()
+  await visit.page.getByRole('button', { name: 'Unlink this wallet' }).waitFor({ state: 'hidden' })
   // The same person comes back to the same wallet, and is the same to this shop.
   await visit.logIn(account)
   await eventually(storedId, serviceUserId)
@@ -110,7 +111,7 @@ test('an id the service no longer knows is removed, and the widget shows its sig
 test('buying without a wallet keeps the order, and says what to do', async () => {
   await visit.buy('Windowsill fern')
   await eventually(async () => (await visit.notice().textContent())?.includes('First link a wallet'), true)
-  expect(await visit.order('Windowsill fern').locator('.state').textContent()).toBe('Not paid')
+  await eventually(async () => await visit.order('Windowsill fern').locator('.state').textContent(), 'Not paid')
   await visit.signUp()
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
   await visit.order('Windowsill fern').getByRole('button', { name: 'Pay' }).click()
@@ -121,6 +122,8 @@ test('a press on Pay counts although the wallet changes before the button is let
   await visit.buy('Windowsill fern')
   await visit.signUp()
   const order = visit.order('Windowsill fern')
+  await eventually(async () => await visit.purse().textContent(), '$0.00')
+  await visit.atRest()
   await order.getByRole('button', { name: 'Pay' }).hover()
   await visit.page.mouse.down()
   await rig.billfold.credit({ serviceUserId: await storedId(), amount: 50, referenceType: 'GIFT', referenceId: name })

@@ -5,7 +5,7 @@ import { startShopRig, type ShopRig } from './rig.ts'
 import { findingsIn, wantsPictures } from '../browser/axe.ts'
 import { eventually, newName, openVisit, type Visit } from './visit.ts'
 
-setDefaultTimeout(90_000)
+setDefaultTimeout(240_000)
 
 let rig: ShopRig
 const pictures = new URL('../screenshots/', import.meta.url).pathname
@@ -111,9 +111,10 @@ test('everything in the shop can be done with the keyboard, and the focus is nev
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the products')
   await page.keyboard.press('Enter')
+  await eventually(() => page.evaluate(() => document.activeElement?.id), 'shelf')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Space')
-  expect(await page.getByRole('switch').isChecked()).toBeTrue()
+  await eventually(() => page.getByRole('switch').isChecked(), true)
   await page.keyboard.press('Space')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
@@ -130,7 +131,7 @@ test('a shop whose service is away says so, and still shows its shelf', async ()
   const visit = await openVisit(rig)
   await rig.stopService()
   await visit.enterAs('Chiyo')
-  await eventually(async () => (await visit.notice().textContent())?.includes('wallet'), true, 20_000)
+  await eventually(async () => (await visit.notice().textContent())?.includes('wallet'), true)
   expect(await visit.page.locator('.product').count()).toBe(6)
   await visit.close()
   await rig.startService()

@@ -25,7 +25,6 @@ export function newName(): string {
 
 /** What the page hears is kept from its first moment on. */
 export async function prepareVisit(page: Page): Promise<void> {
-  page.setDefaultTimeout(15_000)
   await page.addInitScript(() => {
     if (window.top !== window) return
     window.shopHeard = []
@@ -61,6 +60,7 @@ export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {
     purse: () => page.locator('#purse-balance'),
     balance: () => wallet.locator('.hero-balance .visually-hidden'),
     story: () => page.locator('#steps > li'),
+    atRest: () => atRest(page),
   }
 }
 
@@ -73,6 +73,8 @@ async function enterAs(page: Page, rig: ShopRig, name: string): Promise<void> {
   await page.getByLabel('Somebody new').fill(name)
   await page.getByRole('button', { name: 'Come in' }).click()
   await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
+  // The shelf is there before the script that sells from it; what the shop stores is shown when that runs.
+  await page.waitForFunction(() => Boolean(document.getElementById('record')?.textContent))
 }
 
 function walletIn(page: Page): FrameLocator {
@@ -92,7 +94,7 @@ export async function signUp(page: Page, rig: Pick<ShopRig, 'mailedCode'>): Prom
   const wallet = await untilSignIn(page)
   const account = { email: `guest-${process.pid}-${++count}@example.com`, password: `small hours ${Math.random()}` }
   // By keyboard: while the frame finds its height, what is under the pointer may move away.
-  await wallet.getByRole('button', { name: 'Create account' }).press('Enter')
+  await wallet.getByRole('button', { name: 'Create account', disabled: false }).press('Enter')
   await wallet.getByLabel('First name').fill('Robin')
   await wallet.getByLabel('Last name').fill('Vesper')
   await wallet.getByLabel('Email').fill(account.email)
@@ -101,13 +103,29 @@ export async function signUp(page: Page, rig: Pick<ShopRig, 'mailedCode'>): Prom
   await wallet.getByRole('heading', { name: 'Check your email' }).waitFor()
   await wallet.getByLabel('Code').fill(await rig.mailedCode(account.email))
   await wallet.getByRole('button', { name: 'Confirm' }).click()
-  await wallet.getByText('Available balance').waitFor()
+  await untilOpen(page)
   return account
 }
 
 export async function logIn(page: Page, account: Account): Promise<void> {
   await fillLogIn(page, account)
-  await walletIn(page).getByText('Available balance').waitFor()
+  await untilOpen(page)
+}
+
+/** The frame has found its height: what is below it moves no more. */
+async function atRest(page: Page): Promise<void> {
+  const look = async () => [
+    await page.locator('#wallet iframe').evaluate((frame) => frame.clientHeight),
+    await walletIn(page)
+      .locator('#root')
+      .evaluate((root) => Math.ceil(root.getBoundingClientRect().height)),
+  ]
+  await eventually(async () => new Set(await look()).size, 1)
+}
+
+/** With its balance: the grey shapes before it have the same words. */
+async function untilOpen(page: Page): Promise<void> {
+  await walletIn(page).locator('.hero-balance .visually-hidden').waitFor({ state: 'attached' })
 }
 
 export async function fillLogIn(page: Page, { email, password }: Account): Promise<void> {
@@ -117,10 +135,10 @@ export async function fillLogIn(page: Page, { email, password }: Account): Promi
   await wallet.getByRole('button', { name: 'Sign in' }).click()
 }
 
-/** Looks again until it is so, for at most `withinMs`. */
-export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfer<T>, withinMs = 5_000): Promise<void> {
+/** Looks again until it is so, for as long as it may take on a busy machine. */
+export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfer<T>): Promise<void> {
   let seen = await look()
-  for (const endsAt = Date.now() + withinMs; Date.now() < endsAt && seen !== expected; seen = await look()) {
+  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt && seen !== expected; seen = await look()) {
     await Bun.sleep(25)
   }
   expect(seen as unknown).toEqual(expected)

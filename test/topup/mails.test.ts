@@ -71,6 +71,8 @@ test('a dispute of money that is spent says what is owed and how to repay; won, 
   const id = await payer.begin(25)
   bench.standIn.state.pay(id)
   await settle(id)
+  // Two processes send, so a later mail may be there first: the one is waited for before the next has a reason.
+  await letters(payer, 1)
   await payer.client.debit(payer.serviceUserId, 20)
   bench.standIn.state.dispute(id)
   await settle(id)

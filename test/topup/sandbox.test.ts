@@ -8,7 +8,7 @@ import { newPage } from '../page.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let opened: TestService
 let processes: ServiceProcess[]
@@ -47,7 +47,7 @@ async function pay(mode: DeliveryMode, number: string) {
   return { client, serviceUserId, userId, entries, paymentIntentId, page, session }
 }
 
-async function until(probe: () => Promise<boolean>, withinMs = 15_000): Promise<boolean> {
+async function until(probe: () => Promise<boolean>, withinMs = 60_000): Promise<boolean> {
   for (const endsAt = Date.now() + withinMs; Date.now() < endsAt; await Bun.sleep(50)) if (await probe()) return true
   return false
 }

@@ -6,7 +6,7 @@ import { startShopRig, type ShopRig } from '../example/rig.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 import { eventually, newName, openVisit, type Visit } from '../example/visit.ts'
 
-setDefaultTimeout(90_000)
+setDefaultTimeout(240_000)
 
 let rig: ShopRig
 let visit: Visit
@@ -70,7 +70,7 @@ test.each(ways.map(([what, pay]) => [what, pay] as const))(
     await topup.getByText('You need $18.00 more for Stoneware mug.').waitFor()
     await topup.getByRole('button', { name: 'Continue' }).click()
     await pay(topup)
-    await topup.getByRole('heading', { name: 'Money added' }).waitFor({ timeout: 25_000 })
+    await topup.getByRole('heading', { name: 'Money added' }).waitFor()
     await eventually(text(order.locator('.state')), 'Paid')
     await eventually(text(visit.balance()), '$0.00')
     const paid = (await visit.heard('SERVICE_WALLET_UPDATED')).filter(({ data }) => data['paid'] !== undefined)

@@ -1,8 +1,10 @@
 /** The top-up page with Stripe: our side of Stripe.js, in a real Chromium. Stripe's script itself is stood in for. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { launchChromium } from '../chromium.ts'
 import { openBench, type Bench, type Payer } from './rig.ts'
+
+setDefaultTimeout(180_000)
 
 /** What Stripe.js does as far as we use it; the test decides what becomes of the payment, by a binding of the page. */
 const stripeScript = `window.Stripe = (key, options) => ({
@@ -32,13 +34,13 @@ beforeAll(async () => {
   bench = await openBench()
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => bench.app.fetch(request) })
   browser = await launchChromium()
-}, 60_000)
+})
 beforeEach(async () => {
   payer = await bench.newPayer()
   scriptStatus = 200
   violations = []
   page = await (await browser.newContext()).newPage()
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(60_000)
   page.on('console', (message) => {
     if (message.text().includes('Content Security Policy')) violations.push(message.text())
   })
@@ -64,7 +66,7 @@ afterAll(async () => {
   await browser.close()
   await server.stop(true)
   await bench.close()
-}, 60_000)
+})
 
 const open = async (more = '') =>
   await page.goto(`${server.url.origin}/widget/topup?session=${payer.session()}&lang=en${more}`)
@@ -89,7 +91,7 @@ test('the card goes to Stripe’s own form, from Stripe’s own script, and the 
   await page.getByRole('heading', { name: 'Money added' }).waitFor()
   expect(await payer.balance()).toBe(25)
   expect(violations).toEqual([])
-}, 30_000)
+})
 
 test('two of Stripe’s forms that are open for one payment take the money once, and both windows say that it is there', async () => {
   const intent = page.waitForResponse(/create-intent/)
@@ -106,7 +108,7 @@ test('two of Stripe’s forms that are open for one payment take the money once,
     await each.getByRole('heading', { name: 'Money added' }).waitFor()
   }
   expect(await payer.entries()).toEqual(['TOPUP 25'])
-}, 60_000)
+})
 
 test('a Stripe payment that takes its time ends by itself', async () => {
   await open()
@@ -115,7 +117,7 @@ test('a Stripe payment that takes its time ends by itself', async () => {
   await page.getByRole('heading', { name: 'Your bank is still working on it' }).waitFor()
   bench.standIn.state.pay([...bench.standIn.state.intents.keys()].at(-1)!)
   await page.getByRole('heading', { name: 'Money added' }).waitFor()
-}, 30_000)
+})
 
 test('a bank’s own page sends the payer back to the end of the top-up', async () => {
   const id = await payer.begin()
@@ -125,21 +127,21 @@ test('a bank’s own page sends the payer back to the end of the top-up', async 
   expect(await payer.balance()).toBe(25)
   expect(page.url()).not.toContain('session=')
   expect(page.url()).not.toContain('secret')
-}, 30_000)
+})
 
 test('what the address claims to have become of a payment is not believed', async () => {
   const id = await payer.begin()
   await open(`&payment_intent=${id}&redirect_status=succeeded`)
   await page.getByRole('heading', { name: 'The payment did not go through' }).waitFor()
   expect(await payer.balance()).toBe(0)
-}, 30_000)
+})
 
 test('without Stripe’s script the page says that cards cannot be reached', async () => {
   scriptStatus = 500
   await open()
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('Card payments cannot be reached').waitFor()
-}, 30_000)
+})
 
 test('only the top-up page allows Stripe’s sources', async () => {
   const topup = await policyOf('/widget/topup')

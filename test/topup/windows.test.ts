@@ -10,7 +10,7 @@ import { renew, waitForBalance, walletUrl } from '../browser/shop.ts'
 import { launchStrictChromium } from '../chromium.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let rig: Rig
 let tenant: Awaited<ReturnType<Rig['newTenant']>>
@@ -34,6 +34,14 @@ afterAll(() => rig.stop())
 
 const windows = () => page.context().pages().length - 1
 const addMoney = (frame: Frame) => frame.getByRole('button', { name: 'Add money' }).click()
+/** Twice, as of one hand, however busy the machine is: the second time by the page's own clock. */
+async function doubleClick(frame: Frame): Promise<void> {
+  const button = frame.locator('button.hero-action')
+  await button.evaluate((button: HTMLElement) =>
+    button.addEventListener('click', () => setTimeout(() => button.click(), 100), { once: true }),
+  )
+  await button.click()
+}
 const offerIn = (frame: Frame) => frame.locator('.topup-offer')
 
 /** The wallet in a frame of this page. The page does nothing but listen. */
@@ -101,13 +109,14 @@ describe('one window', () => {
     ['the SDK', openSdkPage],
   ])('a page written with %s opens one, and the wallet offers no other', async (_, openPage) => {
     const frame = await openPage()
-    const popup = await openedBy(() => frame.locator('button.hero-action').dblclick())
+    const popup = await openedBy(() => doubleClick(frame))
     // The token leaves the address when the page's script runs, which may be a moment after the page is there.
     await popup.waitForURL((url) => !url.searchParams.has('session'))
     await pay(popup)
     await waitForBalance(frame, '$25.00')
     await hear(page, 'SERVICE_WALLET_UPDATED')
-    expect([windows(), await offerIn(frame).count()]).toEqual([1, 0])
+    await offerIn(frame).waitFor({ state: 'detached' })
+    expect(windows()).toBe(1)
     expect((await heardBy(page)).filter(({ type }) => type === 'SERVICE_OPEN_TOPUP')).toEqual([
       { type: 'SERVICE_OPEN_TOPUP', version: 1, url: expect.stringMatching(/\/widget\/topup\?session=ws_/) },
     ])
@@ -144,7 +153,8 @@ describe('one window', () => {
     const popup = await openedBy(() => frame.getByRole('link', { name: 'Open the top-up page' }).click())
     await pay(popup)
     await waitForBalance(frame, '$25.00')
-    expect([windows(), await offerIn(frame).count()]).toEqual([1, 0])
+    await offerIn(frame).waitFor({ state: 'detached' })
+    expect(windows()).toBe(1)
   })
 
   test('an offer is taken back when the window is heard of, however late it comes up', async () => {
@@ -218,6 +228,7 @@ describe('a renewed session', () => {
   test('reaches the top-up window while a card is typed in, without taking the card away', async () => {
     const frame = await openContractPage()
     const popup = await openedBy(() => addMoney(frame))
+    await popup.locator('.topup-head .muted bdi').waitFor()
     await popup.getByRole('button', { name: 'Continue' }).click()
     await formIn(popup).getByLabel('Card number').fill(cards.good)
     await expireAll()

@@ -1,6 +1,6 @@
 /** Receipts and statements. They open in a window of their own, because the frame may neither print nor download. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { monthName } from './format.ts'
 import { Icon } from './icons.tsx'
 import { usePage } from './page-context.tsx'
@@ -18,7 +18,8 @@ type PaperFormProps = {
 export function PaperForm({ token, fields, children }: PaperFormProps) {
   const { lang } = usePage()
   const form = useRef<HTMLFormElement>(null)
-  useEffect(() => {
+  // Before it is drawn: whoever is quick must not send a form without its session.
+  useLayoutEffect(() => {
     const put = ({ formData }: FormDataEvent) => formData.set('session', token() ?? '')
     form.current!.addEventListener('formdata', put)
     return () => form.current?.removeEventListener('formdata', put)

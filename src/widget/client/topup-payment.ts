@@ -39,6 +39,7 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
   const here = useRef({
     isOver: false,
     isBusy: false,
+    mustAsk: false,
     polls: 0,
     timer: 0,
     intent: undefined as CreateIntentResponse | undefined,
@@ -59,11 +60,14 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
   }
 
   async function check(): Promise<void> {
+    // The answer that is under way may be of a moment before the payer did something more: then it is asked for again.
+    here.current.mustAsk = here.current.isBusy
     if (here.current.isBusy || here.current.isOver) return
     here.current.isBusy = true
     clearTimeout(here.current.timer)
     const reply = await call<ConfirmTopupResponse>('topup/confirm', token(), { paymentIntentId: id() })
     here.current.isBusy = false
+    if (here.current.mustAsk) return await check()
     if (reply.failure) return fail(reply.failure)
     const { status, balance, transaction } = reply.body
     const { intent } = here.current

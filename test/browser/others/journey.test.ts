@@ -103,7 +103,7 @@ describe.each(browsers)('in $name', ({ start }) => {
     await driver.reload(popup.window)
     await payByCard(popup)
     await seeBalance(wallet, '$25.00')
-    expect(await driver.run(wallet, `return document.querySelector('.topup-offer') === null`)).toBeTrue()
+    await until(driver, wallet, `return document.querySelector('.topup-offer') === null`)
     expect(await driver.windows()).toHaveLength(2)
     // The click takes away the document it is made in, which may be told as a failed click.
     await press(popup, '.panel .button').catch(() => {})
@@ -176,7 +176,7 @@ async function untilStill(driver: Driver, place: Place, selector: string): Promi
 }
 
 async function untilAlone(driver: Driver): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1_000; tries++) {
     if ((await driver.windows()).length === 1) return
     await Bun.sleep(50)
   }
@@ -184,7 +184,7 @@ async function untilAlone(driver: Driver): Promise<void> {
 }
 
 async function newWindow(driver: Driver, first: string): Promise<string> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1_000; tries++) {
     const other = (await driver.windows()).find((each) => each !== first)
     if (other !== undefined) return other
     await Bun.sleep(50)

@@ -88,7 +88,7 @@ export async function startWebKit(programs: WebKitPrograms): Promise<Driver> {
 }
 
 async function untilUp(base: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1_000; tries++) {
     if (await fetch(`${base}/status`).catch(() => undefined)) return
     await Bun.sleep(50)
   }
