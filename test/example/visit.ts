@@ -90,19 +90,23 @@ async function untilSignIn(page: Page): Promise<FrameLocator> {
   return walletIn(page)
 }
 
+/** By keyboard: while the frame finds its height, what is under the pointer may move away. And not before the form is ready. */
+async function press(wallet: FrameLocator, button: string): Promise<void> {
+  await wallet.getByRole('button', { name: button, disabled: false }).press('Enter')
+}
+
 export async function signUp(page: Page, rig: Pick<ShopRig, 'mailedCode'>): Promise<Account> {
   const wallet = await untilSignIn(page)
   const account = { email: `guest-${process.pid}-${++count}@example.com`, password: `small hours ${Math.random()}` }
-  // By keyboard: while the frame finds its height, what is under the pointer may move away.
-  await wallet.getByRole('button', { name: 'Create account', disabled: false }).press('Enter')
+  await press(wallet, 'Create account')
   await wallet.getByLabel('First name').fill('Robin')
   await wallet.getByLabel('Last name').fill('Vesper')
   await wallet.getByLabel('Email').fill(account.email)
   await wallet.getByLabel('Password', { exact: true }).fill(account.password)
-  await wallet.getByRole('button', { name: 'Create account' }).click()
+  await press(wallet, 'Create account')
   await wallet.getByRole('heading', { name: 'Check your email' }).waitFor()
   await wallet.getByLabel('Code').fill(await rig.mailedCode(account.email))
-  await wallet.getByRole('button', { name: 'Confirm' }).click()
+  await press(wallet, 'Confirm')
   await untilOpen(page)
   return account
 }
@@ -132,7 +136,7 @@ export async function fillLogIn(page: Page, { email, password }: Account): Promi
   const wallet = await untilSignIn(page)
   await wallet.getByLabel('Email').fill(email)
   await wallet.getByLabel('Billfold password', { exact: true }).fill(password)
-  await wallet.getByRole('button', { name: 'Sign in' }).click()
+  await press(wallet, 'Sign in')
 }
 
 /** Looks again until it is so, for as long as it may take on a busy machine. */
