@@ -29,7 +29,7 @@ let known: AdminForms
 const folder = await mkdtemp(join(tmpdir(), 'billfold-audit-'))
 
 beforeAll(async () => {
-  bench = await openBench()
+  bench = await openBench({}, 20_000)
   admin = await newOperator(bench.opened)
   known = adminForms(bench, admin)
   await watchChanges()

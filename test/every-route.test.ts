@@ -20,7 +20,7 @@ import { openBench } from './topup/rig.ts'
 setDefaultTimeout(180_000)
 
 // Two services, because each has one card processor: everything is tried with Stripe's, and what only the sandbox has with that.
-const bench = await openBench()
+const bench = await openBench({}, 20_000)
 const { opened, standIn } = bench
 const sandboxed = await openTestService()
 const rig = await openRig(opened)

@@ -12,7 +12,7 @@ import { openBench } from './topup/rig.ts'
 
 setDefaultTimeout(180_000)
 
-const bench = await openBench()
+const bench = await openBench({}, 20_000)
 afterAll(() => bench.close())
 
 const text = await readFile(new URL('../docs/operators.md', import.meta.url), 'utf8')

@@ -34,14 +34,14 @@ function stripeSettings({ secretKey, webhookSecret, api }: StripeStandIn) {
   return { secretKey, webhookSecret, api, publishableKey: 'pk_test_standin', decimalsOf }
 }
 
-export async function openBench(environment: Record<string, string> = {}) {
+export async function openBench(environment: Record<string, string> = {}, timeoutMs = 1_600) {
   const standIn = startStripeStandIn()
   const opened = await openTestService({ ...stripeEnvironment(standIn), ...environment })
   const { service, app } = opened
   // As the configuration makes it, but for the patience: what the stand-in was told to leave without an answer is soon given up,
   // and everything else is waited for, because a busy machine is slow.
-  const processorWith = (timeoutMs: number) => createStripeProcessor({ ...stripeSettings(standIn), timeoutMs })
-  const hasty = processorWith(1_600)
+  const processorWith = (ms: number) => createStripeProcessor({ ...stripeSettings(standIn), timeoutMs: ms })
+  const hasty = processorWith(timeoutMs)
   const cards = new Proxy(processorWith(20_000), {
     get: (patient, name) => Reflect.get(standIn.isFallingSilent() ? hasty : patient, name) as unknown,
   })
