@@ -11,7 +11,7 @@ import { openTestService, type Credentials, type TestService } from '../service.
 import { freePort } from '../free-port.ts'
 import { mailedCode, untilSaid } from './rig.ts'
 import { readGuides, snippetsOf } from './snippets.ts'
-import { eventually, fillLogIn, logIn, signUp, type Account, type Heard } from './visit.ts'
+import { press as enter, eventually, fillLogIn, logIn, signUp, type Account, type Heard } from './visit.ts'
 
 setDefaultTimeout(240_000)
 
@@ -133,8 +133,8 @@ const success = async () =>
 /** Until the shop has let go of the link: the widget shows its form before that. */
 async function logOut(): Promise<void> {
   const unlinked = page.waitForResponse((response) => response.url().endsWith('/wallet/unlink'))
-  await wallet().getByRole('button', { name: 'Account' }).click()
-  await wallet().getByRole('button', { name: 'Log out' }).click()
+  await enter(wallet(), 'Account')
+  await enter(wallet(), 'Log out')
   await unlinked
   await wallet().getByRole('button', { name: 'Create account' }).waitFor()
 }

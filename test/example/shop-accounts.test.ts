@@ -1,7 +1,7 @@
 /** Which wallet belongs to whom: switching, sharing, unlinking. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { startShopRig, type ShopRig } from './rig.ts'
-import { eventually, newName, openVisit, type Visit } from './visit.ts'
+import { eventually, newName, openVisit, press, type Visit } from './visit.ts'
 
 setDefaultTimeout(240_000)
 
@@ -30,8 +30,8 @@ test('logging out removes the link, and the next sign-in makes another', async (
   const { page, wallet } = visit
   await visit.signUp()
   const first = await storedId()
-  await wallet.getByRole('button', { name: 'Account' }).click()
-  await wallet.getByRole('button', { name: 'Log out' }).click()
+  await press(wallet, 'Account')
+  await press(wallet, 'Log out')
   await wallet.getByRole('button', { name: 'Create account' }).waitFor()
   await eventually(async () => (await visit.heard('SERVICE_LOGOUT_REQUEST')).length, 1)
   const [asked] = await visit.heard('SERVICE_LOGOUT_REQUEST')
@@ -87,10 +87,10 @@ test('a shop that was disconnected in the wallet lets go of the link', async () 
   const { wallet } = visit
   await visit.signUp()
   const serviceUserId = await storedId()
-  await wallet.getByRole('button', { name: 'Account' }).click()
-  await wallet.getByRole('button', { name: 'Apps using my wallet' }).click()
-  await wallet.getByRole('button', { name: /^Disconnect .*Small Hours/ }).click()
-  await wallet.getByRole('button', { name: 'Disconnect', exact: true }).click()
+  await press(wallet, 'Account')
+  await press(wallet, 'Apps using my wallet')
+  await press(wallet, /^Disconnect .*Small Hours/)
+  await press(wallet, 'Disconnect', true)
   await eventually(hasLink, false)
   const refusal: unknown = await rig.billfold.wallet({ serviceUserId }).catch((error: unknown) => error)
   expect(refusal).toMatchObject({ code: 'USER_NOT_FOUND', requiresAuth: true })

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../books.ts'
 import { startShopRig, type ShopRig } from './rig.ts'
-import { eventually, newName, openVisit, type Visit } from './visit.ts'
+import { eventually, newName, openVisit, press, type Visit } from './visit.ts'
 
 setDefaultTimeout(240_000)
 
@@ -133,7 +133,7 @@ test('a price beyond the balance asks for the shortfall, and one that comes anot
 test('asking the widget for money makes the page open the one window, at the address it was told', async () => {
   await visit.signUp()
   const opening = visit.context.waitForEvent('page')
-  await visit.wallet.getByRole('button', { name: 'Add money' }).click()
+  await press(visit.wallet, 'Add money')
   const window = await opening
   const [asked] = await visit.heard('SERVICE_OPEN_TOPUP')
   expect(asked).toEqual({

@@ -91,8 +91,8 @@ async function untilSignIn(page: Page): Promise<FrameLocator> {
 }
 
 /** By keyboard: while the frame finds its height, what is under the pointer may move away. And not before the form is ready. */
-async function press(wallet: FrameLocator, button: string): Promise<void> {
-  await wallet.getByRole('button', { name: button, disabled: false }).press('Enter')
+export async function press(wallet: FrameLocator, name: string | RegExp, exact = false): Promise<void> {
+  await wallet.getByRole('button', { name, exact, disabled: false }).press('Enter')
 }
 
 export async function signUp(page: Page, rig: Pick<ShopRig, 'mailedCode'>): Promise<Account> {

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test'
 import { expectBalancedBooks } from '../books.ts'
 import { startShopRig, type ShopRig } from '../example/rig.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
-import { eventually, newName, openVisit, type Visit } from '../example/visit.ts'
+import { eventually, newName, openVisit, press, type Visit } from '../example/visit.ts'
 
 setDefaultTimeout(240_000)
 
@@ -85,7 +85,7 @@ test('on a phone a wallet is topped up by card, and nothing is wider than the sc
   await visit.enterAs(newName())
   await visit.signUp()
   const opening = visit.context.waitForEvent('page')
-  await visit.wallet.getByRole('button', { name: 'Add money' }).click()
+  await press(visit.wallet, 'Add money')
   const topup = await opening
   await topup.getByRole('button', { name: 'Continue' }).click()
   await formIn(topup).locator('input[name=number]').waitFor()
