@@ -29,7 +29,12 @@ npm run bench -- latency [--seconds 4] [--cycles 3]
 
 npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]
 
-  random faults of all kinds on two services and their database, under load; then the exact count
+  random faults of all kinds on two services and their database, under load; then the exact count. With TEST_DATABASE_URL on a new
+  database there, on all nodes if that is a cluster
+
+npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [--seconds 8]
+
+  debits on a database that is for trying, on one server or a cluster, and the processor time of each node for one
 
 npm run bench -- books [--users 100000] [--transfers 9] [--unanalysed]
 

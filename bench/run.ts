@@ -7,6 +7,7 @@ import { runFaults } from './faults/run.ts'
 import { measureGrowth } from './growth.ts'
 import { measureLatency } from './latency.ts'
 import { measure } from './measure.ts'
+import { measureNodes } from './nodes.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { isBusy, reportText } from './report.ts'
 import { openStage } from './stage.ts'
@@ -15,6 +16,7 @@ const [first, ...rest] = process.argv.slice(2)
 if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
 else if (first === 'books') await measureBooks(rest)
 else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 0 : 1
+else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
 else if (first === '--growth') process.exitCode = (await measureGrowth(rest)) ? 0 : 1
 else {
   const options = parseOptions(process.argv.slice(2))

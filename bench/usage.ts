@@ -28,7 +28,7 @@ function statOf(pid: string): number[] {
 
 /** A process and its children, those that ended included; not a number where there is no /proc. */
 export function familyCpuSeconds(pid: number): number {
-  if (process.platform !== 'linux') return Number.NaN
+  if (process.platform !== 'linux' || Number.isNaN(pid)) return Number.NaN
   let total = ticks(statOf(String(pid)), 11, 15)
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { distribute, isCluster } from '../src/store/cluster.ts'
 import { sqlState, type Connection } from '../src/store/database.ts'
 import { isAlive, readPidFile } from '../src/store/embedded/server-process.ts'
 import { startEmbedded, type Embedded } from '../src/store/embedded/embedded.ts'
@@ -25,19 +26,21 @@ const machine = hash(hostname())
 
 let embedded: Promise<Embedded> | null = null
 let prepared: Promise<string> | null = null
+let cluster: Promise<readonly Connection[] | undefined> | null = null
 
 /**
  * A fresh, migrated database: a clone of a template made once per set of migrations. All test processes of this machine share
- * one embedded server, which stays for the next run; TEST_DATABASE_URL names another server to use instead.
+ * one embedded server, which stays for the next run; TEST_DATABASE_URL names another server to use instead. Where that is the
+ * coordinator of a Citus cluster, the template is distributed and cloned on every node.
  */
 export async function testDatabase(): Promise<TestDatabase> {
   const template = await (prepared ??= prepare())
   const name = ['billfold_test', Date.now().toString(36), machine, process.pid, randomBytes(4).toString('hex')].join(
     '_',
   )
-  await withAdmin((admin) => cloneTemplate(admin, template, name))
+  await onEveryNode((admin) => cloneTemplate(admin, template, name))
   const connection = await connectionTo(name)
-  return { name, connection, url: urlOf(connection), drop: () => withAdmin((admin) => dropDatabase(admin, name)) }
+  return { name, connection, url: urlOf(connection), drop: () => onEveryNode((admin) => dropDatabase(admin, name)) }
 }
 
 /** Stops the shared server unless another test process uses it; for the end of a whole run. */
@@ -50,13 +53,15 @@ export async function releaseTestServer(): Promise<void> {
 
 async function connectionTo(database?: string): Promise<Connection> {
   const other = process.env['TEST_DATABASE_URL']
-  if (other) {
-    const url = new URL(other)
-    if (database !== undefined) url.pathname = `/${database}`
-    return { connectionString: url.href }
-  }
+  if (other) return inDatabase({ connectionString: other }, database)
   const { connection } = await (embedded ??= joinShared(testDataDir()))
   return { ...connection, database: database ?? connection.database }
+}
+
+function inDatabase({ connectionString = '' }: Connection, database: string | undefined): Connection {
+  const url = new URL(connectionString)
+  if (database !== undefined) url.pathname = `/${database}`
+  return { connectionString: url.href }
 }
 
 /** Bun ends the children of a test that takes too long: the server that others share must not be one of them. */
@@ -82,29 +87,74 @@ async function prepare(): Promise<string> {
   const template = `billfold_template_${hash(migrations.map(({ name, checksum }) => `${name} ${checksum}`).join())}`
   await withAdmin(async (admin) => {
     await admin.query('select pg_advisory_lock($1)', [templateLock])
-    await dropStale(admin, template)
+    await onEveryNode((node) => dropStale(node, template))
     const { rows } = await admin.query('select 1 from pg_database where datname = $1', [template])
-    if (rows.length === 0) await buildTemplate(admin, template)
+    if (rows.length === 0) await buildTemplate(template)
     // When it was last used, for dropStale.
-    await admin.query(`comment on database ${template} is '${Date.now()}'`)
+    await onEveryNode((node) => node.query(`comment on database ${template} is '${Date.now()}'`))
   })
   return template
 }
 
 /** Built under another name, so that a run cut short leaves no half-migrated template behind. */
-async function buildTemplate(admin: Client, template: string): Promise<void> {
+async function buildTemplate(template: string): Promise<void> {
   const draft = `${template}_draft`
-  await dropDatabase(admin, draft)
-  await admin.query(`create database ${draft}`)
-  const client = new Client(await connectionTo(draft))
-  await client.connect()
-  try {
+  await onEveryNode(async (admin) => {
+    await dropDatabase(admin, draft)
+    await admin.query(`create database ${draft}`)
+  })
+  const nodes = await findCluster()
+  if (nodes) await joinNodes(nodes, draft)
+  await withClient(await connectionTo(draft), async (client) => {
     await migrate(client)
-  } finally {
-    await client.end()
-  }
-  await admin.query(`alter database ${draft} with allow_connections false`)
-  await admin.query(`alter database ${draft} rename to ${template}`)
+    if (nodes) await distribute(client)
+  })
+  await onEveryNode(async (admin) => {
+    await admin.query(`alter database ${draft} with allow_connections false`)
+    // Each database of a cluster has a process that looks after it.
+    if (nodes) await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = $1`, [draft])
+    await admin.query(`alter database ${draft} rename to ${template}`)
+  })
+}
+
+/** A database of this name on every node is one database of the cluster. */
+async function joinNodes(nodes: readonly Connection[], database: string): Promise<void> {
+  for (const node of nodes)
+    await withClient(inDatabase(node, database), (client) => client.query('create extension citus'))
+  await withClient(await connectionTo(database), async (client) => {
+    for (const [i, { connectionString = '' }] of nodes.entries()) {
+      const { hostname, port } = new URL(connectionString)
+      const join = i === 0 ? 'citus_set_coordinator_host' : 'citus_add_node'
+      await client.query(`select ${join}($1, $2)`, [hostname, Number(port)])
+    }
+    if (nodes.length === 1) return
+    const { hostname, port } = new URL(nodes[0]!.connectionString!)
+    await client.query(`select citus_set_node_property($1, $2, 'shouldhaveshards', false)`, [hostname, Number(port)])
+  })
+}
+
+/** Its nodes, the coordinator first; undefined where the database of TEST_DATABASE_URL belongs to no cluster. */
+export function findCluster(): Promise<readonly Connection[] | undefined> {
+  return (cluster ??= lookForCluster())
+}
+
+async function lookForCluster(): Promise<readonly Connection[] | undefined> {
+  const coordinator = process.env['TEST_DATABASE_URL']
+  if (!coordinator) return undefined
+  return await withAdmin(async (admin) => {
+    if (!(await isCluster(admin))) return undefined
+    const { rows } = await admin.query<{ host: string; port: number }>(
+      `select nodename as host, nodeport as port from pg_dist_node where noderole = 'primary' order by groupid`,
+    )
+    // A cluster of one node may not have named it yet.
+    if (rows.length === 0) return [{ connectionString: coordinator }]
+    return rows.map(({ host, port }) => {
+      const url = new URL(coordinator)
+      url.hostname = host
+      url.port = String(port)
+      return { connectionString: url.href }
+    })
+  })
 }
 
 async function cloneTemplate(admin: Client, template: string, name: string): Promise<void> {
@@ -139,26 +189,37 @@ function isStaleClone(name: string): boolean {
   return madeOn === machine && !isAlive(Number(pid))
 }
 
-/** The server's own vacuum may be at work in it, which our role may not end; it ends by itself in a moment. */
+/** The server's own vacuum may be at work in it, which our role may not end; it ends by itself in a moment. So does what looks after a cluster. */
 async function dropDatabase(admin: Client, name: string, tries = 300): Promise<void> {
   try {
     await admin.query(`drop database if exists ${name} with (force)`)
   } catch (error) {
-    if (sqlState(error) !== insufficientPrivilege || tries === 1) throw error
+    if (![insufficientPrivilege, objectInUse].includes(sqlState(error) ?? '') || tries === 1) throw error
     await sleep(100)
     await dropDatabase(admin, name, tries - 1)
   }
 }
 
 const insufficientPrivilege = '42501'
+const objectInUse = '55006'
 
 async function withAdmin<T>(work: (admin: Client) => Promise<T>): Promise<T> {
-  const admin = new Client(await connectionTo())
-  await admin.connect()
+  return await withClient(await connectionTo(), work)
+}
+
+/** On the one server, or on all of a cluster. */
+async function onEveryNode(work: (admin: Client) => Promise<unknown>): Promise<void> {
+  const nodes = (await findCluster()) ?? [await connectionTo()]
+  await Promise.all(nodes.map((node) => withClient(node, work)))
+}
+
+async function withClient<T>(connection: Connection, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client(connection)
+  await client.connect()
   try {
-    return await work(admin)
+    return await work(client)
   } finally {
-    await admin.end()
+    await client.end()
   }
 }
 

@@ -8,7 +8,8 @@ import { availableParallelism, cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Glob } from 'bun'
 import { shareChromium } from './chromium.ts'
-import { releaseTestServer, testDatabase } from './postgres.ts'
+import { reasonToLeaveOut } from './not-on-cluster.ts'
+import { findCluster, releaseTestServer, testDatabase } from './postgres.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const [mode, ...rest] = process.argv.slice(2)
@@ -173,9 +174,12 @@ async function test(only: string[]): Promise<boolean> {
   // Held to the end, so that the shared server and its template are made once and gone afterwards.
   await (await testDatabase()).drop()
   const found = await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.test.{ts,tsx}').scan(root))
-  const files = found
+  const asked = found
     .filter((path) => !path.includes('node_modules') && (only.length === 0 || only.some((name) => path.includes(name))))
     .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))
+  const leftOut = (await findCluster()) ? asked.filter((path) => reasonToLeaveOut(path)) : []
+  for (const path of leftOut) console.log(`     left out on a cluster: ${path}: ${reasonToLeaveOut(path)}`)
+  const files = asked.filter((path) => !leftOut.includes(path))
   const jobs = jobsOf(files)
   const hasBrowser = (job: Job) => job.some(needsBrowser)
   const browserJobs = jobs.filter(hasBrowser)

@@ -1,4 +1,5 @@
 /** What can go wrong in a fault run: each breaks something, says what, and mends it again after a while. */
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import type { Random } from './random.ts'
@@ -7,31 +8,41 @@ import type { Node } from './node.ts'
 export type Scene = {
   readonly nodes: readonly Node[]
   readonly admin: ClientConfig
+  /** The same database; on a cluster on each of its nodes. */
+  readonly servers: readonly ClientConfig[]
   readonly random: Random
-  readonly postmasterPid: () => Promise<number>
+  /** Undefined where nobody would start the server again. */
+  readonly postmasterPid: (() => Promise<number>) | undefined
   /** Wallets that the load uses. */
   readonly walletIds: readonly string[]
 }
 
 type Fault = (scene: Scene) => Promise<void>
 
+export const faultOfPostmaster = 'kill -9 of the database server'
+
 export const faults: Readonly<Record<string, Fault>> = {
   'kill -9 of a service': async ({ nodes, random }) => await random.pick(nodes).killAndRestart(),
 
   'SIGTERM and restart of a service': async ({ nodes, random }) => await random.pick(nodes).stopAndRestart(),
 
-  'kill -9 of the database server': async ({ postmasterPid }) => {
-    process.kill(await postmasterPid(), 'SIGKILL')
+  [faultOfPostmaster]: async ({ postmasterPid }) => {
+    process.kill(await postmasterPid!(), 'SIGKILL')
     await sleep(1_000)
   },
 
   'kill -9 of a backend, and recovery': async (scene) => {
-    const [pid] = await backends(scene, "application_name = 'billfold writer'")
-    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+    const [pid] = await backends(scene, `application_name = 'billfold writer' or ${isOfCitus}`)
+    // A server elsewhere has numbers that mean something else here.
+    if (pid !== undefined && (scene.postmasterPid || (await isPostgres(pid)))) process.kill(pid, 'SIGKILL')
   },
 
   'backends terminated': async (scene) =>
-    await repeat(10, 100, async () => await onAll(scene, 'pg_terminate_backend', "application_name like 'billfold%'")),
+    await repeat(
+      10,
+      100,
+      async () => await onAll(scene, 'pg_terminate_backend', `application_name like 'billfold%' or ${isOfCitus}`),
+    ),
 
   'statements cancelled': async (scene) =>
     await repeat(20, 50, async () => await onAll(scene, 'pg_cancel_backend', "state = 'active'")),
@@ -76,7 +87,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     await withClient(admin, async (client) => {
       const held = Array.from({ length: 5 }, () => random.pick(walletIds))
       await client.query('begin')
-      await client.query('select 1 from wallets where id = any($1::uuid[]) order by id for update', [held])
+      for (const id of held.toSorted()) await client.query('select 1 from wallets where id = $1 for update', [id])
       await sleep(random.between(500, 5_000))
       await client.query('rollback')
     }),
@@ -91,6 +102,10 @@ export const faults: Readonly<Record<string, Fault>> = {
     }),
 }
 
+async function isPostgres(pid: number): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).startsWith('postgres')
+}
+
 async function repeat(times: number, everyMs: number, act: () => Promise<void>): Promise<void> {
   for (let i = 0; i < times; i++) {
     await act()
@@ -98,20 +113,23 @@ async function repeat(times: number, everyMs: number, act: () => Promise<void>):
   }
 }
 
-async function backends({ admin }: Scene, condition: string): Promise<number[]> {
-  return await withClient(admin, async (client) => {
+/** What a coordinator asks of the other nodes. */
+const isOfCitus = `application_name like 'citus_internal%'`
+
+async function backends({ servers, random }: Scene, condition: string): Promise<number[]> {
+  return await withClient(random.pick(servers), async (client) => {
     const { rows } = await client.query<{ pid: number }>(
-      `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and ${condition}
+      `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and (${condition})
        order by random()`,
     )
     return rows.map((row) => row.pid)
   })
 }
 
-async function onAll({ admin }: Scene, act: string, condition: string): Promise<void> {
-  await withClient(admin, async (client) => {
+async function onAll({ servers, random }: Scene, act: string, condition: string): Promise<void> {
+  await withClient(random.pick(servers), async (client) => {
     await client.query(
-      `select ${act}(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and ${condition}`,
+      `select ${act}(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and (${condition})`,
     )
   })
 }

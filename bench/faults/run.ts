@@ -6,10 +6,11 @@ import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { startCluster } from '../cluster.ts'
+import { findCluster, testDatabase } from '../../test/postgres.ts'
+import { databaseOn, startCluster, type BenchDatabase } from '../cluster.ts'
 import { seed } from '../seed.ts'
 import { countExactly, type Count } from './count.ts'
-import { faults, type Scene } from './faults.ts'
+import { faultOfPostmaster, faults, type Scene } from './faults.ts'
 import { startFaultLoad, type FaultLoad } from './load.ts'
 import { startNode } from './node.ts'
 import { openRandom } from './random.ts'
@@ -30,8 +31,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   const folder = await mkdtemp(join(resultsDir, 'faults-'))
   const dataDir = join(folder, 'data')
   console.log(`seed ${values.seed}, ${values.minutes} minutes, ${values.clients} clients, two services`)
-  const cluster = await startCluster(dataDir)
-  const database = await cluster.openDatabase('faults')
+  const { database, servers, postmasterPid, stop } = await openScene(dataDir)
   const target = await seed(database, { users: 200, transfersPerUser: 1 }, { usersFile: join(folder, 'users') })
   const serviceUserIds = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
   const wallets = await database.query('select id from wallets order by id')
@@ -40,23 +40,51 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   const scene: Scene = {
     nodes,
     admin: database.connection,
+    servers,
     random: openRandom(Number(values.seed) + 1),
-    postmasterPid: async () => Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10),
+    postmasterPid,
     walletIds: wallets.map((row) => row['id']!),
   }
   const load = startFaultLoad(nodes, { ...target, serviceUserIds }, random, {
     clients: Number(values.clients),
     pauseMs: Number(values.pause),
   })
-  const names = Object.keys(faults).filter((name) => values.only === undefined || name.includes(values.only))
+  const names = Object.keys(faults).filter(
+    (name) =>
+      (values.only === undefined || name.includes(values.only)) && (postmasterPid || name !== faultOfPostmaster),
+  )
   const times = await breakThings(scene, load, names, Number(values.minutes) * 60_000)
   const report = await load.stop()
   const count = await countExactly(database, report)
   await writeFile(join(resultsDir, 'faults.json'), `${JSON.stringify({ seed: values.seed, times, count }, null, 2)}\n`)
   console.log(countText(count, times))
   for (const node of nodes) await node.close()
-  await cluster.stop()
+  await stop()
   return count.isExact
+}
+
+type Opened = Pick<Scene, 'servers' | 'postmasterPid'> & {
+  readonly database: BenchDatabase
+  readonly stop: () => Promise<void>
+}
+
+/** A server of the run's own; or a new database of TEST_DATABASE_URL's, on every node if that is a cluster. */
+async function openScene(dataDir: string): Promise<Opened> {
+  if (process.env['TEST_DATABASE_URL']) {
+    const { name, url, connection, drop } = await testDatabase()
+    const nodes = (await findCluster()) ?? [connection]
+    const servers = nodes.map(({ connectionString = '' }) => {
+      const node = new URL(connectionString)
+      node.pathname = `/${name}`
+      return { connectionString: node.href }
+    })
+    return { database: databaseOn(url, connection), servers, postmasterPid: undefined, stop: drop }
+  }
+  const cluster = await startCluster(dataDir)
+  const database = await cluster.openDatabase('faults')
+  const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+  const postmasterPid = async () => Number.parseInt(await readFile(pidFile, 'utf8'), 10)
+  return { database, servers: [database.connection], postmasterPid, stop: cluster.stop }
 }
 
 type Times = Record<string, { times: number; longestUntilBackMs: number }>

@@ -7,6 +7,7 @@ import type { Command } from './command.ts'
 import { conformCommands } from './conform.ts'
 import { copyCommands } from './copy.ts'
 import { correctionCommands } from './corrections.ts'
+import { distributeCommands } from './distribute.ts'
 import { doctorCommands } from './doctor.ts'
 import { keysCommands } from './keys.ts'
 import { migrateCommands } from './migrate.ts'
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...doctorCommands,
   ...conformCommands,
   ...migrateCommands,
+  ...distributeCommands,
   ...booksCommands,
   ...reconcileCommands,
   ...copyCommands,

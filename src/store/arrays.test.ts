@@ -74,10 +74,14 @@ test('columns that the database gathers into arrays come back as rows, value by 
   await fc.assert(
     fc.asyncProperty(fc.array(row, { minLength: 1 }), async (rows) => {
       const literals = [plainArray(rows, ([number]) => number), plainArray(rows, ([, id]) => id)]
-      const columns = await queryArrays(db.pool, 'gathered', 'select $1::bigint[], $2::uuid[]', literals)
+      const columns = await queryArrays(
+        db.pool,
+        { name: 'gathered', text: 'select $1::bigint[], $2::uuid[]' },
+        literals,
+      )
       expect(zip<[string, string]>(columns)).toEqual(rows)
     }),
   )
   const none = 'select array_agg(n), array_agg(n) from generate_series(1, 0) n where n::text <> $1'
-  expect(zip(await queryArrays(db.pool, 'none', none, ['']))).toEqual([])
+  expect(zip(await queryArrays(db.pool, { name: 'none', text: none }, ['']))).toEqual([])
 })

@@ -32,8 +32,12 @@ function readArray(literal: string | null): string[] {
  * The one row of a query that gathers each of its columns into an array of plain values. A row of the protocol for each
  * would cost far more to read.
  */
-export async function queryArrays(db: Queryable, name: string, text: string, values: string[]): Promise<string[][]> {
-  const { rows } = await db.query<(string | null)[]>({ name, text, values, rowMode: 'array', types: asText })
+export async function queryArrays(
+  db: Queryable,
+  statement: { readonly name: string; readonly text: string; readonly onCluster?: string },
+  values: string[],
+): Promise<string[][]> {
+  const { rows } = await db.query<(string | null)[]>({ ...statement, values, rowMode: 'array', types: asText })
   return (rows[0] ?? []).map(readArray)
 }
 

@@ -87,9 +87,15 @@ export async function getDatabaseTime(db: Queryable): Promise<Date> {
   return rows[0]!.now
 }
 
-/** Which transactions of this server can be seen: the same text twice, and nothing was committed in between. */
+/**
+ * Which transactions of this server can be seen: the same text twice, and nothing was committed in between. On a cluster that is
+ * never sure, for the coordinator commits before its workers do.
+ */
 export async function getMoment(db: Queryable): Promise<string> {
-  const { rows } = await db.query<{ moment: string }>('select pg_current_snapshot()::text as moment')
+  const { rows } = await db.query<{ moment: string }>({
+    text: 'select pg_current_snapshot()::text as moment',
+    onCluster: 'select clock_timestamp()::text as moment',
+  })
   return rows[0]!.moment
 }
 

@@ -22,9 +22,8 @@ const pool = () => opened.service.db.pool
 beforeAll(async () => {
   await beginDayThatStays()
   opened = await openTestService({ WRITER_LANES: '4' })
-  await pool().query(
-    `grant all on transfers, outcomes to current_user; alter table transfers disable trigger user; alter table outcomes disable trigger user`,
-  )
+  await pool().query('grant all on transfers, outcomes to current_user')
+  for (const table of ['transfers', 'outcomes']) await pool().query(`alter table ${table} disable trigger user`)
   credentials = await newApp(opened.service)
   users = (await Promise.all(Array.from({ length: 12 }, () => newUser(opened.service, credentials)))).map(
     (user) => user.serviceUserId,
@@ -37,7 +36,7 @@ beforeAll(async () => {
     }
 })
 afterAll(async () => {
-  await pool().query(`alter table transfers enable trigger user; alter table outcomes enable trigger user`)
+  for (const table of ['transfers', 'outcomes']) await pool().query(`alter table ${table} enable trigger user`)
   await opened.close()
 })
 
@@ -46,7 +45,7 @@ async function moveBack(days: number, byWriter: number): Promise<void> {
   const isToday = `>= (now() at time zone 'UTC')::date at time zone 'UTC'`
   for (const table of ['transfers', 'outcomes'])
     await pool().query(
-      `update ${table} set created_at = created_at - $1 * interval '1 day' where created_at ${isToday}`,
+      `update ${table} set created_at = (created_at at time zone 'UTC' - $1 * interval '1 day') at time zone 'UTC' where created_at ${isToday}`,
       [days],
     )
   await pool().query(

@@ -1,6 +1,7 @@
 /** One connection to PostgreSQL: opened in time, on a server that takes writes, and never waited for without an end. */
-import { Client, types, type ClientBase, type ClientConfig } from 'pg'
+import { Client, types, type ClientBase, type ClientConfig, type QueryConfig } from 'pg'
 import { DatabaseAway, sqlState } from './database-away.ts'
+import { readNodeFault } from './node-fault.ts'
 
 types.setTypeParser(types.builtins.INT8, BigInt)
 types.setTypeParser(types.builtins.NUMERIC, BigInt)
@@ -11,10 +12,19 @@ export type Connection = ClientConfig & { readonly others?: readonly ClientConfi
 
 export type Queryable = Pick<ClientBase, 'query'>
 
+declare module 'pg' {
+  interface QueryConfig {
+    /** What a cluster is asked instead, where Citus refuses the text or would read far too much for it. The values are the same. */
+    onCluster?: string
+  }
+}
+
 export type OpenClient = Queryable & {
   /** The number of the process that serves this connection, as the server told when it was opened. */
   readonly processId: number | null
   readonly isLost: () => boolean
+  /** It leads to the coordinator of a cluster. */
+  readonly isCluster: () => boolean
   readonly isInTransaction: () => boolean
   /** Says goodbye, and waits a moment for it to be heard. */
   readonly end: () => Promise<void>
@@ -81,8 +91,12 @@ export async function openClient(connection: Connection, options: ClientOptions)
 export const abandonedSql = `(select count(*)::int from pg_stat_activity
   where usename = current_user and wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '5 s')`
 
+/** Whether the server has Citus, so that this database is, or will be, one of a cluster's. */
+export const isClusterSql = `exists (select from pg_extension where extname = 'citus')`
+
 const settingsSql = `select count(set_config(name, value, false)),
-    pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only, ${abandonedSql} as abandoned
+    pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only, ${abandonedSql} as abandoned,
+    ${isClusterSql} as is_cluster
   from unnest($1::text[], $2::text[]) as s (name, value)`
 
 async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrites: boolean): Promise<OpenClient> {
@@ -100,12 +114,14 @@ async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrit
     await driver.connect().catch((error: unknown) => {
       throw sqlState(error) === undefined ? awayFor(error) : error
     })
-    const { rows } = await client.query<{ is_read_only: boolean; abandoned: number }>(settingsSql, [
-      given.map(([setting]) => setting),
-      given.map(([, value]) => value),
-    ])
-    if (mustTakeWrites && rows[0]!.is_read_only) throw new DatabaseAway('it takes no writes')
-    if (rows[0]!.abandoned > maxAbandoned) throw new DatabaseAway('its commits wait for a standby')
+    const { rows } = await client.query<{ is_read_only: boolean; abandoned: number; is_cluster: boolean }>(
+      settingsSql,
+      [given.map(([setting]) => setting), given.map(([, value]) => value)],
+    )
+    const { is_read_only: isReadOnly, abandoned, is_cluster: isCluster } = rows[0]!
+    if (mustTakeWrites && isReadOnly) throw new DatabaseAway('it takes no writes')
+    if (abandoned > maxAbandoned) throw new DatabaseAway('its commits wait for a standby')
+    if (isCluster) await client.meetCluster()
     return client
   }
   try {
@@ -116,9 +132,18 @@ async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrit
   }
 }
 
+/** People, apps and positions are on the coordinator alone, and so are the locks that all processes meet at. */
+const groupSql = 'select groupid from pg_dist_local_group'
+
+type Watched = OpenClient & {
+  /** From here on, statements that have a text for a cluster are asked with it. */
+  readonly meetCluster: () => Promise<void>
+}
+
 /** The driver's client, which tells a lost connection from a refused statement. */
-function watched(driver: Client, { onLost, onWarning }: ClientOptions): OpenClient {
+function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched {
   let isLost = false
+  let isCluster = false
   let isInDoubt = false
   const lose = () => {
     if (isLost) return
@@ -141,13 +166,18 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): OpenClie
     destroy()
   })
   // Of the driver's many ways to ask, the one that returns a promise.
-  const ask = (...call: Parameters<Client['query']>): Promise<unknown> =>
-    driver.query(...call) as unknown as Promise<unknown>
+  const ask = (...call: Parameters<Client['query']>): Promise<unknown> => {
+    const [asked] = call as unknown as [string | QueryConfig]
+    if (!isCluster || typeof asked === 'string' || asked.onCluster === undefined)
+      return driver.query(...call) as unknown as Promise<unknown>
+    return driver.query({ ...asked, text: asked.onCluster })
+  }
   const query = async (...call: Parameters<Client['query']>): Promise<unknown> => {
     let result: unknown
     try {
       result = await ask(...call)
     } catch (error) {
+      if (isCluster) readNodeFault(error)
       throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? awayFor(error) : error
     }
     if (isInDoubt) throw new DatabaseAway('the commit may not have reached the standby')
@@ -158,7 +188,13 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): OpenClie
     get processId() {
       return (driver as unknown as { processID: number | null }).processID
     },
+    meetCluster: async () => {
+      const { rows } = await driver.query<{ groupid: number }>(groupSql)
+      if (rows[0]!.groupid !== 0) throw new DatabaseAway('it is a worker of its cluster: name the coordinator')
+      isCluster = true
+    },
     isLost: () => isLost,
+    isCluster: () => isCluster,
     isInTransaction: () => driver.getTransactionStatus() !== 'I',
     end: async () => {
       const timer = setTimeout(destroy, 500)

@@ -128,6 +128,12 @@ const keySql = `encode(substring(sha256(convert_to('service', 'UTF8') || '\\x00'
 const kindSql = `case when m.reference_type = 'TOPUP' then 'charge'
   when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
 
+/** Looked up by their keys, however many they are, and on whichever node. */
+const outcomesOfMovements = `outcome as materialized (
+  select o.reference_key, o.amount from outcomes o
+  where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
+)`
+
 /**
  * Of the payments that either side touched on the day, and those that differed before: all that was booked, so that
  * neither side's midnight matters. The ledger's side is what became of the references, not what we meant to post. Of it,
@@ -157,12 +163,13 @@ with touched as (
   from compared c cross join lateral (select * from processor_lines l where l.payment_intent_id = c.id offset 0) l
   where l.kind in ('charge', 'refund', 'dispute') and (c.topup_id is not null or (l.is_ours and l.kind = 'charge'))
   group by 1, 2
-), entered as (
-  select c.id, ${kindSql} as kind, sum(o.amount)::bigint as amount,
+), movement as materialized (
+  select c.id, ${kindSql} as kind, m.posted_at, ${keySql} as reference_key
+  from compared c cross join lateral (select * from topup_movements m where m.topup_id = c.topup_id offset 0) m
+), ${outcomesOfMovements}, entered as (
+  select m.id, m.kind, sum(o.amount)::bigint as amount,
     coalesce(sum(o.amount) filter (where m.posted_at < r.at), 0)::bigint as read_amount, min(m.posted_at) as at
-  from compared c cross join read_until r
-  cross join lateral (select * from topup_movements m where m.topup_id = c.topup_id offset 0) m
-  cross join lateral (select o.amount from outcomes o where o.reference_key = ${keySql} and o.refusal is null offset 0) o
+  from movement m join outcome o on o.reference_key = m.reference_key cross join read_until r
   group by 1, 2
 )
 select id as "paymentIntentId", kind, coalesce(s.amount, 0) as "processorMinor", coalesce(e.amount, 0) as "ledgerMinor",
@@ -333,11 +340,19 @@ const sumOf = (kind: string) => `coalesce(sum(amount) filter (where kind = '${ki
 /** What each side booked on the day by its own clock. The newest day first. */
 export async function listDayTotals(db: Queryable, days: number): Promise<DayTotals[]> {
   const { rows } = await db.query<DayTotals>(
-    `select d.*, l.*, e.*,
+    `with d as materialized (
+       select ${columns}, day::timestamp at time zone 'UTC' as starts_at from reconciliation_days order by day desc limit $1
+     ), movement as materialized (
+       select d.day as of_day, ${kindSql} as kind, ${keySql} as reference_key from d cross join lateral (
+         select * from topup_movements where posted_at >= d.starts_at and posted_at < d.starts_at + interval '1 day' offset 0
+       ) m
+     ), ${outcomesOfMovements}, entered as materialized (
+       select m.of_day, m.kind, o.amount from movement m join outcome o on o.reference_key = m.reference_key
+     )
+     select d.*, l.*, e.*,
        (select count(*)::int from reconciliation_differences r where r.day = d.day and r.resolved_at is null and r.settled_at is null)
          as "openDifferences"
-     from (select ${columns}, day::timestamp at time zone 'UTC' as starts_at from reconciliation_days order by day desc limit $1) d
-     cross join lateral (
+     from d cross join lateral (
        select ${sumOf('charge')} as charges, ${sumOf('refund')} as refunds, ${sumOf('dispute')} as disputes,
          (coalesce(sum(fee), 0) - coalesce(sum(amount) filter (where kind = 'fee'), 0))::bigint as fees,
          ${sumOf('payout')} as payouts
@@ -346,11 +361,7 @@ export async function listDayTotals(db: Queryable, days: number): Promise<DayTot
      ) l
      cross join lateral (
        select ${sumOf('charge')} as "ledgerCharges", ${sumOf('refund')} as "ledgerRefunds", ${sumOf('dispute')} as "ledgerDisputes"
-       from (
-         select ${kindSql} as kind, o.amount from topup_movements m
-         cross join lateral (select o.amount from outcomes o where o.reference_key = ${keySql} and o.refusal is null offset 0) o
-         where m.posted_at >= d.starts_at and m.posted_at < d.starts_at + interval '1 day'
-       ) m
+       from entered m where m.of_day = d.day
      ) e
      order by d.day desc`,
     [days],

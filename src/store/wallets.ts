@@ -51,16 +51,23 @@ export async function updateFreeze(
 /** What somebody saw of a wallet. */
 export type SeenWallet = { readonly walletId: string; readonly sequence: number; readonly frozenFor: FrozenFor }
 
+const stirredSql = (wallet: string) => `select s.id
+  from unnest($1::uuid[], $2::bigint[], $3::text[]) as s (id, sequence, frozen_for), ${wallet}
+    and (w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for)`
+
 /** The limit keeps the planner from reading all wallets: each is looked up by its key, however many are asked for. */
-const stirredSql = `select s.id from unnest($1::uuid[], $2::bigint[], $3::text[]) as s (id, sequence, frozen_for),
-  lateral (select w.sequence, w.frozen_for from wallets w where w.id = s.id limit 1) as w
-  where w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for`
+const stirred = {
+  name: 'find-stirred',
+  text: stirredSql(
+    'lateral (select w.sequence, w.frozen_for from wallets w where w.id = s.id limit 1) as w where true',
+  ),
+  onCluster: stirredSql('wallets w where w.id = s.id and w.id = any($1::uuid[])'),
+}
 
 /** Those that are not as they were seen: money moved, or they were frozen or unfrozen. */
 export async function findStirred(db: Queryable, seen: readonly SeenWallet[]): Promise<string[]> {
   const { rows } = await db.query<[string]>({
-    name: 'find-stirred',
-    text: stirredSql,
+    ...stirred,
     values: [
       plainArray(seen, ({ walletId }) => walletId),
       plainArray(seen, ({ sequence }) => sequence),

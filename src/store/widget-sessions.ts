@@ -68,13 +68,22 @@ export async function insertSession(db: Queryable, session: NewSession): Promise
 }
 
 // The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
-const findSql = `select s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, now() as read_at,
+const sessionColumns = `s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, now() as read_at,
     s.expires_at <= now() as is_expired, u.first_name, u.last_name, u.language, s.address_hash is not null as is_noted,
     s.revoked_at is not null as is_revoked, l.disconnected_at is null and l.signed_out_at is null as is_linked,
-    a.is_active as is_app_active, w.balance, w.sequence, w.frozen_for
-  from widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
-    join users u on u.id = s.user_id join wallets w on w.id = s.user_id
-  where s.token_hash = any($1::bytea[])`
+    a.is_active as is_app_active`
+const walletColumns = 'w.balance, w.sequence, w.frozen_for'
+const sessionTables = `widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
+    join users u on u.id = s.user_id`
+const isAsked = 's.token_hash = any($1::bytea[])'
+
+/** On a cluster the wallet is on another node than the rest, which would be sent there whole if it were not cut down before. */
+const findSessionsSql = {
+  name: 'find-sessions',
+  text: `select ${sessionColumns}, ${walletColumns} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
+  onCluster: `with s as materialized (select ${sessionColumns} from ${sessionTables} where ${isAsked})
+    select s.*, ${walletColumns} from s join wallets w on w.id = s.user_id`,
+}
 
 export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Session | undefined> {
   const [session] = await findSessions(db, [tokenHash])
@@ -83,7 +92,7 @@ export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Ses
 
 /** Many at once, in one read. */
 export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]): Promise<Session[]> {
-  const { rows } = await db.query<Row>({ name: 'find-sessions', text: findSql, values: [tokenHashes] })
+  const { rows } = await db.query<Row>({ ...findSessionsSql, values: [tokenHashes] })
   return rows.map(toSession)
 }
 

@@ -71,7 +71,7 @@ async function lookOnce(
 ): Promise<Taken | undefined> {
   const words = (minor: bigint) => moneyText(minor, service.config.currency).replace('-', '−')
   return await transact(service.db, async (tx): Promise<Taken | undefined> => {
-    await beginStep(tx)
+    await beginStep(tx, suspects !== undefined)
     const before = await lockBooksState(tx)
     if (!before || step.dueAt(before) > before.now) return undefined
     const startedAt = performance.now()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Client } from 'pg'
-import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { findCluster, testDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { exportBooks } from './export.ts'
 import { importBooks } from './import.ts'
 import { referenceKeyOf } from '../outcomes.ts'
@@ -124,8 +124,9 @@ test('a restored database has statistics of every table that has rows', async ()
         `select distinct tablename from pg_stats where schemaname = 'public'`,
       )
       const analysed = rows.map((row) => row.tablename)
-      for (const table of ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions', 'apps'])
-        expect(analysed).toContain(table)
+      // The rows of the others are on the nodes of a cluster, and so is what is known of them.
+      const spread = (await findCluster()) ? [] : ['wallets', 'transfers', 'outcomes']
+      for (const table of ['users', 'links', 'positions', 'apps', ...spread]) expect(analysed).toContain(table)
     } finally {
       await restored.end()
     }

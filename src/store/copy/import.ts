@@ -6,6 +6,7 @@ import type { TableEnd, TableHead } from './copy-file.ts'
 import { openLines, type Lines } from './lines.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
 import { sqlState } from '../database-away.ts'
+import { inOneLineSql } from '../cluster.ts'
 import { openClient, type Connection, type Queryable } from '../open-client.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
 import type { Fault } from '../verify/fault.ts'
@@ -28,7 +29,7 @@ export async function importBooks(connection: Connection, input: Readable, optio
   const settings = { idle_in_transaction_session_timeout: '0' }
   const client = await openClient(connection, { name: 'billfold import', settings })
   try {
-    await client.query('begin')
+    await client.query({ text: 'begin', onCluster: `begin; ${inOneLineSql}` })
     await client.query(textSettings)
     const imported = await restore(client, input, options)
     await options.onRestored?.(client, imported)
@@ -62,8 +63,10 @@ async function restore(db: Queryable, input: Readable, options: ImportOptions): 
   }
   if (end.tables !== count || end.rows !== rows || end.sha256 !== whole.digest('hex') || count !== tables.length)
     throw new CopyRefused('The copy is damaged: its parts do not add up to what its end says.')
-  for (const table of tables)
-    await db.query(`alter table ${quoted(table.name)} enable trigger user; analyze ${quoted(table.name)}`)
+  for (const { name } of tables) {
+    await db.query(`alter table ${quoted(name)} enable trigger user`)
+    await db.query(`analyze ${quoted(name)}`)
+  }
   const verified = await verifySnapshot(db, options.onFault ? { onFault: options.onFault } : {})
   if (verified.faults > 0 && !options.acceptsFaults)
     throw new CopyRefused(`The books in the copy have ${verified.faults} faults, and had them when they were copied.`)

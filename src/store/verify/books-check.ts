@@ -1,5 +1,6 @@
 /** Where the continuous check of the books stands: one row that all processes read. */
 import type { Queryable, Transaction } from '../database.ts'
+import { holdMomentSql, letGoSql, oneSnapshotEachSql } from '../cluster.ts'
 import { locks, tryLock } from '../locks.ts'
 
 export type Problem = {
@@ -107,19 +108,30 @@ export async function lockBooksState(tx: Transaction): Promise<BooksState | unde
   return (await tryLock(tx, locks.booksCheck)) ? await getBooksState(tx) : undefined
 }
 
-/** A step must see one moment, and leave the service alone if it takes too long. */
-export async function beginStep(tx: Transaction): Promise<void> {
-  await tx.query(
-    `set transaction isolation level repeatable read; set local statement_timeout = '30s'; set local jit = off`,
-  )
+const stepSql = `set transaction isolation level repeatable read; set local statement_timeout = '30s'; set local jit = off`
+
+/**
+ * A step must see one moment, and leave the service alone if it takes too long. On a cluster a first look sees a moment of
+ * each node, which may not be the same; for the second one all writers are held up for some milliseconds.
+ */
+export async function beginStep(tx: Transaction, isSecond: boolean): Promise<void> {
+  const onCluster = `${stepSql}; ${isSecond ? `${holdMomentSql}; ${letGoSql}` : oneSnapshotEachSql}`
+  await tx.query({ text: stepSql, onCluster })
 }
+
+/** On a cluster the rows are in the shards. Whatever a node answers instead of a number makes the statement fail. */
+const rewritesOnNodesSql = `
+select coalesce(sum(result::bigint), 0)::bigint as count
+from unnest(array['transfers', 'outcomes']::regclass[]) as t(name), run_command_on_placements(t.name,
+  $$select coalesce(sum(n_tup_upd + n_tup_del), 0) from pg_stat_user_tables where relid = '%s'::regclass$$)`
 
 /** As the server counts them, some seconds later; after a crash it begins at zero. */
 export async function countRewrites(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ count: bigint }>(
-    `select coalesce(sum(n_tup_upd + n_tup_del), 0)::bigint as count from pg_stat_user_tables
+  const { rows } = await db.query<{ count: bigint }>({
+    text: `select coalesce(sum(n_tup_upd + n_tup_del), 0)::bigint as count from pg_stat_user_tables
      where relid in ('transfers'::regclass, 'outcomes'::regclass)`,
-  )
+    onCluster: rewritesOnNodesSql,
+  })
   return Number(rows[0]!.count)
 }
 

@@ -57,23 +57,39 @@ const truths: Record<EntryCheck, string> = {
  * faults costs more than finding them, so that is done only for the rows that fail.
  */
 const faultyEntriesSql = (entries: string) => `
-with entry as (
+with entry as (${followed(entries)})
+${faultsOfEntries}
+from entry e
+left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
+${whereFaulty}`
+
+/** On a cluster the outcomes of a slice are on any node: its entries come to the coordinator, and their keys go to all nodes. */
+const faultyEntriesOnCluster = (entries: string) => `
+with entry as materialized (${followed(entries)}), key as materialized (
+  select reference_key from entry
+), outcome as materialized (
+  select o.* from outcomes o where o.reference_key in (select reference_key from key)
+)
+${faultsOfEntries}
+from entry e left join outcome o on o.reference_key = e.reference_key
+${whereFaulty}`
+
+const followed = (entries: string) => `
   select t.*,
     lag(t.sequence) over wallet as previous_sequence,
     lag(t.balance_after, 1, 0::bigint) over wallet as balance_before,
     lag(t.created_at) over wallet as previous_at
   from (${entries}) t
-  window wallet as (partition by t.wallet_id order by t.sequence)
-)
-select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid as right_key,
+  window wallet as (partition by t.wallet_id order by t.sequence)`
+
+const faultsOfEntries = `select e.*, o.refusal, encode(${rightKey}, 'hex')::uuid as right_key,
   o.wallet_id as outcome_wallet, o.sequence as outcome_sequence, o.amount as outcome_amount, o.balance as outcome_balance,
   o.created_at as outcome_at,
   array_remove(array[${Object.entries(truths)
     .map(([check, truth]) => `case when (${truth}) is not true then '${check}' end`)
-    .join(', ')}], null) as faults
-from entry e
-left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
-where e.is_checked and (${Object.values(truths).join(' and ')}) is not true
+    .join(', ')}], null) as faults`
+
+const whereFaulty = `where e.is_checked and (${Object.values(truths).join(' and ')}) is not true
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
 const entriesOfRange = `select *, true as is_checked from transfers where ${inRange('wallet_id')}`
@@ -82,12 +98,18 @@ const entriesOfStretches = `select t.*, t.sequence > s.sequence as is_checked fr
   select * from transfers t
   where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until order by t.sequence offset 0
 ) t`
+const stretchesOnCluster = `select t.*, t.sequence > s.sequence as is_checked from ${stretchesSql}
+  join transfers t on t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until
+  where t.wallet_id = any($1::uuid[])`
 
-const rangeSql = faultyEntriesSql(entriesOfRange)
-const stretchEntriesSql = faultyEntriesSql(entriesOfStretches)
+const rangeSql = { text: faultyEntriesSql(entriesOfRange), onCluster: faultyEntriesOnCluster(entriesOfRange) }
+const stretchEntriesSql = {
+  text: faultyEntriesSql(entriesOfStretches),
+  onCluster: faultyEntriesOnCluster(stretchesOnCluster),
+}
 
 export async function verifyEntries(db: Queryable, { from, until }: WalletRange, words = inMinor): Promise<Fault[]> {
-  const { rows } = await db.query<Row>(rangeSql, [from, until])
+  const { rows } = await db.query<Row>({ ...rangeSql, values: [from, until] })
   return rows.flatMap((row) => toFaults(row, words))
 }
 
@@ -96,7 +118,7 @@ export async function verifyStretchEntries(
   stretches: readonly Stretch[],
   words: MoneyWords,
 ): Promise<Fault[]> {
-  const { rows } = await db.query<Row>(stretchEntriesSql, stretchValues(stretches))
+  const { rows } = await db.query<Row>({ ...stretchEntriesSql, values: stretchValues(stretches) })
   return rows.flatMap((row) => toFaults(row, words))
 }
 
@@ -124,16 +146,17 @@ type Stranger = { wallet_id: string; sequence: bigint; counter_account: string }
 
 /** An app reaches a wallet only by a link; disconnected links are kept, so there is always one to find. */
 const strangersSql = (entries: string) => `
-select t.* from (
+with t as materialized (
   select wallet_id, counter_account, min(sequence) as sequence from (${entries}) e
   where is_checked and counter_account like 'app:%'
   group by wallet_id, counter_account
-) t
+)
+select t.* from t
 where not exists (select 1 from links l where l.user_id = t.wallet_id and l.client_id = substr(t.counter_account, 5))
 order by 1, 2 limit ${maxFaultsPerStatement}`
 
 const rangeStrangersSql = strangersSql(entriesOfRange)
-const stretchStrangersSql = strangersSql(entriesOfStretches)
+const stretchStrangersSql = { text: strangersSql(entriesOfStretches), onCluster: strangersSql(stretchesOnCluster) }
 
 export async function verifyStrangers(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
   const { rows } = await db.query<Stranger>(rangeStrangersSql, [from, until])
@@ -141,7 +164,7 @@ export async function verifyStrangers(db: Queryable, { from, until }: WalletRang
 }
 
 export async function verifyStretchStrangers(db: Queryable, stretches: readonly Stretch[]): Promise<Fault[]> {
-  const { rows } = await db.query<Stranger>(stretchStrangersSql, stretchValues(stretches))
+  const { rows } = await db.query<Stranger>({ ...stretchStrangersSql, values: stretchValues(stretches) })
   return rows.map(toStrangerFault)
 }
 

@@ -84,16 +84,27 @@ async function verifyPositions(db: Queryable): Promise<Fault[]> {
 
 type OutcomeRow = { reference_key: string; wallet_id: string; amount: bigint; balance: bigint; refusal: string | null }
 
-const refusalsSql = `
+const refusalsSql = (sources: string, refusals: string, wallets: string) => `${sources}
 select o.reference_key, o.wallet_id, o.amount, o.balance, o.refusal, w.id is null as lacks_wallet
-from outcomes o left join wallets w on w.id = o.wallet_id
+from ${refusals} o left join ${wallets} w on w.id = o.wallet_id
 where o.refusal is not null and (w.id is null or not case o.refusal
   when 'INSUFFICIENT_BALANCE' then o.amount < 0 and o.balance + o.amount < 0
   else abs(o.balance + o.amount) > 999999999999999 end)
 order by 1 limit ${maxFaultsPerStatement}`
 
+/** On a cluster an outcome and its wallet may be on different nodes: what belongs together meets on the coordinator. */
+const refusals = {
+  text: refusalsSql('', 'outcomes', 'wallets'),
+  onCluster: refusalsSql(
+    `with refusal as materialized (select * from outcomes where refusal is not null), wallet as materialized (
+      select w.id from wallets w where w.id in (select wallet_id from refusal))`,
+    'refusal',
+    'wallet',
+  ),
+}
+
 async function verifyRefusals(db: Queryable): Promise<Fault[]> {
-  const { rows } = await db.query<OutcomeRow & { lacks_wallet: boolean }>(refusalsSql)
+  const { rows } = await db.query<OutcomeRow & { lacks_wallet: boolean }>(refusals)
   return rows.map((row) => ({
     ...(row.lacks_wallet
       ? bookFault('outcome-without-wallet', `Outcome ${row.reference_key}: there is no wallet ${row.wallet_id}.`)
@@ -105,15 +116,25 @@ async function verifyRefusals(db: Queryable): Promise<Fault[]> {
   }))
 }
 
-const orphansSql = `
-select o.reference_key, o.wallet_id, o.sequence, o.amount from outcomes o
+const orphansSql = (sources: string, outcomes: string, transfers: string) => `${sources}
+select o.reference_key, o.wallet_id, o.sequence, o.amount from ${outcomes} o
 where o.refusal is null and not exists (
-  select 1 from transfers t
+  select 1 from ${transfers} t
   where t.wallet_id = o.wallet_id and t.sequence = o.sequence and t.reference_key = o.reference_key)
 order by 1 limit ${maxFaultsPerStatement}`
 
+const orphans = {
+  text: orphansSql('', 'outcomes', 'transfers'),
+  onCluster: orphansSql(
+    `with posted as materialized (select * from outcomes where refusal is null), entry as materialized (
+      select t.wallet_id, t.sequence, t.reference_key from transfers t)`,
+    'posted',
+    'entry',
+  ),
+}
+
 async function verifyOrphans(db: Queryable): Promise<Fault[]> {
-  const { rows } = await db.query<OutcomeRow & { sequence: bigint | null }>(orphansSql)
+  const { rows } = await db.query<OutcomeRow & { sequence: bigint | null }>(orphans)
   return rows.map((row) => ({
     check: 'outcome-without-entry' as const,
     walletId: row.wallet_id,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { Client } from 'pg'
-import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { findCluster, testDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { openClient, type OpenClient } from '../open-client.ts'
 import { referenceKeyOf } from '../outcomes.ts'
 import { checks, type Check, type Fault } from './fault.ts'
 import { nextSlice } from './slice.ts'
@@ -10,7 +11,7 @@ import { verifyBooks } from './verify.ts'
 setDefaultTimeout(180_000)
 
 let database: TestDatabase
-let client: Client
+let client: OpenClient
 
 const ann = '01900000-0000-7000-8000-000000000001'
 const between = '01900000-0000-7000-8000-000000000002'
@@ -20,11 +21,11 @@ const at = '2026-03-01T12:00:00.123456Z'
 
 beforeAll(async () => {
   database = await testDatabase()
-  client = new Client(database.connection)
-  await client.connect()
+  client = await openClient(database.connection, { name: 'test' })
   // What a thief of the database's own password could do.
   for (const table of ['transfers', 'outcomes', 'wallets', 'links', 'users']) {
-    await client.query(`grant all on ${table} to current_user; alter table ${table} disable trigger user`)
+    await client.query(`grant all on ${table} to current_user`)
+    await client.query(`alter table ${table} disable trigger user`)
   }
   await client.query('alter table links drop constraint links_user_id_fkey')
   await client.query('alter table wallets drop constraint wallets_not_overdrawn')
@@ -167,7 +168,7 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
   ],
   [
     'an outcome of another time',
-    `update outcomes set created_at = created_at + interval '1 microsecond' where wallet_id = '${bob}' and sequence = 2`,
+    `update outcomes set created_at = '${at.replace('6Z', '7Z')}' where wallet_id = '${bob}' and sequence = 2`,
     [['entry-unlike-outcome', bob, 2]],
   ],
   [
@@ -215,8 +216,8 @@ const corruptions: [name: string, sql: string, expected: [Check, string | null, 
   ],
   [
     'an entry that goes back in time',
-    `update transfers set created_at = created_at - interval '1 microsecond' where reference_id = 'C-1';
-    update outcomes set created_at = created_at - interval '1 microsecond' where wallet_id = '${ann}' and sequence = 3`,
+    `update transfers set created_at = '${at.replace('6Z', '5Z')}' where reference_id = 'C-1';
+    update outcomes set created_at = '${at.replace('6Z', '5Z')}' where wallet_id = '${ann}' and sequence = 3`,
     [['entry-time', ann, 3]],
   ],
   [
@@ -347,7 +348,8 @@ test('progress ends at the whole, and an abort stops it between slices', async (
   }
 })
 
-test('all connections see the moment that the first one sees', async () => {
+// On a cluster that is so for whatever the service writes, which this test does not: see live.test.ts.
+test.skipIf((await findCluster()) !== undefined)('all connections see the moment that the first one sees', async () => {
   // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
   const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => Promise<unknown>
   let isBroken = false

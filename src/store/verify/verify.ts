@@ -1,4 +1,5 @@
 /** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
+import { beginMoment, endMoment, joinMomentSql } from '../cluster.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
 import { verifyEntries, verifyStrangers, verifyStretchEntries, verifyStretchStrangers } from './entries.ts'
 import { openClient, type Connection, type OpenClient, type Queryable } from '../open-client.ts'
@@ -38,27 +39,30 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
     const settings = { idle_in_transaction_session_timeout: '0' }
     const client = await openClient(connection, { name: 'billfold verify', settings })
     opened.push(client)
-    await client.query('begin transaction isolation level repeatable read, read only')
     return client
   }
   try {
-    const first = await open()
     const { jobs = 1 } = options
-    const others = jobs === 1 ? [] : await openBeside(first, jobs - 1, open)
+    const first = await open()
+    const others = await Promise.all(Array.from({ length: jobs - 1 }, open))
+    await first.query(beginMoment)
+    if (others.length > 0) await joinMoment(first, others)
+    await first.query(endMoment)
     return await verifyTogether([first, ...others], options)
   } finally {
     await Promise.all(opened.map((client) => client.end()))
   }
 }
 
-/** Further connections that see the very moment that the first one sees. */
-async function openBeside(first: Queryable, count: number, open: () => Promise<Queryable>): Promise<Queryable[]> {
+/** Further connections see the very moment that the first one sees, on all nodes if there are several. */
+async function joinMoment(first: OpenClient, others: readonly Queryable[]): Promise<void> {
+  // Nobody commits anywhere until the moment has ended.
+  if (first.isCluster()) return void (await Promise.all(others.map((client) => client.query(joinMomentSql))))
   const { rows } = await first.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot')
-  return await Promise.all(
-    Array.from({ length: count }, async () => {
-      const client = await open()
+  await Promise.all(
+    others.map(async (client) => {
+      await client.query('begin transaction isolation level repeatable read, read only')
       await client.query(`set transaction snapshot '${rows[0]!.snapshot}'`)
-      return client
     }),
   )
 }

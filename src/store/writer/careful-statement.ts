@@ -4,7 +4,7 @@ import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { plainArray, textArray } from '../arrays.ts'
 import { commit, type Queryable } from '../database.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
-import { confirmSql } from './connection.ts'
+import { begin, confirmSql } from './connection.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
@@ -25,7 +25,7 @@ export async function postLocked(
   { isPatient, writer }: { readonly isPatient: boolean; readonly writer: number },
 ): Promise<CarefulAnswers> {
   try {
-    const [, places] = await Promise.all([client.query('begin'), findPlaces(client, batch)])
+    const [, places] = await Promise.all([begin(client), findPlaces(client, batch)])
     const [wallets, outcomes] = await lock(client, batch, places, isPatient)
     const { answers, held, byWallet } = sort(batch, places, wallets, outcomes)
     const planned = [...byWallet].flatMap(([walletId, { before, postings }]) => {

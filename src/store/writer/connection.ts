@@ -1,6 +1,6 @@
 /** A connection that writes batches, and its number among all that do. */
 import { locks } from '../locks.ts'
-import { openClient, within, type Connection, type OpenClient } from '../open-client.ts'
+import { isClusterSql, openClient, within, type Connection, type OpenClient, type Queryable } from '../open-client.ts'
 
 export type WriterClient = {
   readonly client: OpenClient
@@ -11,16 +11,28 @@ export type WriterClient = {
 }
 
 /**
- * Generic plans, because planning a batch costs more than running it. No sequential or bitmap scans: see the statements.
+ * Generic plans, because planning a batch costs more than running it; Citus refuses them. No sequential or bitmap scans: see the statements.
  * A server that is set to acknowledge before the disk has it is overruled. No row stays locked by a connection of ours
- * that has gone silent in the middle of a transaction.
+ * that has gone silent in the middle of a transaction. On a cluster the writers of several processes would change wallets one
+ * at a time; who waits for whom in a circle is found out by lock_timeout. Elsewhere the settings of Citus say nothing.
  */
 const settingsSql = `select set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
-  set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
+  set_config('plan_cache_mode', case when ${isClusterSql} then 'auto'
+    else 'force_generic_plan' end, false), set_config('jit', 'off', false),
   set_config('statement_timeout', '3500', false), set_config('lock_timeout', $1, false),
   set_config('idle_in_transaction_session_timeout', '2000', false),
+  set_config('citus.propagate_set_commands', 'local', false), set_config('citus.enable_deadlock_prevention', 'off', false),
   set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
     else current_setting('synchronous_commit') end, false)`
+
+/**
+ * The nodes of a cluster know nothing of a connection's settings; those of a transaction are sent to them with its beginning, each
+ * as the text that it came in: so each comes alone. All of it is one flight, for the connection is in pipeline mode.
+ */
+export async function begin(client: Queryable & Partial<Pick<OpenClient, 'isCluster'>>): Promise<void> {
+  const settings = client.isCluster?.() ? ['set local lock_timeout = 200', 'set local enable_seqscan = off'] : []
+  await Promise.all(['begin', ...settings].map((sql) => client.query(sql)))
+}
 
 /**
  * The lowest number that no living connection holds: the walk ends at the first one that can be locked. The numbers are made in

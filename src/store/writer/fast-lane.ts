@@ -4,9 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane.ts'
-import { isUnavailable, type Connection } from '../database.ts'
-import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
-import { postFast } from './fast-statement.ts'
+import { commit, isUnavailable, type Connection } from '../database.ts'
+import type { OpenClient } from '../open-client.ts'
+import { begin, confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
+import { postFast, type FastAnswers } from './fast-statement.ts'
 import { isTurnOf, longestWaitMs, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type FastLane = LaneQueue & {
@@ -17,11 +18,16 @@ export type FastLane = LaneQueue & {
   readonly references: Set<string>
   writer: Promise<WriterClient> | undefined
   isWaiting: boolean
+  /** Known with its first connection. */
+  limits: Limits
 }
 
-const maxBatch = 512
+type Limits = { readonly batch: number; readonly underWay: number }
+
 /** One that is written and one that waits behind it: the database is never without the next. */
-const maxUnderWay = 2
+const usualLimits: Limits = { batch: 512, underWay: 2 }
+/** The work of a cluster is for each batch, and hardly for each posting: the next is all that came while one was written. */
+const clusterLimits: Limits = { batch: 2_048, underWay: 1 }
 /**
  * A wallet row that somebody holds must not hold up the others for long. Two processes that share a busy wallet wait for
  * each other's commit, a few milliseconds; whoever holds a row for longer than this is skipped by the careful lane.
@@ -39,13 +45,14 @@ export function openFastLane(connection: Connection, careful: CarefulLane, event
     references: new Set(),
     writer: undefined,
     isWaiting: false,
+    limits: usualLimits,
   }
   return lane
 }
 
 export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
   lane.waiting.push(pending)
-  if (lane.isWaiting || lane.underWay.size >= maxUnderWay) return
+  if (lane.isWaiting || lane.underWay.size >= lane.limits.underWay) return
   // One tick of the event loop, so that requests of the same moment share a batch.
   lane.isWaiting = true
   setImmediate(() => {
@@ -61,7 +68,7 @@ export async function closeFastLane(lane: FastLane): Promise<void> {
 }
 
 function send(lane: FastLane): void {
-  if (lane.underWay.size >= maxUnderWay) return
+  if (lane.underWay.size >= lane.limits.underWay) return
   const batch = takeBatch(lane)
   if (batch.length > 0) void runBatch(lane, batch)
 }
@@ -70,7 +77,7 @@ function takeBatch(lane: FastLane): PendingPosting[] {
   const batch: PendingPosting[] = []
   const left: PendingPosting[] = []
   for (const pending of lane.waiting) {
-    const isLate = batch.length === maxBatch || lane.references.has(pending.referenceKey)
+    const isLate = batch.length === lane.limits.batch || lane.references.has(pending.referenceKey)
     if (isLate || !isTurnOf(pending, batch)) left.push(pending)
     else {
       lane.references.add(pending.referenceKey)
@@ -89,7 +96,9 @@ async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promi
   lane.underWay.set(batch, startedAt)
   const opening = (lane.writer ??= connect(lane))
   try {
-    await answerBatch(await opening, batch)
+    const writer = await opening
+    lane.limits = writer.client.isCluster() ? clusterLimits : usualLimits
+    await answerBatch(writer, batch)
   } catch (error) {
     // A commit of unknown fate, a reference that another process used first, a held row, a fault: the careful lane finds out.
     lane.events.fault('fast', error)
@@ -118,11 +127,18 @@ function takeFollowers(lane: FastLane, ahead: readonly PendingPosting[]): Pendin
 
 async function answerBatch({ client, number, doubts }: WriterClient, batch: readonly PendingPosting[]): Promise<void> {
   const doubtsBefore = doubts()
-  const { answers, hasWritten, hasStandby } = await postFast(client, batch, number)
+  const post = client.isCluster() ? postOnNodes : postFast
+  const { answers, hasWritten, hasStandby } = await post(client, batch, number)
   // What was written here has passed the standby, and with it all that was read; a batch that only read has proved nothing.
   if (hasStandby && !hasWritten) await client.query(confirmSql)
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
   for (const [pending, result] of answers) pending.answer(result)
+}
+
+/** In a transaction, which brings its settings to the nodes. All of it is one flight: the connection is in pipeline mode. */
+async function postOnNodes(client: OpenClient, batch: readonly PendingPosting[], writer: number): Promise<FastAnswers> {
+  const [, answers] = await Promise.all([begin(client), postFast(client, batch, writer), commit(client)])
+  return answers
 }
 
 function connect(lane: FastLane): Promise<WriterClient> {

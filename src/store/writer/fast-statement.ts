@@ -28,7 +28,7 @@ import { asReplay, type ByLink, type PendingPosting, type PostingResult } from '
  * Whoever used a reference after the snapshot was taken makes `outcome` collide with outcomes_pkey: then nothing of the
  * batch is written.
  */
-export const fastSql = `
+const sqlOf = (isClockRead: boolean) => `
 with change as (
   select c.n, c.net, c.count, c.lowest, c.highest, l.user_id as wallet_id,
     l.client_id = c.client_id and l.disconnected_at is null as is_reachable
@@ -44,8 +44,14 @@ with change as (
   from (select * from change where is_reachable and n not in (select n from repeated) order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
     and w.balance + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}
-  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence, clock_timestamp() as at
-), unmoved as (
+  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence${isClockRead ? ', clock_timestamp() as at' : ''}
+), ${
+  isClockRead
+    ? ''
+    : `timed as (
+  select *, clock_timestamp() as at from moved
+), `
+}unmoved as (
   select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
   from change c join wallets w on w.id = c.wallet_id
   where c.is_reachable and c.count = 1 and c.net < 0 and (w.frozen_for is not null or w.balance + c.net < 0)
@@ -55,7 +61,7 @@ with change as (
     o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal
   from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[])
     as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description)
-  join moved m on m.n = o.n
+  join ${isClockRead ? 'moved' : 'timed'} m on m.n = o.n
   union all
   select u.wallet_id, null, u.balance, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
@@ -72,6 +78,13 @@ select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' th
     array_agg(r.balance), array_agg(r.refusal)
   from repeated r join change c on c.n = r.n
 ) as r`
+
+/**
+ * Citus lets no RETURNING read the clock: there it is read over the rows that were moved, and so locked, which costs plain
+ * PostgreSQL a twentieth.
+ */
+export const fastSql = sqlOf(true)
+const statement = { name: 'post-fast', text: fastSql, onCluster: sqlOf(false) }
 
 type AnsweredRow = readonly [
   n: string,
@@ -103,7 +116,7 @@ export async function postFast(db: Queryable, batch: readonly PendingPosting[], 
     postings.map((posting, j) => ({ posting, n: i + 1, offset: j + 1, offsetMinor: sum.offsetsMinor[j] ?? 0n })),
   )
   const asked = planned.map(({ posting }) => posting)
-  const columns = await queryArrays(db, 'post-fast', fastSql, [
+  const columns = await queryArrays(db, statement, [
     textArray(changes, ({ link }) => link.serviceUserId),
     textArray(changes, ({ link }) => link.clientId),
     plainArray(changes, ({ sum }) => sum.netMinor),

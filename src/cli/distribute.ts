@@ -1,0 +1,56 @@
+/** The ledger, spread over the nodes of a Citus cluster. */
+import { distribute, type Distribution } from '../store/cluster.ts'
+import { openClient } from '../store/open-client.ts'
+import { textOf, UsageMistake, wholeNumber, type Command, type Invocation } from './command.ts'
+import { withData } from './data.ts'
+
+export const distributeCommands: readonly Command[] = [
+  {
+    name: 'distribute',
+    summary: 'spread the ledger over the nodes of a Citus cluster; once, before it is large',
+    flags: {
+      'shards-per-node': { value: 'N', about: 'into how many parts each node’s share is cut; 1 if not given' },
+    },
+    details: `DATABASE_URL names the coordinator. Wallets are spread by their id with their transfers beside them, outcomes by their
+reference with the count of their repeats; people, apps, links, positions and everything else stay on the coordinator.
+Rows that are there already move along. Stop the service for it: tables are locked while they are moved. What is spread
+already is left as it is, so it may be called again at any time, also after it was interrupted. docs/scaling.md tells
+when a cluster is worth it, and how to set one up.`,
+    examples: ['distribute', 'distribute --shards-per-node 2', 'distribute --json'],
+    run: async (invocation) => {
+      const shardsPerNode = shardsOf(invocation)
+      return await withData(invocation, async ({ connection }) => {
+        const client = await openClient(connection, { name: 'billfold distribute' })
+        try {
+          const distribution = await distribute(client, shardsPerNode)
+          return { json: distribution, text: describe(distribution) }
+        } finally {
+          await client.end()
+        }
+      })
+    },
+  },
+]
+
+function describe({ tables, nodes, staying }: Distribution): string {
+  const lines = tables.map(
+    ({ name, by, shards, isNew }) =>
+      `${name}: by ${by}, in ${shards} ${shards === 1 ? 'shard' : 'shards'}${isNew ? '' : ', as before'}`,
+  )
+  const where = nodes.length === 1 ? `one node, ${nodes[0]}` : `${nodes.length} nodes, ${nodes.join(', ')}`
+  const isDone = tables.every(({ isNew }) => !isNew)
+  return `${isDone ? 'Nothing to do: the ledger is spread' : 'The ledger is spread'} over ${where}.
+${lines.join('\n')}
+The other ${staying} tables stay on the coordinator.`
+}
+
+const maxShardsPerNode = 64
+
+function shardsOf(invocation: Invocation): number {
+  const text = textOf(invocation, 'shards-per-node')
+  if (text === undefined) return 1
+  const shards = wholeNumber(text)
+  if (shards === undefined || shards < 1 || shards > maxShardsPerNode)
+    throw new UsageMistake(`--shards-per-node: write a whole number from 1 to ${maxShardsPerNode}.`)
+  return shards
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { expectBalancedBooks } from '../../test/books.ts'
+import { callCommand } from '../../test/command.ts'
+import { findCluster } from '../../test/postgres.ts'
+import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
+import { checkBooks } from '../actions/money/check-books.ts'
+import { postForApp } from '../actions/money/post.ts'
+import { findApp } from './apps.ts'
+import { openClient } from './open-client.ts'
+import { getBooksState } from './verify/books-check.ts'
+import { verifyBooks } from './verify/verify.ts'
+
+setDefaultTimeout(120_000)
+
+const nodes = await findCluster()
+let opened: TestService
+
+beforeAll(async () => {
+  opened = await openTestService()
+})
+afterAll(async () => await opened.close())
+
+const distribute = async () => await callCommand(['distribute', '--json'], { DATABASE_URL: opened.databaseUrl })
+
+const query = async (sql: string) => await opened.service.db.patient.pool.query(sql)
+
+const newLoad = async () => {
+  const { clientId } = await newApp(opened.service)
+  const app = (await findApp(opened.service.db.pool, clientId))!
+  const users = await Promise.all(Array.from({ length: 20 }, () => newUser(opened.service, { clientId })))
+  const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 100n } as const
+  const post = async ({ serviceUserId }: TestUser, reference: string) =>
+    await postForApp(opened.service, app, { ...posting, serviceUserId, referenceId: `${serviceUserId} ${reference}` })
+  return { users, post }
+}
+
+test.skipIf(nodes !== undefined)('a database without Citus is refused, and left as it is', async () => {
+  const { exitCode, stdout } = await distribute()
+  expect(exitCode).toBe(1)
+  expect(JSON.parse(stdout)).toEqual({
+    error: expect.stringMatching(/has no Citus.*CREATE EXTENSION citus.*Nothing was changed/),
+  })
+})
+
+// There is a cluster where TEST_DATABASE_URL names a coordinator: CONTRIBUTING.md.
+describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none)', () => {
+  test('what is spread already is left as it is, and said', async () => {
+    const { stdout } = await distribute()
+    const workers = Math.max(1, nodes!.length - 1)
+    const said = JSON.parse(stdout) as { tables: unknown[]; nodes: string[]; staying: number }
+    expect(said.tables).toEqual([
+      { name: 'wallets', by: 'id', shards: workers, isNew: false },
+      { name: 'transfers', by: 'wallet_id', shards: workers, isNew: false },
+      { name: 'outcomes', by: 'reference_key', shards: workers, isNew: false },
+      { name: 'repeats', by: 'reference_key', shards: workers, isNew: false },
+    ])
+    expect(said.nodes).toHaveLength(workers)
+    expect(said.staying).toBeGreaterThan(20)
+  })
+
+  test('one that was interrupted is gone on with, and the money that is there goes along', async () => {
+    const { users, post } = await newLoad()
+    for (const user of users) await post(user, 'before')
+    for (const table of ['repeats', 'outcomes']) await query(`select undistribute_table('${table}')`)
+    const { stdout } = await distribute()
+    const { tables } = JSON.parse(stdout) as { tables: { name: string; isNew: boolean }[] }
+    expect(tables.filter(({ isNew }) => isNew).map(({ name }) => name)).toEqual(['outcomes', 'repeats'])
+    for (const user of users) for (const reference of ['after', 'before']) await post(user, reference)
+    await expectBalancedBooks(opened.service)
+    const { faults, transfers } = await verifyBooks(opened.service.db.connection)
+    expect({ faults, transfers }).toEqual({ faults: 0, transfers: 2 * users.length })
+  })
+
+  test('the continuous check takes nothing for a fault that is on its way through the nodes', async () => {
+    const { users, post } = await newLoad()
+    const over = new AbortController()
+    let posted = 0
+    const spending = users.map(async (user) => {
+      for (let i = 0; !over.signal.aborted; i++, posted++) await post(user, String(i))
+    })
+    const problems: unknown[] = []
+    for (let look = 0; look < 30; look++) {
+      await query(
+        `update books_check set next_sums_at = '-infinity', next_pass_at = '-infinity', next_slice_at = '-infinity'`,
+      )
+      await checkBooks(opened.service)
+      problems.push(...(await getBooksState(opened.service.db.pool)).problems)
+    }
+    over.abort()
+    await Promise.all(spending)
+    expect(problems).toEqual([])
+    expect(posted).toBeGreaterThan(0)
+    await expectBalancedBooks(opened.service)
+  })
+
+  test('rows of the ledger are append-only on every node', async () => {
+    for (const table of ['transfers', 'outcomes'])
+      expect(query(`update ${table} set amount = amount + 1`)).rejects.toThrow('append-only')
+  })
+
+  test.skipIf(nodes?.length === 1)('a worker is no place for the service', async () => {
+    const url = new URL(nodes!.at(-1)!.connectionString!)
+    url.pathname = new URL(opened.databaseUrl).pathname
+    expect(openClient({ connectionString: url.href }, { name: 'test' })).rejects.toThrow('name the coordinator')
+  })
+})

@@ -1,0 +1,138 @@
+/**
+ * The ledger spread over the nodes of a Citus cluster. Wallets are cut into shards by their id, with their transfers beside
+ * them; outcomes by their reference, with the count of their repeats. Everything else is small and stays on the coordinator,
+ * with its keys. What Citus refuses, or answers badly, has a text of its own beside the statement: `onCluster`.
+ */
+import { locks } from './locks.ts'
+import { isClusterSql, type Queryable } from './open-client.ts'
+import { quoted } from './migrations/tables.ts'
+
+/** Each by its key, and the table whose shards lie beside its own. */
+const spread = [
+  { name: 'wallets', by: 'id', beside: 'none' },
+  { name: 'transfers', by: 'wallet_id', beside: 'wallets' },
+  { name: 'outcomes', by: 'reference_key', beside: 'none' },
+  { name: 'repeats', by: 'reference_key', beside: 'outcomes' },
+] as const
+
+/** A sentence for the operator; nothing was changed. */
+export class DistributionRefused extends Error {
+  override name = 'DistributionRefused'
+}
+
+export type SpreadTable = {
+  readonly name: string
+  /** The column whose value decides on which node a row is. */
+  readonly by: string
+  readonly shards: number
+  /** Spread by this call; false when it was before. */
+  readonly isNew: boolean
+}
+
+export type Distribution = {
+  readonly tables: readonly SpreadTable[]
+  /** Where the shards are, as `host:port`. */
+  readonly nodes: readonly string[]
+  /** What stays on the coordinator. */
+  readonly staying: number
+}
+
+export async function isCluster(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ has: boolean }>(`select ${isClusterSql} as has`)
+  return rows[0]!.has
+}
+
+/**
+ * Spreads what is not spread yet, with the rows that are there. Each table is a transaction of its own, which looks again at what
+ * there is: after a fault, or beside another process, the next call goes on.
+ */
+export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Distribution> {
+  if (!(await isCluster(db)))
+    throw new DistributionRefused(
+      'This database has no Citus, so there is no cluster to spread it over: install the extension on every node, preload it (shared_preload_libraries), and run CREATE EXTENSION citus in this database on each of them. Nothing was changed.',
+    )
+  const isNew = new Set<string>()
+  for (const table of spread) if (await distributeTable(db, table, shardsPerNode)) isNew.add(table.name)
+  const shards = await countShards(db)
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+     and oid not in (select logicalrelid from pg_dist_partition)`,
+  )
+  return {
+    tables: spread.map(({ name, by }) => ({ name, by, shards: shards.get(name)!, isNew: isNew.has(name) })),
+    nodes: await listNodes(db),
+    staying: rows[0]!.count,
+  }
+}
+
+/** False when it is spread already. */
+async function distributeTable(db: Queryable, table: (typeof spread)[number], shardsPerNode: number): Promise<boolean> {
+  const { name, by, beside } = table
+  await db.query('begin')
+  try {
+    await db.query('set local statement_timeout = 0; set local lock_timeout = 0')
+    await db.query('select pg_advisory_xact_lock($1)', [locks.migration])
+    const isDone = (await countShards(db)).has(name)
+    if (!isDone) {
+      // A cluster that has no other node yet is the coordinator alone.
+      const shards = Math.max(1, (await listNodes(db)).length) * shardsPerNode
+      // The append-only triggers go along onto every shard. Citus calls triggers unsafe, because most of them are.
+      await db.query('set local citus.enable_unsafe_triggers = on')
+      await db.query(`select set_config('citus.shard_count', $1, true)`, [String(shards)])
+      await db.query('select create_distributed_table($1, $2, colocate_with := $3)', [quoted(name), by, beside])
+    }
+    await db.query('commit')
+    return !isDone
+  } catch (error) {
+    await db.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+async function listNodes(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ node: string }>(
+    `select nodename || ':' || nodeport as node from pg_dist_node
+     where noderole = 'primary' and isactive and shouldhaveshards order by nodeid`,
+  )
+  return rows.map(({ node }) => node)
+}
+
+/** By table; one that is not spread has none. */
+async function countShards(db: Queryable): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await db.query<{ name: string; shards: number }>(
+    `select c.relname as name, count(*)::int as shards from pg_dist_shard s join pg_class c on c.oid = s.logicalrelid
+     where c.relnamespace = 'public'::regnamespace group by 1`,
+  )
+  return new Map(rows.map(({ name, shards }) => [name, shards]))
+}
+
+/* One moment on all nodes. Citus carries a transaction's isolation level to the nodes, but each takes a snapshot of its own. */
+
+/** Each connection to a node would see a moment of its own: there is one for each node. */
+export const oneSnapshotEachSql = `set local citus.max_adaptive_executor_pool_size = 1`
+
+/** Every node takes its snapshot. */
+const touchNodesSql = `select 1 from wallets limit 1`
+
+/**
+ * While the nodes take their snapshots, nobody commits: every batch of the writer adds to `positions`, and who makes a wallet
+ * inserts into `users`. A transaction's lock on the coordinator goes after its last node has committed, so whoever has this lock
+ * finds all of a transaction on every node, or nothing. Users come first: one who has changed a user may wait for a batch.
+ */
+export const holdMomentSql = `${oneSnapshotEachSql}; savepoint moment; set local lock_timeout = '3s';
+  lock table users, positions in share mode; ${touchNodesSql}`
+
+/** The lock was taken after the savepoint and goes with it; the snapshots stay. */
+export const letGoSql = 'rollback to savepoint moment'
+
+const beginSql = 'begin transaction isolation level repeatable read, read only'
+
+/** Between the two, further connections may join. */
+export const beginMoment = { text: beginSql, onCluster: `${beginSql}; ${holdMomentSql}` }
+export const endMoment = { text: 'select 1', onCluster: letGoSql }
+
+export const joinMomentSql = `${beginSql}; ${oneSnapshotEachSql}; ${touchNodesSql}`
+
+/** For a transaction that changes tables as well as their rows: one connection to each node, and one shard after the other. */
+export const inOneLineSql = `${oneSnapshotEachSql}; set local citus.multi_shard_modify_mode = 'sequential';
+  set local citus.enable_unsafe_triggers = on`
