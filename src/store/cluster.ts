@@ -16,7 +16,7 @@ const spread = [
 ] as const
 
 /** A sentence for the operator; nothing was changed. */
-export class DistributionRefused extends Error {
+class DistributionRefused extends Error {
   override name = 'DistributionRefused'
 }
 
