@@ -81,6 +81,7 @@ describe('the end', () => {
     await client.credit(user.serviceUserId, 10)
     const blocker = await opened.service.db.pool.connect()
     await blocker.query('begin')
+    await blocker.query('set local idle_in_transaction_session_timeout = 0')
     await blocker.query('select 1 from wallets where id = $1 for update', [user.userId])
     const debit = client.debit(user.serviceUserId, 1)
     debit.catch(() => {})
