@@ -96,7 +96,7 @@ export async function lookAt(page: Page, name: string): Promise<string[]> {
   const barriers: string[] = []
   for (const [width, colorScheme, isExamined] of views) {
     await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.emulateMedia({ colorScheme })
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     if (overflow > 0) barriers.push(`${name}: ${overflow} pixels too wide at ${width}`)
     if (!isExamined) continue

@@ -60,8 +60,7 @@ for (const [name, { show, hasScript = true, isLast = false }] of Object.entries(
   test(`axe finds no barrier in the state ${name}, and nothing of it stays for another person`, async () => {
     const page = await rig.openPage(hasScript ? {} : { javaScriptEnabled: false })
     try {
-      // Nothing shimmers or fades meanwhile: what is looked at is where things end.
-      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+      await page.emulateMedia({ colorScheme: 'light' })
       const shown = await show(page)
       if (wantsPictures) await fitWindow(page, shown, 1280, `${name}-1280-light`)
       await page.emulateMedia({ colorScheme: 'dark' })
