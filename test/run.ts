@@ -153,6 +153,12 @@ function jobsOf(files: readonly string[]): Job[] {
 
 type Ran = { readonly name: string; readonly passed: number; readonly failed: number; readonly seconds: number }
 
+/** The names of what failed first, so that they stand in any part of a long report; then all but the lines of what passed. */
+function whatFailed(output: string): string {
+  const lines = output.split('\n').filter((line) => !/^\((pass|skip)\) /.test(line))
+  return [...lines.filter((line) => line.startsWith('(fail) ')), ...lines].join('\n')
+}
+
 async function runJob(job: Job, variables: Record<string, string>): Promise<Ran & { cpuSeconds: number }> {
   const startedAt = performance.now()
   const paths = job.map((file) => `./${file}`)
@@ -165,7 +171,7 @@ async function runJob(job: Job, variables: Record<string, string>): Promise<Ran 
   const seconds = (performance.now() - startedAt) / 1000
   const name = job.length > 1 ? `${job[0]} and the ${job.length - 1} after it` : job[0]!
   console.log(`${isGood ? 'ok  ' : 'FAIL'} ${job.join('\n     ')} (${passed} in ${seconds.toFixed(1)} s)`)
-  if (!isGood) console.log(output)
+  if (!isGood) console.log(whatFailed(output))
   else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)
   return { name, passed, failed: isGood ? 0 : Math.max(1, failed), seconds, cpuSeconds }
 }
