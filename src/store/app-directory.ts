@@ -4,7 +4,8 @@
  */
 import { getAppsVersion, listApps, type App } from './apps.ts'
 import type { Database } from './database.ts'
-import { DatabaseAway } from './database-away.ts'
+import type { Queryable } from './open-client.ts'
+import { askTwo } from './pool.ts'
 
 export type AppDirectory = {
   /** Answers at once while the copy is fresh, or after one short read. */
@@ -20,11 +21,8 @@ export type AppDirectory = {
 }
 
 const freshForMs = 500
-/** Of each of the two tries that a refresh has; a connection may take as long to open. */
-const answerWithinMs = 800
 
 export function openAppDirectory(db: Database): AppDirectory {
-  const reader = db.pool.within(answerWithinMs)
   let apps = new Map<string, App>()
   let version = -1n
   /** When the question was asked that the copy answers. */
@@ -32,7 +30,7 @@ export function openAppDirectory(db: Database): AppDirectory {
   let clockAheadMs = Date.now() - performance.now()
   let refreshing: { readonly startedAt: number; readonly done: Promise<void> } | undefined
 
-  async function read(): Promise<void> {
+  async function read(reader: Queryable): Promise<void> {
     const askedAt = performance.now()
     // The number is read before the apps: a change in between makes the next look-up read them again.
     const { version: current, now } = await getAppsVersion(reader)
@@ -48,11 +46,7 @@ export function openAppDirectory(db: Database): AppDirectory {
   }
 
   function refresh(): Promise<void> {
-    // One connection that went silent is no reason to turn anybody away: a second try is made on another.
-    const done = read().catch((error: unknown) => {
-      if (error instanceof DatabaseAway) return read()
-      throw error
-    })
+    const done = askTwo(db.pool, read)
     const mine = { startedAt: performance.now(), done }
     refreshing = mine
     const forget = () => {

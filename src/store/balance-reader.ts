@@ -1,6 +1,7 @@
 /** Balances by serviceUserId. Look-ups of the same moment share one query, as debits share one batch. */
 import type { Database } from './database.ts'
 import { DatabaseAway } from './database-away.ts'
+import { askTwo } from './pool.ts'
 import { findLinkedWallets, type LinkedWallet } from './wallets.ts'
 
 export type Reader = { readonly find: (clientId: string, serviceUserId: string) => Promise<LinkedWallet | undefined> }
@@ -14,11 +15,8 @@ type Lookup = {
 
 const maxBatch = 512
 const maxConcurrent = 2
-/** Of each of the two tries that a batch has; a connection may take half as long again to open. */
-const answerWithinMs = 1_500
 
 export function openReader(db: Database): Reader {
-  const reader = db.pool.within(answerWithinMs)
   let queue: Lookup[] = []
   let running = 0
 
@@ -34,8 +32,9 @@ export function openReader(db: Database): Reader {
   }
 
   async function answer(batch: Lookup[]): Promise<void> {
+    const serviceUserIds = batch.map((lookup) => lookup.serviceUserId)
     try {
-      const wallets = await findAll(batch.map((lookup) => lookup.serviceUserId))
+      const wallets = await askTwo(db.pool, (reader) => findLinkedWallets(reader, serviceUserIds))
       for (const { clientId, serviceUserId, resolve } of batch) {
         const wallet = wallets.get(serviceUserId)
         resolve(wallet?.clientId === clientId ? wallet : undefined)
@@ -45,14 +44,6 @@ export function openReader(db: Database): Reader {
       const waiting = error instanceof DatabaseAway ? queue.splice(0) : []
       for (const lookup of [...batch, ...waiting]) lookup.reject(error)
     }
-  }
-
-  /** One connection that went silent is no reason to turn anybody away: a second try is made on another. */
-  async function findAll(serviceUserIds: string[]): Promise<Map<string, LinkedWallet>> {
-    return await findLinkedWallets(reader, serviceUserIds).catch((error: unknown) => {
-      if (error instanceof DatabaseAway) return findLinkedWallets(reader, serviceUserIds)
-      throw error
-    })
   }
 
   return {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { DatabaseAway } from './database-away.ts'
 import { openClient, type OpenClient } from './open-client.ts'
-import { openPool, type Pool } from './pool.ts'
+import { askTwo, openPool, type Pool } from './pool.ts'
 
 let database: TestDatabase
 let pool: Pool
@@ -88,6 +88,39 @@ test('an answer that does not come within the limit ends its connection, and the
   expect(opened.every((client) => client.isLost())).toBe(true)
   expect(pool.totalCount).toBe(0)
   expect((await query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test('a read whose connection went silent is asked beside it on a new one', async () => {
+  const { connect } = poolOf(4, 30_000)
+  for (const client of [await connect(), await connect()]) client.release()
+  const asked: number[] = []
+  const pid = await askTwo(pool, async (reader) => {
+    asked.push(opened.length)
+    // The first never comes; nor would the other idle one, as when a network has forgotten them all.
+    if (asked.length === 1) await reader.query('select pg_sleep(60)')
+    return await backend(reader)
+  })
+  expect(asked).toEqual([2, 2])
+  expect(opened).toHaveLength(3)
+  expect(pid).toBe(opened[2]!.processId!)
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test('a read that is only slow counts when it is the first to come, and one that was refused is not asked again', async () => {
+  const { query } = poolOf(4, 30_000)
+  await query('select 1')
+  let asked = 0
+  const first = await askTwo(pool, async (reader) => {
+    const mine = ++asked
+    await reader.query(`select pg_sleep(${mine === 1 ? 1.3 : 1.9})`)
+    return mine
+  })
+  expect([first, asked]).toEqual([1, 2])
+  const refused = await askTwo(pool, async (reader) => {
+    asked++
+    return await reader.query('select 1/0')
+  }).catch((error: unknown) => error)
+  expect([String(refused), asked]).toEqual(['error: division by zero', 3])
 })
 
 test('a connection that is given back in the middle of a transaction is not used again', async () => {
