@@ -334,6 +334,24 @@ describe('a service that breaks a statement fails it, and no other', () => {
     expect(why).toBe('the service limits how often it may be asked')
   })
 
+  test('to be busy for a moment breaks nothing, for it is asked again', async () => {
+    const seen = new Map<string, number>()
+    const busy: Send = async (request) => {
+      const { pathname } = new URL(request.url)
+      const times = (seen.get(pathname) ?? 0) + 1
+      seen.set(pathname, times)
+      // Of every path the first calls, some of them refused and some with the answer lost on the way back.
+      if (times === 1) return new Response('', { status: 503, headers: { 'retry-after': '0' } })
+      const response = await answer(request)
+      return times === 3 ? new Response('', { status: 503, headers: { 'retry-after': '0' } }) : response
+    }
+    expect(failedOf(await tryOn(busy))).toEqual([])
+    const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
+    expect(await begin({}, away)).toEqual({
+      problem: 'GET /api/server/wallet answered 503: no wallet to try it with.',
+    })
+  })
+
   test('whatever it did to the money, the wallet is what it was', async () => {
     const { balance } = await tryOn(broken['a debit that moves twice']![0](), 5)
     expect(balance).toEqual({ before: 5, after: 5 })

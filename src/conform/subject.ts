@@ -1,4 +1,5 @@
 /** A running service, ours or another, as a client app's backend sees it: over HTTP, and by nothing else. */
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Subject = ReturnType<typeof newSubject>
 
@@ -26,6 +27,8 @@ export type Reply = {
 
 /** As long as the contract suggests that a client waits. */
 const answerWithinMs = 10_000
+/** A service that is busy for a moment says so, and a client asks again then. */
+const maxBusySeconds = 2
 
 export function newSubject(settings: Settings) {
   const { clientId, clientSecret, serviceUserId, parentOrigin } = settings
@@ -35,7 +38,15 @@ export function newSubject(settings: Settings) {
   const run = crypto.randomUUID()
   let references = 0
 
-  async function call(path: string, init: RequestInit = {}): Promise<Reply> {
+  async function call(path: string, init: RequestInit = {}, triesLeft = 3): Promise<Reply> {
+    const reply = await callOnce(path, init)
+    const seconds = Number(reply.headers.get('retry-after') ?? Infinity)
+    if (reply.status !== 503 || !(seconds <= maxBusySeconds) || triesLeft === 0) return reply
+    await sleep(1_000 * seconds)
+    return await call(path, init, triesLeft - 1)
+  }
+
+  async function callOnce(path: string, init: RequestInit): Promise<Reply> {
     const timeOut = AbortSignal.timeout(answerWithinMs)
     const signal = settings.signal ? AbortSignal.any([settings.signal, timeOut]) : timeOut
     const response = await send(new Request(base + path, { redirect: 'manual', ...init, signal }))
