@@ -211,6 +211,12 @@ const lines: Record<string, Line> = {
   verify: { isRead: true, make: async () => [] },
   // The processor of the command's own environment is the sandbox.
   reconcile: { make: async () => [] },
+  'reconcile settle': {
+    make: async () => {
+      const { fields } = await known.forms['/admin/reconciliation/difference']!.make()
+      return [String(fields!['payment']), 'charge', '--processor', '1.00', '--ledger', '0.00', '--reason', 'x']
+    },
+  },
   export: { isRead: true, make: async () => [join(folder, 'export.billfold')] },
   'keys rotate': {
     make: async () => {

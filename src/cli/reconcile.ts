@@ -1,13 +1,20 @@
 /** The card processor's account against the ledger. */
 import { readFile, stat } from 'node:fs/promises'
-import { reconcileFile, reconcileNow } from '../actions/topups/reconcile.ts'
+import { reconcileFile, reconcileNow, settleDifference } from '../actions/topups/reconcile.ts'
 import { maxReportBytes, parseReport } from '../cards/stripe/report-file.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'
-import { formatMinor } from '../ledger/money.ts'
+import { formatMinor, parseDecimal, type Currency } from '../ledger/money.ts'
 import type { Service } from '../actions/service.ts'
-import { isDayOver, listOpenDifferences, type OpenDifference } from '../store/reconciliation.ts'
+import {
+  differenceKinds,
+  findOpenDifference,
+  isDayOver,
+  listOpenDifferences,
+  type OpenDifference,
+} from '../store/reconciliation.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, textsOf, type Command, type Invocation } from './command.ts'
 import { withService } from './data.ts'
+import { reasonOf } from './wallet.ts'
 
 const maxShown = 1_000
 
@@ -42,7 +49,60 @@ differs is listed to the payment: charges, refunds and disputes that one side ha
       })
     },
   },
+  {
+    name: 'reconcile settle',
+    summary: 'close a difference by hand, after it was looked into and stays as it is',
+    positionals: ['payment', 'kind'],
+    flags: {
+      processor: { value: 'AMOUNT', about: 'what the processor says, as you saw it, such as 25.00', isRequired: true },
+      ledger: { value: 'AMOUNT', about: 'what the ledger says, as you saw it, such as 0.00', isRequired: true },
+      reason: { value: 'TEXT', about: 'why; for the audit log, and for whoever asks later', isRequired: true },
+    },
+    details: `A difference is named by its payment and its kind (${differenceKinds.join(', ')}), as "reconcile" prints them. It moves no money: a wallet
+is put right by "wallet correct". When either side comes to say something else of the payment, the difference is open again; and
+when one does already, nothing is settled.`,
+    examples: [
+      'reconcile settle pi_3Nabc charge --processor 25.00 --ledger 0.00 --reason "Paid back by bank transfer 4711"',
+      'reconcile settle pi_3Nabc refund --processor=-5.00 --ledger 0.00 --reason "Taken as a loss" --json',
+    ],
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const difference = await getSeen(service, invocation)
+        const reason = reasonOf(invocation)
+        const actor = actorOf(invocation)
+        if (!(await settleDifference(service, actor, difference, reason)))
+          throw new CommandRefused('Nothing was settled: this difference is closed, or not what it was any more.')
+        const json = { ...shown(service, difference), settledBy: actor.name, reason }
+        return { json, text: `Settled by hand: ${linesOf(service, [difference])[0]}` }
+      }),
+  },
 ]
+
+/** The one that is named, if it is still what whoever settles it has seen. */
+async function getSeen(service: Service, invocation: Invocation): Promise<OpenDifference> {
+  const { currency } = service.config
+  const [payment, kind] = invocation.positionals as [string, string]
+  if (!differenceKinds.some((each) => each === kind))
+    throw new UsageMistake(`"${kind}" is no kind of difference: write ${differenceKinds.join(', ')}.`)
+  const [processorMinor, ledgerMinor] = [
+    signedOf(invocation, 'processor', currency),
+    signedOf(invocation, 'ledger', currency),
+  ]
+  const difference = await findOpenDifference(service.db.pool, payment, kind)
+  if (!difference) throw new CommandRefused(`There is no open difference: ${kind} of ${payment}.`)
+  if (difference.processorMinor !== processorMinor || difference.ledgerMinor !== ledgerMinor)
+    throw new CommandRefused(`Nothing was settled: it is another by now.\n${linesOf(service, [difference])[0]}`)
+  return difference
+}
+
+/** What a refund or a dispute took is below zero. */
+function signedOf(invocation: Invocation, flag: string, currency: Currency): bigint {
+  const text = textOf(invocation, flag)!
+  const minor = parseDecimal(text.replace(/^-/, ''), currency)
+  if (minor === undefined)
+    throw new UsageMistake(`--${flag}: write an amount of ${currency.code} as "reconcile" prints it.`)
+  return text.startsWith('-') ? -minor : minor
+}
 
 function daysOf(invocation: Invocation): readonly string[] | undefined {
   const days = textsOf(invocation, 'day')

@@ -178,9 +178,11 @@ from said s full join entered e using (id, kind)
 where coalesce(s.amount, 0) <> coalesce(e.amount, 0) and coalesce(s.amount, 0) <> coalesce(e.read_amount, 0)
 order by day, id, kind`
 
+export const differenceKinds = ['charge', 'refund', 'dispute'] as const
+
 export type Difference = {
   readonly paymentIntentId: string
-  readonly kind: 'charge' | 'refund' | 'dispute'
+  readonly kind: (typeof differenceKinds)[number]
   readonly processorMinor: bigint
   readonly ledgerMinor: bigint
   readonly day: string

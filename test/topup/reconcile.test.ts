@@ -8,7 +8,7 @@ import { reconcileDue } from '../../src/actions/topups/reconcile.ts'
 import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
 import { deleteExpired } from '../../src/store/cleanup.ts'
 import { getReconciliationState, listDayTotals, listOpenDifferences } from '../../src/store/reconciliation.ts'
-import { runCommand } from '../command.ts'
+import { callCommand, runCommand } from '../command.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
 import { letPass, topupTables } from '../time.ts'
 import { openBench, stripeEnvironment, type Bench } from './rig.ts'
@@ -332,6 +332,40 @@ test('a difference that is settled by hand is closed, with name and reason, and 
   bookings.find(({ source }) => source === charge)!.amount = 2_400
   await again()
   expect(await differences()).toEqual([`charge ${id} 2400 0`])
+})
+
+test('the command settles a difference that is what it was seen to be, once, and names who did it', async () => {
+  const id = await paid(25)
+  bench.standIn.state.refund(id, 100)
+  await reconcile()
+  const settleBy = async (...args: string[]) =>
+    await callCommand(['reconcile', 'settle', id, ...args, '--reason', 'Taken as a loss', '--as', 'ann'], environment())
+  const seen = ['--processor', '-1.00', '--ledger', '0.00']
+  const refusals: [args: string[], exitCode: number, message: string][] = [
+    [['refunds', ...seen], 2, '"refunds" is no kind of difference: write charge, refund, dispute.'],
+    [['refund', '--processor', '1e2', '--ledger', '0.00'], 2, '--processor: write an amount of USD'],
+    [['charge', ...seen], 1, `There is no open difference: charge of ${id}.`],
+    [['refund', '--processor', '1.00', '--ledger', '0.00'], 1, '-1.00 at the processor, 0.00 in the ledger'],
+  ]
+  for (const [args, exitCode, message] of refusals)
+    expect([args, await settleBy(...args)]).toMatchObject([
+      args,
+      { exitCode, stderr: expect.stringContaining(message) as string },
+    ])
+  expect(await differences()).toEqual([`refund ${id} -100 0`])
+  const settled = await settleBy('refund', ...seen, '--json')
+  expect([settled.exitCode, JSON.parse(settled.stdout)]).toMatchObject([
+    0,
+    { paymentIntentId: id, kind: 'refund', processor: '-1.00', ledger: '0.00', settledBy: 'cli:ann' },
+  ])
+  expect(await differences()).toEqual([])
+  expect(await settleBy('refund', ...seen)).toMatchObject({ exitCode: 1 })
+  const records = await query(
+    `select actor, detail->>'reason' as reason from audit
+     where action = 'reconciliation.difference-settled' and detail->>'paymentIntentId' = $1`,
+    [id],
+  )
+  expect(records).toEqual([{ actor: 'cli:ann', reason: 'Taken as a loss' }])
 })
 
 test('bookings go after their days, those of a payment that differs stay, and what is older is compared no more', async () => {
