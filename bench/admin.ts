@@ -14,6 +14,7 @@ import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
 import { openLog } from '../src/log.ts'
 import { openMetrics } from '../src/metrics.ts'
 import { openDatabase } from '../src/store/database.ts'
+import { mergeMinutes } from '../src/store/minutes.ts'
 import { startCluster, type BenchDatabase } from './cluster.ts'
 import { growWallet } from './history.ts'
 import { signIn, timePages, times } from './pages.ts'
@@ -52,6 +53,8 @@ async function run(database: BenchDatabase): Promise<void> {
   await growWallet(database, clientId, hot, transfersPerUser + hotTransfers)
   await addTheRest(database, clientId)
   const db = openDatabase(database.connection)
+  // As the job has done it by the time there are two days of them.
+  await mergeMinutes(db.patient)
   const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'silent' })
   const log = openLog('silent', () => {})
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })

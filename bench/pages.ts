@@ -1,5 +1,6 @@
 /** How long the service takes for pages of the admin area, and the database for what they ask of it. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { checkBooks } from '../src/actions/money/check-books.ts'
 import { createOperator } from '../src/actions/operators/manage-operators.ts'
@@ -47,7 +48,10 @@ export async function timePages(service: Service, token: string, pages: Record<s
   const headers = { cookie: `billfold-session=${token}` }
   const rows: PageRow[] = []
   watchStatements()
-  const checking = setInterval(() => void checkBooks(service), 1_000)
+  let isDone = false
+  const checking = (async () => {
+    for (; !isDone; await sleep(1_000)) await checkBooks(service)
+  })()
   for (const [page, path] of Object.entries(pages)) {
     const taken: number[] = []
     const inDatabase: number[] = []
@@ -74,7 +78,8 @@ export async function timePages(service: Service, token: string, pages: Record<s
       kilobytes: Math.round(bytes / 1024),
     })
   }
-  clearInterval(checking)
+  isDone = true
+  await checking
   return rows
 }
 

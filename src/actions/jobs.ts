@@ -3,6 +3,7 @@ import { deliverDue } from '../cards/sandbox/deliver.ts'
 import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { mergePositions } from '../store/merge-positions.ts'
+import { mergeMinutes } from '../store/minutes.ts'
 import { checkBooks } from './money/check-books.ts'
 import { countCalls, countLinks } from './apps/count-calls.ts'
 import { countMinutes } from './count-minutes.ts'
@@ -26,6 +27,7 @@ const jobs: readonly Job[] = [
   { name: 'count-links', everyMs: 60_000, run: countLinks },
   { name: 'cleanup', everyMs: 10 * 60_000, run: ({ db, config }) => deleteExpired(db, config) },
   { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
+  { name: 'merge-minutes', everyMs: 10 * 60_000, run: (service) => mergeMinutes(service.db) },
   { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
   { name: 'finish-corrections', everyMs: 5_000, run: finishCorrections },
   { name: 'reconcile', everyMs: 60_000, run: reconcileDue },

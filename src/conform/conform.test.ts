@@ -34,6 +34,7 @@ afterAll(async () => {
 type Send = (request: Request) => Promise<Response>
 
 const answer: Send = (request) => opened.app.fetch(request)
+const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
 
 /** Each with an app of its own, so that none is slowed for the wrong secrets of another. */
 async function tryOn(send: Send, money = 0): Promise<Conformance> {
@@ -346,7 +347,6 @@ describe('a service that breaks a statement fails it, and no other', () => {
       return times === 3 ? new Response('', { status: 503, headers: { 'retry-after': '0' } }) : response
     }
     expect(failedOf(await tryOn(busy))).toEqual([])
-    const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
     expect(await begin({}, away)).toEqual({
       problem: 'GET /api/server/wallet answered 503: no wallet to try it with.',
     })

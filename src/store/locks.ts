@@ -17,6 +17,8 @@ export const locks = {
   cleanup: 0xb111f06d,
   /** One process at a time merges the positions of days that are over. */
   mergePositions: 0xb111f07d,
+  /** One process at a time merges minutes that are long over. */
+  mergeMinutes: 0xb111f08d,
   /** The first of two numbers; the second is the writer's own, so that no two connections write the same position rows. */
   writerNumber: 0x62696c6c,
 } as const

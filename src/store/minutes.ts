@@ -1,5 +1,9 @@
-/** What the processes did in each minute: a row for each minute and process, added up when somebody looks. */
-import type { Queryable } from './database.ts'
+/**
+ * What the processes did in each minute: a row for each minute and process, added up when somebody looks. After two hours those
+ * of a quarter of an hour become one, so that a look at two days reads a few hundred rows, however many processes there are.
+ */
+import type { Database, Queryable, Transaction } from './database.ts'
+import { locks, stepByStep } from './locks.ts'
 
 export type Minute = {
   readonly requests: number
@@ -44,18 +48,24 @@ type Row = {
 const buckets = Array.from({ length: 24 }, (_, i) => `sum(took[${i + 1}])::float8`).join(', ')
 
 /**
- * Over all processes, in steps of so many minutes, each named by its beginning. What a process had open is of a moment: of a step,
- * the most there was at once.
+ * Over all processes, in steps, each named by its beginning. What a process had open is of a moment: of a step, the most there was
+ * at once.
  */
-export async function listMinutes(db: Queryable, since: Date, step = 1): Promise<MinuteSum[]> {
-  const { rows } = await db.query<Row>(
-    `select date_bin($2 * interval '1 minute', minute, 'epoch') as minute, max(open.processes) as processes,
+function sumsSql(from: string, step: string): string {
+  return `select date_bin(${step}, minute, 'epoch') as minute, max(open.processes) as processes,
        sum(requests) as requests, sum(faults) as faults, sum(debits) as debits, sum(credits) as credits,
        sum(refusals) as refusals, max(open.widgets) as widgets, array_remove(array[${buckets}], null) as took
-     from minutes join (
-       select minute, count(*) as processes, sum(widgets) as widgets from minutes where minute >= $1 group by minute
+     from ${from} join (
+       select minute, sum(processes) as processes, sum(widgets) as widgets from ${from} group by minute
      ) open using (minute)
-     where minute >= $1 group by 1 order by 1`,
+     group by 1`
+}
+
+/** In steps of so many minutes; of what is older than two hours, of quarters of an hour. */
+export async function listMinutes(db: Queryable, since: Date, step = 1): Promise<MinuteSum[]> {
+  const { rows } = await db.query<Row>(
+    `with read as materialized (select * from minutes where minute >= $1)
+     ${sumsSql('read', `$2 * interval '1 minute'`)} order by 1`,
     [since, step],
   )
   return rows.map((row) => ({
@@ -69,6 +79,39 @@ export async function listMinutes(db: Queryable, since: Date, step = 1): Promise
     widgets: Number(row.widgets),
     took: row.took,
   }))
+}
+
+/** In place of the process, in a row of all of them. */
+const allProcesses = `uuid '00000000-0000-0000-0000-000000000000'`
+
+/** The steps of the overview are whole ones of these, and no step of its last hour is older than two. */
+const quarter = `interval '15 minutes'`
+
+/** Of a process that comes back after hours, the minute in which it left may come again: what it counts is added. */
+const mergeSql = `
+with oldest as (
+  select date_bin(${quarter}, min(minute), 'epoch') as start from minutes
+  where process <> ${allProcesses} and minute < date_bin(${quarter}, now() - interval '2 hours', 'epoch')
+), gone as (
+  delete from minutes m using oldest o
+  where m.minute >= o.start and m.minute < o.start + ${quarter} and m.process <> ${allProcesses} returning m.*
+)
+insert into minutes as m (minute, process, processes, requests, faults, debits, credits, refusals, took, widgets)
+select minute, ${allProcesses}, processes, requests, faults, debits, credits, refusals, took, widgets
+from (${sumsSql('gone', quarter)}) s
+on conflict (minute, process) do update set processes = greatest(m.processes, excluded.processes),
+  requests = m.requests + excluded.requests, faults = m.faults + excluded.faults, debits = m.debits + excluded.debits,
+  credits = m.credits + excluded.credits, refusals = m.refusals + excluded.refusals, widgets = greatest(m.widgets, excluded.widgets),
+  took = array(select coalesce(a, 0) + coalesce(b, 0) from unnest(m.took, excluded.took) as both_of (a, b))`
+
+/** How many quarters of an hour were merged; 0 also when another process is at it. */
+export async function mergeMinutes(db: Database): Promise<number> {
+  return await stepByStep(db, locks.mergeMinutes, mergeOldest)
+}
+
+async function mergeOldest(tx: Transaction): Promise<number> {
+  const { rowCount } = await tx.query(mergeSql)
+  return rowCount ?? 0
 }
 
 export type DatabaseHealth = {

@@ -171,6 +171,7 @@ create table minutes (
   refusals integer not null,
   took integer[] not null,
   widgets integer not null,
+  processes integer not null default 1,
   constraint minutes_pkey PRIMARY KEY (minute, process)
 );
 
