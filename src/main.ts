@@ -22,7 +22,7 @@ const config = await readConfig()
 const log = openLog(config.logLevel, openOutput())
 const hadTerminal = hasTerminal()
 const stopping = Promise.withResolvers<{ announceMs: number }>()
-/** Of the parent of several workers: one holds the lock of the demo, during which others are needed; one is for patient work. */
+/** Of the parent of several workers: one holds the lock of the demo, one does the patient work, and others follow the apps. */
 const parentConnections = 4
 /** For the log, should the end take too long. */
 let waitingFor = 'start'
@@ -61,7 +61,7 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
 async function readySecrets(connection: Connection): Promise<void> {
   const db = openDatabase(connection, 1)
   try {
-    await prepareSecrets(db, openSecrets(config))
+    await prepareSecrets(db.patient, openSecrets(config))
   } finally {
     await db.pool.end()
   }
@@ -220,17 +220,22 @@ async function refuseUsedPorts(): Promise<void> {
   }
 }
 
+/** No request waits for what the start does: a slow machine may take half a minute for it. */
+function patient(service: Service): Service {
+  return { ...service, db: service.db.patient }
+}
+
 async function refuseUnsafe(service: Service): Promise<void> {
   if (!config.isProduction) return
-  const problems = await findUnsafeForProduction(service)
+  const problems = await findUnsafeForProduction(patient(service))
   if (problems.length > 0) throw new Error(`Not safe for production:\n${problems.map((p) => `  - ${p}`).join('\n')}`)
 }
 
 /** The line scripts wait for; and in development what a newcomer wants next. */
 async function welcome(service: Service): Promise<void> {
-  const demo = config.hasDemo ? await createDemo(service, { shopPort: config.port + 1 }) : undefined
+  const demo = config.hasDemo ? await createDemo(patient(service), { shopPort: config.port + 1 }) : undefined
   process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
-  const admin = await firstOperatorLink(service)
+  const admin = await firstOperatorLink(patient(service))
   const lines = [...(demo ? await demoLines(demo) : []), ...(admin ? [['Make the first admin, once', admin]] : [])]
   if (lines.length === 0) return
   process.stdout.write(`\n${lines.map(([what, where]) => `  ${what!.padEnd(38)}${where}`).join('\n')}\n\n`)

@@ -65,6 +65,37 @@ describe('with the embedded database', () => {
   })
 })
 
+test('a start waits longer for a slow database than a request would, and is ready', async () => {
+  const opened = await openTestService()
+  const dataDir = await mkdtemp(join(tmpdir(), 'billfold-slow-'))
+  const { pool } = opened.service.db.patient
+  await pool.query(`create function slow() returns trigger language plpgsql as $$
+      begin perform pg_sleep(3.5); return new; end $$;
+    create trigger slow before insert on apps for each row execute function slow();
+    create trigger slow before insert on operator_invites for each row execute function slow()`)
+  const holder = await pool.connect()
+  await holder.query(
+    `begin; set local idle_in_transaction_session_timeout = 0; lock table operators in access exclusive mode`,
+  )
+  const starting = startProcess({ DATABASE_URL: opened.databaseUrl, DATA_DIR: dataDir, DEMO: '1' })
+  const isWaiting = async () => {
+    const { rows } = await pool.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+       and query_start < clock_timestamp() - interval '3.5 seconds'`,
+    )
+    return rows[0]!.count > 0
+  }
+  // One that gave up would have ended.
+  await Promise.race([eventually(isWaiting, true), starting])
+  await holder.query('rollback')
+  holder.release()
+  const service = await starting
+  await eventually(() => service.output().includes('Make the first admin'), true)
+  expect(await service.stop()).toBe(0)
+  await opened.close()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
 describe('the end', () => {
   let opened: TestService
   beforeAll(async () => {

@@ -3,6 +3,7 @@
  * lock, because an older process on the same database still means the old one by it.
  */
 import { transact, type Database, type Transaction } from './database.ts'
+import { openClient, within } from './open-client.ts'
 
 export const locks = {
   /** In the embedded server's database `postgres`, shared: each service that uses the server holds it. */
@@ -23,9 +24,20 @@ export const locks = {
   writerNumber: 0x62696c6c,
 } as const
 
-/** Waits for its turn; held until the transaction ends. */
-export async function lockDemo(tx: Transaction): Promise<void> {
-  await tx.query('select pg_advisory_xact_lock($1)', [locks.demo])
+/** How long another process may take for the demo: half a minute, like all work that no request waits for. */
+const demoStatementMs = 30_000
+const demoLimitMs = 35_000
+
+/** Waits for its turn. On a connection of its own, so that the work has all the others, however few, and takes its time. */
+export async function holdDemo<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  const settings = { statement_timeout: String(demoStatementMs) }
+  const client = await openClient(db.connection, { name: 'billfold demo', settings })
+  try {
+    await within(client, demoLimitMs, client.query('select pg_advisory_lock($1)', [locks.demo]))
+    return await work()
+  } finally {
+    await client.end()
+  }
 }
 
 /** False when another transaction holds it; otherwise held until this one ends. */
