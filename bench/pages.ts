@@ -48,10 +48,8 @@ export async function timePages(service: Service, token: string, pages: Record<s
   const headers = { cookie: `billfold-session=${token}` }
   const rows: PageRow[] = []
   watchStatements()
-  let isDone = false
-  const checking = (async () => {
-    for (; !isDone; await sleep(1_000)) await checkBooks(service)
-  })()
+  const done = new AbortController()
+  const checking = checkOn(service, done.signal)
   for (const [page, path] of Object.entries(pages)) {
     const taken: number[] = []
     const inDatabase: number[] = []
@@ -78,9 +76,17 @@ export async function timePages(service: Service, token: string, pages: Record<s
       kilobytes: Math.round(bytes / 1024),
     })
   }
-  isDone = true
+  done.abort()
   await checking
   return rows
+}
+
+/** As the job does, until nobody looks any more. */
+async function checkOn(service: Service, done: AbortSignal): Promise<void> {
+  while (!done.aborted) {
+    await checkBooks(service)
+    await sleep(1_000)
+  }
 }
 
 function round(ms: number): number {
