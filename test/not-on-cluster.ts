@@ -3,6 +3,8 @@ const reasons: Readonly<Record<string, string>> = {
   'src/store/embedded/': 'it is about the embedded server',
   'src/store/migrations/': 'it makes and drops whole schemas, before they are spread',
   'test/plans.test.ts': 'it reads the plans of one server',
+  'src/actions/money/read-wallet.test.ts': 'it reads the plans of one server',
+  'src/cli/doctor.test.ts': 'it judges the role and the settings of the server that the tests bring',
   'test/postgres.test.ts': 'it is about the servers of the tests themselves',
   'test/other-postgres.test.ts': 'it is about other versions of PostgreSQL',
   'test/pgbouncer.test.ts': 'it starts PgBouncer and a server of its own',

@@ -156,7 +156,7 @@ type Ran = { readonly name: string; readonly passed: number; readonly failed: nu
 /** The names of what failed first, so that they stand in any part of a long report; then all but the lines of what passed. */
 function whatFailed(output: string): string {
   const lines = output.split('\n').filter((line) => !/^\((pass|skip)\) /.test(line))
-  return [...lines.filter((line) => line.startsWith('(fail) ')), ...lines].join('\n')
+  return [...new Set(lines.filter((line) => line.startsWith('(fail) '))), ...lines].join('\n')
 }
 
 async function runJob(job: Job, variables: Record<string, string>): Promise<Ran & { cpuSeconds: number }> {

@@ -239,7 +239,7 @@ test('the first Tab in the admin area offers the way past the navigation', async
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
   await page.keyboard.press('Enter')
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+  await page.waitForFunction(() => document.activeElement?.id === 'main')
 })
 
 test('a slash, Ctrl+K and ⌘K lead to the search from any page, and a slash in a field stays one', async () => {

@@ -186,6 +186,28 @@ test('signing out everywhere leaves, tells the shop, and the shop cannot open th
   await rig.closePage(page)
 })
 
+test.each([
+  ['sign-out-everywhere', 'signedIn', ['.account-part > .button', '.ask .danger']],
+  ['delete', 'delete', ['.danger']],
+])(
+  'the shop is told to forget the link after account/%s, also when the end of the session is heard before the answer',
+  async (path, part, buttons) => {
+    const member = await newMember()
+    const { page, frame } = await openPart(member, part)
+    await page.route(`**/api/widget/account/${path}?*`, async (route) => {
+      const response = await route.fetch()
+      await frame.waitForSelector('text=You are signed out')
+      await route.fulfill({ response })
+    })
+    if (part === 'delete') await frame.fill('#field-password', password)
+    for (const button of buttons) await frame.click(button)
+    await hear(page, 'SERVICE_LOGOUT_REQUEST')
+    await untilReady(frame, '#field-password')
+    await page.unrouteAll()
+    await rig.closePage(page)
+  },
+)
+
 test('mails are chosen; the history tells it all; the account is kept while there is money, and then deleted', async () => {
   const member = await newMember()
   await member.client.credit(member.user.serviceUserId, 5)

@@ -1,6 +1,6 @@
 /** What the page shows when it cannot show the wallet. */
 import { leaveBy } from '../chromium.ts'
-import { embed } from './rig.ts'
+import { embed, hear } from './rig.ts'
 import type { StatesOf } from './stage.ts'
 
 export const troubleStates: StatesOf = (stage) => {
@@ -22,6 +22,8 @@ export const troubleStates: StatesOf = (stage) => {
         await rig.pass(6 * 60_000)
         await page.clock.install()
         const frame = await inShop(page, wallet({ session }))
+        // From here on it waits for an answer of the page.
+        await hear(page, 'SERVICE_SESSION_EXPIRED')
         await frame.waitForSelector('.panel[aria-busy=true]')
         await page.clock.runFor(11_000)
         await frame.waitForSelector('.panel .button')

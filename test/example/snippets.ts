@@ -12,7 +12,7 @@ export async function readGuides(): Promise<Guide[]> {
 }
 
 /** For whoever runs the service: their commands are for servers that no test has, and each was run by hand; those with a name by test/deploy. */
-const forOperators = ['operations.md', 'operators.md', 'reliability.md']
+const forOperators = ['operations.md', 'operators.md', 'reliability.md', 'scaling.md']
 
 /** A piece of code without a name could not be run, so there may be none. */
 export function snippetsOf(guides: readonly Guide[]): Map<string, string> {

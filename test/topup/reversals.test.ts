@@ -184,7 +184,7 @@ describe('refunds', () => {
 
   test('a refund of spent money puts the wallet into debt', async () => {
     await payer.client.debit(payer.serviceUserId, 25)
-    await refund(2500n)
+    expect(await refund(2500n)).toMatchObject({ kind: 'refunded' })
     expect([await payer.balance(), await payer.isActive()]).toEqual([-25, false])
   })
 

@@ -133,9 +133,10 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   usePreload(laterViews)
 
   async function leave(): Promise<void> {
-    // An answer to the person before must not sign out the one who is here now.
-    if (!isHere()) return
     const last = session.token()
+    // An answer to the person before must not sign out the one who is here now. Nobody is here when the stream told of the
+    // session's end before the answer to what ended it came: the parent is to know that it was wished.
+    if (!isHere() && last !== null) return
     session.signOut()
     parent.post({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
     if (last !== null) await call('logout', last, {})
