@@ -33,6 +33,8 @@ afterAll(async () => {
 
 type Send = (request: Request) => Promise<Response>
 
+const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
+
 const answer: Send = (request) => opened.app.fetch(request)
 const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
 
@@ -342,9 +344,9 @@ describe('a service that breaks a statement fails it, and no other', () => {
       const times = (seen.get(pathname) ?? 0) + 1
       seen.set(pathname, times)
       // Of every path the first calls, some of them refused and some with the answer lost on the way back.
-      if (times === 1) return new Response('', { status: 503, headers: { 'retry-after': '0' } })
+      if (times === 1) return await away(request)
       const response = await answer(request)
-      return times === 3 ? new Response('', { status: 503, headers: { 'retry-after': '0' } }) : response
+      return times === 3 ? await away(request) : response
     }
     expect(failedOf(await tryOn(busy))).toEqual([])
     expect(await begin({}, away)).toEqual({
