@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { findCluster } from '../../test/postgres.ts'
 import { newApp, openTestService, operator, type Credentials, type TestService } from '../../test/service.ts'
 import { findApp } from '../store/apps.ts'
 import { verifyBooks, type VerifyResult } from '../store/verify/verify.ts'
@@ -35,15 +36,19 @@ test('seeded users have their money, and the books stay exact, also with two see
   expect(wallet).toMatchObject({ balanceMinor: 500n, isActive: true })
 })
 
-test('a seed leaves the planner with statistics of everything it filled', async () => {
-  await seed(100, 500n)
-  const { rows } = await opened.service.db.pool.query<{ tablename: string }>(
-    `select distinct tablename from pg_stats where schemaname = 'public' order by 1`,
-  )
-  const analysed = rows.map((row) => row.tablename)
-  for (const table of ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions'])
-    expect(analysed).toContain(table)
-})
+// On a cluster each node has its own.
+test.skipIf((await findCluster()) !== undefined)(
+  'a seed leaves the planner with statistics of everything it filled',
+  async () => {
+    await seed(100, 500n)
+    const { rows } = await opened.service.db.pool.query<{ tablename: string }>(
+      `select distinct tablename from pg_stats where schemaname = 'public' order by 1`,
+    )
+    const analysed = rows.map((row) => row.tablename)
+    for (const table of ['users', 'wallets', 'links', 'transfers', 'outcomes', 'positions'])
+      expect(analysed).toContain(table)
+  },
+)
 
 test('a seeded user can be debited like any other', async () => {
   const [serviceUserId = ''] = await seed(1, 500n)

@@ -42,7 +42,7 @@ afterAll(async () => {
 
 /** What was entered today was entered that many days ago, and by other writers. */
 async function moveBack(days: number, byWriter: number): Promise<void> {
-  const isToday = `>= (now() at time zone 'UTC')::date at time zone 'UTC'`
+  const isToday = `>= date_trunc('day', now(), 'UTC')`
   for (const table of ['transfers', 'outcomes'])
     await pool().query(
       `update ${table} set created_at = (created_at at time zone 'UTC' - $1 * interval '1 day') at time zone 'UTC' where created_at ${isToday}`,
