@@ -33,8 +33,6 @@ afterAll(async () => {
 
 type Send = (request: Request) => Promise<Response>
 
-const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
-
 const answer: Send = (request) => opened.app.fetch(request)
 const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
 
