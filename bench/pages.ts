@@ -81,10 +81,11 @@ export async function timePages(service: Service, token: string, pages: Record<s
   return rows
 }
 
-/** As the job does, until nobody looks any more. */
+/** As the job does, until nobody looks any more: patiently, and after a fault once more. */
 async function checkOn(service: Service, done: AbortSignal): Promise<void> {
+  const patient = { ...service, db: service.db.patient }
   while (!done.aborted) {
-    await checkBooks(service)
+    await checkBooks(patient).catch((error: unknown) => console.log(`the check of the books: ${String(error)}`))
     await sleep(1_000)
   }
 }

@@ -153,7 +153,7 @@ function AppTable({ apps, name, used, since }: AppTableProps) {
         const live = app.secrets.filter((secret) => !secret.hasEnded)
         return (
           <tr key={app.clientId}>
-            <td>
+            <td class="wide">
               <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a>
               <br />
               <code class="muted">{app.clientId}</code>

@@ -20,7 +20,7 @@ export function AuditTable({ label, records, operators, time = 'Time' }: AuditTa
           </td>
           <td>{actorName(operators, record.actor)}</td>
           <td>
-            <code>{record.action}</code>
+            <code class="breaks">{record.action}</code>
           </td>
           <td class="wide">
             <Subject subject={record.subject} operators={operators} />

@@ -99,10 +99,10 @@ function sumTook(steps: readonly MinuteSum[]): number[] {
   return Array.from({ length }, (_, i) => steps.reduce((sum, step) => sum + (step.took[i] ?? 0), 0))
 }
 
-/** With the day, where there is more than one. */
+/** By the day, where there is more than one: an axis has room for a word at each end. */
 function momentText(at: Date, hours: number): string {
   const text = at.toISOString()
-  return hours > 24 ? `${text.slice(5, 10)} ${text.slice(11, 16)}` : text.slice(11, 16)
+  return hours > 24 ? text.slice(5, 10) : text.slice(11, 16)
 }
 
 function whole(value: number): string {
