@@ -1,4 +1,5 @@
 /** One of the services of a fault run: a real process, with a wire of its own to the database. */
+import { appendFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
 import { openForwarder } from '../../test/forwarder.ts'
@@ -13,7 +14,8 @@ export type Node = {
   readonly close: () => Promise<void>
 }
 
-export async function startNode(database: ClientConfig): Promise<Node> {
+/** What its processes say of errors is added to the file when they end. */
+export async function startNode(database: ClientConfig, logFile: string): Promise<Node> {
   const wire = await openForwarder(database)
   const { host, port, user, database: name } = wire.connection
   const environment = { DATABASE_URL: `postgres://${user}@${host}:${port}/${name}`, LOG_LEVEL: 'error' }
@@ -28,7 +30,9 @@ export async function startNode(database: ClientConfig): Promise<Node> {
   const end = async (how: (running: ServiceProcess) => Promise<unknown>) => {
     const running = current
     current = undefined
-    if (running) await how(running)
+    if (!running) return
+    await how(running)
+    await appendFile(logFile, running.output())
   }
   return {
     wire,

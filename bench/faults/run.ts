@@ -3,7 +3,7 @@
  * database, under load, and then the exact count: every acknowledged operation once, every refused one not at all.
  */
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { findCluster, testDatabase } from '../../test/postgres.ts'
@@ -35,7 +35,8 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   const target = await seed(database, { users: 200, transfersPerUser: 1 }, { usersFile: join(folder, 'users') })
   const serviceUserIds = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
   const wallets = await database.query('select id from wallets order by id')
-  const nodes = [await startNode(database.connection), await startNode(database.connection)]
+  const logFile = join(folder, 'services.log')
+  const nodes = [await startNode(database.connection, logFile), await startNode(database.connection, logFile)]
   const random = openRandom(Number(values.seed))
   const scene: Scene = {
     nodes,
@@ -53,6 +54,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
     (name) =>
       (values.only === undefined || name.includes(values.only)) && (postmasterPid || name !== faultOfPostmaster),
   )
+  if (names.length === 0) throw new Error(`No fault has ${values.only} in its name.`)
   const times = await breakThings(scene, load, names, Number(values.minutes) * 60_000)
   const report = await load.stop()
   const count = await countExactly(database, report)
@@ -60,6 +62,7 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   console.log(countText(count, times))
   for (const node of nodes) await node.close()
   await stop()
+  console.log(`What the services said of errors: ${relative(process.cwd(), logFile)}`)
   return count.isExact
 }
 

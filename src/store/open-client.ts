@@ -183,13 +183,14 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
     if (isInDoubt) throw new DatabaseAway('the commit may not have reached the standby')
     return result
   }
+  const typedQuery = query as ClientBase['query']
   return {
-    query: query as ClientBase['query'],
+    query: typedQuery,
     get processId() {
       return (driver as unknown as { processID: number | null }).processID
     },
     meetCluster: async () => {
-      const { rows } = await driver.query<{ groupid: number }>(groupSql)
+      const { rows } = await typedQuery<{ groupid: number }>(groupSql)
       if (rows[0]!.groupid !== 0) throw new DatabaseAway('it is a worker of its cluster: name the coordinator')
       isCluster = true
     },
