@@ -127,9 +127,9 @@ async function joinNodes(nodes: readonly Connection[], database: string): Promis
       const join = i === 0 ? 'citus_set_coordinator_host' : 'citus_add_node'
       await client.query(`select ${join}($1, $2)`, [hostname, Number(port)])
     }
-    if (nodes.length === 1) return
     const { hostname, port } = new URL(nodes[0]!.connectionString!)
-    await client.query(`select citus_set_node_property($1, $2, 'shouldhaveshards', false)`, [hostname, Number(port)])
+    const node = [hostname, Number(port), nodes.length === 1]
+    await client.query(`select citus_set_node_property($1, $2, 'shouldhaveshards', $3)`, node)
   })
 }
 

@@ -51,6 +51,10 @@ export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Dist
     throw new DistributionRefused(
       'This database has no Citus, so there is no cluster to spread it over: install the extension on every node, preload it (shared_preload_libraries), and run CREATE EXTENSION citus in this database on each of them. Nothing was changed.',
     )
+  if ((await isNamed(db)) && (await listNodes(db)).length === 0)
+    throw new DistributionRefused(
+      `No node of the cluster may hold a part of the ledger: add workers (citus_add_node), or let the coordinator hold it (select citus_set_node_property('…', 5432, 'shouldhaveshards', true)). Nothing was changed.`,
+    )
   const isNew = new Set<string>()
   for (const table of spread) if (await distributeTable(db, table, shardsPerNode)) isNew.add(table.name)
   const shards = await countShards(db)
@@ -87,6 +91,12 @@ async function distributeTable(db: Queryable, table: (typeof spread)[number], sh
     await db.query('rollback').catch(() => {})
     throw error
   }
+}
+
+/** Citus names the coordinator by itself when it is the first node that it needs. */
+async function isNamed(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ is_named: boolean }>(`select exists (select from pg_dist_node) as is_named`)
+  return rows[0]!.is_named
 }
 
 async function listNodes(db: Queryable): Promise<string[]> {
@@ -133,6 +143,9 @@ export const endMoment = { text: 'select 1', onCluster: letGoSql }
 
 export const joinMomentSql = `${beginSql}; ${oneSnapshotEachSql}; ${touchNodesSql}`
 
-/** For a transaction that changes tables as well as their rows: one connection to each node, and one shard after the other. */
-export const inOneLineSql = `${oneSnapshotEachSql}; set local citus.multi_shard_modify_mode = 'sequential';
+/**
+ * For a transaction that changes tables as well as their rows: one connection to each node, the coordinator's own shards included,
+ * and one shard after the other.
+ */
+export const inOneLineSql = `${oneSnapshotEachSql}; set local citus.enable_local_execution = off; set local citus.multi_shard_modify_mode = 'sequential';
   set local citus.enable_unsafe_triggers = on`
