@@ -54,6 +54,14 @@ export async function untilReady(frame: Frame, selector: string): Promise<void> 
   await frame.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)))
 }
 
+/**
+ * Waits until the shop has made the frame as high as what is in it. Until then the frame scrolls by itself, and a button that moves between the
+ * press and the release of the mouse is not clicked.
+ */
+export async function untilFitted(frame: Frame): Promise<void> {
+  await frame.waitForFunction(() => document.documentElement.scrollHeight <= innerHeight)
+}
+
 /** Waits until the focus is on something of its own that holds the text; the body, where it is at first, holds every text. */
 export const focusIs = (frame: Frame, text: string) =>
   frame.waitForFunction((text) => {

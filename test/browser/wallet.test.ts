@@ -16,6 +16,7 @@ import {
   openSignIn,
   renew,
   tabTo,
+  untilFitted,
   untilReady,
   waitForBalance,
   walletUrl,
@@ -321,6 +322,7 @@ test('older entries come by the button, each once, and a new one is there at onc
   await frame.waitForFunction(() => document.querySelectorAll('.day .entry').length === 10)
   await frame.click('#all-activity')
   await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 30)
+  await untilFitted(frame)
   await frame.click('text=Show older')
   await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 35)
   expect(await frame.locator('text=Show older').count()).toBe(0)
