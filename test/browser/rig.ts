@@ -25,8 +25,9 @@ const frameAttributes = {
 
 const slot = '<main id="slot"></main>'
 
+/** Its frames are high at once: in one that grows, a button may move between the press and the release of the mouse. */
 const shopPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Shop</title><style>body{margin:0;color-scheme:light dark}iframe{display:block;border:0;width:100%;height:320px}</style>
+<title>Shop</title><style>body{margin:0;color-scheme:light dark}iframe{display:block;border:0;width:100%;height:900px}</style>
 <script>
 // Before the frame that a server may have written below: what it says is heard from its first word on.
 window.heard = []
