@@ -15,6 +15,8 @@ type Lookup = {
 
 const maxBatch = 512
 const maxConcurrent = 2
+/** Of each of the two that are asked for a batch. */
+const answerWithinMs = 2_000
 
 export function openReader(db: Database): Reader {
   let queue: Lookup[] = []
@@ -34,7 +36,7 @@ export function openReader(db: Database): Reader {
   async function answer(batch: Lookup[]): Promise<void> {
     const serviceUserIds = batch.map((lookup) => lookup.serviceUserId)
     try {
-      const wallets = await askTwo(db.pool, (reader) => findLinkedWallets(reader, serviceUserIds))
+      const wallets = await askTwo(db.pool, answerWithinMs, (reader) => findLinkedWallets(reader, serviceUserIds))
       for (const { clientId, serviceUserId, resolve } of batch) {
         const wallet = wallets.get(serviceUserId)
         resolve(wallet?.clientId === clientId ? wallet : undefined)

@@ -20,13 +20,13 @@ export type Database = {
 }
 
 /**
- * A request waits at most 2.4 s for the apps' directory and one and a half times this for what it asks next, which is
+ * A request waits at most 2.6 s for the apps' directory and one and a half times this for what it asks next, which is
  * less than the eight seconds it has. The server gives up earlier, so that no statement outlives its connection.
  */
 const requestLimitMs = 3_500
 const requestStatementMs = 3_000
-const patientLimitMs = 35_000
-const patientStatementMs = 30_000
+export const patientLimitMs = 35_000
+export const patientStatementMs = 30_000
 
 /** What the writer's lanes, of which one is the careful one, leave of a process's connections. */
 export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {

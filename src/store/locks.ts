@@ -2,7 +2,7 @@
  * Every advisory lock of the service: numbers that stand for no row. A number is taken once, and never given to another
  * lock, because an older process on the same database still means the old one by it.
  */
-import { transact, type Database, type Transaction } from './database.ts'
+import { patientLimitMs, patientStatementMs, transact, type Database, type Transaction } from './database.ts'
 import { openClient, within } from './open-client.ts'
 
 export const locks = {
@@ -24,16 +24,12 @@ export const locks = {
   writerNumber: 0x62696c6c,
 } as const
 
-/** How long another process may take for the demo: half a minute, like all work that no request waits for. */
-const demoStatementMs = 30_000
-const demoLimitMs = 35_000
-
-/** Waits for its turn. On a connection of its own, so that the work has all the others, however few, and takes its time. */
+/** Waits for its turn, as patiently as all work that no request waits for. On a connection of its own, so that the work has all the others, however few, and takes its time. */
 export async function holdDemo<T>(db: Database, work: () => Promise<T>): Promise<T> {
-  const settings = { statement_timeout: String(demoStatementMs) }
+  const settings = { statement_timeout: String(patientStatementMs) }
   const client = await openClient(db.connection, { name: 'billfold demo', settings })
   try {
-    await within(client, demoLimitMs, client.query('select pg_advisory_lock($1)', [locks.demo]))
+    await within(client, patientLimitMs, client.query('select pg_advisory_lock($1)', [locks.demo]))
     return await work()
   } finally {
     await client.end()

@@ -94,7 +94,7 @@ test('a read whose connection went silent is asked beside it on a new one', asyn
   const { connect } = poolOf(4, 30_000)
   for (const client of [await connect(), await connect()]) client.release()
   const asked: number[] = []
-  const pid = await askTwo(pool, async (reader) => {
+  const pid = await askTwo(pool, 2_000, async (reader) => {
     asked.push(opened.length)
     // The first never comes; nor would the other idle one, as when a network has forgotten them all.
     if (asked.length === 1) await reader.query('select pg_sleep(60)')
@@ -110,13 +110,13 @@ test('a read that is only slow counts when it is the first to come, and one that
   const { query } = poolOf(4, 30_000)
   await query('select 1')
   let asked = 0
-  const first = await askTwo(pool, async (reader) => {
+  const first = await askTwo(pool, 2_000, async (reader) => {
     const mine = ++asked
     await reader.query(`select pg_sleep(${mine === 1 ? 1.3 : 1.9})`)
     return mine
   })
   expect([first, asked]).toEqual([1, 2])
-  const refused = await askTwo(pool, async (reader) => {
+  const refused = await askTwo(pool, 2_000, async (reader) => {
     asked++
     return await reader.query('select 1/0')
   }).catch((error: unknown) => error)

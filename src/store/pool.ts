@@ -50,9 +50,6 @@ const idleForMs = 60_000
 /** A server process keeps the memory it once took, and the temporary table of the write probe grows old. */
 const openForMs = 30 * 60_000
 const maxWaitMs = 5_000
-const askAgainAfterMs = 900
-/** A connection may take half as long again to open, so both together have ended within four seconds. */
-const eachOfTwoWithinMs = 2_000
 
 /** `beside` is another pool on the same servers: it shares what this one finds out about them, and its end. */
 export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: number, beside?: Pool): Pool {
@@ -127,14 +124,15 @@ function queryWithin(state: State, limitMs: number): Queryable['query'] {
 }
 
 /**
- * For reads that a request waits for. One connection that went silent is no reason to turn anybody away: after a moment a
- * new one is asked beside it, and the first answer counts, which on a server that is only slow may be that of the first.
+ * For reads that a request waits for. One connection that went silent is no reason to turn anybody away: after half of the
+ * time a new one is asked beside it, and the first answer counts, which on a server that is only slow may be that of the
+ * first. A connection may take half as long again to open, so a question has ended after twice the time.
  */
-export async function askTwo<T>(pool: Pool, ask: (reader: Queryable) => Promise<T>): Promise<T> {
-  const reader = pool.within(eachOfTwoWithinMs)
+export async function askTwo<T>(pool: Pool, limitMs: number, ask: (reader: Queryable) => Promise<T>): Promise<T> {
+  const reader = pool.within(limitMs)
   const first = ask(reader)
   const isAnswered = await new Promise((resolve) => {
-    const timer = setTimeout(resolve, askAgainAfterMs, false)
+    const timer = setTimeout(resolve, limitMs / 2, false)
     const end = (is: boolean) => {
       clearTimeout(timer)
       resolve(is)
