@@ -5,6 +5,8 @@ import { parseArgs } from 'node:util'
 import type { BenchDatabase } from './cluster.ts'
 import { openStage, type Site } from './stage.ts'
 
+const firstPosition = '(select counter_account, day, writer from positions order by 1, 2, 3 limit 1)'
+
 /** Each breaks the books by one row, and is undone again. The trigger that guards the entries is off meanwhile. */
 const breaks: [name: string, broken: string, repaired: string][] = [
   [
@@ -14,8 +16,8 @@ const breaks: [name: string, broken: string, repaired: string][] = [
   ],
   [
     'a position',
-    `update positions set debited = debited + 1 where ctid = (select min(ctid) from positions) and $1 <> ''`,
-    `update positions set debited = debited - 1 where ctid = (select max(ctid) from positions) and $1 <> ''`,
+    `update positions set debited = debited + 1 where (counter_account, day, writer) = ${firstPosition} and $1 <> ''`,
+    `update positions set debited = debited - 1 where (counter_account, day, writer) = ${firstPosition} and $1 <> ''`,
   ],
   [
     'the newest entry, before it was checked',
@@ -64,15 +66,18 @@ async function measureSite({ database, server }: Site): Promise<void> {
   // The service ran while the rows came; from here on it is a database that was just upgraded.
   await database.query(`delete from verified_wallets`)
   await database.query(
-    `update books_check set checked_up_to = null, pass = null, last_round_at = null, cursor = null, problems = '[]', next_pass_at = now(), next_slice_at = now()`,
+    `update books_check set checked_up_to = null, pass = null, last_round_at = null, cursor = null, problems = '[]', next_pass_at = now(), next_slice_at = now(),
+       is_hurried = true`,
   )
   show('first pass, from the beginning of each ledger', await seconds('checked_up_to is not null'))
-  show('first round', await seconds('last_round_at is not null'))
+  show('first round, in a hurry', await seconds('last_round_at is not null'))
   await database.query('alter table transfers disable trigger user; alter table wallets disable trigger user')
   const [wallet] = await database.query(
     `select id from wallets order by id offset (select count(*) * 3 / 4 from wallets) limit 1`,
   )
   for (const [name, broken, repaired] of breaks) {
+    // A round that hurries already would come to the row sooner.
+    await seconds('not is_hurried')
     await database.query(broken, [wallet!['id']!])
     show(`${name}: found after`, await seconds(`problems <> '[]'`))
     await database.query(repaired, [wallet!['id']!])

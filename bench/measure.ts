@@ -26,6 +26,7 @@ export async function measure(options: Options, stage: Stage, note: (text: strin
   // Twice the connections, so that each worker has batches as large as the one process has.
   const connections = options.connections * 2
   contenders.push({ name: 'workers', measure: () => debits(options, stage, 'workers', workers, { connections }) })
+  contenders.push({ name: 'many', measure: () => debits(options, stage, 'many', site, { connections: 1024 }) })
   note('starting the service with 20,000 wallets that were never analysed')
   const unanalysed = await stage.openSite('unanalysed', { users: 20_000, transfersPerUser: 1, isUnanalysed: true })
   sites.push(unanalysed)
@@ -112,20 +113,20 @@ const figureOf = {
   large: { name: 'with 10 million transfers ÷ empty', isInverse: false },
 } as const satisfies Record<string, { name: FigureName; isInverse: boolean }>
 
+const overPgbenchOf = {
+  workers: 'debits, a worker on each processor ÷ TPC-B',
+  many: 'debits, 1,024 connections ÷ TPC-B',
+} as const satisfies Record<string, FigureName>
+
 function toFigures(measured: Measured, memory: Memory): Figure[] {
   const overBaseOf = (wanted: string) => measured.comparisons.find(({ name }) => name === wanted)?.overBase
   const pgbench = overBaseOf('pgbench')
   const ratios = measured.comparisons.flatMap(({ name, overBase }) => {
-    // Not compared with the one process, but with pgbench in the same cycle.
-    if (name === 'workers')
-      return pgbench
-        ? [
-            toFigure(
-              'debits, a worker on each processor ÷ TPC-B',
-              overBase.map((r, i) => r / pgbench[i]!),
-            ),
-          ]
-        : []
+    // Not compared with the usual load, but with pgbench in the same cycle.
+    if (name === 'workers' || name === 'many') {
+      const overPgbench = pgbench?.map((each, i) => overBase[i]! / each)
+      return overPgbench ? [toFigure(overPgbenchOf[name], overPgbench)] : []
+    }
     const figure = figureOf[name as keyof typeof figureOf]
     return toFigure(figure.name, figure.isInverse ? overBase.map((ratio) => 1 / ratio) : overBase)
   })

@@ -27,6 +27,10 @@ npm run bench -- latency [--seconds 4] [--cycles 3]
 
   how long an answer takes: by connections, at half of the highest rate, beside a checkpoint, verify and export, and with far too much at once
 
+npm run bench -- limits [--seconds 4] [--cycles 3] [--connections 128,1024]
+
+  what 1, 2, 4 and 8 processes on one database wait for, and what each setting of the server is worth
+
 npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]
 
   random faults of all kinds on two services and their database, under load; then the exact count. With TEST_DATABASE_URL on a new

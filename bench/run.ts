@@ -6,6 +6,7 @@ import { drawComparison } from './comparison.ts'
 import { runFaults } from './faults/run.ts'
 import { measureGrowth } from './growth.ts'
 import { measureLatency } from './latency.ts'
+import { measureLimits } from './limits.ts'
 import { measure } from './measure.ts'
 import { measureNodes } from './nodes.ts'
 import { parseOptions, usage, type Options } from './options.ts'
@@ -16,6 +17,7 @@ const [first, ...rest] = process.argv.slice(2)
 if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
 else if (first === 'books') await measureBooks(rest)
 else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 0 : 1
+else if (first === 'limits') process.exitCode = (await measureLimits(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
 else if (first === '--growth') process.exitCode = (await measureGrowth(rest)) ? 0 : 1
 else {

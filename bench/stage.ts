@@ -8,7 +8,7 @@ import { withCost } from './cost.ts'
 import type { Round } from './rounds.ts'
 import { seed, type Seeding } from './seed.ts'
 import { addAcknowledged, type Acknowledged } from './exactness.ts'
-import { usageOf } from './usage.ts'
+import { serviceCpuSeconds } from './usage.ts'
 
 /** A running service, its database, and what the load was told by it. */
 export type Site = {
@@ -86,7 +86,7 @@ export async function runRound(
 ): Promise<Round & Result> {
   const { result, cores } = await withCost(
     cluster,
-    () => usageOf(server.pid).cpuSeconds,
+    () => serviceCpuSeconds(server.pid),
     () => load.run({ ...job, mark: `${process.pid}-${++rounds}` }),
     ({ loadCores }, seconds) => loadCores * seconds,
   )

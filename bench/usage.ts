@@ -42,6 +42,11 @@ export function familyCpuSeconds(pid: number): number {
   return total / 100
 }
 
+/** With its workers, where that can be seen. */
+export function serviceCpuSeconds(pid: number): number {
+  return process.platform === 'linux' ? familyCpuSeconds(pid) : usageOf(pid).cpuSeconds
+}
+
 function fromPs(pid: number): Usage {
   const [rss = '0', time = '0'] = spawnSync('ps', ['-o', 'rss=,time=', '-p', String(pid)])
     .stdout.toString()

@@ -25,6 +25,11 @@ const distribute = async () => await callCommand(['distribute', '--json'], { DAT
 
 const query = async (sql: string) => await opened.service.db.patient.pool.query(sql)
 
+const letWorkersHold = async (mayHold: boolean) =>
+  await query(
+    `select citus_set_node_property(nodename, nodeport, 'shouldhaveshards', ${mayHold}) from pg_dist_node where groupid > 0`,
+  )
+
 const newLoad = async () => {
   const { clientId } = await newApp(opened.service)
   const app = (await findApp(opened.service.db.pool, clientId))!
@@ -58,6 +63,20 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     expect(said.nodes).toHaveLength(workers)
     expect(said.staying).toBeGreaterThan(20)
   })
+
+  test.skipIf(nodes?.length === 1)(
+    'where no node may hold a part of the ledger, it is refused and left as it is',
+    async () => {
+      await letWorkersHold(false)
+      const { exitCode, stdout } = await distribute()
+      await letWorkersHold(true)
+      expect(exitCode).toBe(1)
+      expect(JSON.parse(stdout)).toEqual({
+        error: expect.stringMatching(/No node of the cluster may hold.*citus_add_node.*Nothing was changed/),
+      })
+      expect((await distribute()).exitCode).toBe(0)
+    },
+  )
 
   test('one that was interrupted is gone on with, and the money that is there goes along', async () => {
     const { users, post } = await newLoad()

@@ -34,11 +34,14 @@ async function examine(frame: Frame | Page, rules: 'all' | 'colours'): Promise<R
   return violations
 }
 
-/** Colours fade from one scheme to the other; axe wants to see where they end. Only what ends by itself is waited for. */
+/**
+ * Colours fade from one scheme to the other; axe wants to see where they end. They are brought there, not waited for: in a frame that
+ * Chromium does not draw, because it is out of sight, no time passes for them.
+ */
 export const untilStill = (shown: Frame | Page) =>
-  shown.evaluate(async () => {
-    const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity)
-    await Promise.allSettled(ending.map(({ finished }) => finished))
+  shown.evaluate(() => {
+    const animations = document.getAnimations()
+    for (const each of animations) if (each.effect?.getComputedTiming().endTime !== Infinity) each.finish()
   })
 
 function describe({ id, nodes }: Result): string[] {

@@ -51,7 +51,12 @@ type LineProps = { values: readonly number[]; label: string; x: readonly [string
 export function LineChart({ values, label, x, format = compact }: LineProps) {
   const [w, h] = [160, 48]
   const most = Math.max(0, ...values)
-  if (most === 0) return <p class="no-plot">None from {x.join(' to ')}.</p>
+  if (most === 0)
+    return (
+      <p class="no-plot">
+        None from <span class="nowrap">{x[0]}</span> to <span class="nowrap">{x[1]}.</span>
+      </p>
+    )
   const step = w / Math.max(1, values.length - 1)
   const points = values.map((value, i) => `${round(i * step)},${round(h - 1 - (value / most) * (h - 3))}`)
   const told = `${label}, ${x.join(' to ')}: from ${format(Math.min(...values))} to ${format(most)}, last ${format(values.at(-1) ?? 0)}`
