@@ -14,6 +14,7 @@ const reasons: Readonly<Record<string, string>> = {
   'test/durable.test.ts': 'it kills and restarts the embedded server',
   'test/npm-start.test.ts': 'it starts the embedded server',
   'test/readme.test.ts': 'it starts the embedded server',
+  'test/admin/outages.test.ts': 'it looks at the waits of one server',
   'test/deploy/': 'it is about one server and its back-ups',
 }
 

@@ -40,7 +40,23 @@ export async function testDatabase(): Promise<TestDatabase> {
   )
   await onEveryNode((admin) => cloneTemplate(admin, template, name))
   const connection = await connectionTo(name)
-  return { name, connection, url: urlOf(connection), drop: () => onEveryNode((admin) => dropDatabase(admin, name)) }
+  return { name, connection, url: urlOf(connection), drop: () => leaveToDrop(name) }
+}
+
+/**
+ * To drop a database PostgreSQL waits for a checkpoint, a second and more. Nobody waits for that but the server, which does what it was told
+ * although the one who told it has gone; what is left nevertheless, `dropStale` finds.
+ */
+async function leaveToDrop(name: string): Promise<void> {
+  const nodes = (await findCluster()) ?? [await connectionTo()]
+  for (const node of nodes) {
+    const admin = new Client(node)
+    admin.on('error', () => {})
+    await admin.connect()
+    void dropDatabase(admin, name)
+      .catch(() => {})
+      .finally(() => void admin.end())
+  }
 }
 
 /** Stops the shared server unless another test process uses it; for the end of a whole run. */

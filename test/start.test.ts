@@ -7,6 +7,7 @@ import { isAlive } from '../src/store/embedded/server-process.ts'
 import { newClient } from './client.ts'
 import { eventually } from './eventually.ts'
 import { getText, openConnection } from './keep-alive.ts'
+import { lockWaitsSql } from './lock-waits.ts'
 import { startProcess, workersOf } from './process.ts'
 import { newApp, newUser, openTestService, type TestService } from './service.ts'
 import { freePort } from './free-port.ts'
@@ -117,8 +118,7 @@ describe('the end', () => {
     const debit = client.debit(user.serviceUserId, 1)
     debit.catch(() => {})
     // It asks for the row again and again, for a moment each time.
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    while ((await opened.service.db.pool.query(waiting)).rowCount === 0) await Bun.sleep(5)
+    while ((await opened.service.db.pool.query(lockWaitsSql)).rowCount === 0) await Bun.sleep(5)
     const release = async () => {
       await blocker.query('rollback')
       blocker.release()

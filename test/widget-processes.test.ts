@@ -6,6 +6,7 @@ import { findApp } from '../src/store/apps.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient } from './client.ts'
 import { eventually, expectWithin } from './eventually.ts'
+import { lockWaitsSql } from './lock-waits.ts'
 import { newEmail, newPage, readEvents } from './page.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import {
@@ -215,10 +216,8 @@ async function waitForLock(count: number, answer: Promise<unknown>): Promise<voi
   const state = { isAnswered: false }
   void answer.then(() => (state.isAnswered = true))
   while (!state.isAnswered) {
-    const { rows } = await opened.service.db.pool.query<{ waiting: bigint }>(
-      `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    if (rows[0]!.waiting >= BigInt(count)) return
+    const { rows } = await opened.service.db.pool.query(lockWaitsSql)
+    if (rows.length >= count) return
     await Bun.sleep(10)
   }
 }

@@ -22,6 +22,8 @@ export const locks = {
   mergeMinutes: 0xb111f08d,
   /** The first of two numbers; the second is the writer's own, so that no two connections write the same position rows. */
   writerNumber: 0x62696c6c,
+  /** The first of two numbers; the second stands for a wallet of a cluster. */
+  wallet: 0x62696c77,
 } as const
 
 /** Waits for its turn, as patiently as all work that no request waits for. On a connection of its own, so that the work has all the others, however few, and takes its time. */

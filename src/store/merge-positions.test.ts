@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../test/books.ts'
 import { newClient, type Client } from '../../test/client.ts'
+import { lockWaitsSql } from '../../test/lock-waits.ts'
 import { startProcess, type ServiceProcess } from '../../test/process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../test/service.ts'
 import { beginDayThatStays } from '../../test/time.ts'
@@ -113,9 +114,7 @@ test('a process killed right before its commit has changed nothing, nobody saw i
   const loggedBefore = opened.logged.length
   const replies = await post()
   expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
-  const { rows: waits } = await pool().query(
-    `select query from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-  )
+  const { rows: waits } = await pool().query(lockWaitsSql)
   expect(waits).toEqual([])
   const loggedSince = opened.logged.slice(loggedBefore)
   expect(loggedSince.filter((line) => line.includes('a batch of the writer failed'))).toEqual([])

@@ -1,5 +1,6 @@
 /** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
 import { plainArray, textArray } from './arrays.ts'
+import { waitOnCoordinator } from './cluster.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
 
@@ -34,7 +35,9 @@ export async function findWallet(db: Queryable, id: string): Promise<WalletRow |
   return rows[0] && toWallet(rows[0])
 }
 
+/** Whoever comes next sees all that this transaction writes, on the coordinator of a cluster too. */
 export async function lockWallet(tx: Transaction, id: string): Promise<WalletRow | undefined> {
+  await waitOnCoordinator(tx, id)
   const { rows } = await tx.query<Raw>('select * from wallets where id = $1 for update', [id])
   return rows[0] && toWallet(rows[0])
 }

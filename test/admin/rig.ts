@@ -3,7 +3,7 @@ import { setDefaultTimeout } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { generateSync } from 'otplib'
 import type { BrowserContextOptions, Page } from '@playwright/test'
-import { findBarriers, wantsPictures } from '../browser/axe.ts'
+import { findBarriers, untilStill, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { runCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
@@ -82,7 +82,7 @@ function codeOf(secret: string): string {
   return generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
 }
 
-/** Axe and pictures cost most of the time; each width and each scheme has them once. */
+/** Axe costs most of the time: each width and each scheme has it once. */
 const views = [
   [1280, 'light', true],
   [1280, 'dark', false],
@@ -99,9 +99,11 @@ export async function lookAt(page: Page, name: string): Promise<string[]> {
     await page.emulateMedia({ colorScheme })
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     if (overflow > 0) barriers.push(`${name}: ${overflow} pixels too wide at ${width}`)
-    if (!isExamined) continue
-    if (wantsPictures)
+    if (wantsPictures) {
+      await untilStill(page)
       await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
+    }
+    if (!isExamined) continue
     barriers.push(...(await findBarriers(page)))
   }
   await page.setViewportSize({ width: 1280, height: 900 })

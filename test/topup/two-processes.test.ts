@@ -1,6 +1,7 @@
 /** Two real processes on one database race for every top-up, and one of them is killed at the worst moments. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Send } from '../client.ts'
+import { endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
 import { startMailServer, type MailServer } from '../mail-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { tell } from '../../src/actions/mails/tell.ts'
@@ -149,9 +150,9 @@ test('both sweepers at once post each of 40 forgotten top-ups once', async () =>
   expect(bench.standIn.requests.length - before).toBe(40)
 })
 
+const isWaiting = async () => (await bench.service.db.pool.query(lockWaitsSql)).rowCount !== 0
+
 async function waitForLock(): Promise<void> {
-  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  const isWaiting = async () => (await bench.service.db.pool.query(waiting)).rowCount !== 0
   await until(isWaiting)
   if (!(await isWaiting())) throw new Error('nobody waits for the row that is held')
 }
@@ -161,9 +162,8 @@ const payerAtOther = (payer: Payer) => bench.newPayer(processes[1].send, process
 
 /** What a killed process had already sent would still be carried out; a machine that dies takes its connections with it. */
 async function endOrphans(): Promise<void> {
-  const waiting = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const { pool } = bench.service.db
-  while ((await pool.query(`select pg_terminate_backend(pid) ${waiting}`)).rowCount) await Bun.sleep(10)
+  while ((await pool.query(endLockWaitsSql)).rowCount) await Bun.sleep(10)
 }
 
 /** Holds a row, so that the process stops exactly there. */

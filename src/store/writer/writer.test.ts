@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
+import { lockWaitsSql } from '../../../test/lock-waits.ts'
 import { decideCases } from '../../../test/decide-cases.ts'
 import { openForwarder } from '../../../test/forwarder.ts'
 import { findCluster } from '../../../test/postgres.ts'
@@ -356,9 +357,6 @@ const pendingOf = ({ userId }: TestUser, amountMinor: bigint) =>
     () => {},
   )
 
-const waitingOn = (view: string) =>
-  `select 1 from ${view} where datname = current_database() and wait_event_type = 'Lock'`
-
 /** What each comes to when the first one, of another process, is about to commit while the others wait for its wallet. */
 const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
   const { pool, connection } = opened.service.db
@@ -377,8 +375,7 @@ const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
     (await pool.query('select 1 from wallets where id = $1 for update skip locked', [user.userId])).rowCount === 0
   while (!(await isHeld())) await Bun.sleep(5)
   const results = then.map((amountMinor) => postByLink(user, amountMinor))
-  const waiting = { text: waitingOn('pg_stat_activity'), onCluster: waitingOn('citus_stat_activity') }
-  while (((await pool.query(waiting)).rowCount ?? 0) === 0) await Bun.sleep(5)
+  while (((await pool.query(lockWaitsSql)).rowCount ?? 0) === 0) await Bun.sleep(5)
   gate.resolve()
   const { answers } = await other
   const told = [...answers.map(([, result]) => result), ...(await Promise.all(results))].map(said)

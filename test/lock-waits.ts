@@ -1,0 +1,13 @@
+/** Who waits for a row that somebody else holds. On a cluster the one who waits is a node's. */
+
+const waitsIn = (activity: string) => `from ${activity} where datname = current_database() and wait_event_type = 'Lock'`
+const oneServer = waitsIn('pg_stat_activity')
+const allNodes = waitsIn('citus_stat_activity')
+
+/** A row for each. */
+export const lockWaitsSql = { text: `select query ${oneServer}`, onCluster: `select query ${allNodes}` }
+
+export const endLockWaitsSql = {
+  text: `select pg_terminate_backend(pid) ${oneServer}`,
+  onCluster: `select pg_terminate_backend(global_pid) ${allNodes}`,
+}
