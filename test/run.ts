@@ -105,6 +105,8 @@ const slow = [
   'test/admin/looks',
   'test/topup/browser',
   'test/topup/shop',
+  'test/topup/windows',
+  'test/admin/outages',
   'test/example/shop',
   'test/example/guide',
   'sdk/served',
@@ -138,17 +140,24 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => tota
 /** Files that run in one process: starting one, with all it imports, costs a second of processor time. */
 type Job = readonly string[]
 
-const together = 8
+/** Those that take long are named one by one above, and have a process of their own, so that they run side by side. */
+const isLong = (path: string) => weight(path) <= weight('sdk/served')
 
-const isQuick = (path: string) => weight(path) === 99 && !needsBrowser(path)
-
-/** The quick ones share a process; one that takes long has its own, so that they run side by side. */
+/** The quick ones share a process; fewer of those with a browser, which take some twenty seconds each. */
 function jobsOf(files: readonly string[]): Job[] {
-  const quick = files.filter(isQuick)
-  const groups = Array.from({ length: Math.ceil(quick.length / together) }, (_, i) =>
-    quick.slice(i * together, (i + 1) * together),
-  )
-  return [...files.filter((path) => !isQuick(path)).map((path) => [path]), ...groups]
+  const quick = files.filter((path) => !isLong(path))
+  return [
+    ...files.filter(isLong).map((path) => [path]),
+    ...inGroups(quick.filter(needsBrowser), 3),
+    ...inGroups(
+      quick.filter((path) => !needsBrowser(path)),
+      8,
+    ),
+  ]
+}
+
+function inGroups(files: readonly string[], size: number): Job[] {
+  return Array.from({ length: Math.ceil(files.length / size) }, (_, i) => files.slice(i * size, (i + 1) * size))
 }
 
 type Ran = { readonly name: string; readonly passed: number; readonly failed: number; readonly seconds: number }
@@ -202,7 +211,7 @@ async function test(only: string[]): Promise<boolean> {
   const hasRoom = () => {
     if (running.size < fewest) return true
     if (running.size >= most || performance.now() - lookedAt < 1_000) return false
-    const isIdle = idleShareSince(wasBusyAt) > 0.3
+    const isIdle = idleShareSince(wasBusyAt) > 0.2
     wasBusyAt = cpus()
     lookedAt = performance.now()
     return isIdle
