@@ -9,8 +9,11 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 /** Pictures for people to look at, in test/screenshots: SCREENSHOTS=1 takes them. */
 export const wantsPictures = process.env['SCREENSHOTS'] === '1'
 
-/** Every rule, but only violations are described in full: describing what is well costs as much as finding out. */
-const options = { iframes: false, resultTypes: ['violations'] }
+/**
+ * Every rule, but only violations are described in full, and by their HTML: describing what is well costs as much as finding out. Style sheets and
+ * media are not loaded a second time, for the rules that look into them are about pages that lock their orientation or play sounds.
+ */
+const options = { iframes: false, resultTypes: ['violations'], selectors: false, preload: false }
 /** The rules about colours: all that can change when nothing but the colour scheme does. */
 const colours = { ...options, runOnly: ['color-contrast', 'link-in-text-block'] }
 
