@@ -2,6 +2,8 @@
 const reasons: Readonly<Record<string, string>> = {
   'src/store/embedded/': 'it is about the embedded server',
   'src/store/migrations/': 'it makes and drops whole schemas, before they are spread',
+  'bench/history.test.ts': 'it fills tables before they are spread',
+  'test/audit-before-effect.test.ts': 'it watches the changes of one server by triggers',
   'test/plans.test.ts': 'it reads the plans of one server',
   'src/actions/money/read-wallet.test.ts': 'it reads the plans of one server',
   'src/cli/doctor.test.ts': 'it judges the role and the settings of the server that the tests bring',

@@ -7,9 +7,11 @@ import { postForApp } from '../actions/money/post.ts'
 import { findApp } from './apps.ts'
 import { getSides } from './books.ts'
 import { transact } from './database.ts'
+import { locks } from './locks.ts'
 import { openClient } from './open-client.ts'
 import { beginStep } from './verify/books-check.ts'
 import { verifyBooks } from './verify/verify.ts'
+import { lockWallet } from './wallets.ts'
 
 setDefaultTimeout(120_000)
 
@@ -116,6 +118,15 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
   test('rows of the ledger are append-only on every node', async () => {
     for (const table of ['transfers', 'outcomes'])
       expect(query(`update ${table} set amount = amount + 1`)).rejects.toThrow('append-only')
+  })
+
+  test('who locks a wallet is waited for on the coordinator too, where the rest of what it writes is', async () => {
+    const { userId } = await newUser(opened.service, await newApp(opened.service))
+    await transact(opened.service.db, async (tx) => {
+      await lockWallet(tx, userId)
+      const held = `select classid::bigint from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`
+      expect((await tx.query(held)).rows).toContainEqual({ classid: BigInt(locks.wallet) })
+    })
   })
 
   test.skipIf(nodes?.length === 1)('a worker is no place for the service', async () => {

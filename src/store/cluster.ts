@@ -4,7 +4,8 @@
  * with its keys. What Citus refuses, or answers badly, has a text of its own beside the statement: `onCluster`.
  */
 import { locks } from './locks.ts'
-import { isClusterSql, type OpenClient, type Queryable } from './open-client.ts'
+import type { Transaction } from './database.ts'
+import { isClusterSql, type Queryable } from './open-client.ts'
 import { quoted } from './migrations/tables.ts'
 
 /** Each by its key, and the table whose shards lie beside its own. */
@@ -120,8 +121,8 @@ async function countShards(db: Queryable): Promise<ReadonlyMap<string, number>> 
  * A node lets go of a row that was only locked, or that is all that was changed on it, before the coordinator commits what was written
  * there. Who waits for the row alone would go on without seeing that, so they wait here first.
  */
-export async function waitOnCoordinator(tx: Queryable & Partial<Pick<OpenClient, 'isCluster'>>, walletId: string) {
-  if (tx.isCluster?.()) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [locks.wallet, walletId])
+export async function waitOnCoordinator(tx: Transaction, walletId: string): Promise<void> {
+  if (tx.isCluster()) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [locks.wallet, walletId])
 }
 
 /* One moment on all nodes. Citus carries a transaction's isolation level to the nodes, but each takes a snapshot of its own. */

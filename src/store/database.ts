@@ -2,13 +2,13 @@
 import type { Config } from '../config.ts'
 import { openClient, within, type Connection, type Queryable } from './open-client.ts'
 import { DatabaseAway, sqlState } from './database-away.ts'
-import { openPool, type Pool } from './pool.ts'
+import { openPool, type Pool, type PooledClient } from './pool.ts'
 
 export type { Connection, Queryable } from './open-client.ts'
 export { sqlState } from './database-away.ts'
 
 /** A function that takes this holds its locks until the transaction ends; it cannot be called outside of one. */
-export type Transaction = Queryable & { readonly [inTransaction]: true }
+export type Transaction = Queryable & { readonly isCluster: () => boolean; readonly [inTransaction]: true }
 declare const inTransaction: unique symbol
 
 export type Database = {
@@ -60,7 +60,7 @@ export async function transact<T>(db: Database, work: (tx: Transaction) => Promi
   let fault: unknown
   const all = async () => {
     await client.query('begin')
-    const result = await work(client as unknown as Transaction)
+    const result = await work(client as PooledClient & Transaction)
     await commit(client)
     return result
   }

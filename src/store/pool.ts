@@ -7,6 +7,7 @@ import { limitTime, within, type OpenClient, type Queryable } from './open-clien
 import { DatabaseAway, sqlState } from './database-away.ts'
 
 export type PooledClient = Queryable & {
+  readonly isCluster: () => boolean
   /** Gives it back. What went wrong, if anything, decides whether it is used again; `true` is reason enough. */
   readonly release: (fault?: unknown) => void
   readonly destroy: () => void
@@ -77,6 +78,7 @@ export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: 
       const query = (...call: Parameters<Queryable['query']>) => within(client, limitMs, promised(client, call))
       return {
         query: query as unknown as Queryable['query'],
+        isCluster: client.isCluster,
         release: (fault) => giveBack(state, client, fault),
         destroy: client.destroy,
       }
