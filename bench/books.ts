@@ -1,9 +1,7 @@
 /** `npm run bench -- books`: how soon the continuous check finds a wrong row, in books of a given size, and what it costs. */
-import { mkdir, mkdtemp } from 'node:fs/promises'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { BenchDatabase } from './cluster.ts'
-import { openStage, type Site } from './stage.ts'
+import { onStage, type Site } from './stage.ts'
 
 const firstPosition = '(select counter_account, day, writer from positions order by 1, 2, 3 limit 1)'
 
@@ -45,10 +43,7 @@ export async function measureBooks(args: readonly string[]): Promise<void> {
       unanalysed: { type: 'boolean', default: false },
     },
   })
-  const resultsDir = join(import.meta.dir, 'results')
-  await mkdir(resultsDir, { recursive: true })
-  const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
-  try {
+  await onStage(async (stage) => {
     const seeding = {
       users: Number(values.users),
       transfersPerUser: Number(values.transfers),
@@ -56,9 +51,7 @@ export async function measureBooks(args: readonly string[]): Promise<void> {
     }
     const site = await stage.openSite('books', seeding)
     await measureSite(site)
-  } finally {
-    await stage.close()
-  }
+  })
 }
 
 async function measureSite({ database, server }: Site): Promise<void> {

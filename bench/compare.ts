@@ -2,14 +2,12 @@
  * Is a change faster? Debits on this checkout and on another one (or on this one with other settings), in turn, in one run:
  * `bun bench/compare.ts [--dir <checkout>] [--base <checkout>] [--cycles 10] [--call check-balance|bulk] [NAME=value …]`
  */
-import { mkdir, mkdtemp } from 'node:fs/promises'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkExactness } from './exactness.ts'
 import type { Job } from './job.ts'
 import { busyText } from './report.ts'
 import { median, takeTurns, type Round } from './rounds.ts'
-import { openStage, runRound, type Site, type Stage } from './stage.ts'
+import { onStage, runRound, type Site, type Stage } from './stage.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -24,14 +22,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const env = Object.fromEntries(positionals.map((pair) => [pair.split('=')[0]!, pair.slice(pair.indexOf('=') + 1)]))
-const resultsDir = join(import.meta.dir, 'results')
-await mkdir(resultsDir, { recursive: true })
-const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
-try {
-  await compare(stage)
-} finally {
-  await stage.close()
-}
+await onStage(compare)
 process.exit()
 
 async function compare(stage: Stage): Promise<void> {

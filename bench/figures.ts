@@ -10,7 +10,7 @@ export type Figure = {
   readonly highest: number
   readonly isMet: boolean
   readonly unit: '' | 'MB'
-  /** As it was measured before the last change of the write path; bench/README.md tells where. */
+  /** As it was measured before: on the first machine of bench/README.md, or where it was first asked for; with 512 connections, not 1,024. */
   readonly former: number | undefined
 }
 

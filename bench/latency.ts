@@ -2,7 +2,7 @@
  * `npm run bench -- latency`: how long an answer takes, by the number of connections, at half of the highest rate, beside what else
  * the database does, and what three times too much does to it. It ends with the exact count, as every run.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkExactness } from './exactness.ts'
@@ -11,7 +11,7 @@ import type { Job, Result } from './job.ts'
 import { projectDir } from './processes.ts'
 import { busyText } from './report.ts'
 import { median, type Round } from './rounds.ts'
-import { openStage, runRound, type Site } from './stage.ts'
+import { onStage, resultsDir, runRound, type Site } from './stage.ts'
 import { usageOf } from './usage.ts'
 
 type Taken = Round & Result
@@ -24,12 +24,7 @@ export async function measureLatency(args: readonly string[]): Promise<boolean> 
     options: { seconds: { type: 'string', default: '4' }, cycles: { type: 'string', default: '3' } },
   })
   const [seconds, cycles] = [Number(values.seconds), Number(values.cycles)]
-  const resultsDir = join(import.meta.dir, 'results')
-  await mkdir(resultsDir, { recursive: true })
-  const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
-  const interrupted = () => void stage.close().finally(() => process.exit(130))
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
-  try {
+  return await onStage(async (stage) => {
     const site = await stage.openSite('latency', { users: 100_000, transfersPerUser: 1 })
     const run = (change: Partial<Job>): Promise<Taken> =>
       runRound(stage, 'debits', site.server, { ...usual(site, seconds), ...change }, site.acknowledged)
@@ -54,9 +49,7 @@ export async function measureLatency(args: readonly string[]): Promise<boolean> 
       `${JSON.stringify({ rows, overload: overload.facts, faults }, null, 2)}\n`,
     )
     return faults.length === 0
-  } finally {
-    await stage.close()
-  }
+  })
 }
 
 function usual({ target }: Site, seconds: number): Omit<Job, 'mark'> {

@@ -2,7 +2,7 @@
  * `npm run bench -- limits`: what several processes on one database wait for, and what each setting of the server is worth. Both
  * tables are taken in turn, each row once, then each again; it ends with the exact count, as every run.
  */
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
@@ -13,7 +13,7 @@ import type { Result } from './job.ts'
 import { startService } from './processes.ts'
 import { busyText } from './report.ts'
 import { median, type Round } from './rounds.ts'
-import { openStage, runRound, type Site, type Stage } from './stage.ts'
+import { onStage, resultsDir, runRound, type Site, type Stage } from './stage.ts'
 
 type Taken = Round &
   Result & {
@@ -42,7 +42,7 @@ const byWorkers = (connections: readonly number[]): Case[] =>
     })),
   )
 
-/** None of them is a durable server's but the first two and compression; the others tell what a promise costs. */
+/** Without `full_page_writes` or `fsync` no server is durable: those two tell what the promise costs. */
 const bySetting = (compressions: readonly string[]): Case[] => [
   { name: 'long after a checkpoint' },
   { name: 'right after a checkpoint', isAfterCheckpoint: true },
@@ -69,12 +69,7 @@ export async function measureLimits(args: readonly string[]): Promise<boolean> {
       connections: { type: 'string', default: '128,1024' },
     },
   })
-  const resultsDir = join(import.meta.dir, 'results')
-  await mkdir(resultsDir, { recursive: true })
-  const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
-  const interrupted = () => void stage.close().finally(() => process.exit(130))
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
-  try {
+  return await onStage(async (stage) => {
     const site = await stage.openSite('limits', { users: 100_000, transfersPerUser: 1 })
     await site.server.stop()
     const [known] = await site.database.query(
@@ -104,9 +99,7 @@ export async function measureLimits(args: readonly string[]): Promise<boolean> {
     }))
     await writeFile(join(resultsDir, 'limits.json'), `${JSON.stringify({ measured: shown, faults }, null, 2)}\n`)
     return faults.length === 0
-  } finally {
-    await stage.close()
-  }
+  })
 }
 
 /** With a service of its own, so that no other one works beside it. */

@@ -1,5 +1,5 @@
 /** `npm run bench`: its own database, service and load; every figure is a ratio of rounds taken in turn in this run. */
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { measureBooks } from './books.ts'
 import { drawComparison } from './comparison.ts'
@@ -11,7 +11,7 @@ import { measure } from './measure.ts'
 import { measureNodes } from './nodes.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { isBusy, reportText } from './report.ts'
-import { openStage } from './stage.ts'
+import { onStage, resultsDir } from './stage.ts'
 
 const [first, ...rest] = process.argv.slice(2)
 if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
@@ -28,13 +28,7 @@ else {
 process.exit()
 
 async function run(options: Options): Promise<void> {
-  const resultsDir = join(import.meta.dir, 'results')
-  await mkdir(resultsDir, { recursive: true })
-  // Not in the system's temporary folder: where that is held in memory, durable would mean nothing.
-  const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
-  const interrupted = () => void stage.close().finally(() => process.exit(130))
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
-  try {
+  await onStage(async (stage) => {
     const report = await measure(options, stage, (text) => console.log(text))
     console.log(`\n${reportText(report)}`)
     const name = options.isQuick ? 'quick' : 'full'
@@ -44,7 +38,5 @@ async function run(options: Options): Promise<void> {
     await writeFile(join(import.meta.dir, '..', pictureDir, 'comparison.svg'), drawComparison(report))
     console.log(`\nwritten: bench/results/${name}.json, ${pictureDir}/comparison.svg`)
     if (report.faults.length > 0) process.exitCode = 1
-  } finally {
-    await stage.close()
-  }
+  })
 }

@@ -1,4 +1,5 @@
 /** Everything a run needs, started once: the server, the service on a seeded database, the echo, the load. */
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startCluster, type BenchDatabase, type Cluster } from './cluster.ts'
 import type { Job, Result, Target } from './job.ts'
@@ -32,6 +33,22 @@ export type Stage = {
   readonly openEcho: () => Promise<Server>
   readonly openPgbench: () => Promise<Pgbench | undefined>
   readonly close: (keepData?: boolean) => Promise<void>
+}
+
+export const resultsDir = join(import.meta.dir, 'results')
+
+/** With data of its own, which goes when the work is done or whatever stops it. */
+export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
+  await mkdir(resultsDir, { recursive: true })
+  // Not in the system's temporary folder: where that is held in memory, durable would mean nothing.
+  const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
+  const interrupted = () => void stage.close().finally(() => process.exit(130))
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  try {
+    return await work(stage)
+  } finally {
+    await stage.close()
+  }
 }
 
 export async function openStage(dir: string): Promise<Stage> {

@@ -3,7 +3,7 @@ import { setDefaultTimeout } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { generateSync } from 'otplib'
 import type { BrowserContextOptions, Page } from '@playwright/test'
-import { findBarriers, untilStill, wantsPictures } from '../browser/axe.ts'
+import { findBarriers, endFading, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { runCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
@@ -100,7 +100,7 @@ export async function lookAt(page: Page, name: string): Promise<string[]> {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     if (overflow > 0) barriers.push(`${name}: ${overflow} pixels too wide at ${width}`)
     if (wantsPictures) {
-      await untilStill(page)
+      await endFading(page)
       await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
     }
     if (!isExamined) continue

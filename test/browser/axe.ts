@@ -30,7 +30,7 @@ export async function findingsIn(frame: Frame | Page, rules: 'all' | 'colours' =
 }
 
 async function examine(frame: Frame | Page, rules: 'all' | 'colours'): Promise<Result[]> {
-  await untilStill(frame)
+  await endFading(frame)
   if (!(await frame.evaluate('"axe" in window'))) await frame.evaluate(source)
   const wanted = JSON.stringify(rules === 'all' ? options : colours)
   const { violations } = (await frame.evaluate(`axe.run(document, ${wanted})`)) as AxeResults
@@ -41,7 +41,7 @@ async function examine(frame: Frame | Page, rules: 'all' | 'colours'): Promise<R
  * Colours fade from one scheme to the other; axe wants to see where they end. They are brought there, not waited for: in a frame that
  * Chromium does not draw, because it is out of sight, no time passes for them.
  */
-export const untilStill = (shown: Frame | Page) =>
+export const endFading = (shown: Frame | Page) =>
   shown.evaluate(() => {
     const animations = document.getAnimations()
     for (const each of animations) if (each.effect?.getComputedTiming().endTime !== Infinity) each.finish()

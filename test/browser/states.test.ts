@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Frame, Page } from '@playwright/test'
 import { expectNothingStays } from './another-person.ts'
-import { findBarriers, untilStill, wantsPictures } from './axe.ts'
+import { findBarriers, endFading, wantsPictures } from './axe.ts'
 import { startRig } from './rig.ts'
 import { newStage } from './stage.ts'
 import { accountStates } from './states-account.ts'
@@ -43,7 +43,7 @@ async function fitWindow(page: Page, shown: Frame | Page, width: number, name: s
   const height = await shown.evaluate(() => document.getElementById('root')!.getBoundingClientRect().height)
   await page.setViewportSize({ width, height: Math.ceil(height) || 400 })
   if (!wantsPictures) return
-  await untilStill(shown)
+  await endFading(shown)
   await page.screenshot({ path: join(folder, `${name}.png`) })
 }
 
