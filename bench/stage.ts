@@ -42,12 +42,14 @@ export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T>
   await mkdir(resultsDir, { recursive: true })
   // Not in the system's temporary folder: where that is held in memory, durable would mean nothing.
   const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
-  const interrupted = () => void stage.close().finally(() => process.exit(130))
+  let leaving: Promise<void> | undefined
+  const interrupted = () => void (leaving ??= stage.close().finally(() => process.exit(130)))
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   try {
     return await work(stage)
   } finally {
-    await stage.close()
+    // What was under way fails when the stage goes; its fault must not end the process before the data is gone.
+    await (leaving ?? stage.close())
   }
 }
 
