@@ -1,16 +1,18 @@
 /**
- * `npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [--seconds 8]`: debits on a database that is
- * there already, on one server or on a cluster, and the processor time that each of its nodes spends on one. What it leaves
- * behind is an app, its users and their transfers: take a database that is for trying. Nodes on other machines show no time.
+ * `npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [--seconds 8] [--lanes 1] [--processes 1]`:
+ * debits on a database that is there already, on one server or on a cluster, and the processor time that each of its nodes spends
+ * on one. Where the address names several nodes, the lanes have their batches coordinated by one after the other. What it leaves behind is
+ * an app, its users and their transfers: take a database that is for trying. Nodes on other machines show no time.
  */
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { parseConfig } from '../src/config.ts'
 import { databaseOn, type BenchDatabase } from './cluster.ts'
 import { checkExactness } from './exactness.ts'
 import { startLoad, startService } from './processes.ts'
 import { seed } from './seed.ts'
-import { familyCpuSeconds, usageOf } from './usage.ts'
+import { familyCpuSeconds, serviceCpuSeconds } from './usage.ts'
 
 export async function measureNodes(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -20,22 +22,26 @@ export async function measureNodes(args: readonly string[]): Promise<boolean> {
       users: { type: 'string', default: '20000' },
       connections: { type: 'string', default: '128,2000' },
       seconds: { type: 'string', default: '8' },
+      lanes: { type: 'string', default: '1' },
+      processes: { type: 'string', default: '1' },
     },
   })
   if (!values.database) throw new Error('--database URL: which database?')
   const resultsDir = join(import.meta.dir, 'results')
   await mkdir(resultsDir, { recursive: true })
   const folder = await mkdtemp(join(resultsDir, 'nodes-'))
-  const database = databaseOn(values.database, { connectionString: values.database })
+  const [first = ''] = parseConfig({ DATABASE_URL: values.database }).databaseUrls
+  const database = databaseOn(first, { connectionString: first })
   const users = Number(values.users)
   const target = await seed(database, { users, transfersPerUser: 1 }, { usersFile: join(folder, 'users') })
   const seeded = Number((await database.query('select count(*) as n from transfers'))[0]!['n'])
   const nodes = await Promise.all((await listNodes(database)).map(findPostmaster))
-  const server = await startService({ databaseUrl: values.database }, join(folder, 'faults'))
+  const env = { WRITER_LANES: values.lanes, WORKERS: values.processes }
+  const server = await startService({ databaseUrl: values.database, env }, join(folder, 'faults'))
   const load = startLoad()
   const acknowledged = { posted: 0, refused: 0, replayed: 0 }
   const measure = async (connections: number, seconds: number, mark: string) => {
-    const read = () => [usageOf(server.pid).cpuSeconds, ...nodes.map(({ pid }) => familyCpuSeconds(pid))]
+    const read = () => [serviceCpuSeconds(server.pid), ...nodes.map(({ pid }) => familyCpuSeconds(pid))]
     const before = read()
     const job = { call: 'debit', users, connections, seconds, refused: 0, replayed: 0, mark } as const
     const result = await load.run({ ...job, target: { ...target, port: server.port } })

@@ -31,7 +31,7 @@ let cluster: Promise<readonly Connection[] | undefined> | null = null
 /**
  * A fresh, migrated database: a clone of a template made once per set of migrations. All test processes of this machine share
  * one embedded server, which stays for the next run; TEST_DATABASE_URL names another server to use instead. Where that is the
- * coordinator of a Citus cluster, the template is distributed and cloned on every node.
+ * coordinator of a Citus cluster, the template is distributed and cloned on every node, and each of them is named.
  */
 export async function testDatabase(): Promise<TestDatabase> {
   const template = await (prepared ??= prepare())
@@ -39,7 +39,9 @@ export async function testDatabase(): Promise<TestDatabase> {
     '_',
   )
   await onEveryNode((admin) => cloneTemplate(admin, template, name))
-  const connection = await connectionTo(name)
+  const nodes = (await findCluster())?.map((node) => inDatabase(node, name))
+  const [first = await connectionTo(name), ...others] = nodes ?? []
+  const connection = others.length > 0 ? { ...first, others } : first
   return { name, connection, url: urlOf(connection), drop: () => leaveToDrop(name) }
 }
 
@@ -88,8 +90,10 @@ async function joinShared(dataDir: string): Promise<Embedded> {
   return held
 }
 
-function urlOf({ connectionString, host, user, database }: Connection): string {
-  return connectionString ?? `postgres://${user}@${encodeURIComponent(host ?? '')}/${database}`
+function urlOf({ connectionString, others = [], host, user, database }: Connection): string {
+  if (!connectionString) return `postgres://${user}@${encodeURIComponent(host ?? '')}/${database}`
+  const hosts = [connectionString, ...others.map((other) => other.connectionString!)].map((url) => new URL(url).host)
+  return connectionString.replace(hosts[0]!, hosts.join())
 }
 
 /** The folder of one user's tests of one checkout: others on the machine have their own. */

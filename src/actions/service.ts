@@ -58,6 +58,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
         log.warn('a batch of the writer failed', { lane, ...faultFields(error), suppressed }),
       )
     },
+    nodeFault: (error) => log.warn('a node that DATABASE_URL names cannot coordinate batches', faultFields(error)),
   })
   const service: Service = {
     config,

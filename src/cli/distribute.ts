@@ -12,7 +12,8 @@ export const distributeCommands: readonly Command[] = [
       'shards-per-node': { value: 'N', about: 'into how many parts each node’s share is cut; 1 if not given' },
     },
     details: `DATABASE_URL names the coordinator. Wallets are spread by their id with their transfers beside them, outcomes by their
-reference with the count of their repeats; people, apps, links, positions and everything else stay on the coordinator.
+reference with the count of their repeats; people, apps, links, positions and everything else stay on the coordinator. Every
+node can coordinate a batch of debits then: DATABASE_URL may name the workers too.
 Rows that are there already move along. Stop the service for it: tables are locked while they are moved. What is spread
 already is left as it is, so it may be called again at any time, also after it was interrupted. docs/scaling.md tells
 when a cluster is worth it, and how to set one up.`,

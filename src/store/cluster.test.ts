@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { Client } from 'pg'
 import { expectBalancedBooks } from '../../test/books.ts'
 import { callCommand } from '../../test/command.ts'
+import { eventually } from '../../test/eventually.ts'
 import { findCluster } from '../../test/postgres.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
 import { postForApp } from '../actions/money/post.ts'
 import { findApp } from './apps.ts'
 import { getSides } from './books.ts'
-import { transact } from './database.ts'
+import { readIdentity, refuseStranger } from './cluster.ts'
+import { transact, type Connection } from './database.ts'
 import { locks } from './locks.ts'
-import { openClient } from './open-client.ts'
+import { openClient, openNode } from './open-client.ts'
 import { beginStep } from './verify/books-check.ts'
 import { verifyBooks } from './verify/verify.ts'
 import { lockWallet } from './wallets.ts'
@@ -19,7 +22,8 @@ const nodes = await findCluster()
 let opened: TestService
 
 beforeAll(async () => {
-  opened = await openTestService()
+  // Where there is a cluster, each lane has another node coordinate its batches.
+  opened = await openTestService({ WRITER_LANES: String(nodes?.length ?? 1) })
 })
 afterAll(async () => await opened.close())
 
@@ -32,15 +36,36 @@ const letWorkersHold = async (mayHold: boolean) =>
     `select citus_set_node_property(nodename, nodeport, 'shouldhaveshards', ${mayHold}) from pg_dist_node where groupid > 0`,
   )
 
-const newLoad = async () => {
-  const { clientId } = await newApp(opened.service)
-  const app = (await findApp(opened.service.db.pool, clientId))!
-  const users = await Promise.all(Array.from({ length: 20 }, () => newUser(opened.service, { clientId })))
+/** As a node does that dies: whoever writes there is gone, without a word. */
+const endWriters = async ({ connectionString }: Connection) => {
+  const admin = new Client({ connectionString: connectionString! })
+  await admin.connect()
+  await admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'billfold writer' and datname = $1`,
+    [opened.databaseUrl.split('/').at(-1)],
+  )
+  await admin.end()
+}
+
+const newLoad = async ({ service }: TestService = opened) => {
+  const { clientId } = await newApp(service)
+  const app = (await findApp(service.db.pool, clientId))!
+  const users = await Promise.all(Array.from({ length: 20 }, () => newUser(service, { clientId })))
   const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 100n } as const
   const post = async ({ serviceUserId }: TestUser, reference: string) =>
-    await postForApp(opened.service, app, { ...posting, serviceUserId, referenceId: `${serviceUserId} ${reference}` })
+    await postForApp(service, app, { ...posting, serviceUserId, referenceId: `${serviceUserId} ${reference}` })
   return { users, post }
 }
+
+/** The groups of the nodes that have coordinated a batch: the writers of each have numbers of their own. */
+const coordinating = async ({ service }: TestService = opened) => {
+  const { rows } = await service.db.pool.query(
+    `select distinct case when writer > 0 then 0 else -writer / 100000 end as "group" from positions order by 1`,
+  )
+  return rows.map(({ group }) => Number(group))
+}
+
+const countTransfers = async () => Number((await query('select count(*) from transfers')).rows[0]!.count)
 
 test.skipIf(nodes !== undefined)('a database without Citus is refused, and left as it is', async () => {
   const { exitCode, stdout } = await distribute()
@@ -115,6 +140,69 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     await expectBalancedBooks(opened.service)
   })
 
+  const spendEverywhere = async (load: Awaited<ReturnType<typeof newLoad>>) => {
+    let posted = 0
+    await eventually(async () => {
+      await Promise.all(load.users.map((user) => load.post(user, crypto.randomUUID())))
+      posted += load.users.length
+      return (await coordinating()).length
+    }, nodes!.length)
+    return posted
+  }
+
+  test.skipIf(nodes?.length === 1)('each lane has another node coordinate its batches', async () => {
+    await spendEverywhere(await newLoad())
+    await expectBalancedBooks(opened.service)
+    const { faults } = await verifyBooks(opened.service.db.connection)
+    expect(faults).toBe(0)
+  })
+
+  test.skipIf(nodes?.length === 1)(
+    'a node that is lost with batches under way costs none of them, and doubles none',
+    async () => {
+      const load = await newLoad()
+      await spendEverywhere(load)
+      const before = await countTransfers()
+      const posts: Promise<unknown>[] = []
+      for (let round = 0; round < 10; round++) {
+        for (const user of load.users) posts.push(load.post(user, `lost ${round}`))
+        await Promise.all(nodes!.slice(1).map((node) => endWriters(node)))
+      }
+      const results = await Promise.all(posts)
+      expect(results).toEqual(results.map(() => expect.objectContaining({ kind: 'outcome' })))
+      expect(await countTransfers()).toBe(before + posts.length)
+      await expectBalancedBooks(opened.service)
+    },
+  )
+
+  test('batches stay with the coordinator while the nodes that are named cannot be reached', async () => {
+    const nobody = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' }
+    const alone = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
+      ...connection,
+      others: [nobody, nobody],
+    }))
+    const { users, post } = await newLoad(alone)
+    for (let i = 0; i < 5; i++) await Promise.all(users.map((user) => post(user, String(i))))
+    expect(await coordinating(alone)).toEqual([0])
+    const said = alone.logged.map((line) => JSON.parse(line).message)
+    expect(said).not.toContain('a batch of the writer failed')
+    expect(said).toContain('a node that DATABASE_URL names cannot coordinate batches')
+    await expectBalancedBooks(alone.service)
+    await alone.close()
+  })
+
+  test.skipIf(nodes?.length === 1)('a server that is no node of this cluster coordinates nothing', async () => {
+    const url = new URL(nodes!.at(-1)!.connectionString!)
+    url.pathname = '/postgres'
+    const connection = { ...opened.service.db.connection, others: [{ connectionString: url.href }] }
+    expect(openNode(connection, 1, { name: 'test' })).rejects.toThrow('no node of the cluster')
+    const node = await openNode(opened.service.db.connection, 1, { name: 'test' })
+    const identity = await readIdentity(opened.service.db.pool)
+    await refuseStranger(node, identity)
+    expect(refuseStranger(node, `${identity}0`)).rejects.toThrow('a node of another cluster')
+    await node.end()
+  })
+
   test('rows of the ledger are append-only on every node', async () => {
     for (const table of ['transfers', 'outcomes'])
       expect(query(`update ${table} set amount = amount + 1`)).rejects.toThrow('append-only')
@@ -131,7 +219,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
 
   test.skipIf(nodes?.length === 1)('a worker is no place for the service', async () => {
     const url = new URL(nodes!.at(-1)!.connectionString!)
-    url.pathname = new URL(opened.databaseUrl).pathname
+    url.pathname = opened.databaseUrl.split('/').at(-1)!
     expect(openClient({ connectionString: url.href }, { name: 'test' })).rejects.toThrow('name the coordinator')
   })
 })

@@ -1,7 +1,8 @@
 /**
  * The ledger spread over the nodes of a Citus cluster. Wallets are cut into shards by their id, with their transfers beside
  * them; outcomes by their reference, with the count of their repeats. Everything else is small and stays on the coordinator,
- * with its keys. What Citus refuses, or answers badly, has a text of its own beside the statement: `onCluster`.
+ * with its keys; of that the other nodes know `positions`, so that each of them can coordinate a batch. What Citus refuses, or
+ * answers badly, has a text of its own beside the statement: `onCluster`.
  */
 import { locks } from './locks.ts'
 import type { Transaction } from './database.ts'
@@ -58,10 +59,11 @@ export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Dist
     )
   const isNew = new Set<string>()
   for (const table of spread) if (await distributeTable(db, table, shardsPerNode)) isNew.add(table.name)
+  await makeKnown(db, 'positions')
   const shards = await countShards(db)
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::int from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
-     and oid not in (select logicalrelid from pg_dist_partition)`,
+     and oid not in (select logicalrelid from pg_dist_partition where partmethod = 'h')`,
   )
   return {
     tables: spread.map(({ name, by }) => ({ name, by, shards: shards.get(name)!, isNew: isNew.has(name) })),
@@ -73,10 +75,7 @@ export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Dist
 /** False when it is spread already. */
 async function distributeTable(db: Queryable, table: (typeof spread)[number], shardsPerNode: number): Promise<boolean> {
   const { name, by, beside } = table
-  await db.query('begin')
-  try {
-    await db.query('set local statement_timeout = 0; set local lock_timeout = 0')
-    await db.query('select pg_advisory_xact_lock($1)', [locks.migration])
+  return await inTurn(db, async () => {
     const isDone = (await countShards(db)).has(name)
     if (!isDone) {
       // A cluster that has no other node yet is the coordinator alone.
@@ -86,8 +85,26 @@ async function distributeTable(db: Queryable, table: (typeof spread)[number], sh
       await db.query(`select set_config('citus.shard_count', $1, true)`, [String(shards)])
       await db.query('select create_distributed_table($1, $2, colocate_with := $3)', [quoted(name), by, beside])
     }
-    await db.query('commit')
     return !isDone
+  })
+}
+
+/** It stays where it is, and every node can read and write it there. */
+async function makeKnown(db: Queryable, name: string): Promise<void> {
+  await inTurn(db, async () => {
+    if (!(await countShards(db)).has(name))
+      await db.query('select citus_add_local_table_to_metadata($1)', [quoted(name)])
+  })
+}
+
+async function inTurn<T>(db: Queryable, work: () => Promise<T>): Promise<T> {
+  await db.query('begin')
+  try {
+    await db.query('set local statement_timeout = 0; set local lock_timeout = 0')
+    await db.query('select pg_advisory_xact_lock($1)', [locks.migration])
+    const result = await work()
+    await db.query('commit')
+    return result
   } catch (error) {
     await db.query('rollback').catch(() => {})
     throw error
@@ -125,6 +142,27 @@ export async function waitOnCoordinator(tx: Transaction, walletId: string): Prom
   if (tx.isCluster()) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [locks.wallet, walletId])
 }
 
+/**
+ * The time in an UPDATE of wallets `w`, read on the node that has the row, after it is locked. Citus lets no RETURNING read the clock
+ * itself, and that of the coordinator would be another one for each node that coordinates.
+ */
+export const walletClockSql = 'wallet_clock(w.id)'
+
+const identitySql = `select current_database() || ' ' || system_identifier as identity from pg_control_system()`
+
+export async function readIdentity(coordinator: Queryable): Promise<string> {
+  const { rows } = await coordinator.query<{ identity: string }>(identitySql)
+  return rows[0]!.identity
+}
+
+/** A node of another cluster would take batches as well, and they would be missing here. */
+export async function refuseStranger(node: Queryable, identity: string): Promise<void> {
+  const { rows } = await node.query<{ result: string }>('select result from run_command_on_coordinator($1)', [
+    identitySql,
+  ])
+  if (rows[0]?.result !== identity) throw new Error(`a server that DATABASE_URL names is a node of another cluster`)
+}
+
 /* One moment on all nodes. Citus carries a transaction's isolation level to the nodes, but each takes a snapshot of its own. */
 
 /** Each connection to a node would see a moment of its own: there is one for each node. */
@@ -134,12 +172,16 @@ export const oneSnapshotEachSql = `set local citus.max_adaptive_executor_pool_si
 const touchNodesSql = `select 1 from wallets limit 1`
 
 /**
- * While the nodes take their snapshots, nobody commits: every batch of the writer adds to `positions`, and who makes a wallet
- * inserts into `users`. A transaction's lock on the coordinator goes after its last node has committed, so whoever has this lock
- * finds all of a transaction on every node, or nothing. Users come first: one who has changed a user may wait for a batch.
+ * While the nodes take their snapshots, nobody commits: every batch of the writer keeps this table from being locked as a whole
+ * (`keepMomentsOffSql`), and who makes a wallet inserts into it. A transaction's lock on the coordinator goes after its last node has
+ * committed, so whoever has this lock finds all of a transaction on every node, or nothing. No table that other nodes know would
+ * do: Citus locks those on every node, by a query that takes the node's snapshot before it has the lock.
  */
 export const holdMomentSql = `${oneSnapshotEachSql}; savepoint moment; set local lock_timeout = '3s';
-  lock table users, positions in share mode; ${touchNodesSql}`
+  lock table users in share mode; ${touchNodesSql}`
+
+/** In a transaction on the coordinator, which stays open until the batch is committed on every node. */
+export const keepMomentsOffSql = 'lock table users in row exclusive mode'
 
 /** The lock was taken after the savepoint and goes with it; the snapshots stay. */
 export const letGoSql = 'rollback to savepoint moment'

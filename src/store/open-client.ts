@@ -23,7 +23,7 @@ export type OpenClient = Queryable & {
   /** The number of the process that serves this connection, as the server told when it was opened. */
   readonly processId: number | null
   readonly isLost: () => boolean
-  /** It leads to the coordinator of a cluster. */
+  /** It leads to the coordinator of a cluster, or to another of its nodes. */
   readonly isCluster: () => boolean
   readonly isInTransaction: () => boolean
   /** Says goodbye, and waits a moment for it to be heard. */
@@ -61,8 +61,7 @@ const ownSettings = {
 const lastGood = new WeakMap<Connection, number>()
 
 export async function openClient(connection: Connection, options: ClientOptions): Promise<OpenClient> {
-  const { others = [], ...first } = connection
-  const servers = [first, ...others]
+  const servers = serversOf(connection)
   const start = lastGood.get(connection) ?? 0
   const failures: string[] = []
   let failure: unknown
@@ -83,6 +82,25 @@ export async function openClient(connection: Connection, options: ClientOptions)
   })
 }
 
+/** Any node of a cluster can coordinate a batch: of the servers that are named, the one whose turn it is. */
+export async function openNode(connection: Connection, turn: number, options: ClientOptions): Promise<OpenClient> {
+  return await openOn(serverAt(connection, turn), options, true, 'node')
+}
+
+/** Whether that turn is the coordinator's, to which the last connection was opened. */
+export function isCoordinatorsTurn(connection: Connection, turn: number): boolean {
+  return serverAt(connection, turn) === serverAt(connection, lastGood.get(connection) ?? 0)
+}
+
+function serverAt(connection: Connection, turn: number): ClientConfig {
+  const servers = serversOf(connection)
+  return servers[turn % servers.length]!
+}
+
+function serversOf(connection: Connection): readonly ClientConfig[] {
+  return [connection, ...(connection.others ?? [])]
+}
+
 /**
  * Commits of this role that wait for a synchronous standby, longer than any request of ours does. Whoever sent them has
  * been told 503 and is gone, but their server processes stay until a standby is back: neither a lost connection nor
@@ -99,7 +117,15 @@ const settingsSql = `select count(set_config(name, value, false)),
     ${isClusterSql} as is_cluster
   from unnest($1::text[], $2::text[]) as s (name, value)`
 
-async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrites: boolean): Promise<OpenClient> {
+/** What it is to be where there is a cluster. */
+type Role = 'coordinator' | 'node'
+
+async function openOn(
+  server: ClientConfig,
+  options: ClientOptions,
+  mustTakeWrites: boolean,
+  role: Role = 'coordinator',
+): Promise<OpenClient> {
   const { name, settings, connectWithinMs = 2_000, maxAbandoned = 30, pipeline = false } = options
   const driver = new Client({
     ...server,
@@ -121,7 +147,8 @@ async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrit
     const { is_read_only: isReadOnly, abandoned, is_cluster: isCluster } = rows[0]!
     if (mustTakeWrites && isReadOnly) throw new DatabaseAway('it takes no writes')
     if (abandoned > maxAbandoned) throw new DatabaseAway('its commits wait for a standby')
-    if (isCluster) await client.meetCluster()
+    if (!isCluster && role === 'node') throw new DatabaseAway('it is no node of the cluster')
+    if (isCluster) await client.meetCluster(role)
     return client
   }
   try {
@@ -132,12 +159,12 @@ async function openOn(server: ClientConfig, options: ClientOptions, mustTakeWrit
   }
 }
 
-/** People, apps and positions are on the coordinator alone, and so are the locks that all processes meet at. */
-const groupSql = 'select groupid from pg_dist_local_group'
+/** The coordinator's group is 0. Another node knows the ledger once the tables that a batch writes were made known to it. */
+const groupSql = `select groupid, to_regclass('public.positions') is not null as has_ledger from pg_dist_local_group`
 
 type Watched = OpenClient & {
   /** From here on, statements that have a text for a cluster are asked with it. */
-  readonly meetCluster: () => Promise<void>
+  readonly meetCluster: (role: Role) => Promise<void>
 }
 
 /** The driver's client, which tells a lost connection from a refused statement. */
@@ -189,9 +216,13 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
     get processId() {
       return (driver as unknown as { processID: number | null }).processID
     },
-    meetCluster: async () => {
-      const { rows } = await typedQuery<{ groupid: number }>(groupSql)
-      if (rows[0]!.groupid !== 0) throw new DatabaseAway('it is a worker of its cluster: name the coordinator')
+    meetCluster: async (role) => {
+      const { rows } = await typedQuery<{ groupid: number; has_ledger: boolean }>(groupSql)
+      const { groupid: group, has_ledger: hasLedger } = rows[0]!
+      // People and apps are on the coordinator alone, and so are the locks that all processes meet at.
+      if (group !== 0 && role === 'coordinator')
+        throw new DatabaseAway('it is a worker of its cluster: name the coordinator')
+      if (!hasLedger && role === 'node') throw new DatabaseAway('it does not know the ledger: npx billfold distribute')
       isCluster = true
     },
     isLost: () => isLost,

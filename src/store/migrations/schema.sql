@@ -17,6 +17,15 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION wallet_clock(wallet_id uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return clock_timestamp();
+end $function$;
+
 create table apps (
   client_id text collate "C" not null,
   name text not null,

@@ -14,6 +14,8 @@ export type LaneEvents = {
   readonly batch: (lane: Lane, size: number, ms: number, waitedMs: number) => void
   /** A batch, or one posting alone, failed. Nothing is lost by it: it is tried again, or its caller is told. */
   readonly fault: (lane: Lane, error: unknown) => void
+  /** A node of the cluster that is named cannot coordinate batches: others do. */
+  readonly nodeFault: (error: unknown) => void
 }
 
 export type CarefulLane = LaneQueue & {

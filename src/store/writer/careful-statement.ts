@@ -2,11 +2,13 @@
 import type { Wallet } from '../../ledger/decide.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { plainArray, textArray } from '../arrays.ts'
+import { walletClockSql } from '../cluster.ts'
 import { commit, type Queryable } from '../database.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
-import { begin, confirmSql } from './connection.ts'
+import { afterBegin, begin, confirmSql } from './connection.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
-import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
+import { findPlaces, type Place } from './places.ts'
+import { asReplay, type PendingPosting, type PostingResult } from './posting.ts'
 
 export type CarefulAnswers = {
   readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
@@ -25,7 +27,7 @@ export async function postLocked(
   { isPatient, writer }: { readonly isPatient: boolean; readonly writer: number },
 ): Promise<CarefulAnswers> {
   try {
-    const [, places] = await Promise.all([begin(client), findPlaces(client, batch)])
+    const places = await afterBegin(begin(client), findPlaces(client, batch))
     const [wallets, outcomes] = await lock(client, batch, places, isPatient)
     const { answers, held, byWallet } = sort(batch, places, wallets, outcomes)
     const planned = [...byWallet].flatMap(([walletId, { before, postings }]) => {
@@ -41,41 +43,6 @@ export async function postLocked(
     await client.query('rollback').catch(() => {})
     throw error
   }
-}
-
-/** Where a posting's wallet is. A link of another app, or a disconnected one, has a wallet that is not for this posting. */
-type Place = { readonly walletId: string; readonly isReachable: boolean }
-
-const linksSql = `select id, client_id, user_id, disconnected_at is null from links where id = any($1::text[])`
-const walletsSql = `select id from wallets where id = any($1::uuid[])`
-
-async function findPlaces(db: Queryable, batch: readonly PendingPosting[]): Promise<(Place | undefined)[]> {
-  const linkIds = batch.flatMap(({ by }) => ('walletId' in by ? [] : [by.serviceUserId]))
-  const walletIds = batch.flatMap(({ by }) => ('walletId' in by ? [by.walletId] : []))
-  const [links, wallets] = await Promise.all([
-    db.query<[string, string, string, boolean]>({
-      name: 'find-links',
-      text: linksSql,
-      values: [textArray(linkIds, (id) => id)],
-      rowMode: 'array',
-    }),
-    db.query<[string]>({
-      name: 'find-wallets',
-      text: walletsSql,
-      values: [plainArray(walletIds, (id) => id)],
-      rowMode: 'array',
-    }),
-  ])
-  const linkOf = new Map(links.rows.map((row) => [row[0], row]))
-  const known = new Set(wallets.rows.map(([id]) => id))
-  const byLink = ({ clientId, serviceUserId }: ByLink): Place | undefined => {
-    const link = linkOf.get(serviceUserId)
-    return link && { walletId: link[2], isReachable: link[1] === clientId && link[3] }
-  }
-  return batch.map(({ by }) => {
-    if (!('walletId' in by)) return byLink(by)
-    return known.has(by.walletId) ? { walletId: by.walletId, isReachable: true } : undefined
-  })
 }
 
 const lockSql = `select balance, sequence, frozen_for from wallets where id = $1::uuid for update`
@@ -158,26 +125,32 @@ function isUnrecorded({ refusal }: Step): boolean {
  * The rows of locked wallets get the values that were decided; no condition is needed, for nobody else can have changed
  * them. The time is read in this statement, after the locks, so that the transfers of one wallet never go back in time.
  */
-const carefulSql = `
+const sqlOf = ({ isCluster }: { readonly isCluster: boolean }) => `
 with changed as (
   update wallets w set balance = c.balance, sequence = c.sequence, frozen_for = c.frozen_for,
     frozen_reason = case when w.frozen_for is not distinct from c.frozen_for then w.frozen_reason end
   from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) as c(wallet_id, balance, sequence, frozen_for)
-  where w.id = c.wallet_id
+  where w.id = c.wallet_id${isCluster ? ` returning w.id, ${walletClockSql} as at` : ''}
 ), operation as (
-  select o.*, t.at from (select clock_timestamp() as at) as t,
+  select o.*, t.at from ${isCluster ? 'changed' : '(select clock_timestamp() as at)'} as t join
     unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
     as o(wallet_id, sequence, balance, amount, reference_key, counter_account, reference_type, reference_id, description, refusal)
+    on ${isCluster ? 't.id = o.wallet_id' : 'true'}
 ), ${ledgerRowsSql('$15')}
 select 1`
+
+const statement = {
+  name: 'post-carefully',
+  text: sqlOf({ isCluster: false }),
+  onCluster: sqlOf({ isCluster: true }),
+}
 
 async function write(client: Queryable, planned: readonly Planned[], writer: number): Promise<void> {
   const after = new Map(planned.map(({ walletId, step }) => [walletId, step.wallet]))
   const wallets = [...after]
   const asked = planned.map(({ posting }) => posting)
   await client.query({
-    name: 'post-carefully',
-    text: carefulSql,
+    ...statement,
     values: [
       plainArray(wallets, ([id]) => id),
       plainArray(wallets, ([, wallet]) => wallet.balanceMinor),

@@ -5,9 +5,11 @@
 import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
 import { plainArray, queryArrays, textArray, zip } from '../arrays.ts'
+import { walletClockSql } from '../cluster.ts'
 import type { Queryable } from '../database.ts'
 import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
+import type { Place } from './places.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
 /**
@@ -28,13 +30,8 @@ import { asReplay, type ByLink, type PendingPosting, type PostingResult } from '
  * Whoever used a reference after the snapshot was taken makes `outcome` collide with outcomes_pkey: then nothing of the
  * batch is written.
  */
-const sqlOf = (isClockRead: boolean) => `
-with change as (
-  select c.n, c.net, c.count, c.lowest, c.highest, l.user_id as wallet_id,
-    l.client_id = c.client_id and l.disconnected_at is null as is_reachable
-  from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]) with ordinality
-    as c(link_id, client_id, net, count, lowest, highest, n)
-  left join links l on l.id = c.link_id
+const sqlOf = ({ changeSql, clockSql }: { readonly changeSql: string; readonly clockSql: string }) => `
+with change as (${changeSql}
 ), repeated as (
   select o.n, o.place, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal
   from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, place)
@@ -44,14 +41,8 @@ with change as (
   from (select * from change where is_reachable and n not in (select n from repeated) order by wallet_id) as c
   where w.id = c.wallet_id and w.frozen_for is null
     and w.balance + c.lowest >= 0 and w.balance + c.highest <= ${maxBalanceMinor}
-  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence${isClockRead ? ', clock_timestamp() as at' : ''}
-), ${
-  isClockRead
-    ? ''
-    : `timed as (
-  select *, clock_timestamp() as at from moved
-), `
-}unmoved as (
+  returning c.n, w.id as wallet_id, w.balance - c.net as balance, w.sequence - c.count as sequence, ${clockSql} as at
+), unmoved as (
   select c.n, w.id as wallet_id, w.balance, w.frozen_for is not null as is_frozen, clock_timestamp() as at
   from change c join wallets w on w.id = c.wallet_id
   where c.is_reachable and c.count = 1 and c.net < 0 and (w.frozen_for is not null or w.balance + c.net < 0)
@@ -61,7 +52,7 @@ with change as (
     o.amount, o.reference_key, o.counter_account, o.reference_type, o.reference_id, o.description, null as refusal
   from unnest($7::bigint[], $8::integer[], $9::bigint[], $10::bigint[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[])
     as o(n, sequence_offset, balance_offset, amount, reference_key, counter_account, reference_type, reference_id, description)
-  join ${isClockRead ? 'moved' : 'timed'} m on m.n = o.n
+  join moved m on m.n = o.n
   union all
   select u.wallet_id, null, u.balance, u.at, o.amount, o.reference_key, null, null, null, null, 'INSUFFICIENT_BALANCE'
   from unnest($7::bigint[], $10::bigint[], $11::uuid[]) as o(n, amount, reference_key)
@@ -79,12 +70,23 @@ select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' th
   from repeated r join change c on c.n = r.n
 ) as r`
 
-/**
- * Citus lets no RETURNING read the clock: there it is read over the rows that were moved, and so locked, which costs plain
- * PostgreSQL a twentieth.
- */
-export const fastSql = sqlOf(true)
-const statement = { name: 'post-fast', text: fastSql, onCluster: sqlOf(false) }
+const sums = '$3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]) with ordinality'
+
+const linkedChangeSql = `
+  select c.n, c.net, c.count, c.lowest, c.highest, l.user_id as wallet_id,
+    l.client_id = c.client_id and l.disconnected_at is null as is_reachable
+  from unnest($1::text[], $2::text[], ${sums}
+    as c(link_id, client_id, net, count, lowest, highest, n)
+  left join links l on l.id = c.link_id`
+
+/** Links are on the coordinator of a cluster, and not every node that can write a batch knows them: they were looked up before. */
+const placedChangeSql = `
+  select * from unnest($1::uuid[], $2::boolean[], ${sums}
+    as c(wallet_id, is_reachable, net, count, lowest, highest, n)`
+
+export const fastSql = sqlOf({ changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' })
+const statement = { name: 'post-fast', text: fastSql }
+const clusterStatement = { name: 'post-fast', text: sqlOf({ changeSql: placedChangeSql, clockSql: walletClockSql }) }
 
 type AnsweredRow = readonly [
   n: string,
@@ -109,16 +111,30 @@ export type FastAnswers = {
   readonly hasStandby: boolean
 }
 
-/** Nobody is told anything yet: whether the answers may be given is for the lane, which hears the connection's warnings. */
-export async function postFast(db: Queryable, batch: readonly PendingPosting[], writer: number): Promise<FastAnswers> {
+/**
+ * Nobody is told anything yet: whether the answers may be given is for the lane, which hears the connection's warnings. On a
+ * cluster it comes with the place of each posting.
+ */
+export async function postFast(
+  db: Queryable,
+  batch: readonly PendingPosting[],
+  writer: number,
+  places?: readonly (Place | undefined)[],
+): Promise<FastAnswers> {
   const changes = groupByLink(batch)
   const planned = changes.flatMap(({ postings, sum }, i) =>
     postings.map((posting, j) => ({ posting, n: i + 1, offset: j + 1, offsetMinor: sum.offsetsMinor[j] ?? 0n })),
   )
   const asked = planned.map(({ posting }) => posting)
-  const columns = await queryArrays(db, statement, [
-    textArray(changes, ({ link }) => link.serviceUserId),
-    textArray(changes, ({ link }) => link.clientId),
+  const placeOf = new Map(places && batch.map((posting, i) => [posting, places[i]]))
+  const whose = places
+    ? [
+        plainArray(changes, ({ postings }) => placeOf.get(postings[0]!)?.walletId ?? null),
+        plainArray(changes, ({ postings }) => placeOf.get(postings[0]!)?.isReachable ?? null),
+      ]
+    : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
+  const columns = await queryArrays(db, places ? clusterStatement : statement, [
+    ...whose,
     plainArray(changes, ({ sum }) => sum.netMinor),
     plainArray(changes, ({ postings }) => postings.length),
     plainArray(changes, ({ sum }) => sum.lowestMinor),

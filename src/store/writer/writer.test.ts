@@ -183,7 +183,7 @@ test('one reference of the service twice in the same moment is one movement', as
 async function postOverSilentWire(referenceId: string): Promise<unknown[]> {
   const user = await walletWith(10n, null)
   const wire = await openForwarder(opened.service.db.connection)
-  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {} })
+  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {}, nodeFault: () => {} })
   const service = { ...opened.service, writer }
   const told = [said(await postByLink(user, -1n, { service }))]
   wire.silence()
@@ -219,7 +219,7 @@ test('a posting that waited elsewhere before it came to the writer is told no la
     description: null,
   }
   const wire = await openForwarder(opened.service.db.connection)
-  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {} })
+  const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {}, nodeFault: () => {} })
   wire.cut()
   const late = writer.post({ ...posting, referenceKey }, performance.now() - 8_000)
   expect(await late.catch((error: unknown) => error)).toBeInstanceOf(Unavailable)

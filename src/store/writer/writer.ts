@@ -29,7 +29,9 @@ const maxWaiting = 20_000
 
 export function openWriter(connection: Connection, laneCount: number, events: LaneEvents): Writer {
   const careful = openCarefulLane(connection, events)
-  const fast = Array.from({ length: laneCount }, () => openFastLane(connection, careful, events))
+  // The lanes take the nodes of a cluster in turn, beginning with any, so that processes spread over them.
+  const firstTurn = Math.floor(Math.random() * 1_000)
+  const fast = Array.from({ length: laneCount }, (_, i) => openFastLane(connection, careful, events, firstTurn + i))
   const lanes = [...fast, careful]
   const depths = () => ({ fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0), careful: depthOf(careful) })
   const watch = setInterval(() => lanes.forEach(expire), 200)
