@@ -34,6 +34,7 @@ const settingsSql = `select set_config('enable_seqscan', 'off', false), set_conf
   set_config('lock_timeout', case when ${isClusterSql} then '3000' else $1 end, false),
   set_config('idle_in_transaction_session_timeout', '2000', false),
   set_config('citus.propagate_set_commands', 'local', false), set_config('citus.enable_deadlock_prevention', 'off', false),
+  set_config('citus.all_modifications_commutative', 'on', false),
   set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
     else current_setting('synchronous_commit') end, false)`
 
