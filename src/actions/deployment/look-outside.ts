@@ -1,6 +1,6 @@
 /** What a deployment needs of others: its mail server, its card processor, and the way in through PUBLIC_URL. */
 import { connect as connectTls } from 'node:tls'
-import { neededEvents, readStripeAccount, type Endpoint } from '../../cards/stripe/stripe-account.ts'
+import type { Endpoint } from '../../cards/stripe/stripe-account.ts'
 import type { Config } from '../../config.ts'
 import { version } from '../../version.ts'
 import type { Check } from '../apps/examine-embedding.ts'
@@ -41,6 +41,7 @@ export async function checkProcessor({ cards, publicUrl }: Config): Promise<Chec
         ? { name, state: 'good', text: 'None: there are no card top-ups.' }
         : { name, state: 'warn', text: 'The sandbox: its money is play money.', fix: 'docs/taking-cards.md.' },
     ]
+  const { neededEvents, readStripeAccount } = await import('../../cards/stripe/stripe-account.ts')
   const account = await readStripeAccount(stripeSettings(cards))
   if (account.kind !== 'known')
     return [
@@ -57,11 +58,11 @@ export async function checkProcessor({ cards, publicUrl }: Config): Promise<Chec
   const mode = account.isLive ? 'live' : 'test'
   return [
     { name, state: 'good', text: `Stripe takes the key, in ${mode} mode.` },
-    checkWebhook(account.endpoints, `${publicUrl}/api/processor/stripe`),
+    checkWebhook(account.endpoints, `${publicUrl}/api/processor/stripe`, neededEvents),
   ]
 }
 
-function checkWebhook(endpoints: readonly Endpoint[] | undefined, url: string): Check {
+function checkWebhook(endpoints: readonly Endpoint[] | undefined, url: string, neededEvents: readonly string[]): Check {
   const name = 'Webhook'
   if (!endpoints)
     return { name, state: 'unknown', text: `The key may not list endpoints. One must be there for ${url}.` }

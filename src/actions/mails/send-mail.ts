@@ -2,7 +2,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTransport } from 'nodemailer'
 import type { Config } from '../../config.ts'
 import { faultFields, type Log } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
@@ -144,8 +143,13 @@ type Envelope = WrittenMail & {
 }
 type Delivery = { readonly send: (mail: Envelope) => Promise<void>; readonly close: () => void }
 
+/** Only where there is a mail server to talk to: it is 30 ms of a start. */
+function loadMailer() {
+  return require('nodemailer') as typeof import('nodemailer')
+}
+
 function smtp(url: string, from: string): Delivery {
-  const transport = createTransport({ url, ...waits }, { from })
+  const transport = loadMailer().createTransport({ url, ...waits }, { from })
   return {
     send: async ({ to, subject, text, html, logo, stopUrl }) => {
       // As an object the address is taken as it stands, and never read as a list or a name.
@@ -176,7 +180,7 @@ function headersOf(stopUrl: string | undefined): Record<string, string> {
 
 /** Whether the mail server lets us in: connects, encrypts and signs in as for a mail, and sends none. What it said, if it does not. */
 export async function tryMailServer(smtpUrl: string): Promise<string | undefined> {
-  const transport = createTransport({ url: smtpUrl, ...shortWaits })
+  const transport = loadMailer().createTransport({ url: smtpUrl, ...shortWaits })
   try {
     await transport.verify()
     return undefined

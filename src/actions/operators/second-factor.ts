@@ -1,6 +1,5 @@
 /** The second factor of operators: codes of an authenticator app, and recovery codes for the day the phone is gone. */
 import { randomBytes } from 'node:crypto'
-import { generateSecret, generateURI, verifySync } from 'otplib'
 import { getDatabaseTime } from '../../store/database.ts'
 import type { Queryable, Transaction } from '../../store/database.ts'
 import * as store from '../../store/operators.ts'
@@ -8,6 +7,11 @@ import type { Operator } from '../../store/operators.ts'
 import type { Place } from '../secrets/seal.ts'
 import type { Service } from '../service.ts'
 import { hashSecret } from '../tokens.ts'
+
+/** When the first operator comes with a code: it is 15 ms of a start, and most processes never see one. */
+function loadOtp() {
+  return require('otplib') as typeof import('otplib')
+}
 
 const periodSeconds = 30
 const recoveryCodeCount = 10
@@ -21,7 +25,7 @@ export async function getPendingSecret(service: Service, operator: Operator): Pr
   const place = totpPlace(operator)
   let sealed = await store.findPendingTotp(pool, operator.id)
   if (sealed === undefined) {
-    const fresh = await service.secrets.seal(generateSecret(), place)
+    const fresh = await service.secrets.seal(loadOtp().generateSecret(), place)
     await store.updatePendingTotp(pool, operator.id, { sealed: fresh, lifetimeMs: pendingMs })
     // Another page of the same operator may have been first.
     sealed = (await store.findPendingTotp(pool, operator.id)) ?? fresh
@@ -37,7 +41,7 @@ export function totpPlace({ id }: Pick<Operator, 'id'>): Place {
 /** What the picture says to the authenticator app. */
 export function totpUri(service: Service, operator: Operator, secret: string): string {
   const { about, publicUrl } = service.config
-  return generateURI({ issuer: `${about.name} ${new URL(publicUrl).host}`, label: operator.email, secret })
+  return loadOtp().generateURI({ issuer: `${about.name} ${new URL(publicUrl).host}`, label: operator.email, secret })
 }
 
 /** The time step a code belongs to, one step early or late allowed for clocks; undefined when it is wrong. */
@@ -45,7 +49,7 @@ export function stepOfCode(secret: string, code: string, now: Date): number | un
   const token = code.replace(/\s/g, '')
   if (!/^\d{6}$/.test(token)) return undefined
   const epoch = Math.floor(now.getTime() / 1000)
-  const result = verifySync({ secret, token, epoch, epochTolerance: periodSeconds })
+  const result = loadOtp().verifySync({ secret, token, epoch, epochTolerance: periodSeconds })
   return result.valid && 'timeStep' in result ? result.timeStep : undefined
 }
 

@@ -1,26 +1,9 @@
 /** Stripe's balance transactions in our words. */
 import type { Stripe } from 'stripe'
-import type { AccountLine, CurrencyDecimals, LineKind, LinePage, LineSpan } from '../processor.ts'
+import type { AccountLine, CurrencyDecimals, LinePage, LineSpan } from '../processor.ts'
 import { fromStripeAmount } from './amounts.ts'
 import { faultOf } from './faults.ts'
-
-/** https://docs.stripe.com/reports/reporting-categories: the same words in the API and in the files of reports. */
-const kinds: Readonly<Record<string, LineKind>> = {
-  charge: 'charge',
-  charge_failure: 'charge',
-  partial_capture_reversal: 'charge',
-  refund: 'refund',
-  refund_failure: 'refund',
-  dispute: 'dispute',
-  dispute_reversal: 'dispute',
-  fee: 'fee',
-  payout: 'payout',
-  payout_reversal: 'payout',
-}
-
-export function lineKindOf(reportingCategory: string): LineKind {
-  return kinds[reportingCategory] ?? 'other'
-}
+import { lineKindOf } from './line-kinds.ts'
 
 const linesPerPage = 100
 const seconds = (at: Date) => Math.floor(at.getTime() / 1_000)

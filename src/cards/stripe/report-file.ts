@@ -4,7 +4,7 @@
  */
 import { parseDecimal, type Currency } from '../../ledger/money.ts'
 import type { AccountLine } from '../processor.ts'
-import { lineKindOf } from './account-lines.ts'
+import { lineKindOf } from './line-kinds.ts'
 
 export const maxReportBytes = 10 * 1024 * 1024
 const maxLines = 100_000
