@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 /** npx billfold … */
-import { commands } from './cli/commands.ts'
+import { loadCommands } from './cli/commands.ts'
 import { run } from './cli/run.ts'
 
 const interrupted = new AbortController()
@@ -14,7 +14,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 // A reader that has seen enough, such as `head`: there is nobody left to work for.
 process.stdout.on('error', () => interrupted.abort(new Error('Nobody reads the output any more.')))
 
-const exitCode = await run(process.argv.slice(2), commands, {
+const args = process.argv.slice(2)
+const commands = await loadCommands(args.find((arg) => !arg.startsWith('-')))
+const exitCode = await run(args, commands, {
   environment: process.env,
   input: process.stdin,
   output: process.stdout,

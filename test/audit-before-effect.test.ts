@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sendMails } from '../src/actions/mails/tell.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
-import { commands } from '../src/cli/commands.ts'
+import { loadCommands } from '../src/cli/commands.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { listTables, quoted } from '../src/store/migrations/tables.ts'
@@ -240,7 +240,7 @@ function environment(): Record<string, string> {
 }
 
 // An import switches triggers off, and is looked at below.
-const watched = commands.filter(({ name }) => name !== 'import')
+const watched = (await loadCommands()).filter(({ name }) => name !== 'import')
 
 test('the commands whose record is tested are those there are', () => {
   const there = new Set(watched.map(({ name }) => name))

@@ -1,7 +1,7 @@
 /** The command line as a real process, and without one where a call is one line of a long table. */
 import { PassThrough } from 'node:stream'
 import type { Io } from '../src/cli/command.ts'
-import { commands } from '../src/cli/commands.ts'
+import { loadCommands } from '../src/cli/commands.ts'
 import { run } from '../src/cli/run.ts'
 
 export type Ended = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
@@ -32,7 +32,7 @@ export async function runCommand(
 export async function callCommand(args: readonly string[], environment: Record<string, string>): Promise<Ended> {
   const [output, errors] = [new PassThrough(), new PassThrough()]
   const io = { environment, input: new PassThrough(), output, errors, signal: new AbortController().signal }
-  const exitCode = await run(args, commands, io as unknown as Io)
+  const exitCode = await run(args, await loadCommands(), io as unknown as Io)
   return { exitCode, stdout: textIn(output), stderr: textIn(errors) }
 }
 

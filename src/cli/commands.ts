@@ -1,37 +1,29 @@
-/** All commands, in the order the help shows them. */
-import { adminCommands } from './admin.ts'
-import { appSecretCommands } from './app-secrets.ts'
-import { appCommands } from './apps.ts'
-import { booksCommands } from './books.ts'
+/** All commands, in the order the help shows them. Each file loads its part of the service, and only when it is asked for. */
 import type { Command } from './command.ts'
-import { conformCommands } from './conform.ts'
-import { copyCommands } from './copy.ts'
-import { correctionCommands } from './corrections.ts'
-import { distributeCommands } from './distribute.ts'
-import { doctorCommands } from './doctor.ts'
-import { keysCommands } from './keys.ts'
-import { migrateCommands } from './migrate.ts'
-import { reconcileCommands } from './reconcile.ts'
-import { seedCommands } from './seed.ts'
-import { settlementCommands } from './settlements.ts'
-import { userCommands } from './user.ts'
-import { walletCommands } from './wallet.ts'
 
-export const commands: readonly Command[] = [
-  ...appCommands,
-  ...appSecretCommands,
-  ...settlementCommands,
-  ...userCommands,
-  ...walletCommands,
-  ...correctionCommands,
-  ...adminCommands,
-  ...doctorCommands,
-  ...conformCommands,
-  ...migrateCommands,
-  ...distributeCommands,
-  ...booksCommands,
-  ...reconcileCommands,
-  ...copyCommands,
-  ...keysCommands,
-  ...seedCommands,
+/** Of each file: the first words of its commands' names, and the commands. */
+const files: readonly (readonly [firstWords: string, load: () => Promise<readonly Command[]>])[] = [
+  ['app', async () => (await import('./apps.ts')).appCommands],
+  ['app', async () => (await import('./app-secrets.ts')).appSecretCommands],
+  ['app', async () => (await import('./settlements.ts')).settlementCommands],
+  ['user', async () => (await import('./user.ts')).userCommands],
+  ['wallet', async () => (await import('./wallet.ts')).walletCommands],
+  ['wallet correction', async () => (await import('./corrections.ts')).correctionCommands],
+  ['admin', async () => (await import('./admin.ts')).adminCommands],
+  ['doctor', async () => (await import('./doctor.ts')).doctorCommands],
+  ['conform', async () => (await import('./conform.ts')).conformCommands],
+  ['migrate', async () => (await import('./migrate.ts')).migrateCommands],
+  ['distribute', async () => (await import('./distribute.ts')).distributeCommands],
+  ['verify', async () => (await import('./books.ts')).booksCommands],
+  ['reconcile', async () => (await import('./reconcile.ts')).reconcileCommands],
+  ['export import', async () => (await import('./copy.ts')).copyCommands],
+  ['keys', async () => (await import('./keys.ts')).keysCommands],
+  ['seed', async () => (await import('./seed.ts')).seedCommands],
 ]
+
+/** At least those that begin with the word; all of them where none does, for the help and for suggestions. */
+export async function loadCommands(firstWord?: string): Promise<readonly Command[]> {
+  const found = files.filter(([firstWords]) => firstWords.split(' ').some((word) => word === firstWord))
+  const loaded = await Promise.all((found.length > 0 ? found : files).map(([, load]) => load()))
+  return loaded.flat()
+}

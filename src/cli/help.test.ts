@@ -1,10 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { callCommand, runCommand } from '../../test/command.ts'
-import { commands } from './commands.ts'
+import { loadCommands } from './commands.ts'
 import { findCommand, parseInvocation } from './parse.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
 setDefaultTimeout(240_000)
+
+const commands = await loadCommands()
 
 describe('help', () => {
   test('the help lists every command', async () => {
@@ -21,6 +23,14 @@ describe('help', () => {
     const { stdout } = await callCommand(['wallet'], {})
     expect(stdout).toContain('wallet freeze <wallet>')
     expect(stdout).not.toContain('app create')
+  })
+
+  test('a command is among those that are loaded for its first word', async () => {
+    for (const { name } of commands) {
+      const loaded = await loadCommands(name.split(' ')[0])
+      expect(loaded.map((command) => command.name)).toContain(name)
+      expect(loaded.length).toBeLessThan(commands.length / 2)
+    }
   })
 
   for (const command of commands) {

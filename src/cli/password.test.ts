@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { runCommand } from '../../test/command.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
-import { commands } from './commands.ts'
+import { loadCommands } from './commands.ts'
 
 setDefaultTimeout(240_000)
 
@@ -62,8 +62,8 @@ describe('passwords', () => {
     expect(screen).not.toContain('unseen')
   })
 
-  test('a password is no argument: there is no flag for it', () => {
-    const flags = commands.flatMap((command) => Object.keys(command.flags ?? {}))
+  test('a password is no argument: there is no flag for it', async () => {
+    const flags = (await loadCommands()).flatMap((command) => Object.keys(command.flags ?? {}))
     expect(flags.filter((flag) => /password|secret|token/i.test(flag))).toEqual([])
   })
 })
