@@ -2,14 +2,11 @@
  * A process that merges positions and stops right before its commit, for tests that kill it there:
  * `bun test/merge-process.ts <database url>` says how many rows it has merged, and then does nothing more.
  */
-import { parseConfig } from '../src/config.ts'
 import { openDatabase, transact } from '../src/store/database.ts'
 import { tryLock, locks } from '../src/store/locks.ts'
 import { mergeSome } from '../src/store/merge-positions.ts'
-import { reachDatabase } from '../src/store/prepare.ts'
 
-const { connection } = await reachDatabase(parseConfig({ DATABASE_URL: process.argv[2] }), () => {})
-const db = openDatabase(connection).patient
+const db = openDatabase({ connectionString: process.argv[2]! }).patient
 
 await transact(db, async (tx) => {
   await tryLock(tx, locks.mergePositions)

@@ -31,7 +31,7 @@ let cluster: Promise<readonly Connection[] | undefined> | null = null
 /**
  * A fresh, migrated database: a clone of a template made once per set of migrations. All test processes of this machine share
  * one embedded server, which stays for the next run; TEST_DATABASE_URL names another server to use instead. Where that is the
- * coordinator of a Citus cluster, the template is distributed and cloned on every node, and each of them is named.
+ * coordinator of a Citus cluster, the template is distributed and cloned on every node, and the connection names each of them.
  */
 export async function testDatabase(): Promise<TestDatabase> {
   const template = await (prepared ??= prepare())
@@ -90,10 +90,15 @@ async function joinShared(dataDir: string): Promise<Embedded> {
   return held
 }
 
-function urlOf({ connectionString, others = [], host, user, database }: Connection): string {
-  if (!connectionString) return `postgres://${user}@${encodeURIComponent(host ?? '')}/${database}`
-  const hosts = [connectionString, ...others.map((other) => other.connectionString!)].map((url) => new URL(url).host)
-  return connectionString.replace(hosts[0]!, hosts.join())
+function urlOf({ connectionString, host, user, database }: Connection): string {
+  return connectionString ?? `postgres://${user}@${encodeURIComponent(host ?? '')}/${database}`
+}
+
+/** What a service is given where there is a cluster: each of its nodes may coordinate batches. The same elsewhere. */
+export async function nameNodes(url: string): Promise<string> {
+  const nodes = await findCluster()
+  const hosts = (nodes ?? []).map(({ connectionString }) => new URL(connectionString!).host)
+  return hosts[0] === undefined ? url : url.replace(`@${hosts[0]}/`, `@${hosts.join()}/`)
 }
 
 /** The folder of one user's tests of one checkout: others on the machine have their own. */

@@ -1,6 +1,7 @@
 /** The service as a real process, the way it is started in earnest. */
 import { freePort } from './free-port.ts'
 import { documented } from './openapi.ts'
+import { nameNodes } from './postgres.ts'
 
 export type ServiceProcess = {
   readonly url: string
@@ -16,9 +17,17 @@ export type ServiceProcess = {
 export async function startProcess(environment: Record<string, string>): Promise<ServiceProcess> {
   // With a demo there is a shop on the next one.
   const port = environment['PORT'] ?? String(await freePort(environment['DEMO'] === '1' ? 2 : 1))
+  const { DATABASE_URL } = environment
   const child = Bun.spawn([process.execPath, 'src/main.ts'], {
     cwd: new URL('..', import.meta.url).pathname,
-    env: { ...baseEnvironment(), DEMO: '0', LOG_LEVEL: 'warn', ...environment, PORT: port },
+    env: {
+      ...baseEnvironment(),
+      DEMO: '0',
+      LOG_LEVEL: 'warn',
+      ...environment,
+      ...(DATABASE_URL && { DATABASE_URL: await nameNodes(DATABASE_URL) }),
+      PORT: port,
+    },
     stdout: 'pipe',
     stderr: 'pipe',
   })

@@ -240,12 +240,31 @@ async function test(only: string[]): Promise<boolean> {
   return failed === 0 && passed > 0
 }
 
+/** What the processors did so far, in seconds. Linux alone tells what other machines on the same hardware took of them. */
+function processorTimes() {
+  const [first = ''] = (existsSync('/proc/stat') ? readFileSync('/proc/stat', 'utf8') : '').split('\n')
+  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, stolen = 0] = first
+    .split(/\s+/)
+    .slice(1)
+    .map((ticks) => Number(ticks) / 100)
+  return { used: user + nice + system + irq + softirq, idle: idle + iowait, stolen }
+}
+
+/** Whether a run was long because it had much to do, waited, or did not get the processors. */
+function describeSince(before: ReturnType<typeof processorTimes>): string {
+  const now = processorTimes()
+  if (now.used === 0) return ''
+  const [used, idle, stolen] = (['used', 'idle', 'stolen'] as const).map((kind) => Math.round(now[kind] - before[kind]))
+  return `, in which ${availableParallelism()} processors worked for ${used} s, idled for ${idle} and were taken by others for ${stolen}`
+}
+
 const startedAt = performance.now()
+const timesBefore = processorTimes()
 const only = mode === undefined || mode === 'check' ? rest : [mode, ...rest]
 // Beside each other: while the checks compute, many tests wait.
 const [isChecked, isTested] = await Promise.all([only.length > 0 || check(), mode === 'check' || test(only)])
 const isGood = isChecked && isTested
 console.log(
-  `${isGood ? 'All is well' : 'Something failed'} after ${Math.round((performance.now() - startedAt) / 1000)} s.`,
+  `${isGood ? 'All is well' : 'Something failed'} after ${Math.round((performance.now() - startedAt) / 1000)} s${describeSince(timesBefore)}.`,
 )
 process.exit(isGood ? 0 : 1)
