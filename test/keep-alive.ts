@@ -1,5 +1,6 @@
 /** Clients that keep their connection and ask again as soon as they have an answer, and count what they do not get. */
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export type KeepAliveClient = {
   /** Answers with status 200. */
@@ -36,6 +37,9 @@ export function startClients(
         if (!isLast) continue
       } catch (error) {
         client.failures.push(error instanceof Error ? error.message : String(error))
+        // Of a process that is killed the system closes the connections first and the port last: whoever comes back at once may
+        // still be given to it, and is cut off again.
+        await sleep(50)
       }
       connection?.close()
       connection = undefined

@@ -14,11 +14,23 @@ export type Node = {
   readonly close: () => Promise<void>
 }
 
-/** What its processes say of errors is added to the file when they end. */
-export async function startNode(database: ClientConfig, logFile: string): Promise<Node> {
+/**
+ * What its processes say of errors is added to the file when they end. Of a cluster the workers are named too, without a wire
+ * between, and have a lane each.
+ */
+export async function startNode(
+  database: ClientConfig,
+  workers: readonly ClientConfig[],
+  logFile: string,
+): Promise<Node> {
   const wire = await openForwarder(database)
   const { host, port, user, database: name } = wire.connection
-  const environment = { DATABASE_URL: `postgres://${user}@${host}:${port}/${name}`, LOG_LEVEL: 'error' }
+  const hosts = [`${host}:${port}`, ...workers.map(({ connectionString }) => new URL(connectionString!).host)]
+  const environment = {
+    DATABASE_URL: `postgres://${user}@${hosts.join()}/${name}`,
+    WRITER_LANES: String(hosts.length),
+    LOG_LEVEL: 'error',
+  }
   let current: ServiceProcess | undefined = await startProcess(environment)
   const restart = async () => {
     // The database may be away at this very moment, or its wire cut: a supervisor would try again, too.

@@ -36,7 +36,8 @@ export async function runFaults(args: readonly string[]): Promise<boolean> {
   const serviceUserIds = (await readFile(target.usersFile, 'utf8')).trim().split('\n')
   const wallets = await database.query('select id from wallets order by id')
   const logFile = join(folder, 'services.log')
-  const nodes = [await startNode(database.connection, logFile), await startNode(database.connection, logFile)]
+  const start = async () => await startNode(database.connection, servers.slice(1), logFile)
+  const nodes = [await start(), await start()]
   const random = openRandom(Number(values.seed))
   const scene: Scene = {
     nodes,

@@ -166,7 +166,11 @@ export function makeRequest(operation: Operation, random: Random, known: Known):
   let text = values && JSON.stringify(values)
   if (text !== undefined) {
     if (spoil === 'text') text = random.pick([text.slice(0, -1), `[${text}]`, '', 'null', `${text}x`])
-    if (spoil === 'twice') text = `{${JSON.stringify(random.pick(Object.keys(values!)) ?? 'x')}:1,${text.slice(1)}`
+    if (spoil === 'twice') {
+      // One that was broken to be none at all is not in the text.
+      const names = Object.keys(JSON.parse(text) as object)
+      text = `{${JSON.stringify(random.pick(names) ?? 'x')}:1,${text.slice(1)}`
+    }
     const limit = operation.path.endsWith('/bulk') ? 2 ** 20 : 2 ** 16
     if (spoil === 'size') text = `${text.slice(0, -1)}${' '.repeat(limit)}}`
     headers.set('content-type', spoil === 'type' ? random.pick(['text/plain', 'application/xml']) : 'application/json')
