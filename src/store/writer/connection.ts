@@ -23,7 +23,7 @@ export type WriterClient = {
 /**
  * Generic plans, because planning a batch costs more than running it; Citus refuses them. No sequential or bitmap scans: see the statements.
  * A server that is set to acknowledge before the disk has it is overruled. No row stays locked by a connection of ours
- * that has gone silent in the middle of a transaction. On a cluster the writers of several processes would change wallets one
+ * that has gone silent in the middle of a transaction. On a cluster the writers of several processes would change wallets, and add to positions, one
  * at a time; who waits for whom in a circle is found out by lock_timeout, which begins once no moment is held (`begin`).
  * Elsewhere the settings of Citus say nothing.
  */

@@ -46,6 +46,7 @@ type Limits = { readonly batch: number; readonly underWay: number }
 
 /** One that is written and one that waits behind it: the database is never without the next. */
 const usualLimits: Limits = { batch: 512, underWay: 2 }
+/** Until it is known whether there is a cluster, of which one connection would mix up the transactions of two. */
 const firstLimits: Limits = { batch: 512, underWay: 1 }
 /** The work of a cluster is for each batch, and hardly for each posting: the next is all that came while one was written. */
 const clusterLimits: Limits = { batch: 2_048, underWay: 1 }
