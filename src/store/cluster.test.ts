@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { expectBalancedBooks } from '../../test/books.ts'
 import { callCommand } from '../../test/command.ts'
 import { eventually } from '../../test/eventually.ts'
-import { findCluster } from '../../test/postgres.ts'
+import { findCluster, testDatabase } from '../../test/postgres.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
 import { postForApp } from '../actions/money/post.ts'
 import { findApp } from './apps.ts'
@@ -190,6 +190,27 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     await expectBalancedBooks(alone.service)
     await alone.close()
   })
+
+  test.skipIf(nodes?.length === 1)(
+    'batches never go to another database, whose nodes are named by mistake',
+    async () => {
+      const stranger = await testDatabase()
+      const mistaken = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
+        ...connection,
+        others: stranger.connection.others ?? [],
+      }))
+      const { users, post } = await newLoad(mistaken)
+      const refusals = () => mistaken.logged.filter((line) => line.includes('NodeOfAnotherCluster')).length
+      await eventually(async () => {
+        await Promise.all(users.map((user) => post(user, crypto.randomUUID())))
+        return refusals()
+      }, 2)
+      expect(await coordinating(mistaken)).toEqual([0])
+      await expectBalancedBooks(mistaken.service)
+      await mistaken.close()
+      await stranger.drop()
+    },
+  )
 
   test.skipIf(nodes?.length === 1)('a server that is no node of this cluster coordinates nothing', async () => {
     const url = new URL(nodes!.at(-1)!.connectionString!)

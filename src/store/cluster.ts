@@ -155,12 +155,18 @@ export async function readIdentity(coordinator: Queryable): Promise<string> {
   return rows[0]!.identity
 }
 
+/** Its name is all that the log shows of it. */
+class NodeOfAnotherCluster extends Error {
+  override name = 'NodeOfAnotherCluster'
+}
+
 /** A node of another cluster would take batches as well, and they would be missing here. */
 export async function refuseStranger(node: Queryable, identity: string): Promise<void> {
   const { rows } = await node.query<{ result: string }>('select result from run_command_on_coordinator($1)', [
     identitySql,
   ])
-  if (rows[0]?.result !== identity) throw new Error(`a server that DATABASE_URL names is a node of another cluster`)
+  if (rows[0]?.result !== identity)
+    throw new NodeOfAnotherCluster('a server that DATABASE_URL names is a node of another cluster')
 }
 
 /* One moment on all nodes. Citus carries a transaction's isolation level to the nodes, but each takes a snapshot of its own. */

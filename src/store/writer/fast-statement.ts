@@ -70,18 +70,18 @@ select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' th
   from repeated r join change c on c.n = r.n
 ) as r`
 
-const sums = '$3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]) with ordinality'
+const sums = '$3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]'
 
 const linkedChangeSql = `
   select c.n, c.net, c.count, c.lowest, c.highest, l.user_id as wallet_id,
     l.client_id = c.client_id and l.disconnected_at is null as is_reachable
-  from unnest($1::text[], $2::text[], ${sums}
+  from unnest($1::text[], $2::text[], ${sums}) with ordinality
     as c(link_id, client_id, net, count, lowest, highest, n)
   left join links l on l.id = c.link_id`
 
 /** Links are on the coordinator of a cluster, and not every node that can write a batch knows them: they were looked up before. */
 const placedChangeSql = `
-  select * from unnest($1::uuid[], $2::boolean[], ${sums}
+  select * from unnest($1::uuid[], $2::boolean[], ${sums}) with ordinality
     as c(wallet_id, is_reachable, net, count, lowest, highest, n)`
 
 export const fastSql = sqlOf({ changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' })
