@@ -17,6 +17,25 @@ const bin = (name: string) => `${root}node_modules/.bin/${name}`
 
 type Run = { readonly isGood: boolean; readonly output: string; readonly cpuSeconds: number }
 
+/** The processes under way, each the head of a group with all that it starts. */
+const heads = new Set<number>()
+
+/** What a test that failed leaves behind, such as a service whose database is gone, would keep a processor busy to the end of the run. */
+function endGroup(head: number): void {
+  heads.delete(head)
+  try {
+    process.kill(-head, 'SIGKILL')
+  } catch {
+    // Nothing is left of it.
+  }
+}
+
+for (const [signal, exitCode] of Object.entries({ SIGINT: 130, SIGTERM: 143 }))
+  process.on(signal, () => {
+    heads.forEach(endGroup)
+    process.exit(exitCode)
+  })
+
 async function run(command: string[], environment: Record<string, string> = {}): Promise<Run> {
   const child = Bun.spawn(command, {
     cwd: root,
@@ -24,9 +43,12 @@ async function run(command: string[], environment: Record<string, string> = {}):
     stdout: 'pipe',
     stderr: 'pipe',
     stdin: 'ignore',
+    detached: true,
   })
+  heads.add(child.pid)
+  const ended = child.exited.finally(() => endGroup(child.pid))
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  const isGood = (await child.exited) === 0
+  const isGood = (await ended) === 0
   return { isGood, output: out + err, cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 }
 }
 

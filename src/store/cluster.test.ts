@@ -57,13 +57,16 @@ const newLoad = async ({ service }: TestService = opened) => {
   return { users, post }
 }
 
-/** The groups of the nodes that have coordinated a batch: the writers of each have numbers of their own. */
-const coordinating = async ({ service }: TestService = opened) => {
+/** How many transfers the batches had that each node coordinated, by its group: the writers of each have numbers of their own. */
+const positionsByGroup = async ({ service }: TestService = opened) => {
   const { rows } = await service.db.pool.query(
-    `select distinct case when writer > 0 then 0 else -writer / 100000 end as "group" from positions order by 1`,
+    `select case when writer > 0 then 0 else -writer / 100000 end as "group", sum(transfers) as transfers
+      from positions group by 1 order by 1`,
   )
-  return rows.map(({ group }) => Number(group))
+  return new Map(rows.map(({ group, transfers }) => [Number(group), Number(transfers)]))
 }
+
+const coordinating = async (service?: TestService) => [...(await positionsByGroup(service)).keys()]
 
 const countTransfers = async () => Number((await query('select count(*) from transfers')).rows[0]!.count)
 
@@ -171,6 +174,27 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
       const results = await Promise.all(posts)
       expect(results).toEqual(results.map(() => expect.objectContaining({ kind: 'outcome' })))
       expect(await countTransfers()).toBe(before + posts.length)
+      await expectBalancedBooks(opened.service)
+    },
+  )
+
+  test.skipIf(nodes?.length === 1)(
+    'batches that faults of other nodes brought to the coordinator go back to those nodes',
+    async () => {
+      const load = await newLoad()
+      /** The nodes that coordinate batches for a second. */
+      const look = async () => {
+        const before = await positionsByGroup()
+        for (const endsAt = performance.now() + 1_000; performance.now() < endsAt;)
+          await Promise.all(load.users.map((user) => load.post(user, crypto.randomUUID())))
+        const after = await positionsByGroup()
+        return [...after.keys()].filter((group) => after.get(group) !== before.get(group)).length
+      }
+      await eventually(async () => {
+        await Promise.all(nodes!.slice(1).map((node) => endWriters(node)))
+        return await look()
+      }, 1)
+      await eventually(look, nodes!.length)
       await expectBalancedBooks(opened.service)
     },
   )

@@ -31,7 +31,8 @@ export type FastLane = LaneQueue & {
   isWaiting: boolean
   /** Known with its first connection. */
   limits: Limits
-  /** Which of the nodes that are named coordinates the batches of a cluster. */
+  /** Which of the nodes that are named is to coordinate the batches of a cluster, and which one does after faults of others. */
+  readonly ownTurn: number
   turn: number
 }
 
@@ -68,6 +69,7 @@ export function openFastLane(connection: Connection, careful: CarefulLane, event
     writer: undefined,
     isWaiting: false,
     limits: firstLimits,
+    ownTurn: turn,
     turn,
   }
   return lane
@@ -200,7 +202,7 @@ function connect(lane: FastLane): Promise<FastWriter> {
   return opening
 }
 
-const moveAgainAfterMs = 60_000
+const moveAgainAfterMs = 30_000
 const identifyWithinMs = 2_500
 
 /** Beside the batches, which the coordinator writes until another node has answered. */
@@ -209,7 +211,14 @@ async function moveElsewhere(lane: FastLane, writer: FastWriter, identity: strin
   const forgetUsed = (lost: OpenClient | undefined) => {
     if (lost && lost === writer.elsewhere?.client) forget()
   }
-  while (!writer.home.client.isLost() && !isCoordinatorsTurn(lane.connection, lane.turn)) {
+  while (!writer.home.client.isLost()) {
+    if (isCoordinatorsTurn(lane.connection, lane.turn)) {
+      if (lane.turn === lane.ownTurn) return
+      // It was moved on to here by faults of the others, which may be well again.
+      await sleep(moveAgainAfterMs, undefined, { ref: false })
+      if (!writer.home.client.isLost()) lane.turn = lane.ownTurn
+      continue
+    }
     let elsewhere: WriterClient | undefined
     try {
       elsewhere = await openWriterClient(lane.connection, lockTimeoutMs, forgetUsed, lane.turn)
