@@ -186,6 +186,27 @@ test('signing out everywhere leaves, tells the shop, and the shop cannot open th
   await rig.closePage(page)
 })
 
+test.each([200, 503])(
+  'what signs out everywhere is there when the list above it has come or failed (%d), and does not move under the finger before',
+  async (status) => {
+    const { page, frame } = await openShop(rig, await newMember())
+    const held = Promise.withResolvers<void>()
+    await page.route('**/api/widget/account/signed-in?*', async (route) => {
+      await held.promise
+      await (status === 200 ? route.continue() : route.fulfill({ status }))
+    })
+    await frame.click('button.avatar')
+    await frame.click('[data-part=signedIn]')
+    await frame.waitForSelector('.account-part .skeleton')
+    expect(await frame.locator('.account-part button').count()).toBe(0)
+    held.resolve()
+    await frame.click('.account-part > .button')
+    await frame.waitForSelector('.ask .danger')
+    await page.unrouteAll()
+    await rig.closePage(page)
+  },
+)
+
 test.each([
   ['sign-out-everywhere', 'signedIn', ['.account-part > .button', '.ask .danger']],
   ['delete', 'delete', ['.danger']],

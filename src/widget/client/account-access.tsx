@@ -50,23 +50,25 @@ export function SignedIn({ token, skewMs, onLeave }: PartProps) {
           told: say('signedOutOf', { app }),
         })}
         sinceOf={({ since }) => ({ at: since, say: (date) => say('since', { date }) })}
+        below={
+          isAsking ? (
+            <Ask
+              title={say('signOutAllAsk')}
+              text={say('signOutAllText')}
+              button={say('signOutAll')}
+              onYes={signOutEverywhere}
+              onNo={() => setAsking(false)}
+            />
+          ) : (
+            <button type="button" class="button quiet" ref={askButton} onClick={() => setAsking(true)}>
+              <Icon name="door" />
+              {say('signOutAll')}
+            </button>
+          )
+        }
       >
         {({ browsers }) => <Browsers browsers={browsers} skewMs={skewMs} />}
       </AppList>
-      {isAsking ? (
-        <Ask
-          title={say('signOutAllAsk')}
-          text={say('signOutAllText')}
-          button={say('signOutAll')}
-          onYes={signOutEverywhere}
-          onNo={() => setAsking(false)}
-        />
-      ) : (
-        <button type="button" class="button quiet" ref={askButton} onClick={() => setAsking(true)}>
-          <Icon name="door" />
-          {say('signOutAll')}
-        </button>
-      )}
     </>
   )
 }

@@ -22,10 +22,12 @@ type AppListProps<Answer, App extends ListedApp> = Pick<PartProps, 'token' | 'sk
   textsOf: (app: App) => Texts
   sinceOf: (app: App) => { readonly at: string; readonly say: (date: string) => string }
   children: (app: App) => ComponentChildren
+  /** What stands below the list, when it has come or failed: until then it would move under the finger. */
+  below?: ComponentChildren
 }
 
 export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answer, App>) {
-  const { token, label, paths, appsOf, textsOf, onLeave } = props
+  const { token, label, paths, appsOf, textsOf, onLeave, below } = props
   const [load, setLoad] = useState<Load<readonly App[]>>({ kind: 'loading' })
   const [news, setNews] = useState('')
   const list = useRef<HTMLUListElement>(null)
@@ -62,6 +64,7 @@ export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answe
           </ul>
         )}
       </Loaded>
+      {load.kind !== 'loading' && below}
     </>
   )
 }
