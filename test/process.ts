@@ -47,17 +47,25 @@ export async function startProcess(environment: Record<string, string>): Promise
     await Promise.race([collected, Bun.sleep(5_000)])
     return code
   })
-  void ended.then((code) => ready.reject(new Error(`the service ended with ${code}: ${output}`)))
+  let isAsked = false
+  void ended.then((code) => {
+    const said = `the service ended with ${code}: ${output}`
+    ready.reject(new Error(said))
+    // Whoever looks at a test that failed wants to know.
+    if (!isAsked) process.stderr.write(`${said}\n`)
+  })
   const url = await ready.promise
   return {
     url,
     pid: child.pid,
     send: documented((request) => fetch(request, { keepalive: true })),
     stop: async (signal = 'SIGTERM') => {
+      isAsked = true
       child.kill(signal)
       return await ended
     },
     kill: async () => {
+      isAsked = true
       child.kill('SIGKILL')
       await child.exited
     },
