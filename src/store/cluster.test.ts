@@ -58,7 +58,7 @@ const newLoad = async ({ service }: TestService = opened) => {
 }
 
 /** How many transfers the batches had that each node coordinated, by its group: the writers of each have numbers of their own. */
-const positionsByGroup = async ({ service }: TestService = opened) => {
+const transfersByGroup = async ({ service }: TestService = opened) => {
   const { rows } = await service.db.pool.query(
     `select case when writer > 0 then 0 else -writer / 100000 end as "group", sum(transfers) as transfers
       from positions group by 1 order by 1`,
@@ -66,7 +66,7 @@ const positionsByGroup = async ({ service }: TestService = opened) => {
   return new Map(rows.map(({ group, transfers }) => [Number(group), Number(transfers)]))
 }
 
-const coordinating = async (service?: TestService) => [...(await positionsByGroup(service)).keys()]
+const coordinating = async (service?: TestService) => [...(await transfersByGroup(service)).keys()]
 
 const countTransfers = async () => Number((await query('select count(*) from transfers')).rows[0]!.count)
 
@@ -184,10 +184,10 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
       const load = await newLoad()
       /** The nodes that coordinate batches for a second. */
       const look = async () => {
-        const before = await positionsByGroup()
+        const before = await transfersByGroup()
         for (const endsAt = performance.now() + 1_000; performance.now() < endsAt;)
           await Promise.all(load.users.map((user) => load.post(user, crypto.randomUUID())))
-        const after = await positionsByGroup()
+        const after = await transfersByGroup()
         return [...after.keys()].filter((group) => after.get(group) !== before.get(group)).length
       }
       await eventually(async () => {
