@@ -64,6 +64,32 @@ test('names are changed by keyboard alone, and the focus comes back to the row t
   await rig.closePage(page)
 })
 
+test('the focus comes back to the row where frames come late and the wallet is told anew in between', async () => {
+  const { page, frame } = await openPart(await newMember(), 'name')
+  await frame.fill('#field-firstName', 'Grace')
+  const told = Promise.withResolvers<void>()
+  await page.route('**/api/widget/wallet*', async (route) => {
+    await told.promise
+    await route.continue()
+  })
+  // What Preact does after a frame waits for two timers, each this late.
+  await frame.evaluate(() => {
+    const later = setTimeout
+    Object.assign(globalThis, {
+      requestAnimationFrame: (then: FrameRequestCallback) => later(then, 1000, 0),
+      setTimeout: (then: () => void, ms = 0) => later(then, ms + 1000),
+    })
+  })
+  await page.keyboard.press('Enter')
+  await frame.waitForSelector('[role=status] >> text=Your changes are saved.')
+  const answer = page.waitForResponse('**/api/widget/wallet*')
+  told.resolve()
+  await answer
+  await frame.evaluate(() => new Promise((resolve) => setTimeout(resolve, 2000)))
+  expect(await frame.evaluate(() => document.activeElement?.getAttribute('data-part'))).toBe('name')
+  await rig.closePage(page)
+})
+
 test('a question takes the focus and gives it back; after a yes the focus is on what is left', async () => {
   const member = await newMember()
   const other = await newApp(rig.service, { name: 'Kino Kosmos' })

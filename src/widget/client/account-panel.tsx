@@ -71,7 +71,7 @@ export function View(props: AccountProps) {
   }
   useEffect(() => void read(), [])
 
-  // Back from a part, the focus is on the row that led there. The heading has taken it a moment before.
+  // Back from a part, the focus is on the row that led there.
   useEffect(() => {
     if (part === undefined && last.current)
       home.current?.querySelector<HTMLButtonElement>(`[data-part=${last.current}]`)?.focus()

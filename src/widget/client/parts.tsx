@@ -1,6 +1,6 @@
 /** Small parts that several views share. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ServiceData } from '../page-data.ts'
 import type { Words } from '../words.ts'
 import { usePage } from './page-context.tsx'
@@ -84,11 +84,13 @@ export function Panel({ icon, title, text, tone = 'calm', isBusy = false, childr
 
 /**
  * The heading of a view. It takes the focus when its view replaces one that the user was working in, so that a screen reader
- * reads on from here; never when the page has just loaded, because the focus may be in the page around the frame.
+ * reads on from here; never when the page has just loaded, because the focus may be in the page around the frame. It takes it
+ * while the view is put into the page, before every effect: a view that knows a better place gives the focus there in an effect,
+ * and of two effects Preact runs the parent's first where the parent is drawn again before the frame.
  */
 export function Heading({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (document.hasFocus() && document.body.dataset['used'] !== undefined) heading.current?.focus()
   }, [])
   return (
