@@ -1,6 +1,7 @@
 /** Every page and state of the admin area: looked at in both sizes and schemes, held against axe, and used without JavaScript. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from '@playwright/test'
+import { until } from '../until.ts'
 import { lookAt, startRig, type Rig } from './rig.ts'
 
 let rig: Rig
@@ -239,7 +240,7 @@ test('the first Tab in the admin area offers the way past the navigation', async
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
   await page.keyboard.press('Enter')
-  await page.waitForFunction(() => document.activeElement?.id === 'main')
+  await until(page, () => document.activeElement?.id === 'main')
 })
 
 test('a slash, Ctrl+K and ⌘K lead to the search from any page, and a slash in a field stays one', async () => {

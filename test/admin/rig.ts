@@ -82,7 +82,7 @@ function codeOf(secret: string): string {
   return generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
 }
 
-/** Axe costs most of the time: each width and each scheme has it once. */
+/** Axe costs most of the time: each width and each scheme has it once. The other two are for pictures alone: no colour makes a page wider. */
 const views = [
   [1280, 'light', true],
   [1280, 'dark', false],
@@ -95,6 +95,7 @@ export async function lookAt(page: Page, name: string): Promise<string[]> {
   await mkdir(screenshots, { recursive: true })
   const barriers: string[] = []
   for (const [width, colorScheme, isExamined] of views) {
+    if (!isExamined && !wantsPictures) continue
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
@@ -103,8 +104,7 @@ export async function lookAt(page: Page, name: string): Promise<string[]> {
       await endFading(page)
       await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
     }
-    if (!isExamined) continue
-    barriers.push(...(await findBarriers(page)))
+    if (isExamined) barriers.push(...(await findBarriers(page)))
   }
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Frame, Page } from '@playwright/test'
+import { until, untilSeen } from '../until.ts'
 import { findBarriers, wantsPictures } from './axe.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
 import { embed, startRig, type Rig } from './rig.ts'
@@ -26,7 +27,7 @@ async function openActivity(lang = 'en'): Promise<{ page: Page; frame: Frame }> 
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop), lang }))
   await frame.click('#all-activity')
-  await frame.waitForSelector('.browse .entry')
+  await untilSeen(frame, '.browse .entry')
   return { page, frame }
 }
 
@@ -111,7 +112,7 @@ test('a form that comes after the session has been renewed sends the new one', a
         .contentWindow!.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken }, origin),
     [session, rig.base] as const,
   )
-  await frame.waitForFunction((session) => (history.state as { session?: string }).session === session, session)
+  await until(frame, (session) => (history.state as { session?: string }).session === session, session)
   await frame.click('summary')
   const [request, paper] = await Promise.all([
     page.context().waitForEvent('request', (each) => each.method() === 'POST' && each.url().endsWith('/widget/papers')),

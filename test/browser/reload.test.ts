@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
+import { frameIn, until, untilSeen } from '../until.ts'
 import { hear, startRig, type Rig } from './rig.ts'
 import { renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
@@ -24,30 +25,25 @@ afterAll(() => rig.stop())
 
 const expireAll = () => rig.pass(5 * 60_000 + 1_000)
 
-/** The document in the page's frame, as it is now. */
-async function frameOf(): Promise<Frame> {
-  return (await (await page.waitForSelector('iframe')).contentFrame())!
-}
-
 /** A page of a server that writes the frame into its HTML. */
 async function openPlainPage(query: Record<string, string>, referrer = ''): Promise<Frame> {
   const src = walletUrl(rig, query)
   await page.goto(`${rig.shop}/plain?${new URLSearchParams({ src, referrer })}`)
-  return await frameOf()
+  return await frameIn(page)
 }
 
 /** Reloads the frame alone: another document is there afterwards. */
 async function reload(frame: Frame): Promise<void> {
   await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
   await leaveBy(frame, () => location.reload())
-  await frame.waitForFunction(() => document.body?.dataset['mark'] === undefined)
+  await until(frame, () => document.body?.dataset['mark'] === undefined)
 }
 
 async function awayAndBack(during?: () => Promise<void>): Promise<Frame> {
   await page.goto(`${rig.strangerShop}/`)
   await during?.()
   await page.goBack()
-  return await frameOf()
+  return await frameIn(page)
 }
 
 describe('Back', () => {
@@ -75,11 +71,11 @@ describe('Back', () => {
     const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
     await frame.click('button.hero-action')
     await frame.getByRole('link', { name: 'Continue here' }).click()
-    await frame.waitForSelector('.presets')
+    await untilSeen(frame, '.presets')
     await leaveBy(page, () => history.back())
-    await waitForBalance(await frameOf(), '$0.00')
+    await waitForBalance(await frameIn(page), '$0.00')
     await leaveBy(page, () => history.forward())
-    await (await frameOf()).waitForSelector('.presets')
+    await (await frameIn(page)).waitForSelector('.presets')
   })
 })
 
@@ -105,9 +101,9 @@ describe('a reload', () => {
     await waitForBalance(frame, '$0.00')
     await frame.click('button.avatar')
     await frame.click('text=Log out')
-    await frame.waitForSelector('#field-password')
+    await untilSeen(frame, '#field-password')
     await reload(frame)
-    await frame.waitForSelector('#field-password')
+    await untilSeen(frame, '#field-password')
     expect(await frame.evaluate(() => history.state as unknown)).toEqual({ session: null })
   })
 
@@ -128,7 +124,7 @@ describe('a reload', () => {
     await hear(page, 'SERVICE_SESSION_EXPIRED')
     await page.clock.runFor(11_000)
     await frame.click('text=Sign in')
-    await frame.waitForSelector('#field-password')
+    await untilSeen(frame, '#field-password')
     await hear(page, 'SERVICE_AUTH_REQUIRED')
     await page.context().close()
   })

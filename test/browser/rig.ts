@@ -1,12 +1,13 @@
 /** The service on one site (127.0.0.1), pages that embed it on others (localhost), and a real Chromium that visits them. */
 import { join } from 'node:path'
-import type { ElementHandle, Frame, Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import type { WidgetMessage } from '../../sdk/contract.ts'
 import type { AppSettings } from '../../src/store/apps.ts'
 import { launchChromium } from '../chromium.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestUser } from '../service.ts'
 import { letPass } from '../time.ts'
+import { isThere, until } from '../until.ts'
 import { newWindows } from '../windows.ts'
 
 declare global {
@@ -132,20 +133,21 @@ function startShop(sdk: string) {
   })
 }
 
-/** Puts a page of the service into the open shop page, as the contract says, and gives its frame. */
+/** Puts a page of the service into the open shop page, as the contract says, and gives its frame once its document is there. */
 export async function embed(page: Page, src: string, attributes: Record<string, string> = frameAttributes) {
-  const before = (await page.$$('iframe')).length
+  const attached = page.waitForEvent('frameattached')
   await page.evaluate(([src, attributes]) => window.embed(src, attributes), [src, attributes] as const)
-  const handle = (await page.$$('iframe'))[before] as ElementHandle<HTMLIFrameElement>
-  return (await handle.contentFrame()) as Frame
+  const frame = await attached
+  if (!isThere(frame)) await page.waitForEvent('framenavigated', (navigated) => navigated === frame)
+  return frame
 }
 
 /** What the page has heard, by type; waits until one of that type is there. */
 export async function hear(page: Page, type: WidgetMessage['type'], count = 1): Promise<WidgetMessage> {
-  await page.waitForFunction(
-    ([type, count]) => window.heard.filter(({ data }) => data?.type === type).length >= count,
-    [type, count] as const,
-  )
+  await until(page, ([type, count]) => window.heard.filter(({ data }) => data?.type === type).length >= count, [
+    type,
+    count,
+  ] as const)
   const all = await heardBy(page)
   return all.filter((message) => message.type === type)[count - 1]!
 }

@@ -2,6 +2,7 @@
 import type { Frame } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newUser } from '../service.ts'
+import { until, untilSeen } from '../until.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import { openShop, openSignIn, renew, waitForBalance, walletUrl } from './shop.ts'
 
@@ -18,7 +19,8 @@ afterAll(() => rig.stop())
 
 /** The frame has the whole of so many answers. (Asked of the page itself: an event of the driver is sometimes lost beside a renewal.) */
 async function hasHad(frame: Frame, part: string, count = 1): Promise<void> {
-  await frame.waitForFunction(
+  await until(
+    frame,
     ([text, count]) =>
       performance.getEntriesByType('resource').filter(({ name }) => name.includes(text)).length >= count,
     [part, count] as const,
@@ -40,7 +42,7 @@ describe('sessions', () => {
     expect(asked).toEqual({ type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: expect.any(String) })
     const second = await tenant.newSession(rig.shop)
     await renew(rig, page, second)
-    await frame.waitForFunction((session) => (history.state as { session?: string })?.session === session, second)
+    await until(frame, (session) => (history.state as { session?: string })?.session === session, second)
     // Long after the first session's end the wallet is still live, with the second.
     await rig.pass(120_000)
     await tenant.client.debit(tenant.user.serviceUserId, 3)
@@ -138,7 +140,7 @@ describe('sessions', () => {
     expect(await frame.textContent('#root')).not.toContain('$')
     expect(await hear(page, 'SERVICE_SESSION_EXPIRED')).toEqual({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     await renew(rig, page, await tenant.newSession(rig.shop))
-    await frame.waitForSelector('.hero-balance .visually-hidden')
+    await untilSeen(frame, '.hero-balance .visually-hidden')
     await rig.closePage(page)
   })
 
@@ -151,7 +153,7 @@ describe('sessions', () => {
     const frame = await embed(page, walletUrl(rig, { session }))
     await hear(page, 'SERVICE_SESSION_EXPIRED')
     await renew(rig, page, await tenant.newSession(rig.shop))
-    await frame.waitForSelector('.hero-balance .visually-hidden')
+    await untilSeen(frame, '.hero-balance .visually-hidden')
     await hear(page, 'SERVICE_WALLET_LOADED')
     await rig.closePage(page)
   })

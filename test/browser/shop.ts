@@ -1,5 +1,6 @@
 /** A shop page with the wallet in it, ready to be used. */
 import type { Frame, Page } from '@playwright/test'
+import { until, untilSeen } from '../until.ts'
 import { embed, hear, type Rig } from './rig.ts'
 
 export type Tenant = Awaited<ReturnType<Rig['newTenant']>>
@@ -12,7 +13,7 @@ export async function openShop(rig: Rig, tenant: Tenant) {
   const page = await rig.openPage()
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop) }))
-  await frame.waitForSelector('.hero-balance .visually-hidden')
+  await untilSeen(frame, '.hero-balance .visually-hidden')
   return { page, frame }
 }
 
@@ -28,10 +29,7 @@ export async function openSignIn(rig: Rig, { clientId }: Tenant) {
 export const balanceIn = (frame: Frame) => frame.textContent('.hero-balance .visually-hidden')
 
 export async function waitForBalance(frame: Frame, text: string): Promise<void> {
-  await frame.waitForFunction(
-    (text) => document.querySelector('.hero-balance .visually-hidden')?.textContent === text,
-    text,
-  )
+  await until(frame, (text) => document.querySelector('.hero-balance .visually-hidden')?.textContent === text, text)
 }
 
 /** As a shop answers when it is asked for a new session. */
@@ -50,7 +48,7 @@ export async function renew(rig: Rig, page: Page, sessionToken: string): Promise
  * heading and enable its buttons, within 35 ms of the page's own clock; and timers come in the order in which they are due.
  */
 export async function untilReady(frame: Frame, selector: string): Promise<void> {
-  await frame.waitForSelector(selector)
+  await untilSeen(frame, selector)
   await frame.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)))
 }
 
@@ -59,15 +57,19 @@ export async function untilReady(frame: Frame, selector: string): Promise<void> 
  * press and the release of the mouse is not clicked.
  */
 export async function untilFitted(frame: Frame): Promise<void> {
-  await frame.waitForFunction(() => document.documentElement.scrollHeight <= innerHeight)
+  await until(frame, () => document.documentElement.scrollHeight <= innerHeight)
 }
 
 /** Waits until the focus is on something of its own that holds the text; the body, where it is at first, holds every text. */
 export const focusIs = (frame: Frame, text: string) =>
-  frame.waitForFunction((text) => {
-    const { activeElement } = document
-    return activeElement !== document.body && activeElement?.textContent?.includes(text)
-  }, text)
+  until(
+    frame,
+    (text) => {
+      const { activeElement } = document
+      return activeElement !== document.body && activeElement?.textContent?.includes(text)
+    },
+    text,
+  )
 
 /** Goes to something by Tab alone, once it is there: views come when they are loaded, and Tab walks past what is not there yet. */
 export async function tabTo(page: Page, frame: Frame, selector: string): Promise<void> {

@@ -5,8 +5,9 @@ import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
+import { untilSeen } from '../until.ts'
 import { embed, hear, startRig, type Rig } from './rig.ts'
-import { openShop, openSignIn, untilReady, walletUrl } from './shop.ts'
+import { focusIs, openShop, openSignIn, untilReady, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -114,7 +115,7 @@ describe('signing in', () => {
     await page.keyboard.press('Enter')
     await frame.waitForSelector('text=The email and password do not match.')
     await frame.click('text=Forgot your password?')
-    await untilReady(frame, 'text=Reset your password')
+    await focusIs(frame, 'Reset your password')
     await frame.fill('#field-email', email)
     await page.keyboard.press('Enter')
     await untilReady(frame, '#field-code')
@@ -129,10 +130,10 @@ describe('signing in', () => {
     const { page, frame } = await openSignIn(rig, await rig.newTenant())
     await frame.fill('#field-password', 'llama')
     await frame.click('.reveal')
-    await frame.waitForSelector('#field-password[type=text]')
+    await untilSeen(frame, '#field-password[type=text]')
     expect(await frame.inputValue('#field-password')).toBe('llama')
     await frame.click('.reveal')
-    await frame.waitForSelector('#field-password[type=password]')
+    await untilSeen(frame, '#field-password[type=password]')
     const hints = () =>
       frame.$$eval('input', (inputs) => inputs.map((input) => [input.name, input.getAttribute('autocomplete')]))
     expect(await hints()).toEqual([
@@ -140,7 +141,7 @@ describe('signing in', () => {
       ['password', 'current-password'],
     ])
     await frame.click('text=Create account')
-    await frame.waitForSelector('#field-firstName')
+    await untilSeen(frame, '#field-firstName')
     expect(await hints()).toEqual([
       ['firstName', 'given-name'],
       ['lastName', 'family-name'],
@@ -157,7 +158,7 @@ describe('leaving', () => {
     await frame.click('button.avatar')
     await frame.click('text=Log out')
     expect(await hear(page, 'SERVICE_LOGOUT_REQUEST')).toEqual({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
-    await frame.waitForSelector('#field-password')
+    await untilSeen(frame, '#field-password')
     await rig.closePage(page)
   })
 

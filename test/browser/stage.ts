@@ -1,6 +1,7 @@
 /** What the states of the hosted pages are set up with. */
 import type { Frame, Page } from '@playwright/test'
 import { postForService } from '../../src/actions/money/post.ts'
+import { untilSeen } from '../until.ts'
 import { embed, hear, type Rig } from './rig.ts'
 import type { Tenant } from './shop.ts'
 
@@ -78,7 +79,7 @@ export function newStage(rig: Rig, tenant: Tenant) {
 
   async function openWallet(page: Page, { newSession }: Tenant, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await inShop(page, wallet({ session: await newSession(), ...query }))
-    await frame.waitForSelector('.hero-balance .visually-hidden')
+    await untilSeen(frame, '.hero-balance .visually-hidden')
     return frame
   }
 
@@ -86,7 +87,7 @@ export function newStage(rig: Rig, tenant: Tenant) {
     const frame = await inShop(page, wallet({ clientId: tenant.clientId, ...query }))
     // The server renders the form; its script says when it runs.
     await hear(page, 'SERVICE_AUTH_REQUIRED')
-    await frame.waitForSelector('#field-password')
+    await untilSeen(frame, '#field-password')
     return frame
   }
 

@@ -5,6 +5,7 @@ import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wal
 import { updateLanguage } from '../../src/store/users.ts'
 import { newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
+import { untilSeen } from '../until.ts'
 import type { Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
@@ -30,7 +31,7 @@ export const accountStates: StatesOf = (stage) => {
   async function openAccount(page: Page, tenant: Tenant, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await openWallet(page, tenant, query)
     await frame.click('button.avatar')
-    await frame.waitForSelector('[data-part=email] .muted')
+    await untilSeen(frame, '[data-part=email] .muted')
     return frame
   }
 
@@ -42,7 +43,7 @@ export const accountStates: StatesOf = (stage) => {
   ): Promise<Frame> {
     const frame = await openAccount(page, tenant, query)
     await frame.click(`[data-part=${part}]`)
-    await frame.waitForSelector('.account-part')
+    await untilSeen(frame, '.account-part')
     return frame
   }
 
@@ -68,7 +69,7 @@ export const accountStates: StatesOf = (stage) => {
         const frame = await openPart(page, 'name', await newMember())
         await frame.fill('#field-lastName', '')
         await frame.click('.account-part .button')
-        await frame.waitForSelector('#field-lastName-problem')
+        await untilSeen(frame, '#field-lastName-problem')
         return frame
       },
     },
@@ -77,11 +78,11 @@ export const accountStates: StatesOf = (stage) => {
         const frame = await openPart(page, 'email', await newMember())
         await frame.fill('#field-email', `another-very-long-address-for-the-second-code.${newEmail()}`)
         await frame.click('.account-part .button')
-        await frame.waitForSelector('#field-newCode')
+        await untilSeen(frame, '#field-newCode')
         await frame.fill('#field-oldCode', '123456')
         await frame.fill('#field-newCode', '123456')
         await frame.click('.account-part .button')
-        await frame.waitForSelector('#field-oldCode-problem')
+        await untilSeen(frame, '#field-oldCode-problem')
         return frame
       },
     },
@@ -91,7 +92,7 @@ export const accountStates: StatesOf = (stage) => {
         await frame.fill('#field-password', 'not this one')
         await frame.fill('#field-newPassword', 'eight merry otters')
         await frame.click('.account-part .button:not(.quiet)')
-        await frame.waitForSelector('#field-password-problem')
+        await untilSeen(frame, '#field-password-problem')
         return frame
       },
     },
@@ -105,7 +106,7 @@ export const accountStates: StatesOf = (stage) => {
     'account-apps': {
       show: async (page) => {
         const frame = await openPart(page, 'apps', await withApps())
-        await frame.waitForSelector('.account .entry:nth-child(2)')
+        await untilSeen(frame, '.account .entry:nth-child(2)')
         return frame
       },
     },
@@ -113,14 +114,14 @@ export const accountStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await openPart(page, 'apps', await withApps())
         await frame.click('.account .entry:nth-child(2) .button')
-        await frame.waitForSelector('.ask')
+        await untilSeen(frame, '.ask')
         return frame
       },
     },
     'account-signed-in': {
       show: async (page) => {
         const frame = await openPart(page, 'signedIn', await withApps())
-        await frame.waitForSelector('.browsers')
+        await untilSeen(frame, '.browsers')
         return frame
       },
     },
@@ -128,7 +129,7 @@ export const accountStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await openPart(page, 'signedIn', await withApps())
         await frame.click('.account-part > .button')
-        await frame.waitForSelector('.ask')
+        await untilSeen(frame, '.ask')
         return frame
       },
     },
@@ -140,14 +141,14 @@ export const accountStates: StatesOf = (stage) => {
           await unfreezeWallet(rig.service, operator, tenant.user.userId, 'It is answered')
         }
         const frame = await openPart(page, 'history', tenant)
-        await frame.waitForSelector('.account .entry:nth-child(20)')
+        await untilSeen(frame, '.account .entry:nth-child(20)')
         return frame
       },
     },
     'account-kept': {
       show: async (page) => {
         const frame = await openPart(page, 'delete', await withApps())
-        await frame.waitForSelector('.account-part .notice')
+        await untilSeen(frame, '.account-part .notice')
         return frame
       },
     },
@@ -157,7 +158,7 @@ export const accountStates: StatesOf = (stage) => {
         const frame = await openAccount(page, tenant)
         stage.troubled('/api/widget/account/history', () => new Response('', { status: 503 }))
         await frame.click('[data-part=history]')
-        await frame.waitForSelector('.account [role=alert] .bad')
+        await untilSeen(frame, '.account [role=alert] .bad')
         return frame
       },
     },

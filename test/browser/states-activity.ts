@@ -2,6 +2,7 @@
 import type { Frame, Page } from '@playwright/test'
 import { linkUser, newApp } from '../service.ts'
 import { newClient } from '../client.ts'
+import { until, untilSeen } from '../until.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
 import type { Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
@@ -40,14 +41,14 @@ export const activityStates: StatesOf = (stage) => {
   const openAll = async (page: Page, query: Record<string, string> = {}): Promise<Frame> => {
     const frame = await open(page, query)
     await frame.click('#all-activity')
-    await frame.waitForSelector('.browse .entry')
+    await untilSeen(frame, '.browse .entry')
     return frame
   }
 
   const openDetail = async (page: Page, title: string, query: Record<string, string> = {}): Promise<Frame> => {
     const frame = await openAll(page, query)
     await frame.click(`.entry-open >> text=${title}`)
-    await frame.waitForSelector('.detail .facts')
+    await untilSeen(frame, '.detail .facts')
     return frame
   }
 
@@ -60,7 +61,7 @@ export const activityStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await openAll(page)
         await frame.fill('[name=search]', 'kino')
-        await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 1)
+        await until(frame, () => document.querySelectorAll('.browse .entry').length === 1)
         return frame
       },
     },
@@ -77,7 +78,7 @@ export const activityStates: StatesOf = (stage) => {
         troubled('/api/widget/activity', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
         const frame = await open(page)
         await frame.click('#all-activity')
-        await frame.waitForSelector('.browse .bad')
+        await untilSeen(frame, '.browse .bad')
         return frame
       },
     },

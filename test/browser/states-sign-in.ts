@@ -1,4 +1,5 @@
 /** Signing up and in. */
+import { untilSeen } from '../until.ts'
 import type { StatesOf } from './stage.ts'
 
 export const signInStates: StatesOf = (stage) => {
@@ -12,7 +13,7 @@ export const signInStates: StatesOf = (stage) => {
         await frame.fill('#field-password', 'not the right one')
         await frame.click('.reveal')
         await frame.click('form > .button')
-        await frame.waitForSelector('.notice.bad')
+        await untilSeen(frame, '.notice.bad')
         return frame
       },
     },
@@ -24,7 +25,7 @@ export const signInStates: StatesOf = (stage) => {
         await frame.fill('#field-email', 'ada')
         await frame.fill('#field-password', 'short')
         await frame.click('form > .button')
-        await frame.waitForSelector('.problem')
+        await untilSeen(frame, '.problem')
         return frame
       },
     },
@@ -32,7 +33,7 @@ export const signInStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await signedOut(page, { lang: 'de' })
         await frame.click('.under .link-button')
-        await frame.waitForSelector('#field-firstName')
+        await untilSeen(frame, '#field-firstName')
         return frame
       },
     },
@@ -45,7 +46,7 @@ export const signInStates: StatesOf = (stage) => {
         await frame.fill('#field-email', 'a-long-address-without-a-single-place-to-break-it@example.com')
         await frame.fill('#field-password', 'seven tired llamas')
         await frame.click('form > .button')
-        await frame.waitForSelector('#field-code')
+        await untilSeen(frame, '#field-code')
         return frame
       },
     },
@@ -64,7 +65,7 @@ export const signInStates: StatesOf = (stage) => {
         await frame.waitForSelector('text=Reset your password')
         await frame.fill('#field-email', 'ada@example.com')
         await frame.click('form > .button')
-        await frame.waitForSelector('#field-code')
+        await untilSeen(frame, '#field-code')
         return frame
       },
     },
@@ -77,14 +78,14 @@ export const signInStates: StatesOf = (stage) => {
         await frame.fill('#field-email', 'ada@example.com')
         await frame.fill('#field-password', 'seven tired llamas')
         await frame.click('form > .button')
-        await frame.waitForSelector('.panel')
+        await untilSeen(frame, '.panel')
         return frame
       },
     },
     'outside-signed-out': {
       show: async (page) => {
         await page.goto(wallet({ clientId: tenant.clientId }))
-        await page.waitForSelector('.sign-in .notice')
+        await untilSeen(page, '.sign-in .notice')
         return page
       },
     },

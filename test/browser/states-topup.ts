@@ -3,6 +3,7 @@ import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, operator } from '../service.ts'
 import { cards, typeCard } from '../topup/card-form.ts'
+import { untilSeen } from '../until.ts'
 import type { StatesOf } from './stage.ts'
 
 export const topupStates: StatesOf = (stage) => {
@@ -11,14 +12,14 @@ export const topupStates: StatesOf = (stage) => {
     'top-up': {
       show: async (page) => {
         await page.goto(topup({ session: await tenant.newSession() }))
-        await page.waitForSelector('.presets')
+        await untilSeen(page, '.presets')
         return page
       },
     },
     'top-up-in-the-frame': {
       show: async (page) => {
         const frame = await inShop(page, topup({ session: await tenant.newSession() }))
-        await frame.waitForSelector('.top .round')
+        await untilSeen(frame, '.top .round')
         return frame
       },
     },
@@ -27,7 +28,7 @@ export const topupStates: StatesOf = (stage) => {
         const frame = await inShop(page, topup({ session: await tenant.newSession() }))
         await frame.click('.preset:nth-child(3)')
         await frame.click('form > .button')
-        await frame.waitForSelector('.card-frame')
+        await untilSeen(frame, '.card-frame')
         return frame
       },
     },
@@ -40,7 +41,7 @@ export const topupStates: StatesOf = (stage) => {
         await frame.fill('#field-other', '12.34')
         await frame.click('form > .button')
         await typeCard(frame, cards.good)
-        await frame.waitForSelector('.panel .button')
+        await untilSeen(frame, '.panel .button')
         return frame
       },
     },
@@ -49,7 +50,7 @@ export const topupStates: StatesOf = (stage) => {
         const session = await tenant.newSession()
         await rig.pass(6 * 60_000)
         const frame = await inShop(page, topup({ session }))
-        await frame.waitForSelector('.panel [role=status]')
+        await untilSeen(frame, '.panel [role=status]')
         return frame
       },
     },
@@ -60,7 +61,7 @@ export const topupStates: StatesOf = (stage) => {
         )
         await page.click('form > .button')
         await typeCard(page, cards.declined)
-        await page.waitForSelector('.notice.bad')
+        await untilSeen(page, '.notice.bad')
         return page
       },
     },
@@ -68,14 +69,14 @@ export const topupStates: StatesOf = (stage) => {
       show: async (page) => {
         const query = { amount: '0.5', reason: 'Order 1042: a postcard from the Faroe Islands, with a stamp' }
         await page.goto(topup({ session: await tenant.newSession(), ...query }))
-        await page.waitForSelector('.topup-head p')
+        await untilSeen(page, '.topup-head p')
         return page
       },
     },
     'top-up-owed': {
       show: async (page) => {
         await page.goto(topup({ session: await (await stage.owing()).newSession() }))
-        await page.waitForSelector('.notice.warn')
+        await untilSeen(page, '.notice.warn')
         return page
       },
     },
@@ -85,7 +86,7 @@ export const topupStates: StatesOf = (stage) => {
         await page.click('.preset.other')
         await page.fill('#field-other', '0.001')
         await page.click('form > .button')
-        await page.waitForSelector('.problem')
+        await untilSeen(page, '.problem')
         return page
       },
     },
@@ -117,7 +118,7 @@ export const topupStates: StatesOf = (stage) => {
         const session = await tenant.newSession()
         await rig.pass(6 * 60_000)
         await page.goto(topup({ session }))
-        await page.waitForSelector('.panel')
+        await untilSeen(page, '.panel')
         return page
       },
     },
@@ -126,7 +127,7 @@ export const topupStates: StatesOf = (stage) => {
         const frozen = await rig.newTenant()
         await freezeWallet(rig.service, operator, frozen.user.userId, 'A question about an order')
         await page.goto(topup({ session: await frozen.newSession() }))
-        await page.waitForSelector('.panel')
+        await untilSeen(page, '.panel')
         return page
       },
     },

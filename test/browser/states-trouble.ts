@@ -1,5 +1,6 @@
 /** What the page shows when it cannot show the wallet. */
 import { leaveBy } from '../chromium.ts'
+import { untilSeen } from '../until.ts'
 import { embed, hear } from './rig.ts'
 import type { StatesOf } from './stage.ts'
 
@@ -11,7 +12,7 @@ export const troubleStates: StatesOf = (stage) => {
         const session = await tenant.newSession()
         await rig.pass(6 * 60_000)
         const frame = await inShop(page, wallet({ session }))
-        await frame.waitForSelector('.panel[aria-busy=true]')
+        await untilSeen(frame, '.panel[aria-busy=true]')
         return frame
       },
     },
@@ -24,9 +25,9 @@ export const troubleStates: StatesOf = (stage) => {
         const frame = await inShop(page, wallet({ session }))
         // From here on it waits for an answer of the page.
         await hear(page, 'SERVICE_SESSION_EXPIRED')
-        await frame.waitForSelector('.panel[aria-busy=true]')
+        await untilSeen(frame, '.panel[aria-busy=true]')
         await page.clock.runFor(11_000)
-        await frame.waitForSelector('.panel .button')
+        await untilSeen(frame, '.panel .button')
         return frame
       },
     },
@@ -35,7 +36,7 @@ export const troubleStates: StatesOf = (stage) => {
         const left = await rig.newTenant()
         const session = await left.newSession()
         const frame = await inShop(page, wallet({ session }))
-        await frame.waitForSelector('.hero-balance .visually-hidden')
+        await untilSeen(frame, '.hero-balance .visually-hidden')
         await rig.app.fetch(
           new Request(`${rig.base}/api/widget/logout?session=${session}`, {
             method: 'POST',
@@ -43,7 +44,7 @@ export const troubleStates: StatesOf = (stage) => {
             headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
           }),
         )
-        await frame.waitForSelector('.panel .button')
+        await untilSeen(frame, '.panel .button')
         return frame
       },
     },
@@ -51,7 +52,7 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await openWallet(page, await funded())
         await page.context().setOffline(true)
-        await frame.waitForSelector('.connection .warn')
+        await untilSeen(frame, '.connection .warn')
         return frame
       },
     },
@@ -59,7 +60,7 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await openWallet(page, await funded())
         await page.context().setOffline(true)
-        await frame.waitForSelector('.connection .warn')
+        await untilSeen(frame, '.connection .warn')
         // It is said for a few seconds: whoever began to look later might miss it.
         await Promise.all([frame.waitForSelector('.connection .good'), page.context().setOffline(false)])
         return frame
@@ -69,7 +70,7 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         await page.route('**/api/widget/wallet*', (route) => route.abort())
         const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
-        await frame.waitForSelector('.panel .icon-cloud')
+        await untilSeen(frame, '.panel .icon-cloud')
         return frame
       },
     },
@@ -77,7 +78,7 @@ export const troubleStates: StatesOf = (stage) => {
       show: async (page) => {
         troubled('/api/widget/wallet', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
         const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
-        await frame.waitForSelector('.panel.bad')
+        await untilSeen(frame, '.panel.bad')
         return frame
       },
     },
@@ -86,7 +87,7 @@ export const troubleStates: StatesOf = (stage) => {
         await page.route(/\/assets\/account-panel\./, () => {})
         const frame = await openWallet(page, tenant)
         await frame.click('button.avatar')
-        await frame.waitForSelector('.account[aria-busy=true]')
+        await untilSeen(frame, '.account[aria-busy=true]')
         return frame
       },
     },
@@ -95,7 +96,7 @@ export const troubleStates: StatesOf = (stage) => {
         await page.route(/\/assets\/account-panel\./, (route) => route.abort())
         const frame = await openWallet(page, tenant)
         await frame.click('button.avatar')
-        await frame.waitForSelector('.account [role=alert] .bad')
+        await untilSeen(frame, '.account [role=alert] .bad')
         return frame
       },
     },
@@ -112,7 +113,7 @@ export const troubleStates: StatesOf = (stage) => {
         await rig.newTenant()
         await page.goto(rig.shop)
         await leaveBy(page, (src) => void (location.href = src), `${rig.base}/widget/wallet`)
-        await page.waitForSelector('.remedy')
+        await untilSeen(page, '.remedy')
         return page
       },
     },
@@ -136,7 +137,7 @@ export const troubleStates: StatesOf = (stage) => {
       hasScript: false,
       show: async (page) => {
         await page.goto(wallet({ session: await tenant.newSession() }))
-        await page.waitForSelector('.explain')
+        await untilSeen(page, '.explain')
         return page
       },
     },

@@ -1,6 +1,7 @@
 /** The open wallet, and what the user does in it. */
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { operator } from '../service.ts'
+import { untilSeen } from '../until.ts'
 import type { StatesOf } from './stage.ts'
 
 export const walletStates: StatesOf = (stage) => {
@@ -10,7 +11,7 @@ export const walletStates: StatesOf = (stage) => {
       show: async (page) => {
         troubled('/api/widget/wallet', () => new Promise(() => {}))
         const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
-        await frame.waitForSelector('.hero .bone')
+        await untilSeen(frame, '.hero .bone')
         return frame
       },
     },
@@ -47,7 +48,7 @@ export const walletStates: StatesOf = (stage) => {
       show: async (page) => {
         const frame = await openWallet(page, await funded())
         await frame.click('button.hero-action')
-        await frame.waitForSelector('.topup-offer')
+        await untilSeen(frame, '.topup-offer')
         return frame
       },
     },

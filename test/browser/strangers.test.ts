@@ -1,6 +1,7 @@
 /** Pages that are not on the list: they show nothing, hear nothing, and change nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
+import { frameIn, until, untilSeen } from '../until.ts'
 import { embed, hear, startRig, type Rig } from './rig.ts'
 
 setDefaultTimeout(120_000)
@@ -26,7 +27,7 @@ async function isShown(frame: Frame): Promise<boolean> {
 /** A page that is shown says so to whom it may; of one that is not, nothing comes in the time that others need. */
 async function isHeard(page: Page, shown: boolean): Promise<boolean> {
   if (!shown) await Bun.sleep(500)
-  else await page.waitForFunction(() => window.heard.length > 0).catch(() => {})
+  else await until(page, () => window.heard.length > 0).catch(() => {})
   return await page.evaluate(() => window.heard.length > 0)
 }
 
@@ -73,7 +74,7 @@ describe('who may frame the wallet', () => {
     const page = await rig.openPage()
     await page.goto(rig.strangerShop)
     const shop = await embed(page, inner, {})
-    const wallet = (await (await shop.waitForSelector('iframe')).contentFrame())!
+    const wallet = await frameIn(shop)
     expect(await isShown(wallet)).toBe(false)
     expect(await isHeard(page, false)).toBe(false)
     expect(await shop.evaluate(() => window.heard.length)).toBe(0)
@@ -113,7 +114,7 @@ async function openShop() {
   await page.goto(rig.shop)
   const streaming = page.waitForRequest(/\/api\/widget\/events/)
   const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
-  await frame.waitForSelector('.hero-balance .visually-hidden')
+  await untilSeen(frame, '.hero-balance .visually-hidden')
   await streaming
   // What comes by itself has come: the wallet is as it stays.
   for (let shown = ''; shown !== (shown = await sees(frame));) await Bun.sleep(500)
@@ -127,7 +128,7 @@ async function openShop() {
 }
 
 /** A page of a shop has asked for all it needs: its last script has run. */
-const untilLoaded = (shop: Frame) => shop.waitForFunction(() => typeof window.embed === 'function')
+const untilLoaded = (shop: Frame) => until(shop, () => typeof window.embed === 'function')
 const sees = (frame: Frame) => frame.evaluate(() => document.getElementById('root')!.innerHTML)
 const forged = (sessionToken: string) => ({ type: 'SERVICE_SESSION', version: 1, sessionToken })
 
@@ -183,7 +184,7 @@ describe('who may speak to the wallet', () => {
     const other = await rig.newTenant()
     await other.client.credit(other.user.serviceUserId, 20)
     await say(page, [forged(await other.newSession())])
-    await frame.waitForFunction(() => document.querySelector('.hero-balance')?.textContent?.includes('$20.00'))
+    await until(frame, () => document.querySelector('.hero-balance')?.textContent?.includes('$20.00'))
     await rig.closePage(page)
   })
 })

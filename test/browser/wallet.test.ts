@@ -7,6 +7,7 @@ import { hashPassword } from '../../src/actions/people/passwords.ts'
 import { transact } from '../../src/store/database.ts'
 import { updatePassword } from '../../src/store/users.ts'
 import { operator } from '../service.ts'
+import { until, untilSeen } from '../until.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import {
@@ -88,12 +89,12 @@ test('nothing moves when the wallet comes in place of its grey shapes', async ()
     const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
     const parts = ['.top', '.avatar', '.hero', '.hero-action', '.activity h2', '.day h3', '.entry .entry-text']
     const look = async () => await Promise.all(parts.map(async (part) => (await boxOf(frame, part)).slice(1)))
-    await frame.waitForSelector('.hero .bone')
+    await untilSeen(frame, '.hero .bone')
     // With its style, which comes in a file of its own, and the scripts.
     await frame.waitForLoadState('load')
     const before = await look()
     gate.resolve(undefined)
-    await frame.waitForSelector('.hero-balance .money')
+    await untilSeen(frame, '.hero-balance .money')
     const after = await look()
     expect(still(after)).toEqual(still(before))
   }
@@ -114,7 +115,7 @@ test('the largest balance there is stands in one line inside its card, and walle
   const { page, frame } = await openShop(rig, tenant)
   for (const width of [360, 1280]) {
     await page.setViewportSize({ width, height: 800 })
-    await frame.waitForFunction((width) => innerWidth === width, width)
+    await until(frame, (width) => innerWidth === width, width)
     const [left = 0, , wide = 0, high = 0] = await boxOf(frame, '.hero-balance .money')
     const [cardLeft = 0, , cardWide = 0] = await boxOf(frame, '.hero')
     expect({ width, isInside: left >= cardLeft && left + wide <= cardLeft + cardWide, isOneLine: high < 80 }).toEqual({
@@ -125,7 +126,7 @@ test('the largest balance there is stands in one line inside its card, and walle
   }
   const [left, , wide] = await boxOf(frame, '.activity')
   await frame.click('button.avatar')
-  await frame.waitForSelector('.account .card')
+  await untilSeen(frame, '.account .card')
   const [accountLeft, , accountWide] = await boxOf(frame, '.account')
   expect([accountLeft, accountWide]).toEqual([left, wide])
   await rig.closePage(page)
@@ -145,9 +146,9 @@ test('without a connection the wallet offers no top-up', async () => {
   const { page, frame } = await openShop(rig, await rig.newTenant())
   expect(await frame.isEnabled('button.hero-action')).toBeTrue()
   await page.context().setOffline(true)
-  await frame.waitForSelector('.hero-action:disabled')
+  await untilSeen(frame, '.hero-action:disabled')
   await page.context().setOffline(false)
-  await frame.waitForSelector('.hero-action:enabled')
+  await untilSeen(frame, '.hero-action:enabled')
   await rig.closePage(page)
 })
 
@@ -179,7 +180,7 @@ test('the token leaves the address, and nothing is stored or asked of anybody el
   await page.goto(rig.shop)
   const tenant = await rig.newTenant()
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
-  await frame.waitForSelector('.hero-balance .visually-hidden')
+  await untilSeen(frame, '.hero-balance .visually-hidden')
   // The app stays, so that a reload is framed by the same rule; it is no secret.
   expect(await frame.evaluate(() => location.search)).toBe(`?clientId=${tenant.clientId}`)
   expect([...hosts].sort()).toEqual([rig.base, rig.shop].sort())
@@ -202,7 +203,7 @@ test('the wallet works where the browser gives a foreign frame no storage at all
   })
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
-  await frame.waitForSelector('.hero-balance .visually-hidden')
+  await untilSeen(frame, '.hero-balance .visually-hidden')
   await page.context().close()
 })
 
@@ -212,7 +213,7 @@ test('two widgets on one page show two wallets, and each changes alone', async (
   await two.client.credit(two.user.serviceUserId, 2)
   const { page, frame } = await openShop(rig, one)
   const other = await embed(page, walletUrl(rig, { session: await two.newSession() }))
-  await other.waitForSelector('.hero-balance .visually-hidden')
+  await untilSeen(other, '.hero-balance .visually-hidden')
   await two.client.credit(two.user.serviceUserId, 5)
   await waitForBalance(other, '$7.00')
   expect(await balanceIn(frame)).toBe('$1.00')
@@ -226,10 +227,10 @@ test('the wallet’s frame follows its content, and both come to rest', async ()
   const tenant = await rig.newTenant()
   const { page, frame } = await openShop(rig, tenant)
   await tenant.client.credit(tenant.user.serviceUserId, 1)
-  await frame.waitForSelector('.entry')
+  await untilSeen(frame, '.entry')
   for (const width of [1280, 360, 700]) {
     await page.setViewportSize({ width, height: 600 })
-    await frame.waitForFunction((width) => innerWidth === width, width)
+    await until(frame, (width) => innerWidth === width, width)
   }
   /** The heights that were told so far, what the content takes now, and what the page gives it. */
   const look = async () => [
@@ -253,14 +254,14 @@ test('the wallet fits into 320 pixels in every language, which is also 200 % zoo
   for (const lang of ['en', 'de', 'es', 'fr', 'pt', 'ar', 'ja']) {
     await page.goto(rig.shop)
     const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(), lang }))
-    await frame.waitForSelector('.hero-balance .visually-hidden')
+    await untilSeen(frame, '.hero-balance .visually-hidden')
     const isTooWide = () => frame.evaluate(() => document.documentElement.scrollWidth > innerWidth)
     expect({ lang, isTooWide: await isTooWide() }).toEqual({ lang, isTooWide: false })
     await frame.click('button.avatar')
-    await frame.waitForSelector('[data-part=email] .muted')
+    await untilSeen(frame, '[data-part=email] .muted')
     expect({ lang, isTooWide: await isTooWide() }).toEqual({ lang, isTooWide: false })
     await frame.click('[data-part=signedIn]')
-    await frame.waitForSelector('.account .browsers')
+    await untilSeen(frame, '.account .browsers')
     expect({ lang, isTooWide: await isTooWide() }).toEqual({ lang, isTooWide: false })
   }
   await rig.closePage(page)
@@ -288,7 +289,7 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   await hear(page, 'SERVICE_AUTH_SUCCESS')
   await renew(rig, page, await tenant.newSession(rig.shop))
   await untilReady(frame, '.hero-balance .visually-hidden')
-  await frame.waitForFunction(() => document.querySelectorAll('.day .entry').length === 3)
+  await until(frame, () => document.querySelectorAll('.day .entry').length === 3)
   await tabTo(page, frame, 'button.avatar')
   // The amount, two entries, the disputed one, and the way to all.
   await press('Tab', 'Tab', 'Tab')
@@ -297,7 +298,7 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   await focusIs(frame, 'Activity')
   await tabTo(page, frame, '[name=search]')
   await page.keyboard.type('disputed')
-  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 1)
+  await until(frame, () => document.querySelectorAll('.browse .entry').length === 1)
   // Past the directions, the apps and the statements.
   await press('Tab', 'Tab', 'Tab', 'Tab')
   await focusIs(frame, 'Card payment disputed')
@@ -319,19 +320,19 @@ test('older entries come by the button, each once, and a new one is there at onc
   const tenant = await rig.newTenant()
   for (let i = 1; i <= 35; i++) await tenant.client.credit(tenant.user.serviceUserId, i)
   const { page, frame } = await openShop(rig, tenant)
-  await frame.waitForFunction(() => document.querySelectorAll('.day .entry').length === 10)
+  await until(frame, () => document.querySelectorAll('.day .entry').length === 10)
   await frame.click('#all-activity')
-  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 30)
+  await until(frame, () => document.querySelectorAll('.browse .entry').length === 30)
   await untilFitted(frame)
   await frame.click('text=Show older')
-  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 35)
+  await until(frame, () => document.querySelectorAll('.browse .entry').length === 35)
   expect(await frame.locator('text=Show older').count()).toBe(0)
   const amounts = await frame.locator('.browse .amount').allTextContents()
   expect(amounts).toEqual(Array.from({ length: 35 }, (_, i) => `+$${35 - i}.00`))
   await frame.click('[name=direction][value=out]')
   await frame.waitForSelector('text=Nothing found')
   await tenant.client.debit(tenant.user.serviceUserId, 7.5)
-  await frame.waitForFunction(() => document.querySelectorAll('.browse .entry').length === 1)
+  await until(frame, () => document.querySelectorAll('.browse .entry').length === 1)
   await rig.closePage(page)
 })
 
@@ -346,7 +347,7 @@ test('a view is there at a tap without the network, once the wallet has been idl
   // With every file that it imports.
   await frame.evaluate(`import(${JSON.stringify(script.url())}).then(() => true)`)
   await page.context().setOffline(true)
-  await frame.waitForSelector('.connection .warn')
+  await untilSeen(frame, '.connection .warn')
   await frame.click('button.avatar')
   await frame.waitForSelector('text=Apps using my wallet')
   await page.context().setOffline(false)
@@ -360,7 +361,7 @@ test('a view that cannot be loaded says so, keeps the way back, and comes at the
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
   await frame.click('button.avatar')
   await frame.waitForSelector('[role=alert] >> text=Something went wrong')
-  await frame.waitForFunction(() => document.activeElement?.textContent === 'Account')
+  await until(frame, () => document.activeElement?.textContent === 'Account')
   await frame.click('.round')
   await frame.click('button.avatar')
   await frame.waitForSelector('button >> text=Try again')
@@ -381,7 +382,7 @@ test('a page that is older than the service loads itself again when a view of it
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
   await frame.click('button.avatar')
   await frame.click('button >> text=Try again')
-  await frame.waitForSelector('.hero-balance .visually-hidden')
+  await untilSeen(frame, '.hero-balance .visually-hidden')
   await frame.click('button.avatar')
   await frame.waitForSelector('text=Apps using my wallet')
   expect(loads.page).toBe(2)

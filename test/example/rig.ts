@@ -34,11 +34,6 @@ export async function startShopRig() {
   let shop = await startTheShop()
   const browser = await launchChromium()
   const windows = newWindows(browser, { viewport: { width: 1280, height: 1000 } }, prepareVisit)
-  // Should the test process end early, nothing it started stays behind.
-  process.on('exit', () => {
-    shop.kill()
-    if (isUp(service.pid)) process.kill(service.pid)
-  })
   const billfold = new Billfold({ baseUrl: serviceOrigin, ...app })
 
   return {
@@ -65,14 +60,6 @@ export async function startShopRig() {
       shop = await startTheShop()
     },
     stop: () => stopAll(browser, shop, service, opened, dataDir),
-  }
-}
-
-function isUp(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a person does in the shop and in the wallet's frame, and what the shop's page hears meanwhile. */
 import { expect } from 'bun:test'
-import type { BrowserContextOptions, FrameLocator, Page } from '@playwright/test'
+import type { BrowserContextOptions, Frame, FrameLocator, Page } from '@playwright/test'
+import { frameIn, until } from '../until.ts'
 import type { ShopRig } from './rig.ts'
 
 export type Heard = {
@@ -74,7 +75,7 @@ async function enterAs(page: Page, rig: ShopRig, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Come in' }).click()
   await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
   // The shelf is there before the script that sells from it; what the shop stores is shown when that runs.
-  await page.waitForFunction(() => Boolean(document.getElementById('record')?.textContent))
+  await until(page, () => Boolean(document.getElementById('record')?.textContent))
 }
 
 function walletIn(page: Page): FrameLocator {
@@ -82,16 +83,16 @@ function walletIn(page: Page): FrameLocator {
 }
 
 /** The form is there before its script is, and a click in between is lost; the widget says when it is ready. */
-async function untilSignIn(page: Page): Promise<FrameLocator> {
-  await page.waitForFunction(() => {
+async function untilSignIn(page: Page): Promise<Frame> {
+  await until(page, () => {
     const last = window.shopHeard.findLast(({ data }) => data.type !== 'SERVICE_RESIZE')
     return last?.data.type === 'SERVICE_AUTH_REQUIRED'
   })
-  return walletIn(page)
+  return await frameIn(page)
 }
 
 /** By keyboard: while the frame finds its height, what is under the pointer may move away. And not before the form is ready. */
-export async function press(wallet: FrameLocator, name: string | RegExp, exact = false): Promise<void> {
+export async function press(wallet: FrameLocator | Frame, name: string | RegExp, exact = false): Promise<void> {
   await wallet.getByRole('button', { name, exact, disabled: false }).press('Enter')
 }
 

@@ -8,6 +8,7 @@ import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'
 import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'
 import { operator } from '../service.ts'
+import { until } from '../until.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 
 setDefaultTimeout(240_000)
@@ -199,7 +200,7 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   await isBack
   // Every button of the panel is in sight on a phone.
   await panel.setViewportSize({ width: 360, height: 740 })
-  await panel.waitForFunction(() => innerWidth === 360)
+  await until(panel, () => innerWidth === 360)
   const hidden = await panel.$$eval(
     'button',
     (all) => all.filter((one) => one.getBoundingClientRect().right > 360).length,

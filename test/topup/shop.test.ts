@@ -1,5 +1,5 @@
 /** The real shop, the real service with its sandbox, a real Chromium: short of money, topped up by card, and bought. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { expectBalancedBooks } from '../books.ts'
 import { startShopRig, type ShopRig } from '../example/rig.ts'
@@ -9,21 +9,19 @@ import { eventually, newName, openVisit, press, type Visit } from '../example/vi
 setDefaultTimeout(240_000)
 
 let rig: ShopRig
-let visit: Visit
+let buyer: Visit
 
 beforeAll(async () => {
   rig = await startShopRig()
+  buyer = await openVisit(rig)
+  await buyer.enterAs(newName())
+  await buyer.signUp()
 })
 afterAll(async () => {
+  expect(buyer.complaints).toEqual([])
+  await buyer.close()
   await expectBalancedBooks(rig.opened.service)
   await rig.stop()
-})
-beforeEach(async () => {
-  visit = await openVisit(rig)
-})
-afterEach(async () => {
-  expect(visit.complaints).toEqual([])
-  await visit.close()
 })
 
 const text = (locator: { textContent(): Promise<string | null> }) => async () => await locator.textContent()
@@ -31,6 +29,12 @@ const text = (locator: { textContent(): Promise<string | null> }) => async () =>
 /** The debits that the shop's page tells of, in their order: their statuses. */
 const debitsIn = async (visit: Visit) =>
   (await visit.story().filter({ hasText: 'wallet/debit' }).locator('.outcome').allTextContents()).toReversed()
+
+/** What the page has heard of money that was paid in. */
+const paidIn = async (visit: Visit) =>
+  (await visit.heard('SERVICE_WALLET_UPDATED')).flatMap(({ data }) =>
+    data['paid'] === undefined ? [] : [data['paid']],
+  )
 
 type Card = readonly [what: string, pay: (topup: Page) => Promise<void>]
 
@@ -59,12 +63,11 @@ const ways: readonly Card[] = [
 test.each(ways.map(([what, pay]) => [what, pay] as const))(
   'a buyer who is short adds exactly the shortfall with %s, and the order goes on by itself, once',
   async (_, pay) => {
-    await visit.enterAs(newName())
-    await visit.signUp()
-    await eventually(text(visit.balance()), '$0.00')
-    const opening = visit.context.waitForEvent('page')
-    await visit.buy('Stoneware mug')
-    const order = visit.order('Stoneware mug')
+    const [paidBefore, debitsBefore] = [await paidIn(buyer), await debitsIn(buyer)]
+    await eventually(text(buyer.balance()), '$0.00')
+    const opening = buyer.context.waitForEvent('page')
+    await buyer.buy('Stoneware mug')
+    const order = buyer.order('Stoneware mug')
     await eventually(text(order.locator('.state')), 'Short by $18.00')
     const topup = await opening
     await topup.getByText('You need $18.00 more for Stoneware mug.').waitFor()
@@ -72,16 +75,15 @@ test.each(ways.map(([what, pay]) => [what, pay] as const))(
     await pay(topup)
     await topup.getByRole('heading', { name: 'Money added' }).waitFor()
     await eventually(text(order.locator('.state')), 'Paid')
-    await eventually(text(visit.balance()), '$0.00')
-    const paid = (await visit.heard('SERVICE_WALLET_UPDATED')).filter(({ data }) => data['paid'] !== undefined)
-    expect(paid.map(({ data }) => data['paid'])).toEqual([18])
-    expect(await debitsIn(visit)).toEqual(['400', '200'])
+    await eventually(text(buyer.balance()), '$0.00')
+    expect(await paidIn(buyer)).toEqual([...paidBefore, 18])
+    expect(await debitsIn(buyer)).toEqual([...debitsBefore, '400', '200'])
+    await topup.close()
   },
 )
 
 test('on a phone a wallet is topped up by card, and nothing is wider than the screen', async () => {
-  await visit.close()
-  visit = await openVisit(rig, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
+  const visit = await openVisit(rig, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
   await visit.enterAs(newName())
   await visit.signUp()
   const opening = visit.context.waitForEvent('page')
@@ -93,4 +95,6 @@ test('on a phone a wallet is topped up by card, and nothing is wider than the sc
   await typeCard(topup, cards.good)
   await topup.getByRole('heading', { name: 'Money added' }).waitFor()
   await eventually(text(visit.balance()), '$25.00')
+  expect(visit.complaints).toEqual([])
+  await visit.close()
 })

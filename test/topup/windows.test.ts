@@ -8,6 +8,7 @@ import { expectBalancedBooks } from '../books.ts'
 import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'
 import { renew, waitForBalance, walletUrl } from '../browser/shop.ts'
 import { launchStrictChromium } from '../chromium.ts'
+import { frameIn } from '../until.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
 
 setDefaultTimeout(240_000)
@@ -83,7 +84,7 @@ async function openSdkPage(): Promise<Frame> {
     [rig.base, tenant.clientId] as const,
   )
   await hear(page, 'SERVICE_WALLET_LOADED')
-  return (await (await page.$('iframe'))!.contentFrame())!
+  return await frameIn(page)
 }
 
 async function pay(where: Page | Frame): Promise<void> {

@@ -1,0 +1,48 @@
+/**
+ * Waiting for something in a document, asked from outside. Playwright's own waits bring some 300 kB of script into every
+ * document that they look at, twice where they hand out an element: a third of what it costs Chromium to load a page.
+ */
+import type { Frame, Page } from '@playwright/test'
+
+type Sendable = string | number | readonly (string | number)[]
+
+/** Waits until the function, which runs in the document, says yes; through documents that go meanwhile. */
+export async function until<Argument extends Sendable>(
+  shown: Page | Frame,
+  isSo: (argument: Argument) => boolean | undefined,
+  argument?: Argument,
+): Promise<void> {
+  const ask = isSo as (argument: unknown) => boolean | undefined
+  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(20))
+    try {
+      if (await shown.evaluate(ask, argument)) return
+    } catch (error) {
+      if (!/context was destroyed|navigat/.test((error as Error).message)) throw error
+    }
+  throw new Error(`waited in vain until ${String(isSo)} of ${JSON.stringify(argument)}`)
+}
+
+/** Waits until something that matches the CSS selector can be seen. */
+export async function untilSeen(shown: Page | Frame, selector: string): Promise<void> {
+  await until(
+    shown,
+    (selector) => {
+      const found = document.querySelector(selector)
+      const { width = 0, height = 0 } = found?.getBoundingClientRect() ?? {}
+      return width > 0 && height > 0 && found!.checkVisibility({ visibilityProperty: true })
+    },
+    selector,
+  )
+}
+
+export const isThere = (frame: Frame) => frame.url() !== '' && frame.url() !== 'about:blank'
+
+/** The document in the first frame of another one, once it is there. */
+export async function frameIn(parent: Page | Frame): Promise<Frame> {
+  const around = 'mainFrame' in parent ? parent.mainFrame() : parent
+  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(20)) {
+    const [frame] = around.childFrames()
+    if (frame && isThere(frame)) return frame
+  }
+  throw new Error(`no frame in ${around.url()}`)
+}
