@@ -235,10 +235,20 @@ async function refuseUnsafe(service: Service): Promise<void> {
 async function welcome(service: Service): Promise<void> {
   const demo = config.hasDemo ? await createDemo(patient(service), { shopPort: config.port + 1 }) : undefined
   process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
-  const admin = await firstOperatorLink(patient(service))
+  const admin = await linkForFirstAdmin(service)
   const lines = [...(demo ? await demoLines(demo) : []), ...(admin ? [['Make the first admin, once', admin]] : [])]
   if (lines.length === 0) return
   process.stdout.write(`\n${lines.map(([what, where]) => `  ${what!.padEnd(38)}${where}`).join('\n')}\n\n`)
+}
+
+/** By now the service serves: a database that takes no writes for a moment costs the link, and the next start makes one. */
+async function linkForFirstAdmin(service: Service): Promise<string | undefined> {
+  try {
+    return await firstOperatorLink(patient(service))
+  } catch (error) {
+    log.warn('the link that makes the first admin could not be made', faultFields(error))
+    return undefined
+  }
 }
 
 async function demoLines(demo: Demo): Promise<string[][]> {

@@ -66,6 +66,22 @@ describe('with the embedded database', () => {
   })
 })
 
+test.each(['1', '2'])(
+  'a service that is ready serves on where the link for the first admin cannot be made, with %s workers',
+  async (WORKERS) => {
+    const opened = await openTestService()
+    await opened.service.db.patient.pool.query(`create function refuse() returns trigger language plpgsql as $$
+        begin raise read_only_sql_transaction; end $$;
+      create trigger refuse before delete on operator_invites execute function refuse()`)
+    const service = await startProcess({ DATABASE_URL: opened.databaseUrl, WORKERS })
+    const told = () => service.output().includes('the link that makes the first admin could not be made')
+    await eventually(told, true)
+    await expectReady(service.url)
+    expect(await service.stop()).toBe(0)
+    await opened.close()
+  },
+)
+
 test('a start waits longer for a slow database than a request would, and is ready', async () => {
   const opened = await openTestService()
   const dataDir = await mkdtemp(join(tmpdir(), 'billfold-slow-'))
