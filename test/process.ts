@@ -73,10 +73,10 @@ export async function startProcess(environment: Record<string, string>): Promise
   }
 }
 
-/** Nothing of the machine's own settings but what finding programs takes. */
+/** Nothing of the machine's own settings but what finding programs takes, and what a run of the tests has set for all it starts. */
 function baseEnvironment(): Record<string, string> {
-  const { PATH = '', HOME = '', TMPDIR } = process.env
-  return { PATH, HOME, ...(TMPDIR ? { TMPDIR } : {}) }
+  const { PATH = '', HOME = '', TMPDIR, BUN_JSC_useFTLJIT } = process.env
+  return { PATH, HOME, ...(TMPDIR ? { TMPDIR } : {}), ...(BUN_JSC_useFTLJIT ? { BUN_JSC_useFTLJIT } : {}) }
 }
 
 /** The process ids of its workers. */
