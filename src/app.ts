@@ -25,6 +25,7 @@ import { sdkRoute } from './web/sdk-files.ts'
 import { shareTick } from './web/tick.ts'
 import type { RequestContext, WebApp } from './web/request-context.ts'
 import { widgetPages } from './widget/pages.tsx'
+import { patient } from './store/database.ts'
 
 export type App = {
   readonly fetch: (request: Request, addressOf?: (() => string | undefined) | string) => Promise<Response>
@@ -56,7 +57,7 @@ export function buildApp(service: Service): App {
   sdkRoute(web, service.config.publicUrl)
   widgetPages(service, web)
   // Operators look through everything, and may wait for it.
-  adminPages({ ...service, db: service.db.patient }, web)
+  adminPages(patient(service), web)
   sandboxPages(service, web)
   const routesAt = Map.groupBy(routes, (route) => route.path)
   // Here and not as a second handler of each path: a path with one handler takes Hono's shortest way.

@@ -11,7 +11,7 @@ import { ConfigError, findMisspelt, parseConfig, type Config } from './config.ts
 import { drain } from './drain.ts'
 import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
-import { openDatabase, poolConnections, type Connection } from './store/database.ts'
+import { openDatabase, patient, poolConnections, type Connection } from './store/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
 import { joinParent, startWorkers, type Workers } from './workers.ts'
@@ -218,11 +218,6 @@ async function refuseUsedPorts(): Promise<void> {
       throw new Error(sentence, { cause: error })
     }
   }
-}
-
-/** No request waits for what the start does: a slow machine may take half a minute for it. */
-function patient(service: Service): Service {
-  return { ...service, db: service.db.patient }
 }
 
 async function refuseUnsafe(service: Service): Promise<void> {

@@ -10,7 +10,7 @@ import { newClient, type Reply } from './client.ts'
 import { postmasterPid } from './embedded-process.ts'
 import { copyNewDatabase } from './new-database.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
-import { newApp, newUser, openTestService, type TestService } from './service.ts'
+import { newApp, newUser, newUsers, openTestService, type TestService } from './service.ts'
 
 setDefaultTimeout(180_000)
 
@@ -83,7 +83,7 @@ describe('a service under load', () => {
 
   test('a service killed under load and started again has lost nothing and doubled nothing', async () => {
     const credentials = await newApp(opened.service)
-    const users = await Promise.all(Array.from({ length: 5 }, () => newUser(opened.service, credentials)))
+    const users = await newUsers(opened.service, credentials, 5)
     const environment = { DATABASE_URL: opened.databaseUrl }
     let process = await startProcess(environment)
     const client = newClient(process.send, credentials, process.url)
@@ -187,7 +187,7 @@ describe('the embedded database', () => {
     const opened = await openTestService()
     const service = { ...opened.service, db, apps: opened.service.apps }
     const credentials = await newApp(service)
-    const users = await Promise.all(Array.from({ length: 5 }, () => newUser(service, credentials)))
+    const users = await newUsers(service, credentials, 5)
     const client = newClient(process.send, credentials, process.url)
     for (const user of users) expect((await client.credit(user.serviceUserId, 1_000_000)).status).toBe(200)
     const load = startLoad(

@@ -17,6 +17,7 @@ import { hear, type Heard } from './heard.ts'
 import { newOperator, type TestOperator } from './operator.ts'
 import { newPage } from './page.ts'
 import { newApp, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
+import { patient } from '../src/store/database.ts'
 
 setDefaultTimeout(180_000)
 
@@ -237,7 +238,7 @@ const ofBooks = (heard: Heard[]) =>
   heard.filter(({ text }) => ['transfers', 'outcomes', 'wallets'].some((table) => text.includes(` ${table} `)))
 
 test('without statistics the check of the books walks what it looks at by its keys', async () => {
-  const service = { ...opened.service, db: opened.service.db.patient }
+  const service = patient(opened.service)
   /** The parts of the check that are due, once. */
   const check = async (...parts: ('next_pass_at' | 'next_slice_at')[]) => {
     const columns = ['next_sums_at', 'next_pass_at', 'next_slice_at'].map(

@@ -6,7 +6,7 @@ import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client } from './client.ts'
 import {
   newApp,
-  newUser,
+  newUsers,
   openTestService,
   operator,
   type Credentials,
@@ -131,7 +131,7 @@ test('any sequence of calls agrees with the model', async () => {
   let run = 0
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), async (sequence) => {
-      const users = await Promise.all(Array.from({ length: userCount }, () => newUser(opened.service, credentials)))
+      const users = await newUsers(opened.service, credentials, userCount)
       const model: Model = { balances: [0, 0, 0], frozen: [false, false, false], outcomes: new Map(), posted: 0 }
       await fc.asyncModelRun(
         () => ({ model, real: { client, users, prefix: `run-${++run}-${users[0]!.userId}` } }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { eventually } from './eventually.ts'
 import { answersOf, failuresOf, startClients, type KeepAliveClient, type Load } from './keep-alive.ts'
 import { startProcess, waitForWorkers, workersOf, type ServiceProcess } from './process.ts'
-import { newApp, newUser, openTestService, type Credentials, type TestService } from './service.ts'
+import { newApp, newUsers, openTestService, type Credentials, type TestService } from './service.ts'
 
 setDefaultTimeout(180_000)
 
@@ -14,7 +14,7 @@ let serviceUserIds: string[]
 beforeAll(async () => {
   opened = await openTestService()
   app = await newApp(opened.service)
-  const users = await Promise.all(Array.from({ length: 64 }, () => newUser(opened.service, app)))
+  const users = await newUsers(opened.service, app, 64)
   serviceUserIds = users.map((user) => user.serviceUserId)
 })
 afterAll(() => opened.close())

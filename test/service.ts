@@ -86,6 +86,13 @@ export async function newUser(service: Service, { clientId }: { clientId: string
   })
 }
 
+/** One after the other, on one connection: on a busy machine the opening of many at once may take longer than it may. */
+export async function newUsers(service: Service, app: { clientId: string }, count: number): Promise<TestUser[]> {
+  const users: TestUser[] = []
+  while (users.length < count) users.push(await newUser(service, app))
+  return users
+}
+
 export type TestUser = { readonly userId: string; readonly serviceUserId: string }
 
 export async function linkUser(service: Service, { clientId }: { clientId: string }, userId: string): Promise<string> {

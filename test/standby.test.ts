@@ -8,7 +8,7 @@ import { openMetrics } from '../src/metrics.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { newClient } from './client.ts'
 import { eventually } from './eventually.ts'
-import { newApp, newUser } from './service.ts'
+import { newApp, newUsers } from './service.ts'
 import { onServer, startPair, type Pair } from './standby.ts'
 
 let pair: Pair
@@ -32,7 +32,7 @@ async function startLoad() {
   const app = buildApp(service)
   const credentials = await newApp(service)
   const client = newClient(app.fetch, credentials)
-  const users = await Promise.all(Array.from({ length: 20 }, () => newUser(service, credentials)))
+  const users = await newUsers(service, credentials, 20)
   await Promise.all(users.map((user) => client.credit(user.serviceUserId, 1_000)))
   const acknowledged = new Set<string>()
   const asked: string[] = []

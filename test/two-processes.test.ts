@@ -6,7 +6,7 @@ import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client, type Reply } from './client.ts'
 import { expectWithin } from './eventually.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
-import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from './service.ts'
+import { newApp, newUser, newUsers, openTestService, operator, type Credentials, type TestService } from './service.ts'
 
 let opened: TestService
 let processes: ServiceProcess[]
@@ -75,7 +75,7 @@ test('one reference used for two users at once has one outcome', async () => {
 }, 180_000)
 
 test('ten thousand random movements of few wallets end in answers, and no deadlock reaches a client', async () => {
-  const users = await Promise.all(Array.from({ length: 6 }, () => newUser(opened.service, credentials)))
+  const users = await newUsers(opened.service, credentials, 6)
   const statuses = new Set<number>()
   const moved = new Map(users.map((user) => [user.serviceUserId, 0]))
   let sent = 0

@@ -13,6 +13,7 @@ import { sendMails } from './mails/tell.ts'
 import type { Service } from './service.ts'
 import { reconcileDue } from './topups/reconcile.ts'
 import { sweepTopups } from './topups/sweep-topups.ts'
+import { patient } from '../store/database.ts'
 
 export type Job = {
   readonly name: string
@@ -42,8 +43,7 @@ const stopWithinMs = 3_000
 
 /** Returns a function that stops them, and waits a moment for those that are running. */
 export function startJobs(service: Service, list: readonly Job[] = jobs, withinMs = jobWithinMs): () => Promise<void> {
-  const patient = { ...service, db: service.db.patient }
-  const stops = list.map((job) => startJob(patient, job, withinMs))
+  const stops = list.map((job) => startJob(patient(service), job, withinMs))
   return async () => {
     await Promise.all(stops.map((stop) => stop()))
   }

@@ -4,7 +4,7 @@ import { expectBalancedBooks } from '../../test/books.ts'
 import { callCommand } from '../../test/command.ts'
 import { eventually } from '../../test/eventually.ts'
 import { findCluster, testDatabase } from '../../test/postgres.ts'
-import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
+import { newApp, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../test/service.ts'
 import { postForApp } from '../actions/money/post.ts'
 import { findApp } from './apps.ts'
 import { getSides } from './books.ts'
@@ -50,7 +50,7 @@ const endWriters = async ({ connectionString }: Connection) => {
 const newLoad = async ({ service }: TestService = opened) => {
   const { clientId } = await newApp(service)
   const app = (await findApp(service.db.pool, clientId))!
-  const users = await Promise.all(Array.from({ length: 20 }, () => newUser(service, { clientId })))
+  const users = await newUsers(service, { clientId }, 20)
   const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 100n } as const
   const post = async ({ serviceUserId }: TestUser, reference: string) =>
     await postForApp(service, app, { ...posting, serviceUserId, referenceId: `${serviceUserId} ${reference}` })

@@ -55,6 +55,11 @@ export function openDatabase(connection: Connection, maxConnections = 10): Datab
   return { connection, pool: quick, patient }
 }
 
+/** The same for work that no request waits for. */
+export function patient<T extends { readonly db: Database }>(having: T): T {
+  return { ...having, db: having.db.patient }
+}
+
 export async function transact<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await db.pool.connect()
   let fault: unknown

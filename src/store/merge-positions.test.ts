@@ -4,7 +4,7 @@ import { expectBalancedBooks } from '../../test/books.ts'
 import { newClient, type Client } from '../../test/client.ts'
 import { lockWaitsSql } from '../../test/lock-waits.ts'
 import { startProcess, type ServiceProcess } from '../../test/process.ts'
-import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../test/service.ts'
+import { newApp, newUsers, openTestService, type Credentials, type TestService } from '../../test/service.ts'
 import { beginDayThatStays } from '../../test/time.ts'
 import { openDatabase, transact } from './database.ts'
 import { locks, tryLock } from './locks.ts'
@@ -26,9 +26,7 @@ beforeAll(async () => {
   await pool().query('grant all on transfers, outcomes to current_user')
   for (const table of ['transfers', 'outcomes']) await pool().query(`alter table ${table} disable trigger user`)
   credentials = await newApp(opened.service)
-  users = (await Promise.all(Array.from({ length: 12 }, () => newUser(opened.service, credentials)))).map(
-    (user) => user.serviceUserId,
-  )
+  users = (await newUsers(opened.service, credentials, 12)).map((user) => user.serviceUserId)
   const client = newClient(opened.app.fetch, credentials)
   for (const days of daysBack)
     for (let writers = 0; writers < 3; writers++) {

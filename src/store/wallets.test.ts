@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
-import { newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
+import { newApp, newUsers, openTestService, operator, type TestService } from '../../test/service.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
 import { getMoment } from './database.ts'
 import { findStirred, findWallet } from './wallets.ts'
@@ -16,7 +16,7 @@ test('wallets have stirred when money moved or they were frozen, and the moment 
   const { service, app } = opened
   const { pool } = service.db
   const credentials = await newApp(service)
-  const users = await Promise.all(Array.from({ length: 5 }, () => newUser(service, credentials)))
+  const users = await newUsers(service, credentials, 5)
   const look = async () => await Promise.all(users.map(async ({ userId }) => (await findWallet(pool, userId))!))
   const seenNow = async () =>
     (await look()).map(({ id, sequence, frozenFor }) => ({ walletId: id, sequence, frozenFor }))

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { openIdentityRig, type IdentityRig } from '../../../test/identity-rig.ts'
 import { startMailServer, type MailServer } from '../../../test/mail-server.ts'
-import { newApp, newUser, openTestService, type Credentials, type TestService } from '../../../test/service.ts'
+import {
+  newApp,
+  newUser,
+  newUsers,
+  openTestService,
+  type Credentials,
+  type TestService,
+} from '../../../test/service.ts'
 import { letPass } from '../../../test/time.ts'
 import { newClient } from '../../../test/client.ts'
 import { openMetrics } from '../../metrics.ts'
@@ -48,7 +55,7 @@ const declined = { kind: 'declined', amountMinor: '500' } as const
 
 describe('each fact is told once', () => {
   test('whoever takes the mails, and however many do at once', async () => {
-    const users = await Promise.all(Array.from({ length: 40 }, () => newUser(opened.service, app)))
+    const users = await newUsers(opened.service, app, 40)
     await both(async (service) => {
       for (const { userId } of users) await tell(service.db.pool, userId, declined, { id: userId })
     })

@@ -3,7 +3,7 @@
  * background by whichever process takes it first, and tried again for a day while the mail server is away. Nobody waits for it,
  * and a mail that is lost harms nobody: each is sent at most once.
  */
-import type { Queryable } from '../../store/database.ts'
+import { patient, type Queryable } from '../../store/database.ts'
 import {
   claimDueMails,
   findMailReader,
@@ -61,7 +61,7 @@ export async function tell(db: Queryable, userId: string, fact: Fact, { id, lang
 
 /** What was told is on its way now, instead of when the job comes round. */
 export function sendSoon(service: Service): void {
-  service.mail.soon(() => sendMails({ ...service, db: service.db.patient }))
+  service.mail.soon(() => sendMails(patient(service)))
 }
 
 const atOnce = 8

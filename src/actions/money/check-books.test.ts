@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { findCluster } from '../../../test/postgres.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
 import { openMetrics } from '../../metrics.ts'
-import { openDatabase } from '../../store/database.ts'
+import { openDatabase, patient } from '../../store/database.ts'
 import { getBooksState, type BooksState } from '../../store/verify/books-check.ts'
 import type { Service } from '../service.ts'
 import { checkBooks, healthOf } from './check-books.ts'
@@ -68,12 +68,12 @@ async function post(serviceUserId: string, direction: 'credit' | 'debit', amount
 }
 
 /** As the job has it: with half a minute for a statement. */
-const patient = (): Service => ({ ...rig.service, db: rig.service.db.patient })
+const patiently = () => patient(rig.service)
 
 type Part = 'next_sums_at' | 'next_pass_at' | 'next_slice_at'
 
 /** One call of the job, with these parts of the check due and the others not. */
-async function check(parts: Part[], service: Service = patient()): Promise<void> {
+async function check(parts: Part[], service: Service = patiently()): Promise<void> {
   const columns = (['next_sums_at', 'next_pass_at', 'next_slice_at'] as const).map(
     (part) => `${part} = ${parts.includes(part) ? `'-infinity'` : `'infinity'`}`,
   )
@@ -280,7 +280,7 @@ test('what a second look does not find is no fault, and the wallet is followed f
   await wholePass()
   const { userId } = users[2]!
   await query('update wallets set balance = balance + 1 where id = $1', [userId])
-  const { db } = patient()
+  const { db } = patiently()
   let connections = 0
   const connect = async () => {
     // The sums have one transaction; the pass has its first look, and before its second one the books are right again.
@@ -376,7 +376,7 @@ test('before its time nothing is done, and of many at once one does it', async (
   await check([])
   expect((await state()).sumsAt).toEqual(first.sumsAt)
   await query(`update books_check set next_slice_at = '-infinity'`)
-  await Promise.all(Array.from({ length: 6 }, () => checkBooks(patient())))
+  await Promise.all(Array.from({ length: 6 }, () => checkBooks(patiently())))
   const after = await state()
   expect(after.lastRoundAt!.getTime()).toBeGreaterThan(first.lastRoundAt!.getTime())
   expect(after.transfersChecked).toBe(10)

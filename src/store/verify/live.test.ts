@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
+import { newApp, newUsers, openTestService, type TestService } from '../../../test/service.ts'
 import { grantBonus } from '../../actions/money/manage-wallets.ts'
 import { postForApp } from '../../actions/money/post.ts'
 import { findApp } from '../apps.ts'
@@ -19,7 +19,7 @@ test('verify sees one moment: money that moves meanwhile makes no fault', async 
   const { service } = opened
   const { clientId } = await newApp(service)
   const app = (await findApp(service.db.pool, clientId))!
-  const users = await Promise.all(Array.from({ length: 20 }, () => newUser(service, { clientId })))
+  const users = await newUsers(service, { clientId }, 20)
   for (const { userId } of users)
     await grantBonus(
       service,

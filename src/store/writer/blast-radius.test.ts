@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { PooledClient } from '../pool.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
-import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import type { App } from '../apps.ts'
 import { commit } from '../database.ts'
@@ -38,7 +38,7 @@ const topUp = (user: TestUser, amountMinor = 100n, referenceId = `t-${++count}`)
     description: null,
   })
 const usersWithMoney = async (length: number) => {
-  const users = await Promise.all(Array.from({ length }, () => newUser(opened.service, app)))
+  const users = await newUsers(opened.service, app, length)
   await Promise.all(users.map((user) => topUp(user)))
   return users
 }

@@ -8,6 +8,7 @@ import {
   linkUser,
   newApp,
   newUser,
+  newUsers,
   openTestService,
   operator,
   type TestService,
@@ -311,7 +312,7 @@ describe('a batch', () => {
   )
 
   test('posted carefully locks its wallets one by one, in the order of their ids', async () => {
-    const users = await Promise.all(Array.from({ length: 12 }, () => newUser(opened.service, app)))
+    const users = await newUsers(opened.service, app, 12)
     const { client, number } = await openWriterClient(opened.service.db.connection, 5_000, () => {})
     const locked: unknown[] = []
     const watched = {
