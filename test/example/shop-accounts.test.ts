@@ -114,6 +114,7 @@ test('buying without a wallet keeps the order, and says what to do', async () =>
   await eventually(async () => await visit.order('Windowsill fern').locator('.state').textContent(), 'Not paid')
   await visit.signUp()
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
+  await eventually(async () => await visit.balance().textContent(), '$50.00')
   await visit.order('Windowsill fern').getByRole('button', { name: 'Pay' }).click()
   await eventually(async () => await visit.order('Windowsill fern').locator('.state').textContent(), 'Paid')
 })

@@ -40,8 +40,13 @@ test('the secret and whole ids reach the page in no answer of the shop, over a w
   const name = newName()
   await visit.enterAs(name)
   await visit.signUp()
+  // What an answer adds to the page moves what is below: a click waits until the one before it is answered.
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
+  await eventually(async () => await visit.balance().textContent(), '$50.00')
+  const opening = visit.context.waitForEvent('page')
   await visit.buy('Night radio')
+  await visit.order('Night radio').locator('.state.refused').waitFor()
+  await (await opening).close()
   await visit.buy('Stoneware mug')
   await visit.order('Stoneware mug').getByRole('button', { name: 'Refund' }).click()
   await eventually(async () => await visit.order('Stoneware mug').locator('.state').textContent(), 'Refunded')
