@@ -16,6 +16,7 @@ import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
 import type { Config } from './config.ts'
 import { faultFields, openRateLimit } from './log.ts'
+import { patient } from './store/database.ts'
 import { isAway } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
@@ -25,7 +26,6 @@ import { sdkRoute } from './web/sdk-files.ts'
 import { shareTick } from './web/tick.ts'
 import type { RequestContext, WebApp } from './web/request-context.ts'
 import { widgetPages } from './widget/pages.tsx'
-import { patient } from './store/database.ts'
 
 export type App = {
   readonly fetch: (request: Request, addressOf?: (() => string | undefined) | string) => Promise<Response>

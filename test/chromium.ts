@@ -118,6 +118,9 @@ export async function leaveBy(shown: Page | Frame, script: (argument: string) =>
   try {
     await shown.evaluate(script, argument)
   } catch (error) {
-    if (!/context was destroyed|navigat/.test((error as Error).message)) throw error
+    if (!hasLeft(error)) throw error
   }
 }
+
+/** Whether a script had no answer because its document was gone before. */
+export const hasLeft = (error: unknown) => /context was destroyed|navigat/.test((error as Error).message)

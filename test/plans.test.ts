@@ -10,6 +10,7 @@ import { connect } from '../src/actions/people/manage-links.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
 import { findApp } from '../src/store/apps.ts'
+import { patient } from '../src/store/database.ts'
 import { insertSeed } from '../src/store/seed.ts'
 import { findStirred } from '../src/store/wallets.ts'
 import { newClient } from './client.ts'
@@ -17,7 +18,6 @@ import { hear, type Heard } from './heard.ts'
 import { newOperator, type TestOperator } from './operator.ts'
 import { newPage } from './page.ts'
 import { newApp, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
-import { patient } from '../src/store/database.ts'
 
 setDefaultTimeout(180_000)
 

@@ -144,7 +144,7 @@ const weight = (path: string) => slow.findIndex((prefix) => path.startsWith(pref
  * tests wait for clocks and disks. A browser keeps a core busy, so never more than two files at once have one, and three when no other is left.
  */
 const fewest = availableParallelism() + 1
-const most = 3 * availableParallelism()
+const most = 2 * availableParallelism()
 const mostBrowsers = (isAlone: boolean) => (isAlone ? 3 : 2)
 
 /** The share of the last moment in which the processors were idle. */
@@ -251,7 +251,7 @@ async function test(only: string[]): Promise<boolean> {
   const hasRoom = () => {
     if (running.size < fewest) return true
     if (running.size >= most || performance.now() - lookedAt < 1_000) return false
-    const isIdle = idleShareSince(wasBusyAt) > 0.15
+    const isIdle = idleShareSince(wasBusyAt) > 0.2
     wasBusyAt = cpus()
     lookedAt = performance.now()
     return isIdle

@@ -3,6 +3,8 @@
  * document that they look at, twice where they hand out an element: a third of what it costs Chromium to load a page.
  */
 import type { Frame, Page } from '@playwright/test'
+import { hasLeft } from './chromium.ts'
+import { eventually } from './eventually.ts'
 
 type Sendable = string | number | readonly (string | number)[]
 
@@ -13,13 +15,14 @@ export async function until<Argument extends Sendable>(
   argument?: Argument,
 ): Promise<void> {
   const ask = isSo as (argument: unknown) => boolean | undefined
-  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(20))
+  await eventually(async () => {
     try {
-      if (await shown.evaluate(ask, argument)) return
+      return Boolean(await shown.evaluate(ask, argument))
     } catch (error) {
-      if (!/context was destroyed|navigat/.test((error as Error).message)) throw error
+      if (!hasLeft(error)) throw error
+      return false
     }
-  throw new Error(`waited in vain until ${String(isSo)} of ${JSON.stringify(argument)}`)
+  }, true)
 }
 
 /** Waits until something that matches the CSS selector can be seen. */
@@ -40,9 +43,6 @@ export const isThere = (frame: Frame) => frame.url() !== '' && frame.url() !== '
 /** The document in the first frame of another one, once it is there. */
 export async function frameIn(parent: Page | Frame): Promise<Frame> {
   const around = 'mainFrame' in parent ? parent.mainFrame() : parent
-  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(20)) {
-    const [frame] = around.childFrames()
-    if (frame && isThere(frame)) return frame
-  }
-  throw new Error(`no frame in ${around.url()}`)
+  await eventually(() => around.childFrames().slice(0, 1).some(isThere), true)
+  return around.childFrames()[0]!
 }

@@ -2,6 +2,7 @@
 import { deliverDue } from '../cards/sandbox/deliver.ts'
 import { faultFields } from '../log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
+import { patient } from '../store/database.ts'
 import { mergePositions } from '../store/merge-positions.ts'
 import { mergeMinutes } from '../store/minutes.ts'
 import { checkBooks } from './money/check-books.ts'
@@ -13,7 +14,6 @@ import { sendMails } from './mails/tell.ts'
 import type { Service } from './service.ts'
 import { reconcileDue } from './topups/reconcile.ts'
 import { sweepTopups } from './topups/sweep-topups.ts'
-import { patient } from '../store/database.ts'
 
 export type Job = {
   readonly name: string

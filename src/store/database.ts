@@ -55,7 +55,7 @@ export function openDatabase(connection: Connection, maxConnections = 10): Datab
   return { connection, pool: quick, patient }
 }
 
-/** The same for work that no request waits for. */
+/** The same on the patient database, for work that may take half a minute. */
 export function patient<T extends { readonly db: Database }>(having: T): T {
   return { ...having, db: having.db.patient }
 }

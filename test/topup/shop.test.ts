@@ -18,7 +18,6 @@ beforeAll(async () => {
   await buyer.signUp()
 })
 afterAll(async () => {
-  expect(buyer.complaints).toEqual([])
   await buyer.close()
   await expectBalancedBooks(rig.opened.service)
   await rig.stop()
@@ -78,6 +77,7 @@ test.each(ways.map(([what, pay]) => [what, pay] as const))(
     await eventually(text(buyer.balance()), '$0.00')
     expect(await paidIn(buyer)).toEqual([...paidBefore, 18])
     expect(await debitsIn(buyer)).toEqual([...debitsBefore, '400', '200'])
+    expect(buyer.complaints).toEqual([])
     await topup.close()
   },
 )
