@@ -58,7 +58,7 @@ export async function openLossyWay(send: (request: Request) => Promise<Response>
       const late = held.filter((one) => one.orderId === orderId)
       return await Promise.all(late.map(async ({ deliver }) => (await deliver()).status))
     },
-    isHolding: (orderId: string) => held.some((one) => one.orderId === orderId),
+    countHeld: (orderId: string) => held.filter((one) => one.orderId === orderId).length,
     close: () => {
       server.closeAllConnections()
       server.close()

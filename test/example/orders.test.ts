@@ -12,6 +12,7 @@ import { buildPackage } from '../../sdk/build.ts'
 import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { updateLinkDisconnected } from '../../src/store/links.ts'
 import { expectBalancedBooks } from '../books.ts'
+import { eventually } from '../eventually.ts'
 import { testDatabase, type TestDatabase } from '../postgres.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../service.ts'
 import { openLossyWay } from './lossy-way.ts'
@@ -109,7 +110,7 @@ test.each(Object.keys(shops).slice(0, 2))(
     await billfold.credit({ serviceUserId, amount: 200, referenceType: 'GIFT', referenceId: userId })
     way.lose(order.id, 'slow', 1)
     const first = order.click('pay')
-    while (!way.isHolding(order.id)) await Bun.sleep(10)
+    await eventually(() => way.countHeld(order.id), 1)
     expect(await order.click('pay')).toMatchObject({ status: 'paid' })
     expect(await order.click('refund')).toMatchObject({ status: 'refunded' })
     await way.deliverLate(order.id)
@@ -128,6 +129,13 @@ async function tryOut(shop: Shop, [, wallet, act]: (typeof orderCases)[number]) 
   const trial: Trial = {
     pay: () => order.click('pay'),
     refund: () => order.click('refund'),
+    payTwice: async () => {
+      way.lose(id, 'slow', 2)
+      const clicks = [order.click('pay'), order.click('pay')]
+      await eventually(() => way.countHeld(id), 2)
+      await way.deliverLate(id)
+      await Promise.all(clicks)
+    },
     lose: (loss) => way.lose(id, loss),
     deliverLate: async () => expect((await way.deliverLate(id)).length).toBe(3),
     credit: () => billfold.credit({ serviceUserId: linkId, amount: 200, referenceType: 'GIFT', referenceId: userId }),
