@@ -3,7 +3,7 @@
  * in the order in which time would have brought them. The books are exact after every step, and a load that was stopped goes
  * on where it stood: what was done is written down in the transaction that did it.
  */
-import { mergedWriter } from '../src/store/merge-positions.ts'
+import { mergedWriter } from '../src/store/books/merge-positions.ts'
 import { openProgress } from '../src/cli/progress.ts'
 import type { BenchDatabase } from './cluster.ts'
 

@@ -1,6 +1,6 @@
 /** The invariants every test of money ends in, asked of the database itself and not of the code under test. */
 import { expect } from 'bun:test'
-import type { Queryable } from '../src/store/database.ts'
+import type { Queryable } from '../src/store/connection/database.ts'
 
 const invariants = {
   'wallets and positions cancel out': `select s from (select coalesce((select sum(balance) from wallets), 0)

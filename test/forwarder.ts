@@ -1,6 +1,6 @@
 /** A wire to PostgreSQL that can be cut, refused, made slow or silent, or cut at the moment of a commit. */
 import { createConnection, createServer, type Socket } from 'node:net'
-import type { Connection } from '../src/store/open-client.ts'
+import type { Connection } from '../src/store/connection/open-client.ts'
 
 /** A connection that was given as an URL, in its parts: in an URL the driver would look for its host, not in `host`. */
 function partsOf({ connectionString, ...rest }: Connection): Connection {

@@ -1,8 +1,8 @@
 /** The wire between the service and its database, in every way it can fail, and everybody who is on it. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { startJobs } from '../src/actions/jobs.ts'
-import { isUnavailable, sqlState, transact } from '../src/store/database.ts'
-import { DatabaseAway } from '../src/store/database-away.ts'
+import { isUnavailable, sqlState, transact } from '../src/store/connection/database.ts'
+import { DatabaseAway } from '../src/store/connection/database-away.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client, type Reply } from './client.ts'
 import { eventually, expectWithin } from './eventually.ts'

@@ -5,7 +5,7 @@ import { closeService, openService, type Service } from '../src/actions/service.
 import { parseConfig } from '../src/config.ts'
 import { openLog } from '../src/log.ts'
 import { openMetrics } from '../src/metrics.ts'
-import { openDatabase } from '../src/store/database.ts'
+import { openDatabase } from '../src/store/connection/database.ts'
 import { newClient } from './client.ts'
 import { eventually } from './eventually.ts'
 import { newApp, newUsers } from './service.ts'

@@ -4,7 +4,7 @@ import { appendFile, chmod, chown, cp, mkdtemp, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import type { Connection } from '../src/store/database.ts'
+import type { Connection } from '../src/store/connection/database.ts'
 import { prepareFolder, serverEnvironment, writeSettings } from '../src/store/embedded/data-folder.ts'
 import { findNative, type Native } from '../src/store/embedded/native.ts'
 import { chooseAccount, type Account } from '../src/store/embedded/system-account.ts'

@@ -183,7 +183,7 @@ const sharedNames =
     ' ',
   )
 /** For operators and for users; on the server and in the page's script. */
-const sharedByAudience = 'icons live pages parts route sign-in'.split(' ')
+const sharedByAudience = 'account icons live pages parts route sign-in'.split(' ')
 
 test('no two files of the program share a base name unless they are the same thing for two audiences', () => {
   // The texts of a language are called by its code, in the folder of what they are the texts of.
@@ -214,6 +214,18 @@ test('calls that only this runtime has stay in the few files that may know it', 
   const allowed = /^src\/(main\.ts|workers\.ts|cli\.ts|cli\/|web\/(assets|body)|actions\/people\/passwords\.ts)/
   const strays = inFolder('src/').filter(({ path, text }) => /\bBun\.\w/.test(text) && !allowed.test(path))
   expect(strays.map(({ path }) => path)).toEqual([])
+})
+
+test('what a folder holds fits on a screen', () => {
+  const names = sources.filter(({ path }) => path.startsWith('src/')).map(({ path }) => path.split('/'))
+  const held = new Map<string, Set<string>>()
+  for (const parts of names)
+    for (let depth = 1; depth < parts.length; depth++) {
+      const folder = parts.slice(0, depth).join('/')
+      held.set(folder, (held.get(folder) ?? new Set()).add(parts[depth]!))
+    }
+  const crowded = [...held].filter(([, inside]) => inside.size > 48)
+  expect(crowded.map(([folder, inside]) => `${folder}: ${inside.size}`)).toEqual([])
 })
 
 test('no file has grown past 400 lines', () => {

@@ -2,7 +2,7 @@
  * Time that passes. What ends, ends by the database's clock, which no test can set: instead, everything that was written
  * moves into the past, as if that much time had gone by since.
  */
-import type { Queryable } from '../src/store/database.ts'
+import type { Queryable } from '../src/store/connection/database.ts'
 
 const ageing = [
   'app_secrets',

@@ -1,6 +1,6 @@
 /** Puts what someone did into the audit log, in the transaction in which it was done. */
 import { insertAudit } from '../store/audit.ts'
-import type { Queryable } from '../store/database.ts'
+import type { Queryable } from '../store/connection/database.ts'
 import type { Role } from '../store/operators.ts'
 import { newId } from './tokens.ts'
 

@@ -1,9 +1,9 @@
 /** What a newcomer finds after the first start: an app for the example shop, and somebody with money to spend in it. */
 import { findApp, insertApp, insertSecret, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
 import { holdDemo } from '../store/locks.ts'
-import { transact } from '../store/database.ts'
+import { transact } from '../store/connection/database.ts'
 import { getOrInsertLink } from '../store/links.ts'
-import { findUserByEmail } from '../store/users.ts'
+import { findUserByEmail } from '../store/people/users.ts'
 import { findWallet } from '../store/wallets.ts'
 import { createUser } from './people/create-user.ts'
 import { acceptsSecret, readDemoSecret, writeDemoSecret } from './demo-secret.ts'

@@ -5,7 +5,7 @@ import { isLabel, maxReferenceIdLength, serviceNamespace } from '../ledger/refer
 import type { App } from '../store/apps.ts'
 import { findTopup, findTopupByPayment, listTopupsOfAmount, type Topup } from '../store/topups.ts'
 import { findTransfersOfAmount, listTransfersByKeys } from '../store/transfers.ts'
-import { findPerson, listPeople, searchPeople, type Person } from '../store/user-search.ts'
+import { findPerson, listPeople, searchPeople, type Person } from '../store/people/user-search.ts'
 import type { Transfer } from '../store/wallets.ts'
 import { findByReferenceId, type NamedUse } from './money/inspect-reference.ts'
 import type { Service } from './service.ts'

@@ -9,7 +9,7 @@
  * out on another process) is found by a look at some of the sessions each time, all of them in turn: at once up to 500
  * streams, within ten seconds with 10,000. Calls with such a session are refused from the first moment in any case.
  */
-import type { Session } from '../store/widget-sessions.ts'
+import type { Session } from '../store/people/widget-sessions.ts'
 import type { SeenWallet } from '../store/wallets.ts'
 
 export type Watcher = {

@@ -3,7 +3,7 @@ import { newOperator, type TestOperator } from '../../test/operator.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
 import { checkBooks } from '../actions/money/check-books.ts'
 import { grantBonus } from '../actions/money/manage-wallets.ts'
-import { patient } from '../store/database.ts'
+import { patient } from '../store/connection/database.ts'
 
 let rig: TestService
 let viewer: TestOperator

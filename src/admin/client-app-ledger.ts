@@ -2,7 +2,7 @@
 import { record } from '../actions/audit.ts'
 import { counterAccountOfApp } from '../ledger/reference.ts'
 import { findApp } from '../store/apps.ts'
-import { listDays } from '../store/books.ts'
+import { listDays } from '../store/books/books.ts'
 import { listTransfersOfAccount } from '../store/transfers.ts'
 import type { Transfer } from '../store/wallets.ts'
 import { csvPages, download } from '../web/csv.ts'

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { parseAppSettings, setAppActive, updateApp } from '../actions/apps/manage-apps.ts'
 import { findApp, type App } from '../store/apps.ts'
-import { countLiveSessions } from '../store/widget-sessions.ts'
+import { countLiveSessions } from '../store/people/widget-sessions.ts'
 import { AppFields, inputOf, typedOf, typedOfSettings, type Typed } from './kit/client-app-form.tsx'
 import { AppCallList, AppFacts, AppLedger, AppMoney, Leaks, readAppStory } from './kit/client-app-view.tsx'
 import { Copy, Facts, Form, Heading, Notice, When, withQuery } from './kit/parts.tsx'

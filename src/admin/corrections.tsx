@@ -19,7 +19,7 @@ import {
 } from '../store/corrections.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
-import { findPerson, listPeople, type Person } from '../store/user-search.ts'
+import { findPerson, listPeople, type Person } from '../store/people/user-search.ts'
 import { findTransferByReference } from '../store/wallets.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { actorName } from './kit/audit-table.tsx'

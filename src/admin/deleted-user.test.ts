@@ -2,8 +2,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { newOperator } from '../../test/operator.ts'
 import { newApp, newUser, openTestService } from '../../test/service.ts'
 import { updateFreeze } from '../store/wallets.ts'
-import { transact } from '../store/database.ts'
-import { lockUser, updateUserDeleted } from '../store/users.ts'
+import { transact } from '../store/connection/database.ts'
+import { lockUser, updateUserDeleted } from '../store/people/users.ts'
 
 const opened = await openTestService()
 const admin = await newOperator(opened)

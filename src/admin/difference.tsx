@@ -1,6 +1,6 @@
 /** One difference between the card processor and the ledger, and settling it by hand: looked into, explained, and closed. */
 import { settleDifference } from '../actions/topups/reconcile.ts'
-import { findOpenDifference, type OpenDifference } from '../store/reconciliation.ts'
+import { findOpenDifference, type OpenDifference } from '../store/books/reconciliation.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { differenceText } from './kit/difference-text.ts'
 import { Facts, Field, Form, Heading, Money, When } from './kit/parts.tsx'

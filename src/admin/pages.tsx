@@ -2,7 +2,7 @@
 import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
 import { faultFields } from '../log.ts'
-import { isUnavailable } from '../store/database.ts'
+import { isUnavailable } from '../store/connection/database.ts'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { accountRoutes } from './account.tsx'
 import { auditRoutes } from './audit.tsx'

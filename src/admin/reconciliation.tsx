@@ -10,7 +10,7 @@ import {
   type OpenDifference,
   type ReconciliationState,
   type SettledDifference,
-} from '../store/reconciliation.ts'
+} from '../store/books/reconciliation.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
 import { actorName } from './kit/audit-table.tsx'
 import { differenceText } from './kit/difference-text.ts'

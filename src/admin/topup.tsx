@@ -2,7 +2,7 @@
 import { refundTopup } from '../actions/topups/refund-topup.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { parseDecimal, formatMinor } from '../ledger/money.ts'
-import { findPerson } from '../store/user-search.ts'
+import { findPerson } from '../store/people/user-search.ts'
 import { listMovements, type Movement } from '../store/topup-movements.ts'
 import { findTopup, type Topup } from '../store/topups.ts'
 import { findWallet } from '../store/wallets.ts'

@@ -11,7 +11,7 @@ import {
   type Topup,
   type TopupFilter,
 } from '../store/topups.ts'
-import { listPeople } from '../store/user-search.ts'
+import { listPeople } from '../store/people/user-search.ts'
 import { csvLine, csvPages, download, plain } from '../web/csv.ts'
 import { dayBadges, DayFields, isOldestFirst, keptOf, OrderAndApply, spanOf, timeHead } from './kit/filters.tsx'
 import { Empty, Field, Heading, ListHead, maxTotal, Pager } from './kit/parts.tsx'

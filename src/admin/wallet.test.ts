@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { transact } from '../store/database.ts'
-import { lockUser, updateUserDeleted } from '../store/users.ts'
+import { transact } from '../store/connection/database.ts'
+import { lockUser, updateUserDeleted } from '../store/people/users.ts'
 import { newOperator, type TestOperator } from '../../test/operator.ts'
 import { mailsTo } from '../../test/page.ts'
 import { openBench, type Bench, type Payer } from '../../test/topup/rig.ts'

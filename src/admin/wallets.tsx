@@ -10,7 +10,7 @@ import {
   type PeopleFilter,
   type Person,
   type WalletStates,
-} from '../store/user-search.ts'
+} from '../store/people/user-search.ts'
 import { csvLine, csvPages, download, plain } from '../web/csv.ts'
 import { byTime } from './kit/filters.tsx'
 import { Empty, Field, Heading, ListHead, maxTotal, Pager, sortable, withQuery } from './kit/parts.tsx'

@@ -1,7 +1,7 @@
 /** A POST with `?session=` that changes something of the account, as a route. */
 import type { z } from 'zod'
 import type { Service } from '../actions/service.ts'
-import type { Session } from '../store/widget-sessions.ts'
+import type { Session } from '../store/people/widget-sessions.ts'
 import type { Answer } from './reply.ts'
 import type { Route } from './route.ts'
 import { fromOf, readSessionCall, unlessBusy, type From } from './widget-call.ts'

@@ -3,8 +3,8 @@ import { openIdentityRig, password, type IdentityRig } from '../../test/identity
 import { mailsTo, newEmail } from '../../test/page.ts'
 import { hashPassword, passwordCounts } from '../actions/people/passwords.ts'
 import { newId } from '../actions/tokens.ts'
-import { transact } from '../store/database.ts'
-import { insertUser } from '../store/users.ts'
+import { transact } from '../store/connection/database.ts'
+import { insertUser } from '../store/people/users.ts'
 
 // Passwords are slow to check on purpose, and slower on a busy machine.
 setDefaultTimeout(240_000)

@@ -6,7 +6,7 @@ import { letPass } from '../../test/time.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
 import { hashSecret } from '../actions/tokens.ts'
-import { findSession } from '../store/widget-sessions.ts'
+import { findSession } from '../store/people/widget-sessions.ts'
 
 setDefaultTimeout(240_000)
 

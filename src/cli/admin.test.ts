@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { runCommand } from '../../test/command.ts'
-import { openDatabase } from '../store/database.ts'
+import { openDatabase } from '../store/connection/database.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 
 // Each command is a process of its own.

@@ -3,8 +3,8 @@ import { closeService, openService, type Service } from '../actions/service.ts'
 import { parseConfig, type Config } from '../config.ts'
 import { openLog } from '../log.ts'
 import { openMetrics } from '../metrics.ts'
-import { openDatabase, type Connection } from '../store/database.ts'
-import { prepareDatabase } from '../store/prepare.ts'
+import { openDatabase, type Connection } from '../store/connection/database.ts'
+import { prepareDatabase } from '../store/connection/prepare.ts'
 import type { Invocation } from './command.ts'
 
 export type Data = { readonly config: Config; readonly connection: Connection; readonly applied: readonly string[] }

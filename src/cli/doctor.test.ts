@@ -14,7 +14,7 @@ import { probeHeader, sealProbe } from '../actions/deployment/probe.ts'
 import { openSecrets } from '../actions/secrets/open-secrets.ts'
 import { buildApp } from '../app.ts'
 import { neededEvents } from '../cards/stripe/stripe-account.ts'
-import type { Connection } from '../store/database.ts'
+import type { Connection } from '../store/connection/database.ts'
 import { startEmbedded } from '../store/embedded/embedded.ts'
 
 setDefaultTimeout(240_000)

@@ -1,6 +1,6 @@
 /** The schema, brought up to date by hand; the service does the same when it starts. */
 import { migrationStatus } from '../store/migrations/migrate.ts'
-import { openDatabase } from '../store/database.ts'
+import { openDatabase } from '../store/connection/database.ts'
 import type { Command } from './command.ts'
 import { withData } from './data.ts'
 

@@ -11,7 +11,7 @@ import {
   isDayOver,
   listOpenDifferences,
   type OpenDifference,
-} from '../store/reconciliation.ts'
+} from '../store/books/reconciliation.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, textsOf, type Command, type Invocation } from './command.ts'
 import { withService } from './data.ts'
 import { reasonOf } from './wallet.ts'

@@ -3,7 +3,7 @@ import { isDay, readOwed, reverseSettlement, settleApp, settleProblems } from '.
 import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
 import { findApp } from '../store/apps.ts'
-import { findLastSettlement, listSettlements, type Settlement } from '../store/settlements.ts'
+import { findLastSettlement, listSettlements, type Settlement } from '../store/books/settlements.ts'
 import { unknownApp } from './apps.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Command, type Invocation } from './command.ts'
 import { withService } from './data.ts'

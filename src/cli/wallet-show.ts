@@ -7,7 +7,7 @@ import { parseReceiptCode, receiptCodeOf } from '../ledger/receipt-code.ts'
 import { listLinksOfUser } from '../store/links.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listTransfersByKeys } from '../store/transfers.ts'
-import { findUser, findUserByEmail } from '../store/users.ts'
+import { findUser, findUserByEmail } from '../store/people/users.ts'
 import {
   findLinkedWallets,
   findWallet,

@@ -1,6 +1,6 @@
 /** What apps call and what they are answered: counted in memory, a few look-ups for each call, and written by the minute. */
-import { plainArray, textArray } from './arrays.ts'
-import type { Queryable } from './database.ts'
+import { plainArray, textArray } from './connection/arrays.ts'
+import type { Queryable } from './connection/database.ts'
 
 export type AppCalls = {
   /** `at` is when it was answered, by performance.now(). The clientId is that of a known app. */

@@ -3,9 +3,9 @@
  * made by any process is seen here within half a second, because no look-up trusts an older copy.
  */
 import { getAppsVersion, listApps, type App } from './apps.ts'
-import type { Database } from './database.ts'
-import type { Queryable } from './open-client.ts'
-import { askTwo } from './pool.ts'
+import type { Database } from './connection/database.ts'
+import type { Queryable } from './connection/open-client.ts'
+import { askTwo } from './connection/pool.ts'
 
 export type AppDirectory = {
   /** Answers at once while the copy is fresh, or after one short read. */

@@ -1,5 +1,5 @@
 /** Client apps and their secrets. */
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 
 export const scopes = ['wallet:read', 'wallet:write'] as const
 export type Scope = (typeof scopes)[number]

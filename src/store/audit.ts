@@ -1,5 +1,5 @@
 /** Who did what, when and from where. Append-only, also for the database. */
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 
 /** A row of `audit`. */
 export type AuditRecord = {

@@ -1,7 +1,7 @@
 /** Balances by serviceUserId. Look-ups of the same moment share one query, as debits share one batch. */
-import type { Database } from './database.ts'
-import { DatabaseAway } from './database-away.ts'
-import { askTwo } from './pool.ts'
+import type { Database } from './connection/database.ts'
+import { DatabaseAway } from './connection/database-away.ts'
+import { askTwo } from './connection/pool.ts'
 import { findLinkedWallets, type LinkedWallet } from './wallets.ts'
 
 export type Reader = { readonly find: (clientId: string, serviceUserId: string) => Promise<LinkedWallet | undefined> }

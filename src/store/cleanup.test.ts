@@ -5,11 +5,11 @@ import { connect } from '../actions/people/manage-links.ts'
 import { createSession } from '../actions/people/open-session.ts'
 import { findApp } from './apps.ts'
 import { deleteExpired, ending, staying } from './cleanup.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase } from './connection/database.ts'
 import { upsertLimit } from './limits.ts'
-import { upsertMailedCode } from './mailed-codes.ts'
+import { upsertMailedCode } from './people/mailed-codes.ts'
 import { listTables } from './migrations/tables.ts'
-import { upsertSignUp } from './sign-ups.ts'
+import { upsertSignUp } from './people/sign-ups.ts'
 
 let opened: TestService
 const hourMs = 3_600_000

@@ -1,5 +1,5 @@
 /** Corrections: debits and credits by hand, what each waits for, and what became of it. Money moves only in the writer. */
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
 
 /** Approved: the ledger is being told. */

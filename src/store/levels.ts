@@ -1,5 +1,5 @@
 /** How things stand in the database at this moment, for those who watch it: what waits, since when, and how the server does. */
-import type { Database, Queryable } from './database.ts'
+import type { Database, Queryable } from './connection/database.ts'
 
 export type Waiting = { readonly count: number; readonly oldestSeconds: number }
 

@@ -2,7 +2,7 @@
  * Attempts counted in the database, so that a limit holds over all processes. A row lives as long as its window; how
  * many there can be is bounded by how fast passwords can be hashed, since every attempt that gets past here costs one.
  */
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 
 export type Taken = { readonly count: number; readonly secondsLeft: number }
 

@@ -1,5 +1,5 @@
 /** Links: their ids are the serviceUserIds, one for each (app, user) at a time. */
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 
 export type Link = { readonly id: string; readonly clientId: string; readonly userId: string; readonly createdAt: Date }
 

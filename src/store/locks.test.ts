@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
-import { openDatabase, transact, type Database } from './database.ts'
+import { openDatabase, transact, type Database } from './connection/database.ts'
 import { holdDemo, locks, tryLock } from './locks.ts'
 
 let database: TestDatabase

@@ -2,8 +2,8 @@
  * Every advisory lock of the service: numbers that stand for no row. A number is taken once, and never given to another
  * lock, because an older process on the same database still means the old one by it.
  */
-import { patientLimitMs, patientStatementMs, transact, type Database, type Transaction } from './database.ts'
-import { openClient, within } from './open-client.ts'
+import { patientLimitMs, patientStatementMs, transact, type Database, type Transaction } from './connection/database.ts'
+import { openClient, within } from './connection/open-client.ts'
 
 export const locks = {
   /** In the embedded server's database `postgres`, shared: each service that uses the server holds it. */

@@ -1,5 +1,5 @@
 /** Mails that tell a user what happened: a row for each fact, until it is sent and for a while after. */
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 
 export type NewMail = {
   /** The fact's own key: of two that tell the same, one is kept. */

@@ -1,7 +1,7 @@
 /** Minutes that are long over become one row for each quarter of an hour, and every step of the overview stays what it was. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openTestService, type TestService } from '../../test/service.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase } from './connection/database.ts'
 import { listMinutes, mergeMinutes, upsertMinute } from './minutes.ts'
 
 let opened: TestService

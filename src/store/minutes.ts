@@ -2,7 +2,7 @@
  * What the processes did in each minute: a row for each minute and process, added up when somebody looks. After two hours those
  * of a quarter of an hour become one, so that a look at two days reads a few hundred rows, however many processes there are.
  */
-import type { Database, Queryable, Transaction } from './database.ts'
+import type { Database, Queryable, Transaction } from './connection/database.ts'
 import { locks, stepByStep } from './locks.ts'
 
 export type Minute = {

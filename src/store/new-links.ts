@@ -1,5 +1,5 @@
 /** Links whose first payment is yet to be told. They are looked at from time to time, so that no debit has to. */
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
 import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
 

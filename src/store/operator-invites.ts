@@ -1,5 +1,5 @@
 /** One-time links for operators, and forms that count once. */
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 import type { Role } from './operators.ts'
 
 export type Invite = {

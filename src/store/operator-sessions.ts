@@ -1,5 +1,5 @@
 /** Operators' sessions. A token is stored as its hash: whoever reads this table cannot sign in with it. */
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 import { toOperator, type Operator, type OperatorRow } from './operators.ts'
 
 /** What the session has still to do: show a code, set one up, or nothing. */

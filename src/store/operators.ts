@@ -1,5 +1,5 @@
 /** Operators: the people who sign in to /admin. */
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 
 export const roles = ['viewer', 'support', 'finance', 'admin'] as const
 export type Role = (typeof roles)[number]

@@ -1,7 +1,7 @@
 /** What the first use of a reference came to. Kept for ever, answered again for ever. */
 import { hash } from 'node:crypto'
 import { correctionType, referenceText, serviceNamespace, type Reference } from '../ledger/reference.ts'
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 
 export type OutcomeRefusal = 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
 

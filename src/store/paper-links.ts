@@ -1,5 +1,5 @@
 /** Links to receipts and statements: each works once, for two minutes. */
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 
 export async function insertPaperLink(
   db: Queryable,

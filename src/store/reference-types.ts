@@ -2,8 +2,8 @@
  * The types of references that are in use, so that a referenceId alone can be looked for: the key of an outcome is made of all
  * three parts. A process notes a type when it first sees it, in the background; a debit looks into a set in memory.
  */
-import { textArray } from './arrays.ts'
-import type { Database, Queryable } from './database.ts'
+import { textArray } from './connection/arrays.ts'
+import type { Database, Queryable } from './connection/database.ts'
 
 /** Of one namespace. An app that makes up a type for each debit must not fill the table, nor the memory. */
 const maxTypes = 200

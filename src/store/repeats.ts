@@ -2,8 +2,8 @@
  * Later uses of a reference, for whoever looks into one: written in the background, one row for each different thing
  * they asked for, so that an endless retry loop costs one row. Losing one in a crash loses no money.
  */
-import { plainArray } from './arrays.ts'
-import type { Database, Queryable } from './database.ts'
+import { plainArray } from './connection/arrays.ts'
+import type { Database, Queryable } from './connection/database.ts'
 
 export type Repeat = { readonly referenceKey: string; readonly walletId: string; readonly amountMinor: bigint }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
-import { openDatabase, type Database } from './database.ts'
+import { openDatabase, type Database } from './connection/database.ts'
 import { openSandboxPayments } from './sandbox-payments.ts'
 
 let database: TestDatabase

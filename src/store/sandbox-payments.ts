@@ -1,5 +1,5 @@
 /** Where the sandbox processor keeps its payments, for every process to see the same. */
-import type { Queryable } from './database.ts'
+import type { Queryable } from './connection/database.ts'
 
 /** As the sandbox's own store wants it: the document is opaque here. */
 type SandboxRow = {

@@ -2,7 +2,7 @@
  * Columns whose texts are encrypted, because the service must read them again. `sealed:1:<key id>:<ciphertext>`; anything else
  * in such a column is plain, from before it was encrypted.
  */
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 
 /** Both the beginning of a sealed text and its version. */
 export const sealedMark = 'sealed:1:'

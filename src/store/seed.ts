@@ -1,6 +1,6 @@
 /** Many funded users at once, for load tests and demos: the rows the writer would have made, in bulk. */
-import { plainArray, textArray } from './arrays.ts'
-import type { Queryable } from './database.ts'
+import { plainArray, textArray } from './connection/arrays.ts'
+import type { Queryable } from './connection/database.ts'
 
 export type SeedUser = {
   readonly userId: string

@@ -1,7 +1,7 @@
 /** What the ledger is to be told of a top-up, and what it was told. */
 import { referenceKeyOf } from './outcomes.ts'
 import { serviceNamespace } from '../ledger/reference.ts'
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 import { findTransferByReference, type Transfer } from './wallets.ts'
 
 export type Movement = {

@@ -1,5 +1,5 @@
 /** Top-ups by card: what the card processor said last, and when to ask again. */
-import type { Queryable, Transaction } from './database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 
 export type TopupState = 'created' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
 type TopupProblem = 'mismatch' | 'credit-refused'

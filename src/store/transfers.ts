@@ -1,6 +1,6 @@
 /** A wallet's ledger for reading at any length: pages, filters, and the entries of a span of time. */
 import type { KeyRange } from '../ledger/receipt-code.ts'
-import { sqlState, transact, type Database, type Queryable } from './database.ts'
+import { sqlState, transact, type Database, type Queryable } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
 import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
 

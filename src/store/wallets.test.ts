@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
 import { newApp, newUsers, openTestService, operator, type TestService } from '../../test/service.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
-import { getMoment } from './database.ts'
+import { getMoment } from './connection/database.ts'
 import { findStirred, findWallet } from './wallets.ts'
 
 let opened: TestService

@@ -1,7 +1,7 @@
 /** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
-import { plainArray, textArray } from './arrays.ts'
-import { waitOnCoordinator } from './cluster.ts'
-import type { Queryable, Transaction } from './database.ts'
+import { plainArray, textArray } from './connection/arrays.ts'
+import { waitOnCoordinator } from './connection/cluster.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
 
 /** Closed: its user deleted the account. */

@@ -24,8 +24,8 @@ const styles = {
 const scripts = {
   'wallet.js': '../widget/client/wallet-page.tsx',
   'topup.js': '../widget/client/topup-page.tsx',
-  'account.js': '../widget/client/account-panel.tsx',
-  'activity.js': '../widget/client/activity-view.tsx',
+  'account.js': '../widget/client/account/account.tsx',
+  'activity.js': '../widget/client/activity/activity.tsx',
   'paper.js': '../widget/client/paper-page.ts',
   'admin.js': '../admin/kit/enhance.ts',
 } as const

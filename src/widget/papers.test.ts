@@ -3,8 +3,8 @@ import { newClient } from '../../test/client.ts'
 import { newApp, newUser, openTestService, type TestService, type TestUser } from '../../test/service.ts'
 import { beginDayThatStays, letPass } from '../../test/time.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
-import { transact } from '../store/database.ts'
-import { lockUser, updateUserDeleted } from '../store/users.ts'
+import { transact } from '../store/connection/database.ts'
+import { lockUser, updateUserDeleted } from '../store/people/users.ts'
 
 setDefaultTimeout(180_000)
 

@@ -2,7 +2,7 @@
 import type { Frame, Page } from '@playwright/test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wallets.ts'
-import { updateLanguage } from '../../src/store/users.ts'
+import { updateLanguage } from '../../src/store/people/users.ts'
 import { newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { untilSeen } from '../until.ts'

@@ -84,7 +84,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     'view-loading': {
       show: async (page) => {
-        await page.route(/\/assets\/account-panel\./, () => {})
+        await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, () => {})
         const frame = await openWallet(page, tenant)
         await frame.click('button.avatar')
         await untilSeen(frame, '.account[aria-busy=true]')
@@ -93,7 +93,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     'view-failed': {
       show: async (page) => {
-        await page.route(/\/assets\/account-panel\./, (route) => route.abort())
+        await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, (route) => route.abort())
         const frame = await openWallet(page, tenant)
         await frame.click('button.avatar')
         await untilSeen(frame, '.account [role=alert] .bad')

@@ -4,8 +4,8 @@ import type { Frame } from '@playwright/test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { postForService } from '../../src/actions/money/post.ts'
 import { hashPassword } from '../../src/actions/people/passwords.ts'
-import { transact } from '../../src/store/database.ts'
-import { updatePassword } from '../../src/store/users.ts'
+import { transact } from '../../src/store/connection/database.ts'
+import { updatePassword } from '../../src/store/people/users.ts'
 import { operator } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
@@ -339,7 +339,7 @@ test('older entries come by the button, each once, and a new one is there at onc
 test('a view is there at a tap without the network, once the wallet has been idle', async () => {
   const page = await rig.openPage()
   await page.goto(rig.shop)
-  const isLoaded = page.waitForResponse(/\/assets\/account-panel\./)
+  const isLoaded = page.waitForResponse(/\/assets\/account\.[0-9a-f]{16}\.js/)
   const areWordsLoaded = page.waitForResponse(/\/assets\/account\.en\./)
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
   const [script, words] = await Promise.all([isLoaded, areWordsLoaded])
@@ -356,7 +356,7 @@ test('a view is there at a tap without the network, once the wallet has been idl
 
 test('a view that cannot be loaded says so, keeps the way back, and comes at the next try', async () => {
   const page = await rig.openPage()
-  await page.route(/\/assets\/account-panel\./, (route) => route.abort())
+  await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, (route) => route.abort())
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
   await frame.click('button.avatar')
@@ -375,7 +375,7 @@ test('a page that is older than the service loads itself again when a view of it
   const page = await rig.openPage()
   const loads = { page: 0 }
   page.on('request', (request) => void (request.url().startsWith(`${rig.base}/widget/wallet`) && loads.page++))
-  await page.route(/\/assets\/account-panel\./, (route) =>
+  await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, (route) =>
     loads.page > 1 ? route.continue() : route.fulfill({ status: 404, body: 'gone' }),
   )
   await page.goto(rig.shop)

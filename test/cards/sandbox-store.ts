@@ -1,6 +1,6 @@
 /** The sandbox's payments in a database of the test's own, as the service keeps them. */
 import type { SandboxStore } from '../../src/cards/sandbox/payment-store.ts'
-import { openDatabase } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/connection/database.ts'
 import { openSandboxPayments } from '../../src/store/sandbox-payments.ts'
 import { testDatabase } from '../postgres.ts'
 

@@ -2,7 +2,7 @@
 import { findTopup } from '../../store/topups.ts'
 import { isSessionToken } from '../../../sdk/contract.ts'
 import type { App } from '../../store/apps.ts'
-import { findSession, type Session } from '../../store/widget-sessions.ts'
+import { findSession, type Session } from '../../store/people/widget-sessions.ts'
 import type { Service } from '../service.ts'
 import { hashSecret } from '../tokens.ts'
 import { endOf } from '../people/open-session.ts'

@@ -1,7 +1,7 @@
 /** Registering client apps, changing them, and their secrets. The same for the command line and the admin pages. */
 import type { AppSettings } from '../../store/apps.ts'
 import * as store from '../../store/apps.ts'
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { parseOrigins } from './origins.ts'
 import { record, type Actor } from '../audit.ts'
 import { isName, maxNameLength } from '../people/create-user.ts'

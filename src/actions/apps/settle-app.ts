@@ -3,10 +3,10 @@
  * once, however many operators try; a mark is taken back by an entry of its own.
  */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
-import { getPositionBefore } from '../../store/books.ts'
-import { transact, type Queryable, type Transaction } from '../../store/database.ts'
-import * as store from '../../store/settlements.ts'
-import type { NewSettlement, Settlement } from '../../store/settlements.ts'
+import { getPositionBefore } from '../../store/books/books.ts'
+import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
+import * as store from '../../store/books/settlements.ts'
+import type { NewSettlement, Settlement } from '../../store/books/settlements.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 

@@ -2,7 +2,7 @@
 import type { Check } from '../apps/examine-embedding.ts'
 import type { Levels } from '../../store/levels.ts'
 import type { MigrationStatus } from '../../store/migrations/migrate.ts'
-import type { ServerFacts } from '../../store/server-facts.ts'
+import type { ServerFacts } from '../../store/connection/server-facts.ts'
 
 export type DatabaseFacts = {
   readonly server: ServerFacts

@@ -1,6 +1,6 @@
 /** Finds the first payment of every new link, so that its user hears of it. Debits know nothing of this. */
 import { receiptCodeOf } from '../../ledger/receipt-code.ts'
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { takeFirstPayments } from '../../store/new-links.ts'
 import type { Service } from '../service.ts'
 import { sendSoon, tell } from './tell.ts'

@@ -1,5 +1,5 @@
 /** A mail once more, because somebody says that it never came. */
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { updateMailAgain } from '../../store/mails.ts'
 import { insertForm } from '../../store/operator-invites.ts'
 import { record, type Actor } from '../audit.ts'

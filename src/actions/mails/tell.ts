@@ -3,7 +3,7 @@
  * background by whichever process takes it first, and tried again for a day while the mail server is away. Nobody waits for it,
  * and a mail that is lost harms nobody: each is sent at most once.
  */
-import { patient, type Queryable } from '../../store/database.ts'
+import { patient, type Queryable } from '../../store/connection/database.ts'
 import {
   claimDueMails,
   findMailReader,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { findCluster } from '../../../test/postgres.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
 import { openMetrics } from '../../metrics.ts'
-import { openDatabase, patient } from '../../store/database.ts'
+import { openDatabase, patient } from '../../store/connection/database.ts'
 import { getBooksState, type BooksState } from '../../store/verify/books-check.ts'
 import type { Service } from '../service.ts'
 import { checkBooks, healthOf } from './check-books.ts'

@@ -12,7 +12,7 @@ import {
   updateBooksState,
   type BooksState,
 } from '../../store/verify/books-check.ts'
-import { isContention, transact } from '../../store/database.ts'
+import { isContention, transact } from '../../store/connection/database.ts'
 import type { Service } from '../service.ts'
 import { booksMetrics } from './books-metrics.ts'
 import { changesStep } from './check-changes.ts'

@@ -15,7 +15,7 @@ import {
   type Point,
 } from '../../store/verify/verified-wallets.ts'
 import { verifyStretches } from '../../store/verify/verify.ts'
-import type { Transaction } from '../../store/database.ts'
+import type { Transaction } from '../../store/connection/database.ts'
 import { laterBy, replaceProblems, type Step } from './check-step.ts'
 
 /** To compare so many takes some 30 ms, to check so many entries some 300. */

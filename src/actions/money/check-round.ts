@@ -2,7 +2,7 @@
  * The round over everything, from the beginning of each ledger: what was right once may have been changed since, and some of
  * it no pass over changes can see. A small slice after the other; at its end each account's entries and positions are compared.
  */
-import type { Transaction } from '../../store/database.ts'
+import type { Transaction } from '../../store/connection/database.ts'
 import { addSums, noSum, sumEntries, sumPositions, type AccountSums } from '../../store/verify/account-sums.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import { verifyStretchEntries } from '../../store/verify/entries.ts'

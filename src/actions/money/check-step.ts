@@ -1,5 +1,5 @@
 /** What the parts of the continuous check have in common: a look at the books, and what is kept of it. */
-import type { Transaction } from '../../store/database.ts'
+import type { Transaction } from '../../store/connection/database.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import type { Fault, MoneyWords } from '../../store/verify/fault.ts'
 

@@ -1,5 +1,5 @@
 /** Both sides of the books against each other: all wallets and all positions make zero, or money was made or lost. */
-import { getSides } from '../../store/books.ts'
+import { getSides } from '../../store/books/books.ts'
 import { countRewrites, type BooksState } from '../../store/verify/books-check.ts'
 import { bookFault } from '../../store/verify/fault.ts'
 import { laterBy, replaceProblems, type Step } from './check-step.ts'

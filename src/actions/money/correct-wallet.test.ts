@@ -14,7 +14,7 @@ import {
 import { openLog } from '../../log.ts'
 import { openMetrics } from '../../metrics.ts'
 import { countWaitingCorrections, findCorrection, type Correction } from '../../store/corrections.ts'
-import { openDatabase } from '../../store/database.ts'
+import { openDatabase } from '../../store/connection/database.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
 import { verifyBooks } from '../../store/verify/verify.ts'
 import { findWallet } from '../../store/wallets.ts'

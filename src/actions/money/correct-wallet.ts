@@ -3,7 +3,7 @@
  * reference of its own, which counts once however often it is told.
  */
 import { correctionType, counterAccountOfApp, magnitude, serviceNamespace } from '../../ledger/reference.ts'
-import { transact, type Transaction } from '../../store/database.ts'
+import { transact, type Transaction } from '../../store/connection/database.ts'
 import * as store from '../../store/corrections.ts'
 import type { Correction, NewCorrection } from '../../store/corrections.ts'
 import { listAppsOfUser } from '../../store/links.ts'

@@ -1,5 +1,5 @@
 /** What an operator does to a wallet: freeze it, thaw it, grant a bonus. */
-import { transact, type Queryable } from '../../store/database.ts'
+import { transact, type Queryable } from '../../store/connection/database.ts'
 import type { PostingResult } from '../../store/writer/posting.ts'
 import { lockWallet, updateFreeze } from '../../store/wallets.ts'
 import { postForService } from './post.ts'

@@ -1,6 +1,6 @@
 /** Sessions of operators: a random token in a cookie, its hash in the database, an idle and an absolute limit. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { transact, type Queryable } from '../../store/database.ts'
+import { transact, type Queryable } from '../../store/connection/database.ts'
 import { insertForm } from '../../store/operator-invites.ts'
 import * as store from '../../store/operator-sessions.ts'
 import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'

@@ -1,6 +1,6 @@
 /** Who may sign in to /admin, and as what. */
 import { randomBytes } from 'node:crypto'
-import { transact, type Transaction } from '../../store/database.ts'
+import { transact, type Transaction } from '../../store/connection/database.ts'
 import * as invites from '../../store/operator-invites.ts'
 import { deleteSessions } from '../../store/operator-sessions.ts'
 import * as store from '../../store/operators.ts'

@@ -1,7 +1,7 @@
 /** The second factor of operators: codes of an authenticator app, and recovery codes for the day the phone is gone. */
 import { randomBytes } from 'node:crypto'
-import { getDatabaseTime } from '../../store/database.ts'
-import type { Queryable, Transaction } from '../../store/database.ts'
+import { getDatabaseTime } from '../../store/connection/database.ts'
+import type { Queryable, Transaction } from '../../store/connection/database.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator } from '../../store/operators.ts'
 import type { Place } from '../secrets/seal.ts'

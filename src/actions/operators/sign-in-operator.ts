@@ -1,6 +1,6 @@
 /** Signing in to /admin: password, then code. Every try is counted before it is judged, on all processes together. */
-import { upsertAddress } from '../../store/addresses.ts'
-import { getDatabaseTime, transact } from '../../store/database.ts'
+import { upsertAddress } from '../../store/people/addresses.ts'
+import { getDatabaseTime, transact } from '../../store/connection/database.ts'
 import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
 import {
   findOperatorByEmail,

@@ -1,7 +1,7 @@
 /** What a user reads and changes of the account: names and language. Password and email have files of their own. */
-import { transact } from '../../store/database.ts'
-import { findLiveUser, lockUser, updateLanguage, updateNames, type LiveUser } from '../../store/users.ts'
-import type { Session } from '../../store/widget-sessions.ts'
+import { transact } from '../../store/connection/database.ts'
+import { findLiveUser, lockUser, updateLanguage, updateNames, type LiveUser } from '../../store/people/users.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
 

@@ -2,10 +2,10 @@
  * Another email for the account: a code to the address there is and one to the new one, and both are needed. What is answered, and how
  * long it takes, never tells whether the new address has an account already: its owner is mailed that instead of a code.
  */
-import { sqlState, transact, uniqueViolation } from '../../store/database.ts'
-import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '../../store/email-changes.ts'
-import { findLiveUser, getIdentity, lockUser, updateEmail } from '../../store/users.ts'
-import type { Session } from '../../store/widget-sessions.ts'
+import { sqlState, transact, uniqueViolation } from '../../store/connection/database.ts'
+import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '../../store/people/email-changes.ts'
+import { findLiveUser, getIdentity, lockUser, updateEmail } from '../../store/people/users.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
 import { sendSoon, tell } from '../mails/tell.ts'

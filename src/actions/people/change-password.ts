@@ -1,8 +1,8 @@
 /** A new password, for one who knows the old one. Whoever else is signed in to the account is not any more. */
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
-import { lockUser, updatePassword } from '../../store/users.ts'
-import { updateSessionsRevoked, type Session } from '../../store/widget-sessions.ts'
+import { lockUser, updatePassword } from '../../store/people/users.ts'
+import { updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Limited } from '../limits.ts'
 import { sendSoon, tell } from '../mails/tell.ts'

@@ -1,8 +1,8 @@
 /** A person with a wallet. */
 import { isLabel } from '../../ledger/reference.ts'
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { getOrInsertLink } from '../../store/links.ts'
-import { insertUser } from '../../store/users.ts'
+import { insertUser } from '../../store/people/users.ts'
 import { record, type Actor } from '../audit.ts'
 import { hashPassword } from './passwords.ts'
 import type { Service } from '../service.ts'

@@ -3,11 +3,11 @@
  * either in the balance that is looked at here, or finds a wallet that takes no money any more.
  */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
-import { transact, type Queryable } from '../../store/database.ts'
+import { transact, type Queryable } from '../../store/connection/database.ts'
 import { findUnsettled, listOpenTopups } from '../../store/topups.ts'
-import { lockUser, updateUserDeleted } from '../../store/users.ts'
+import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
 import { findWallet, lockWallet, updateFreeze, type WalletRow } from '../../store/wallets.ts'
-import type { Session } from '../../store/widget-sessions.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Limited } from '../limits.ts'
 import type { Service } from '../service.ts'

@@ -1,9 +1,9 @@
 /** Email and password → a link. An unknown email and a wrong password are one answer, after the same work. */
-import { upsertAddress } from '../../store/addresses.ts'
+import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { upsertMailLanguage } from '../../store/mails.ts'
-import { getIdentity, type Identity } from '../../store/users.ts'
+import { getIdentity, type Identity } from '../../store/people/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'

@@ -1,14 +1,14 @@
 /** Six digits by mail. Everything but the mail itself happens for an unknown address too. */
 import type { App } from '../../store/apps.ts'
-import type { Queryable } from '../../store/database.ts'
+import type { Queryable } from '../../store/connection/database.ts'
 import {
   deleteMailedCode,
   hasMailedCode,
   updateCodeTries,
   upsertMailedCode,
   type CodePurpose,
-} from '../../store/mailed-codes.ts'
-import { getIdentity, type Identity } from '../../store/users.ts'
+} from '../../store/people/mailed-codes.ts'
+import { getIdentity, type Identity } from '../../store/people/users.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
 import { mailLanguage } from '../mails/mail-words.ts'

@@ -1,7 +1,7 @@
 /** "Apps using my wallet": the user's own view of their links; and the proof of one to its app. */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
-import { transact, type Queryable } from '../../store/database.ts'
+import { transact, type Queryable } from '../../store/connection/database.ts'
 import {
   deleteLinkCode,
   insertLinkCode,
@@ -9,10 +9,10 @@ import {
   updateLinkDisconnected,
   upsertLink,
 } from '../../store/links.ts'
-import { sumByCounterAccount, type Sums } from '../../store/month-sums.ts'
+import { sumByCounterAccount, type Sums } from '../../store/books/month-sums.ts'
 import { findFirstSequenceAt } from '../../store/transfers.ts'
 import { insertNewLink } from '../../store/new-links.ts'
-import type { Session } from '../../store/widget-sessions.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newLinkCode, newServiceUserId } from '../tokens.ts'

@@ -8,7 +8,7 @@ import {
   updateSessionNoted,
   updateSessionRevoked,
   type Session,
-} from '../../store/widget-sessions.ts'
+} from '../../store/people/widget-sessions.ts'
 import { addressHash } from '../limits.ts'
 import { browserName } from './browser-name.ts'
 import type { Service } from '../service.ts'

@@ -2,8 +2,8 @@
  * The password, asked again of one who is signed in. The tries are those of signing in: whoever finds a wallet open must not be able
  * to find the password with it.
  */
-import { findLiveUser, getIdentity, type LiveUser } from '../../store/users.ts'
-import type { Session } from '../../store/widget-sessions.ts'
+import { findLiveUser, getIdentity, type LiveUser } from '../../store/people/users.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
 import { isPassword } from './passwords.ts'

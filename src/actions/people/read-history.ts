@@ -1,6 +1,6 @@
 /** What happened to an account, from the audit log, in the words of its user: no operator is named, and no reason of theirs is told. */
 import { listAuditOf, type AuditRecord } from '../../store/audit.ts'
-import type { Session } from '../../store/widget-sessions.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import type { Service } from '../service.ts'
 
 const eventOfAction = {

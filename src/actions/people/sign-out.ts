@@ -3,9 +3,9 @@
  * person calls "signed in" is an app that may open the wallet, and signing out of it takes that away until they sign in again.
  * The link stays: what the app debits and credits by itself, a subscription say, goes on. Disconnecting ends that.
  */
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
-import { listPlaces, updateSessionsRevoked, type Session } from '../../store/widget-sessions.ts'
+import { listPlaces, updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import { addressHash } from '../limits.ts'
 import type { Service } from '../service.ts'

@@ -2,12 +2,12 @@
  * Signing up makes no account yet: the mailed code does. An email that has an account already gets a sign-up that waits
  * too, so that whatever is tried next answers the same; but its owner is mailed no code, only that there is an account.
  */
-import { upsertAddress } from '../../store/addresses.ts'
+import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { upsertMailLanguage } from '../../store/mails.ts'
-import { deleteSignUp, upsertSignUp } from '../../store/sign-ups.ts'
-import { getIdentity, insertUser } from '../../store/users.ts'
+import { deleteSignUp, upsertSignUp } from '../../store/people/sign-ups.ts'
+import { getIdentity, insertUser } from '../../store/people/users.ts'
 import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'

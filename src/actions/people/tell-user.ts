@@ -1,5 +1,5 @@
 /** A mail to a user about what happened to the account, in the language the user has chosen. */
-import type { LiveUser } from '../../store/users.ts'
+import type { LiveUser } from '../../store/people/users.ts'
 import { mailLanguage } from '../mails/mail-words.ts'
 import { writeFactLetter, type Fact } from '../mails/write-letters.ts'
 import type { Service } from '../service.ts'

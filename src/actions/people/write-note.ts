@@ -1,6 +1,6 @@
 /** A note about a user, for other operators. */
-import { transact } from '../../store/database.ts'
-import { insertNote } from '../../store/notes.ts'
+import { transact } from '../../store/connection/database.ts'
+import { insertNote } from '../../store/people/notes.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 

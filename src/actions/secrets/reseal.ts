@@ -1,5 +1,5 @@
 /** The secrets in the database as a whole: encrypted at the start, checked against the keys, encrypted again with a new one. */
-import { transact, type Database, type Queryable, type Transaction } from '../../store/database.ts'
+import { transact, type Database, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import { hasPlainTexts, listKeysInUse, lockTextsWithout, updateSealedText } from '../../store/sealed.ts'
 import { sealedColumns, sealedMark } from '../../store/sealed.ts'
 import { record, type Actor } from '../audit.ts'

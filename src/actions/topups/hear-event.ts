@@ -1,6 +1,6 @@
 /** A webhook of the card processor. It only says where to look: what is believed is what the processor answers when asked. */
 import type { ProcessorEvent } from '../../cards/processor.ts'
-import { getDatabaseTime } from '../../store/database.ts'
+import { getDatabaseTime } from '../../store/connection/database.ts'
 import { findTopup, findTopupByPayment, updateTopupPayment, type Topup } from '../../store/topups.ts'
 import type { Service } from '../service.ts'
 import { isUuid } from '../tokens.ts'

@@ -7,7 +7,7 @@ import type { StripeSettings } from '../../cards/stripe/stripe.ts'
 import type { CardConfig, Config } from '../../config.ts'
 import { parseCurrency } from '../../ledger/money.ts'
 import type { Metrics } from '../../metrics.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/connection/database.ts'
 import { openSandboxPayments } from '../../store/sandbox-payments.ts'
 
 export const sandboxPath = '/sandbox'

@@ -5,7 +5,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import { ProcessorUnavailable, type AccountLine } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
-import { transact } from '../../store/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import {
   claimDay,
   compareDay,
@@ -22,7 +22,7 @@ import {
   upsertLines,
   type OpenDifference,
   type ReconciliationState,
-} from '../../store/reconciliation.ts'
+} from '../../store/books/reconciliation.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payment, ProcessorEvent } from '../../cards/processor.ts'
-import { getDatabaseTime, transact } from '../../store/database.ts'
+import { getDatabaseTime, transact } from '../../store/connection/database.ts'
 import { Unavailable } from '../../store/writer/posting.ts'
 import {
   countMovements,

@@ -1,6 +1,6 @@
 /** What a top-up's user is told: what came of it in the wallet, or that nothing did. */
 import { receiptCodeOf } from '../../ledger/receipt-code.ts'
-import type { Transaction } from '../../store/database.ts'
+import type { Transaction } from '../../store/connection/database.ts'
 import type { Outcome } from '../../store/outcomes.ts'
 import type { Movement } from '../../store/topup-movements.ts'
 import { isNewestTopup, type Topup } from '../../store/topups.ts'

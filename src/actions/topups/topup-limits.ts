@@ -1,7 +1,7 @@
 /** How many top-ups may be begun, and how many cards may be declined: what keeps stolen cards from being tried out here. */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
-import { getDatabaseTime } from '../../store/database.ts'
-import type { Session } from '../../store/widget-sessions.ts'
+import { getDatabaseTime } from '../../store/connection/database.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import { countDeclines } from '../../store/topups.ts'
 import { takeLimit, type Limited } from '../limits.ts'
 import type { Service } from '../service.ts'

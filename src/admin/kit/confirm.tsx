@@ -1,7 +1,7 @@
 /** What is about to happen to a wallet, shown once more with what it comes to. */
 import type { ComponentChildren } from 'preact'
 import { magnitude } from '../../ledger/reference.ts'
-import type { Person } from '../../store/user-search.ts'
+import type { Person } from '../../store/people/user-search.ts'
 import type { WalletRow } from '../../store/wallets.ts'
 import { BeforeAfter } from './before-after.tsx'
 import { Facts, Form, Heading } from './parts.tsx'

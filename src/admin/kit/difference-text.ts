@@ -1,5 +1,5 @@
 /** A difference between the card processor and the ledger, in words. */
-import type { Difference } from '../../store/reconciliation.ts'
+import type { Difference } from '../../store/books/reconciliation.ts'
 
 type Told = Pick<Difference, 'kind' | 'processorMinor' | 'ledgerMinor'> & { readonly topupId: string | null }
 

@@ -2,7 +2,7 @@
 import { parseCurrency, type Currency } from '../../ledger/money.ts'
 import type { App } from '../../store/apps.ts'
 import type { Topup } from '../../store/topups.ts'
-import type { Person } from '../../store/user-search.ts'
+import type { Person } from '../../store/people/user-search.ts'
 import { Badge, Money, Table, When, type Head } from './parts.tsx'
 
 export function AppState({ app }: { app: App }) {

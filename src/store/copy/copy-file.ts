@@ -3,7 +3,7 @@
  * texts for each row, and an end with the number of rows and a checksum; then the end of the copy. The texts are
  * PostgreSQL's own, so every value comes back bit for bit. A copy that was cut short lacks its end, and is refused.
  */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 import { createHash, type Hash } from 'node:crypto'
 
 export const copyFormat = 'billfold copy 1'

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { isUnavailable, sqlState } from '../database.ts'
+import { isUnavailable, sqlState } from '../connection/database.ts'
 import { locks } from '../locks.ts'
 import { isAlive } from './server-process.ts'
 import { errorCode } from './refused.ts'

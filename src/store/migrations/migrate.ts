@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 import { locks } from '../locks.ts'
 import { listTables, quoted } from './tables.ts'
 

@@ -1,5 +1,5 @@
 /** The schema that all migrations together come to, as readable SQL: what a review of a migration looks at. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 import { listTables, quoted, type Table } from './tables.ts'
 
 const head = `-- The schema as the migrations leave it, written by src/store/migrations/schema.test.ts (UPDATE=1). Do not edit: add a migration.`

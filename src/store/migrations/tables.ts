@@ -1,5 +1,5 @@
 /** The tables of the service, as the database itself knows them: whatever a migration adds is included. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 
 export type Column = { readonly name: string; readonly type: string; readonly isGenerated: boolean }
 

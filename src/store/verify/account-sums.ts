@@ -1,5 +1,5 @@
 /** What each counter account moved before a day, told by the entries and by the positions. Days that are over do not change. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 import { inRange, type WalletRange } from './slice.ts'
 
 export type AccountSum = { readonly debited: bigint; readonly credited: bigint; readonly transfers: bigint }

@@ -1,5 +1,5 @@
 /** Wallets against the sum of their entries, their users and their links: those of a range, or of stretches. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 import { bookFault, inMinor, maxFaultsPerStatement, walletFault, type Fault, type MoneyWords } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'
 import { stretchValues, stretchesSql, type Stretch } from './stretch.ts'

@@ -1,5 +1,5 @@
 /** Entries, each against the one before it, its outcome and its reference: those of a range of wallets, or of stretches. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 import { isServiceOwnSql, referenceKeySql } from '../outcomes.ts'
 import { entryFault, inMinor, maxFaultsPerStatement, type Check, type Fault, type MoneyWords } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'

@@ -1,5 +1,5 @@
 /** The books are checked in slices: ranges of wallet ids, cut so that each holds about the same number of entries. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 
 /** From this id on, and below that one; null is the beginning and the end. Ranges that touch leave no id out. */
 export type WalletRange = { readonly from: string | null; readonly until: string | null }

@@ -1,5 +1,5 @@
 /** A stretch of a wallet's ledger: what comes after a point up to which it was found right. */
-import { plainArray } from '../arrays.ts'
+import { plainArray } from '../connection/arrays.ts'
 
 export type Stretch = {
   readonly walletId: string

@@ -1,5 +1,5 @@
 /** Several connections that see one moment and share the work. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 
 export type Several = readonly [Queryable, ...Queryable[]]
 

@@ -1,5 +1,5 @@
 /** What no slice can see: both sides of the books against each other, and outcomes that belong to no entry. */
-import type { Queryable } from '../database.ts'
+import type { Queryable } from '../connection/database.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
 import { inParallel, type Several } from './together.ts'
 

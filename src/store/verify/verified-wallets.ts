@@ -1,6 +1,6 @@
 /** How far each wallet's ledger was found right, and which wallets have changed since. */
-import { plainArray } from '../arrays.ts'
-import type { Queryable, Transaction } from '../database.ts'
+import { plainArray } from '../connection/arrays.ts'
+import type { Queryable, Transaction } from '../connection/database.ts'
 import { inRange, type WalletRange } from './slice.ts'
 
 export type Point = { readonly walletId: string; readonly sequence: bigint; readonly balanceMinor: bigint }

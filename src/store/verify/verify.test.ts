@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { Client } from 'pg'
 import { findCluster, testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { openClient, type OpenClient } from '../open-client.ts'
+import { openClient, type OpenClient } from '../connection/open-client.ts'
 import { referenceKeyOf } from '../outcomes.ts'
 import { checks, type Check, type Fault } from './fault.ts'
 import { nextSlice } from './slice.ts'

@@ -1,11 +1,11 @@
 /** One held row, one damaged wallet, one lost race: what it costs its neighbours is counted here, and it is nothing. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { PooledClient } from '../pool.ts'
+import type { PooledClient } from '../connection/pool.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import type { App } from '../apps.ts'
-import { commit } from '../database.ts'
+import { commit } from '../connection/database.ts'
 import { Unavailable, type PostingResult } from './posting.ts'
 
 let opened: TestService

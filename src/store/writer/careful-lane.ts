@@ -4,7 +4,7 @@
  * a wallet that somebody else holds is skipped, and of a batch that fails the halves are tried, down to the one at fault.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../database.ts'
+import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../connection/database.ts'
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { isTurnOf, longestWaitMs, type Lane, type LaneQueue, type PendingPosting } from './posting.ts'

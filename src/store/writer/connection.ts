@@ -1,5 +1,5 @@
 /** A connection that writes batches, and its number among all that do. */
-import { keepMomentsOffSql } from '../cluster.ts'
+import { keepMomentsOffSql } from '../connection/cluster.ts'
 import { locks } from '../locks.ts'
 import {
   isClusterSql,
@@ -10,7 +10,7 @@ import {
   type Connection,
   type OpenClient,
   type Queryable,
-} from '../open-client.ts'
+} from '../connection/open-client.ts'
 
 export type WriterClient = {
   readonly client: OpenClient

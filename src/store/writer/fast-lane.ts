@@ -4,9 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane.ts'
-import { commit, isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../database.ts'
-import { readIdentity, refuseStranger } from '../cluster.ts'
-import { isCoordinatorsTurn, within, type OpenClient } from '../open-client.ts'
+import {
+  commit,
+  isContention,
+  isUnavailable,
+  sqlState,
+  uniqueViolation,
+  type Connection,
+} from '../connection/database.ts'
+import { readIdentity, refuseStranger } from '../connection/cluster.ts'
+import { isCoordinatorsTurn, within, type OpenClient } from '../connection/open-client.ts'
 import {
   afterBegin,
   begin,

@@ -1,6 +1,6 @@
 /** Whose wallet a posting is for, where that is asked before the batch is written. */
-import { plainArray, textArray } from '../arrays.ts'
-import type { Queryable } from '../database.ts'
+import { plainArray, textArray } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/database.ts'
 import type { ByLink, PendingPosting } from './posting.ts'
 
 /** Where a posting's wallet is. A link of another app, or a disconnected one, has a wallet that is not for this posting. */

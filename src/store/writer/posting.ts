@@ -4,7 +4,7 @@
  */
 import type { Operation } from '../../ledger/decide.ts'
 import { findMismatch, type Mismatch } from '../../ledger/reference.ts'
-import { isUnavailable } from '../database.ts'
+import { isUnavailable } from '../connection/database.ts'
 import type { Outcome } from '../outcomes.ts'
 
 export type Posting = Operation & {

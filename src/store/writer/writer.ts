@@ -1,6 +1,6 @@
 /** The heart: every debit and credit of this process goes through here, in batches. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../connection/database.ts'
 import { closeCarefulLane, isSuspect, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { addToFastLane, closeFastLane, openFastLane, type FastLane } from './fast-lane.ts'
 import {

@@ -2,8 +2,8 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { LaterFiles, LaterView } from '../later-views.ts'
-import type { View as Account } from './account-panel.tsx'
-import type { View as Activity } from './activity-view.tsx'
+import type { View as Account } from './account/account.tsx'
+import type { View as Activity } from './activity/activity.tsx'
 import { PageContext, usePage } from './page-context.tsx'
 import { Notice, useIsHere, ViewHead } from './parts.tsx'
 

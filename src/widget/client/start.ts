@@ -5,7 +5,7 @@ import { takeSession, type FirstSession } from './kept-session.ts'
 import { isFramed, openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
 import { explainSandbox } from './sandboxed.tsx'
-import { openOpener } from './topup-window.ts'
+import { openOpener } from './topup/window.ts'
 
 /** What only a browser has; absent while the server renders. */
 export type Surroundings = { readonly first: FirstSession; readonly parent: Parent }

@@ -5,7 +5,7 @@ import { backoffMs, openLive, type LiveChange } from './live.ts'
 import { keepSession, type FirstSession } from './kept-session.ts'
 import type { PageData } from '../page-data.ts'
 import type { Parent } from './parent.ts'
-import { hearTopupWindows } from './topup-window.ts'
+import { hearTopupWindows } from './topup/window.ts'
 
 export type WalletState =
   | { readonly kind: 'loading' }

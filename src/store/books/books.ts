@@ -1,0 +1,84 @@
+/** The positions of the counter accounts, by day and month, and both sides of the books against each other. */
+import type { Queryable } from '../connection/database.ts'
+
+type Flow = {
+  /** Taken out of wallets, and put into them. */
+  readonly debitedMinor: bigint
+  readonly creditedMinor: bigint
+  readonly transfers: number
+}
+
+type FlowRow = { debited: bigint; credited: bigint; transfers: bigint }
+
+const sums = `coalesce(sum(debited), 0) as debited, coalesce(sum(credited), 0) as credited,
+  coalesce(sum(transfers), 0) as transfers`
+
+export type DayFlow = Flow & { readonly account: string; readonly day: string }
+
+/** Days, as `2025-03-01`, from the first on and before the second. */
+export async function listDays(
+  db: Queryable,
+  { account, from, until }: { account: string | undefined; from: string; until: string },
+): Promise<DayFlow[]> {
+  const { rows } = await db.query<FlowRow & { account: string; day: string }>(
+    `select counter_account as account, day, ${sums} from positions
+     where day >= $1::date and day < $2::date and ($3::text is null or counter_account = $3)
+     group by counter_account, day order by day, counter_account`,
+    [from, until, account ?? null],
+  )
+  return rows.map((row) => ({ account: row.account, day: row.day, ...toFlow(row) }))
+}
+
+export type MonthFlow = Flow & { readonly month: string }
+
+export async function listMonths(db: Queryable, account: string | undefined, from: string): Promise<MonthFlow[]> {
+  const { rows } = await db.query<FlowRow & { month: string }>(
+    `select to_char(day, 'YYYY-MM') as month, ${sums} from positions
+     where day >= $2::date and ($1::text is null or counter_account = $1) group by 1 order by 1`,
+    [account ?? null, from],
+  )
+  return rows.map((row) => ({ month: row.month, ...toFlow(row) }))
+}
+
+export type AccountFlow = Flow & { readonly account: string; readonly positionMinor: bigint }
+
+/** What each account moved in the span, and where it stood at its end. */
+export async function listAccounts(
+  db: Queryable,
+  { from, until }: { from: string; until: string },
+): Promise<AccountFlow[]> {
+  const { rows } = await db.query<FlowRow & { account: string; position: bigint }>(
+    `select counter_account as account, sum(debited - credited) as position,
+       coalesce(sum(debited) filter (where day >= $1::date), 0) as debited,
+       coalesce(sum(credited) filter (where day >= $1::date), 0) as credited,
+       coalesce(sum(transfers) filter (where day >= $1::date), 0) as transfers
+     from positions where day < $2::date group by counter_account order by counter_account`,
+    [from, until],
+  )
+  return rows.map((row) => ({ account: row.account, positionMinor: row.position, ...toFlow(row) }))
+}
+
+/** What left the wallets for this account minus what came from it, before the day. */
+export async function getPositionBefore(db: Queryable, account: string | undefined, day: string): Promise<bigint> {
+  const { rows } = await db.query<{ position: bigint }>(
+    `select coalesce(sum(debited - credited), 0) as position from positions
+     where day < $2::date and ($1::text is null or counter_account = $1)`,
+    [account ?? null, day],
+  )
+  return rows[0]!.position
+}
+
+export type Sides = { readonly walletsMinor: bigint; readonly positionsMinor: bigint }
+
+/** One statement, so that wallets and positions are of one moment. The two sums add up to zero, or money was made or lost. */
+export async function getSides(db: Queryable): Promise<Sides> {
+  const { rows } = await db.query<{ wallets: bigint; positions: bigint }>(
+    `select (select coalesce(sum(balance), 0) from wallets) as wallets,
+       (select coalesce(sum(debited - credited), 0) from positions) as positions`,
+  )
+  return { walletsMinor: rows[0]!.wallets, positionsMinor: rows[0]!.positions }
+}
+
+function toFlow(row: FlowRow): Flow {
+  return { debitedMinor: row.debited, creditedMinor: row.credited, transfers: Number(row.transfers) }
+}

@@ -1,0 +1,21 @@
+/** What each counter account took from a wallet and gave to it, over a span of its entries. */
+import type { Queryable } from '../connection/database.ts'
+
+export type Sums = { readonly debitedMinor: bigint; readonly creditedMinor: bigint }
+
+/** By counter account; both ends of the span included. */
+export async function sumByCounterAccount(
+  db: Queryable,
+  walletId: string,
+  { from, to }: { from: number; to: number },
+): Promise<Map<string, Sums>> {
+  const { rows } = await db.query<{ counter_account: string; debited: bigint; credited: bigint }>(
+    `select counter_account, coalesce(-sum(amount) filter (where amount < 0), 0)::bigint as debited,
+       coalesce(sum(amount) filter (where amount > 0), 0)::bigint as credited
+     from transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3 group by counter_account`,
+    [walletId, from, to],
+  )
+  return new Map(
+    rows.map((row) => [row.counter_account, { debitedMinor: row.debited, creditedMinor: row.credited }] as const),
+  )
+}

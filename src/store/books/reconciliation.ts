@@ -1,0 +1,372 @@
+/** What the card processor says, day by day, beside what the ledger says of the same payments. */
+import { plainArray, textArray } from '../connection/arrays.ts'
+import type { Queryable, Transaction } from '../connection/database.ts'
+
+export type ProcessorName = 'stripe' | 'sandbox'
+
+/** A booking in the processor's account, as `cards` reads it. */
+export type ProcessorLine = {
+  readonly id: string
+  readonly kind: string
+  readonly paymentIntentId: string | null
+  readonly isOurs: boolean
+  readonly amountMinor: bigint
+  readonly feeMinor: bigint
+  readonly createdAt: Date
+}
+
+/** A line is known by its id: read again, from the processor or from a file, it is the same line. */
+export async function upsertLines(
+  db: Queryable,
+  processor: ProcessorName,
+  lines: readonly ProcessorLine[],
+): Promise<void> {
+  if (lines.length === 0) return
+  await db.query(
+    `insert into processor_lines (id, processor, kind, payment_intent_id, is_ours, amount, fee, created_at)
+     select id, $1, kind, payment_intent_id, is_ours, amount, fee, created_at
+     from unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::bigint[], $7::bigint[], $8::timestamptz[])
+       as l(id, kind, payment_intent_id, is_ours, amount, fee, created_at)
+     on conflict (id) do update set kind = excluded.kind, payment_intent_id = excluded.payment_intent_id,
+       is_ours = excluded.is_ours, amount = excluded.amount, fee = excluded.fee, created_at = excluded.created_at`,
+    [
+      processor,
+      textArray(lines, ({ id }) => id),
+      plainArray(lines, ({ kind }) => kind),
+      textArray(lines, ({ paymentIntentId }) => paymentIntentId),
+      plainArray(lines, ({ isOurs }) => isOurs),
+      plainArray(lines, ({ amountMinor }) => amountMinor),
+      plainArray(lines, ({ feeMinor }) => feeMinor),
+      plainArray(lines, ({ createdAt }) => `"${createdAt.toISOString()}"`),
+    ],
+  )
+}
+
+export type ReconciliationDay = {
+  /** As `2026-03-01`, by UTC. */
+  readonly day: string
+  readonly source: 'processor' | 'file'
+  readonly cursor: string | null
+  readonly tries: number
+  readonly problem: string | null
+  readonly finishedAt: Date | null
+}
+
+const columns = `day, source, cursor, tries, problem, finished_at as "finishedAt"`
+
+/** A day is read two hours after it has ended, when the processor has booked all of it and we have heard of it. */
+const lastDaySql = `(clock_timestamp() at time zone 'UTC' - interval '26 hours')::date`
+
+/** By the database's clock: a day that may be read, because it is over. */
+export async function isDayOver(db: Queryable, day: string): Promise<boolean> {
+  const { rows } = await db.query<{ is_over: boolean }>(`select $1::date <= ${lastDaySql} as is_over`, [day])
+  return rows[0]!.is_over
+}
+
+/** Every day since the first one, and a week at the beginning. */
+export async function insertDueDays(db: Queryable): Promise<void> {
+  await db.query(
+    `insert into reconciliation_days (day) select d::date
+     from generate_series(coalesce((select min(day) from reconciliation_days), ${lastDaySql} - 6), ${lastDaySql}, interval '1 day') d
+     on conflict do nothing`,
+  )
+}
+
+/** Takes the oldest day that is to be read, for two minutes; undefined when there is none, or others have them. */
+export async function claimDay(db: Queryable): Promise<ReconciliationDay | undefined> {
+  const { rows } = await db.query<ReconciliationDay>(
+    `update reconciliation_days set next_try_at = clock_timestamp() + interval '2 minutes', tries = tries + 1
+     where day = (select day from reconciliation_days where finished_at is null and next_try_at <= clock_timestamp()
+       order by day limit 1 for update skip locked)
+     returning ${columns}`,
+  )
+  return rows[0]
+}
+
+/** Reads the day from its beginning, whatever was read of it before. */
+export async function resetDay(db: Queryable, day: string): Promise<void> {
+  await db.query(
+    `insert into reconciliation_days (day) values ($1)
+     on conflict (day) do update set source = 'processor', cursor = null, tries = 0, next_try_at = now(), problem = null, finished_at = null`,
+    [day],
+  )
+}
+
+/** How far it is read; it stays ours for two minutes more. */
+export async function updateDayCursor(db: Queryable, day: string, cursor: string | null): Promise<void> {
+  await db.query(
+    `update reconciliation_days set cursor = $2, next_try_at = clock_timestamp() + interval '2 minutes' where day = $1`,
+    [day, cursor],
+  )
+}
+
+/** Somebody may go on with it after so many seconds. */
+export async function releaseDay(db: Queryable, day: string, seconds: number, problem: string | null): Promise<void> {
+  await db.query(
+    `update reconciliation_days set next_try_at = clock_timestamp() + make_interval(secs => $2), problem = $3 where day = $1`,
+    [day, seconds, problem],
+  )
+}
+
+export async function finishDay(tx: Transaction, day: string, source: ReconciliationDay['source']): Promise<void> {
+  await tx.query(
+    `insert into reconciliation_days (day, source, finished_at) values ($1, $2, clock_timestamp())
+     on conflict (day) do update set source = $2, cursor = null, tries = 0, problem = null, finished_at = clock_timestamp()`,
+    [day, source],
+  )
+}
+
+export async function listUnfinishedDays(db: Queryable): Promise<ReconciliationDay[]> {
+  const text = `select ${columns} from reconciliation_days where finished_at is null order by day limit 1000`
+  return (await db.query<ReconciliationDay>(text)).rows
+}
+
+/** The key of a reference of the service's own, as `referenceKeyOf` makes it. */
+const keySql = `encode(substring(sha256(convert_to('service', 'UTF8') || '\\x00'::bytea
+  || convert_to(m.reference_type, 'UTF8') || '\\x00'::bytea || convert_to(m.reference_id, 'UTF8')) from 1 for 16), 'hex')::uuid`
+
+const kindSql = `case when m.reference_type = 'TOPUP' then 'charge'
+  when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
+
+/** Looked up by their keys, however many they are, and on whichever node. */
+const outcomesOfMovements = `outcome as materialized (
+  select o.reference_key, o.amount from outcomes o
+  where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
+)`
+
+/**
+ * Of the payments that either side touched on the day, and those that differed before: all that was booked, so that
+ * neither side's midnight matters. The ledger's side is what became of the references, not what we meant to post. Of it,
+ * what is younger than the lines that were read may count or not: a refund of this morning has its line tomorrow. Payments
+ * that were begun before the first day that was read, or longer ago than lines are kept, are left out, for their charges have no
+ * line here; and of payments that are no top-up of ours, only charges that say they are.
+ */
+const differencesSql = `
+with touched as (
+  select payment_intent_id as id from processor_lines
+  where created_at >= $1 and created_at < $2 and payment_intent_id is not null
+  union
+  select t.payment_intent_id from topup_movements m join topups t on t.id = m.topup_id
+  where m.posted_at >= $1 and m.posted_at < $2
+  union
+  select payment_intent_id from reconciliation_differences where resolved_at is null
+), compared as (
+  select k.id, t.id as topup_id from touched k left join topups t on t.payment_intent_id = k.id
+  where t.id is null or (t.processor = $3
+    and t.created_at >= (select min(day) from reconciliation_days where finished_at is not null)::timestamp at time zone 'UTC'
+    and t.created_at > now() - $4 * interval '1 day')
+    or exists (select from reconciliation_differences d where d.payment_intent_id = k.id and d.resolved_at is null)
+), read_until as (
+  select (max(day) + 1)::timestamp at time zone 'UTC' + interval '1 hour' as at from reconciliation_days where finished_at is not null
+), said as (
+  select c.id, l.kind, sum(l.amount)::bigint as amount, min(l.created_at) as at
+  from compared c cross join lateral (select * from processor_lines l where l.payment_intent_id = c.id offset 0) l
+  where l.kind in ('charge', 'refund', 'dispute') and (c.topup_id is not null or (l.is_ours and l.kind = 'charge'))
+  group by 1, 2
+), movement as materialized (
+  select c.id, ${kindSql} as kind, m.posted_at, ${keySql} as reference_key
+  from compared c cross join lateral (select * from topup_movements m where m.topup_id = c.topup_id offset 0) m
+), ${outcomesOfMovements}, entered as (
+  select m.id, m.kind, sum(o.amount)::bigint as amount,
+    coalesce(sum(o.amount) filter (where m.posted_at < r.at), 0)::bigint as read_amount, min(m.posted_at) as at
+  from movement m join outcome o on o.reference_key = m.reference_key cross join read_until r
+  group by 1, 2
+)
+select id as "paymentIntentId", kind, coalesce(s.amount, 0) as "processorMinor", coalesce(e.amount, 0) as "ledgerMinor",
+  (coalesce(s.at, e.at) at time zone 'UTC')::date as day
+from said s full join entered e using (id, kind)
+where coalesce(s.amount, 0) <> coalesce(e.amount, 0) and coalesce(s.amount, 0) <> coalesce(e.read_amount, 0)
+order by day, id, kind`
+
+export const differenceKinds = ['charge', 'refund', 'dispute'] as const
+
+export type Difference = {
+  readonly paymentIntentId: string
+  readonly kind: (typeof differenceKinds)[number]
+  readonly processorMinor: bigint
+  readonly ledgerMinor: bigint
+  readonly day: string
+}
+
+export type Reading = { readonly processor: ProcessorName; readonly linesDays: number }
+
+/** Compares the day, writes down what differs, and what does no longer. Gives those that nobody has settled by hand. */
+export async function compareDay(
+  tx: Transaction,
+  day: string,
+  { processor, linesDays }: Reading,
+): Promise<Difference[]> {
+  const { rows } = await tx.query<Difference>(differencesSql, [
+    `${day}T00:00:00Z`,
+    new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000),
+    processor,
+    linesDays,
+  ])
+  const values = [textArray(rows, ({ paymentIntentId }) => paymentIntentId), plainArray(rows, ({ kind }) => kind)]
+  await tx.query(
+    `update reconciliation_differences d set resolved_at = clock_timestamp() where resolved_at is null
+     and not exists (select from unnest($1::text[], $2::text[]) f(id, kind) where f.id = d.payment_intent_id and f.kind = d.kind)`,
+    values,
+  )
+  await tx.query(
+    `insert into reconciliation_differences as d (payment_intent_id, kind, day, processor_amount, ledger_amount, found_at)
+     select id, kind, day, said, entered, clock_timestamp()
+     from unnest($1::text[], $2::text[], $3::date[], $4::bigint[], $5::bigint[]) f(id, kind, day, said, entered)
+     on conflict (payment_intent_id, kind) do update set day = excluded.day, processor_amount = excluded.processor_amount,
+       ledger_amount = excluded.ledger_amount, resolved_at = null,
+       found_at = case when d.resolved_at is null then d.found_at else excluded.found_at end,
+       (settled_at, settled_by, settled_reason) = (select d.settled_at, d.settled_by, d.settled_reason where d.resolved_at is null
+         and (d.processor_amount, d.ledger_amount) = (excluded.processor_amount, excluded.ledger_amount))`,
+    [
+      ...values,
+      plainArray(rows, (row) => row.day),
+      plainArray(rows, ({ processorMinor }) => processorMinor),
+      plainArray(rows, ({ ledgerMinor }) => ledgerMinor),
+    ],
+  )
+  const settled = await tx.query<{ id: string; kind: string }>(
+    `select payment_intent_id as id, kind from reconciliation_differences where resolved_at is null and settled_at is not null`,
+  )
+  const isSettled = (row: Difference) =>
+    settled.rows.some(({ id, kind }) => id === row.paymentIntentId && kind === row.kind)
+  return rows.filter((row) => !isSettled(row))
+}
+
+export type OpenDifference = Difference & { readonly topupId: string | null; readonly foundAt: Date }
+
+const isOpenSql = 'd.resolved_at is null and d.settled_at is null'
+
+const differenceSql = `select d.payment_intent_id as "paymentIntentId", d.kind, d.day, d.processor_amount as "processorMinor",
+    d.ledger_amount as "ledgerMinor", d.found_at as "foundAt", t.id as "topupId",
+    d.settled_at as "settledAt", d.settled_by as "settledBy", d.settled_reason as "settledReason"
+  from reconciliation_differences d left join topups t on t.payment_intent_id = d.payment_intent_id`
+
+/** The oldest first. */
+export async function listOpenDifferences(db: Queryable, limit: number): Promise<OpenDifference[]> {
+  const { rows } = await db.query<OpenDifference>(
+    `${differenceSql} where ${isOpenSql} order by d.day, d.payment_intent_id, d.kind limit $1`,
+    [limit],
+  )
+  return rows
+}
+
+export async function findOpenDifference(
+  db: Queryable,
+  paymentIntentId: string,
+  kind: string,
+): Promise<OpenDifference | undefined> {
+  const { rows } = await db.query<OpenDifference>(
+    `${differenceSql} where d.payment_intent_id = $1 and d.kind = $2 and ${isOpenSql}`,
+    [paymentIntentId, kind],
+  )
+  return rows[0]
+}
+
+export type SettledDifference = OpenDifference & {
+  readonly settledAt: Date
+  readonly settledBy: string
+  readonly settledReason: string
+}
+
+/** Those that still differ and that a person has settled, the newest first. */
+export async function listSettledDifferences(db: Queryable, limit: number): Promise<SettledDifference[]> {
+  const { rows } = await db.query<SettledDifference>(
+    `${differenceSql} where d.resolved_at is null and d.settled_at is not null order by d.settled_at desc limit $1`,
+    [limit],
+  )
+  return rows
+}
+
+/** False when it is not open any more, or not what it was. */
+export async function updateDifferenceSettled(
+  tx: Transaction,
+  { paymentIntentId, kind, processorMinor, ledgerMinor }: Difference,
+  { by, reason }: { by: string; reason: string },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update reconciliation_differences d set settled_at = now(), settled_by = $5, settled_reason = $6
+     where d.payment_intent_id = $1 and d.kind = $2 and d.processor_amount = $3 and d.ledger_amount = $4 and ${isOpenSql}`,
+    [paymentIntentId, kind, processorMinor, ledgerMinor, by, reason],
+  )
+  return rowCount === 1
+}
+
+/** Lines that are older than is kept; not those of a payment that still differs, and never so many at once that others wait. */
+export async function deleteOldLines(tx: Transaction, linesDays: number, limit: number): Promise<number> {
+  // A day more than payments are compared for: the processor's clock is another one.
+  const { rowCount } = await tx.query(
+    `delete from processor_lines where id in (
+       select l.id from processor_lines l where l.created_at <= now() - ($1 + 1) * interval '1 day' and not exists (
+         select from reconciliation_differences d where d.payment_intent_id = l.payment_intent_id and d.resolved_at is null)
+       order by l.created_at limit $2)`,
+    [linesDays, limit],
+  )
+  return rowCount ?? 0
+}
+
+export type ReconciliationState = {
+  readonly openDifferences: number
+  readonly unfinishedDays: number
+  readonly lastFinishedAt: Date | null
+  readonly lastDay: string | null
+  /** Of the oldest day that could not be read. */
+  readonly problem: string | null
+  readonly now: Date
+}
+
+export async function getReconciliationState(db: Queryable): Promise<ReconciliationState> {
+  const { rows } = await db.query<ReconciliationState>(
+    `select (select count(*)::int from reconciliation_differences d where ${isOpenSql}) as "openDifferences",
+       count(*) filter (where finished_at is null)::int as "unfinishedDays", max(finished_at) as "lastFinishedAt",
+       max(day) filter (where finished_at is not null) as "lastDay",
+       (array_agg(problem order by day) filter (where problem is not null))[1] as problem, clock_timestamp() as now
+     from reconciliation_days`,
+  )
+  return rows[0]!
+}
+
+export type DayTotals = ReconciliationDay & {
+  readonly charges: bigint
+  readonly refunds: bigint
+  readonly disputes: bigint
+  readonly fees: bigint
+  readonly payouts: bigint
+  readonly ledgerCharges: bigint
+  readonly ledgerRefunds: bigint
+  readonly ledgerDisputes: bigint
+  readonly openDifferences: number
+}
+
+const sumOf = (kind: string) => `coalesce(sum(amount) filter (where kind = '${kind}'), 0)::bigint`
+
+/** What each side booked on the day by its own clock. The newest day first. */
+export async function listDayTotals(db: Queryable, days: number): Promise<DayTotals[]> {
+  const { rows } = await db.query<DayTotals>(
+    `with d as materialized (
+       select ${columns}, day::timestamp at time zone 'UTC' as starts_at from reconciliation_days order by day desc limit $1
+     ), movement as materialized (
+       select d.day as of_day, ${kindSql} as kind, ${keySql} as reference_key from d cross join lateral (
+         select * from topup_movements where posted_at >= d.starts_at and posted_at < d.starts_at + interval '1 day' offset 0
+       ) m
+     ), ${outcomesOfMovements}, entered as materialized (
+       select m.of_day, m.kind, o.amount from movement m join outcome o on o.reference_key = m.reference_key
+     )
+     select d.*, l.*, e.*,
+       (select count(*)::int from reconciliation_differences r where r.day = d.day and r.resolved_at is null and r.settled_at is null)
+         as "openDifferences"
+     from d cross join lateral (
+       select ${sumOf('charge')} as charges, ${sumOf('refund')} as refunds, ${sumOf('dispute')} as disputes,
+         (coalesce(sum(fee), 0) - coalesce(sum(amount) filter (where kind = 'fee'), 0))::bigint as fees,
+         ${sumOf('payout')} as payouts
+       from processor_lines where created_at >= d.starts_at and created_at < d.starts_at + interval '1 day'
+         and (is_ours or kind in ('fee', 'payout'))
+     ) l
+     cross join lateral (
+       select ${sumOf('charge')} as "ledgerCharges", ${sumOf('refund')} as "ledgerRefunds", ${sumOf('dispute')} as "ledgerDisputes"
+       from entered m where m.of_day = d.day
+     ) e
+     order by d.day desc`,
+    [days],
+  )
+  return rows
+}

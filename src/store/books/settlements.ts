@@ -1,0 +1,85 @@
+/** What was paid out to apps: periods marked one after the other, and marks taken back. Rows are added, never changed. */
+import type { Queryable, Transaction } from '../connection/database.ts'
+
+export type NewSettlement = {
+  readonly id: string
+  readonly clientId: string
+  readonly number: number
+  /** As `2026-11-14`; null from the beginning. */
+  readonly fromDay: string | null
+  readonly throughDay: string
+  readonly amountMinor: bigint
+  readonly reference: string
+  /** The one whose mark this takes back. */
+  readonly reverses: string | null
+  readonly madeBy: string
+}
+
+export type Settlement = NewSettlement & { readonly madeAt: Date }
+
+const columns = `id, client_id as "clientId", number, from_day as "fromDay", through_day as "throughDay", amount as "amountMinor",
+  reference, reverses, made_by as "madeBy", made_at as "madeAt"`
+
+/** Until the transaction ends nobody else settles with the app; whatever else concerns it goes on. */
+export async function lockAccount(tx: Transaction, clientId: string): Promise<boolean> {
+  const { rowCount } = await tx.query('select from apps where client_id = $1 for no key update', [clientId])
+  return rowCount === 1
+}
+
+export async function insertSettlement(tx: Transaction, settlement: NewSettlement): Promise<void> {
+  const { id, clientId, number, fromDay, throughDay, amountMinor, reference, reverses, madeBy } = settlement
+  await tx.query(
+    `insert into settlements (id, client_id, number, from_day, through_day, amount, reference, reverses, made_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [id, clientId, number, fromDay, throughDay, amountMinor, reference, reverses, madeBy],
+  )
+}
+
+export async function findSettlement(db: Queryable, id: string): Promise<Settlement | undefined> {
+  return (await db.query<Settlement>(`select ${columns} from settlements where id = $1`, [id])).rows[0]
+}
+
+/** The newest mark that nobody took back: what is before its last day is paid out. */
+export async function findLastSettlement(db: Queryable, clientId: string): Promise<Settlement | undefined> {
+  const { rows } = await db.query<Settlement>(
+    `select ${columns} from settlements s where client_id = $1 and reverses is null
+       and not exists (select from settlements r where r.reverses = s.id)
+     order by number desc limit 1`,
+    [clientId],
+  )
+  return rows[0]
+}
+
+/** Newest first, below a number. */
+export async function listSettlements(
+  db: Queryable,
+  clientId: string,
+  { below, limit }: { below?: number | undefined; limit: number },
+): Promise<Settlement[]> {
+  const { rows } = await db.query<Settlement>(
+    `select ${columns} from settlements where client_id = $1 and number < $2 order by number desc limit $3`,
+    [clientId, below ?? 2_147_483_647, limit],
+  )
+  return rows
+}
+
+export async function countSettlements(tx: Transaction, clientId: string): Promise<number> {
+  const text = 'select coalesce(max(number), 0) as count from settlements where client_id = $1'
+  return (await tx.query<{ count: number }>(text, [clientId])).rows[0]!.count
+}
+
+export async function sumSettled(db: Queryable, clientId: string): Promise<bigint> {
+  const text = 'select coalesce(sum(amount), 0)::bigint as sum from settlements where client_id = $1'
+  return (await db.query<{ sum: bigint }>(text, [clientId])).rows[0]!.sum
+}
+
+/**
+ * The last day, in UTC and by the database's clock, to which nothing is added any more, and the one after it. An entry has the
+ * time of its statement, which ends seconds later at most: a few minutes after midnight the day before is whole.
+ */
+export async function getClosedDay(db: Queryable): Promise<{ closedDay: string; today: string }> {
+  const { rows } = await db.query<{ closedDay: string; today: string }>(
+    `select ((now() - interval '5 minutes') at time zone 'UTC')::date - 1 as "closedDay", (now() at time zone 'UTC')::date as today`,
+  )
+  return rows[0]!
+}

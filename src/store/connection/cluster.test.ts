@@ -1,0 +1,270 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { Client } from 'pg'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { callCommand } from '../../../test/command.ts'
+import { eventually } from '../../../test/eventually.ts'
+import { findCluster, testDatabase } from '../../../test/postgres.ts'
+import { newApp, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { postForApp } from '../../actions/money/post.ts'
+import { findApp } from '../apps.ts'
+import { getSides } from '../books/books.ts'
+import { readIdentity, refuseStranger } from './cluster.ts'
+import { transact, type Connection } from './database.ts'
+import { locks } from '../locks.ts'
+import { openClient, openNode } from './open-client.ts'
+import { beginStep } from '../verify/books-check.ts'
+import { verifyBooks } from '../verify/verify.ts'
+import { lockWallet } from '../wallets.ts'
+
+setDefaultTimeout(120_000)
+
+const nodes = await findCluster()
+let opened: TestService
+
+beforeAll(async () => {
+  // Where there is a cluster, each lane has another node coordinate its batches.
+  opened = await openTestService({ WRITER_LANES: String(nodes?.length ?? 1) })
+})
+afterAll(async () => await opened.close())
+
+const distribute = async () => await callCommand(['distribute', '--json'], { DATABASE_URL: opened.databaseUrl })
+
+const query = async (sql: string) => await opened.service.db.patient.pool.query(sql)
+
+const letWorkersHold = async (mayHold: boolean) =>
+  await query(
+    `select citus_set_node_property(nodename, nodeport, 'shouldhaveshards', ${mayHold}) from pg_dist_node where groupid > 0`,
+  )
+
+/** As a node does that dies: whoever writes there is gone, without a word. */
+const endWriters = async ({ connectionString }: Connection) => {
+  const admin = new Client({ connectionString: connectionString! })
+  await admin.connect()
+  await admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'billfold writer' and datname = $1`,
+    [opened.databaseUrl.split('/').at(-1)],
+  )
+  await admin.end()
+}
+
+const newLoad = async ({ service }: TestService = opened) => {
+  const { clientId } = await newApp(service)
+  const app = (await findApp(service.db.pool, clientId))!
+  const users = await newUsers(service, { clientId }, 20)
+  const posting = { referenceType: 'T', description: null, direction: 'credit', amountMinor: 100n } as const
+  const post = async ({ serviceUserId }: TestUser, reference: string) =>
+    await postForApp(service, app, { ...posting, serviceUserId, referenceId: `${serviceUserId} ${reference}` })
+  return { users, post }
+}
+
+/** How many transfers the batches had that each node coordinated, by its group: the writers of each have numbers of their own. */
+const transfersByGroup = async ({ service }: TestService = opened) => {
+  const { rows } = await service.db.pool.query(
+    `select case when writer > 0 then 0 else -writer / 100000 end as "group", sum(transfers) as transfers
+      from positions group by 1 order by 1`,
+  )
+  return new Map(rows.map(({ group, transfers }) => [Number(group), Number(transfers)]))
+}
+
+const coordinating = async (service?: TestService) => [...(await transfersByGroup(service)).keys()]
+
+const countTransfers = async () => Number((await query('select count(*) from transfers')).rows[0]!.count)
+
+test.skipIf(nodes !== undefined)('a database without Citus is refused, and left as it is', async () => {
+  const { exitCode, stdout } = await distribute()
+  expect(exitCode).toBe(1)
+  expect(JSON.parse(stdout)).toEqual({
+    error: expect.stringMatching(/has no Citus.*CREATE EXTENSION citus.*Nothing was changed/),
+  })
+})
+
+// There is a cluster where TEST_DATABASE_URL names a coordinator: CONTRIBUTING.md.
+describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none)', () => {
+  test('what is spread already is left as it is, and said', async () => {
+    const { stdout } = await distribute()
+    const workers = Math.max(1, nodes!.length - 1)
+    const said = JSON.parse(stdout) as { tables: unknown[]; nodes: string[]; staying: number }
+    expect(said.tables).toEqual([
+      { name: 'wallets', by: 'id', shards: workers, isNew: false },
+      { name: 'transfers', by: 'wallet_id', shards: workers, isNew: false },
+      { name: 'outcomes', by: 'reference_key', shards: workers, isNew: false },
+      { name: 'repeats', by: 'reference_key', shards: workers, isNew: false },
+    ])
+    expect(said.nodes).toHaveLength(workers)
+    expect(said.staying).toBeGreaterThan(20)
+  })
+
+  test.skipIf(nodes?.length === 1)(
+    'where no node may hold a part of the ledger, it is refused and left as it is',
+    async () => {
+      await letWorkersHold(false)
+      const { exitCode, stdout } = await distribute()
+      await letWorkersHold(true)
+      expect(exitCode).toBe(1)
+      expect(JSON.parse(stdout)).toEqual({
+        error: expect.stringMatching(/No node of the cluster may hold.*citus_add_node.*Nothing was changed/),
+      })
+      expect((await distribute()).exitCode).toBe(0)
+    },
+  )
+
+  test('one that was interrupted is gone on with, and the money that is there goes along', async () => {
+    const { users, post } = await newLoad()
+    for (const user of users) await post(user, 'before')
+    for (const table of ['repeats', 'outcomes']) await query(`select undistribute_table('${table}')`)
+    const { stdout } = await distribute()
+    const { tables } = JSON.parse(stdout) as { tables: { name: string; isNew: boolean }[] }
+    expect(tables.filter(({ isNew }) => isNew).map(({ name }) => name)).toEqual(['outcomes', 'repeats'])
+    for (const user of users) for (const reference of ['after', 'before']) await post(user, reference)
+    await expectBalancedBooks(opened.service)
+    const { faults, transfers } = await verifyBooks(opened.service.db.connection)
+    expect({ faults, transfers }).toEqual({ faults: 0, transfers: 2 * users.length })
+  })
+
+  test('the second look of the continuous check sees one moment on all nodes', async () => {
+    const { users, post } = await newLoad()
+    const over = new AbortController()
+    let posted = 0
+    const spending = users.map(async (user) => {
+      for (let i = 0; !over.signal.aborted; i++, posted++) await post(user, String(i))
+    })
+    const differences: bigint[] = []
+    for (let look = 0; look < 60; look++) {
+      const sides = await transact(opened.service.db.patient, async (tx) => {
+        await beginStep(tx, true)
+        return await getSides(tx)
+      })
+      differences.push(sides.walletsMinor + sides.positionsMinor)
+    }
+    over.abort()
+    await Promise.all(spending)
+    expect(differences).toEqual(differences.map(() => 0n))
+    expect(posted).toBeGreaterThan(0)
+    await expectBalancedBooks(opened.service)
+  })
+
+  const spendEverywhere = async (load: Awaited<ReturnType<typeof newLoad>>) => {
+    let posted = 0
+    await eventually(async () => {
+      await Promise.all(load.users.map((user) => load.post(user, crypto.randomUUID())))
+      posted += load.users.length
+      return (await coordinating()).length
+    }, nodes!.length)
+    return posted
+  }
+
+  test.skipIf(nodes?.length === 1)('each lane has another node coordinate its batches', async () => {
+    await spendEverywhere(await newLoad())
+    await expectBalancedBooks(opened.service)
+    const { faults } = await verifyBooks(opened.service.db.connection)
+    expect(faults).toBe(0)
+  })
+
+  test.skipIf(nodes?.length === 1)(
+    'a node that is lost with batches under way costs none of them, and doubles none',
+    async () => {
+      const load = await newLoad()
+      await spendEverywhere(load)
+      const before = await countTransfers()
+      const posts: Promise<unknown>[] = []
+      for (let round = 0; round < 10; round++) {
+        for (const user of load.users) posts.push(load.post(user, `lost ${round}`))
+        await Promise.all(nodes!.slice(1).map((node) => endWriters(node)))
+      }
+      const results = await Promise.all(posts)
+      expect(results).toEqual(results.map(() => expect.objectContaining({ kind: 'outcome' })))
+      expect(await countTransfers()).toBe(before + posts.length)
+      await expectBalancedBooks(opened.service)
+    },
+  )
+
+  test.skipIf(nodes?.length === 1)(
+    'batches that faults of other nodes brought to the coordinator go back to those nodes',
+    async () => {
+      const load = await newLoad()
+      /** The nodes that coordinate batches for a second. */
+      const look = async () => {
+        const before = await transfersByGroup()
+        for (const endsAt = performance.now() + 1_000; performance.now() < endsAt;)
+          await Promise.all(load.users.map((user) => load.post(user, crypto.randomUUID())))
+        const after = await transfersByGroup()
+        return [...after.keys()].filter((group) => after.get(group) !== before.get(group)).length
+      }
+      await eventually(async () => {
+        await Promise.all(nodes!.slice(1).map((node) => endWriters(node)))
+        return await look()
+      }, 1)
+      await eventually(look, nodes!.length)
+      await expectBalancedBooks(opened.service)
+    },
+  )
+
+  test('batches stay with the coordinator while the nodes that are named cannot be reached', async () => {
+    const nobody = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' }
+    const alone = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
+      ...connection,
+      others: [nobody, nobody],
+    }))
+    const { users, post } = await newLoad(alone)
+    for (let i = 0; i < 5; i++) await Promise.all(users.map((user) => post(user, String(i))))
+    expect(await coordinating(alone)).toEqual([0])
+    const said = alone.logged.map((line) => JSON.parse(line).message)
+    expect(said).not.toContain('a batch of the writer failed')
+    expect(said).toContain('a node that DATABASE_URL names cannot coordinate batches')
+    await expectBalancedBooks(alone.service)
+    await alone.close()
+  })
+
+  test.skipIf(nodes?.length === 1)(
+    'batches never go to another database, whose nodes are named by mistake',
+    async () => {
+      const stranger = await testDatabase()
+      const mistaken = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
+        ...connection,
+        others: stranger.connection.others ?? [],
+      }))
+      const { users, post } = await newLoad(mistaken)
+      const refusals = () => mistaken.logged.filter((line) => line.includes('NodeOfAnotherCluster')).length
+      await eventually(async () => {
+        await Promise.all(users.map((user) => post(user, crypto.randomUUID())))
+        return refusals()
+      }, 2)
+      expect(await coordinating(mistaken)).toEqual([0])
+      await expectBalancedBooks(mistaken.service)
+      await mistaken.close()
+      await stranger.drop()
+    },
+  )
+
+  test.skipIf(nodes?.length === 1)('a server that is no node of this cluster coordinates nothing', async () => {
+    const url = new URL(nodes!.at(-1)!.connectionString!)
+    url.pathname = '/postgres'
+    const connection = { ...opened.service.db.connection, others: [{ connectionString: url.href }] }
+    expect(openNode(connection, 1, { name: 'test' })).rejects.toThrow('no node of the cluster')
+    const node = await openNode(opened.service.db.connection, 1, { name: 'test' })
+    const identity = await readIdentity(opened.service.db.pool)
+    await refuseStranger(node, identity)
+    expect(refuseStranger(node, `${identity}0`)).rejects.toThrow('a node of another cluster')
+    await node.end()
+  })
+
+  test('rows of the ledger are append-only on every node', async () => {
+    for (const table of ['transfers', 'outcomes'])
+      expect(query(`update ${table} set amount = amount + 1`)).rejects.toThrow('append-only')
+  })
+
+  test('who locks a wallet is waited for on the coordinator too, where the rest of what it writes is', async () => {
+    const { userId } = await newUser(opened.service, await newApp(opened.service))
+    await transact(opened.service.db, async (tx) => {
+      await lockWallet(tx, userId)
+      const held = `select classid::bigint from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`
+      expect((await tx.query(held)).rows).toContainEqual({ classid: BigInt(locks.wallet) })
+    })
+  })
+
+  test.skipIf(nodes?.length === 1)('a worker is no place for the service', async () => {
+    const url = new URL(nodes!.at(-1)!.connectionString!)
+    url.pathname = opened.databaseUrl.split('/').at(-1)!
+    expect(openClient({ connectionString: url.href }, { name: 'test' })).rejects.toThrow('name the coordinator')
+  })
+})

@@ -1,0 +1,120 @@
+/** The database as the service uses it: two pools, transactions, and what its errors mean. */
+import type { Config } from '../../config.ts'
+import { openClient, within, type Connection, type Queryable } from './open-client.ts'
+import { DatabaseAway, sqlState } from './database-away.ts'
+import { openPool, type Pool, type PooledClient } from './pool.ts'
+
+export type { Connection, Queryable } from './open-client.ts'
+export { sqlState } from './database-away.ts'
+
+/** A function that takes this holds its locks until the transaction ends; it cannot be called outside of one. */
+export type Transaction = Queryable & { readonly isCluster: () => boolean; readonly [inTransaction]: true }
+declare const inTransaction: unique symbol
+
+export type Database = {
+  readonly connection: Connection
+  /** For requests, which are answered within eight seconds whatever happens. */
+  readonly pool: Pool
+  /** The same database for work that may take half a minute: jobs, commands, pages of operators. */
+  readonly patient: Database
+}
+
+/**
+ * A request waits at most 2.6 s for the apps' directory and one and a half times this for what it asks next, which is
+ * less than the eight seconds it has. The server gives up earlier, so that no statement outlives its connection.
+ */
+const requestLimitMs = 3_500
+const requestStatementMs = 3_000
+export const patientLimitMs = 35_000
+export const patientStatementMs = 30_000
+
+/** What the writer's lanes, of which one is the careful one, leave of a process's connections. */
+export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
+  return config.databaseConnections - config.writerLanes - 1
+}
+
+/** Connections are opened when they are needed; closing the pool closes the patient one too. */
+export function openDatabase(connection: Connection, maxConnections = 10): Database {
+  const open = (statementMs: number) => () =>
+    openClient(connection, { name: 'billfold', settings: { statement_timeout: String(statementMs) } })
+  const patientConnections = Math.min(3, Math.ceil(maxConnections / 4))
+  const slow = openPool(open(patientStatementMs), patientConnections, patientLimitMs)
+  const quick = openPool(
+    open(requestStatementMs),
+    Math.max(1, maxConnections - patientConnections),
+    requestLimitMs,
+    slow,
+  )
+  const patient: Database = {
+    connection,
+    pool: slow,
+    get patient() {
+      return patient
+    },
+  }
+  return { connection, pool: quick, patient }
+}
+
+/** The same on the patient database, for work that may take half a minute. */
+export function patient<T extends { readonly db: Database }>(having: T): T {
+  return { ...having, db: having.db.patient }
+}
+
+export async function transact<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const client = await db.pool.connect()
+  let fault: unknown
+  const all = async () => {
+    await client.query('begin')
+    const result = await work(client as PooledClient & Transaction)
+    await commit(client)
+    return result
+  }
+  try {
+    return await within(client, db.pool.limitMs, all())
+  } catch (error) {
+    fault = error
+    if (!(error instanceof DatabaseAway)) await client.query('rollback').catch(() => {})
+    throw error
+  } finally {
+    client.release(fault)
+  }
+}
+
+/** COMMIT of a transaction in which a statement failed is no error: it fulfils, with the command ROLLBACK. */
+export async function commit(client: Queryable): Promise<void> {
+  const { command } = await client.query('commit')
+  if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
+}
+
+/** By the database's clock. Whatever ends, ends by it, so that two processes never disagree. */
+export async function getDatabaseTime(db: Queryable): Promise<Date> {
+  const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
+  return rows[0]!.now
+}
+
+/**
+ * Which transactions of this server can be seen: the same text twice, and nothing was committed in between. On a cluster that is
+ * never sure, for the coordinator commits before its workers do.
+ */
+export async function getMoment(db: Queryable): Promise<string> {
+  const { rows } = await db.query<{ moment: string }>({
+    text: 'select pg_current_snapshot()::text as moment',
+    onCluster: 'select clock_timestamp()::text as moment',
+  })
+  return rows[0]!.moment
+}
+
+export const uniqueViolation = '23505'
+
+/** Faults of the connection or the server, not of what was asked: asking again may well work. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof DatabaseAway) return true
+  // 08: connection; 53: resources; 57: operator intervention (shutdown, cancelled, timeout); 58: system; 25006: read-only;
+  // 25P03: one of ours was idle in its transaction for too long.
+  return /^(08|53|57|58|25006|25P03)/.test(sqlState(error) ?? '')
+}
+
+/** Two transactions met: 40001 serialization failure, 40P01 deadlock, 55P03 lock not available. */
+export function isContention(error: unknown): boolean {
+  return ['40001', '40P01', '55P03'].includes(sqlState(error) ?? '')
+}

@@ -1,0 +1,68 @@
+/** A migrated database to work on: the one that was named, or the embedded one. */
+import type { Config } from '../../config.ts'
+import { checkConnections } from './connection-limit.ts'
+import { openClient, type Connection } from './open-client.ts'
+import { startEmbedded } from '../embedded/embedded.ts'
+import { migrate } from '../migrations/migrate.ts'
+import { refuseSharingPooler } from './pooler.ts'
+import { asUnreachable } from './unreachable.ts'
+
+/** A database as it is: whoever only looks at it leaves it so. */
+export type Reached = { readonly connection: Connection; readonly release: () => Promise<void> }
+
+export type Prepared = Reached & {
+  /** The names of the migrations that this call brought. */
+  readonly applied: readonly string[]
+}
+
+/** `connections`: how many will be opened, if the server is to be asked whether it has room for them. */
+export async function prepareDatabase(
+  config: Pick<Config, 'databaseUrls' | 'dataDir'>,
+  log: (message: string) => void,
+  connections?: number,
+): Promise<Prepared> {
+  const reached = await reachDatabase(config, log)
+  try {
+    const applied = await prepareServer(config, reached.connection, log, connections)
+    return { ...reached, applied }
+  } catch (error) {
+    await reached.release()
+    throw error
+  }
+}
+
+export async function reachDatabase(
+  { databaseUrls, dataDir }: Pick<Config, 'databaseUrls' | 'dataDir'>,
+  log: (message: string) => void,
+): Promise<Reached> {
+  const [first, ...others] = databaseUrls
+  return first === undefined
+    ? await startEmbedded({ dataDir, log })
+    : { connection: connectionTo(first, others), release: async () => {} }
+}
+
+function connectionTo(first: string, others: readonly string[]): Connection {
+  return { connectionString: first, others: others.map((connectionString) => ({ connectionString })) }
+}
+
+async function prepareServer(
+  { databaseUrls }: Pick<Config, 'databaseUrls'>,
+  connection: Connection,
+  log: (message: string) => void,
+  connections: number | undefined,
+): Promise<readonly string[]> {
+  const opening = openClient(connection, { name: 'billfold start', connectWithinMs: 5_000 })
+  const client = await opening.catch((error: unknown) => {
+    throw databaseUrls.length === 0 ? error : asUnreachable(error, databaseUrls)
+  })
+  try {
+    await refuseSharingPooler(connection, client)
+    const warning = connections && (await checkConnections(client, connections))
+    if (warning) log(warning)
+    const { applied } = await migrate(client)
+    for (const name of applied) log(`migration ${name} applied`)
+    return applied
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,33 @@
+/** What operators wrote down about users. Never changed; a note goes with the account that it is about. */
+import type { Queryable, Transaction } from '../connection/database.ts'
+
+export type Note = {
+  readonly id: string
+  readonly operatorId: string
+  readonly text: string
+  readonly writtenAt: Date
+}
+
+/** False when it is there already, or the user is deleted. */
+export async function insertNote(
+  tx: Transaction,
+  note: { id: string; userId: string; operatorId: string; text: string },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into notes (id, user_id, operator_id, text)
+     select $1, id, $3, $4 from users where id = $2 and deleted_at is null for key share
+     on conflict (id) do nothing`,
+    [note.id, note.userId, note.operatorId, note.text],
+  )
+  return rowCount === 1
+}
+
+/** Newest first. */
+export async function listNotes(db: Queryable, userId: string, limit: number): Promise<Note[]> {
+  const { rows } = await db.query<Note>(
+    `select id, operator_id as "operatorId", text, written_at as "writtenAt" from notes
+     where user_id = $1 order by written_at desc, id desc limit $2`,
+    [userId, limit],
+  )
+  return rows
+}

@@ -1,0 +1,202 @@
+/** Finding people and their wallets, page by page. A page starts after the last row of the one before, never by counting. */
+import type { Queryable } from '../connection/database.ts'
+import type { FrozenFor } from '../wallets.ts'
+
+export type Person = {
+  readonly id: string
+  /** Null of a deleted user, who has no name either. */
+  readonly email: string | null
+  readonly firstName: string
+  readonly lastName: string
+  readonly createdAt: Date
+  readonly balanceMinor: bigint
+  readonly frozenFor: FrozenFor
+}
+
+type Row = {
+  id: string
+  email: string | null
+  first_name: string
+  last_name: string
+  created_at: Date
+  balance: bigint
+  frozen_for: FrozenFor
+}
+
+const columns = 'u.id, u.email, u.first_name, u.last_name, u.created_at, w.balance, w.frozen_for'
+
+/** Frozen: for any reason, deleted ones apart. */
+export type WalletStates = 'frozen' | 'operator' | 'debt' | 'deleted'
+
+/** All of them are in the index of frozen wallets, which is small. */
+const stateConditions: Readonly<Record<WalletStates, string>> = {
+  frozen: `w.frozen_for in ('operator', 'debt')`,
+  operator: `w.frozen_for = 'operator'`,
+  debt: 'w.balance < 0',
+  deleted: `w.frozen_for = 'closed'`,
+}
+
+/** By balance only those in a state, which are few: an index by balance would cost every debit. */
+export type PeopleOrder = 'newest' | 'oldest' | 'most' | 'least'
+
+export type PeopleFilter = { readonly state?: WalletStates | undefined; readonly order?: PeopleOrder }
+
+const isByBalance = ({ order }: PeopleFilter) => order === 'most' || order === 'least'
+
+/** It begins after the id `$1`, and after the balance `$2` when it goes by that. */
+function orderSql({ state, order = 'newest' }: PeopleFilter): string {
+  const [compare, direction] = order === 'oldest' || order === 'least' ? ['>', 'asc'] : ['<', 'desc']
+  if (!state) return `from users u join wallets w on w.id = u.id where u.id ${compare} $1 order by u.id ${direction}`
+  const from = `from wallets w join users u on u.id = w.id where w.frozen_for is not null and ${stateConditions[state]}`
+  if (!isByBalance({ order })) return `${from} and w.id ${compare} $1 order by w.id ${direction}`
+  return `${from} and ($2::bigint is null or (w.balance, w.id) ${compare} ($2, $1)) order by w.balance ${direction}, w.id ${direction}`
+}
+
+/** Ids begin with the time they were made at, so in their order people come as they signed up. */
+export async function listNewestPeople(
+  db: Queryable,
+  filter: PeopleFilter & {
+    after: { readonly id: string; readonly balanceMinor?: bigint | undefined } | undefined
+    limit: number
+  },
+): Promise<Person[]> {
+  const start =
+    filter.order === 'oldest' ? '00000000-0000-0000-0000-000000000000' : 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+  const values: unknown[] = [filter.after?.id ?? start]
+  if (filter.state && isByBalance(filter)) values.push(filter.after?.balanceMinor ?? null)
+  const { rows } = await db.query<Row>(
+    `select ${columns} ${orderSql(filter)} limit $${values.push(filter.limit)}`,
+    values,
+  )
+  return rows.map(toPerson)
+}
+
+/** Those that fit, up to the limit. Everybody has one wallet, so one table is enough: of both, 10,000 frozen ones read 38,000 pages instead of 8,000. */
+export async function countPeople(db: Queryable, { state }: PeopleFilter, limit: number): Promise<number> {
+  const from = state
+    ? `from wallets w where w.frozen_for is not null and ${stateConditions[state]} and w.id > $1 order by w.id`
+    : 'from users u where u.id > $1 order by u.id'
+  const { rows } = await db.query<{ count: bigint }>(`select count(*) as count from (select 1 ${from} limit $2) p`, [
+    '00000000-0000-0000-0000-000000000000',
+    limit,
+  ])
+  return Number(rows[0]!.count)
+}
+
+/** A person and the text that was found, which is also where the next page begins. */
+export type Match = { readonly person: Person; readonly key: string }
+
+const keys = [
+  `u.email collate "C"`,
+  `lower(u.first_name || ' ' || u.last_name) collate "C"`,
+  `lower(u.last_name || ' ' || u.first_name) collate "C"`,
+]
+
+const end = `lower($1) || U&'\\+10FFFF'`
+const isMatch = (key: string) => `(${key} >= lower($1) and ${key} < ${end})`
+
+/**
+ * Each person once: under the email when that begins so, else under the first way of writing the name that does.
+ * One lower and one upper bound for each index: with two lower ones PostgreSQL starts at the lesser and reads the whole
+ * index: a page without a hit among 100,000 people then took 274 ms on a busy machine, instead of 6.
+ */
+const foundSql = `(
+  ${keys
+    .map(
+      (key, i) => `(select u.id, ${key} as key from users u
+    where (${key}, u.id) > (coalesce($2, lower($1)), $3) and ${key} < ${end}
+      ${keys
+        .slice(0, i)
+        .map((earlier) => `and not ${isMatch(earlier)}`)
+        .join(' ')}
+    order by ${key}, u.id limit $4)`,
+    )
+    .join(' union all ')}
+) f join users u on u.id = f.id`
+const searchSql = {
+  text: `select f.key, ${columns} from ${foundSql} join wallets w on w.id = f.id order by f.key, f.id limit $4`,
+  onCluster: `with u as materialized (select f.key, u.* from ${foundSql} order by f.key, f.id limit $4)
+    select u.key, ${columns} from u join wallets w on w.id = u.id order by u.key, u.id`,
+}
+
+/** People whose email, "first last" or "last first" begins with the text. */
+export async function searchPeople(
+  db: Queryable,
+  prefix: string,
+  { after, limit }: { after: { key: string; id: string } | undefined; limit: number },
+): Promise<Match[]> {
+  const { key, id } = after ?? { key: null, id: '00000000-0000-0000-0000-000000000000' }
+  const { rows } = await db.query<Row & { key: string }>({ ...searchSql, values: [prefix, key, id, limit] })
+  return rows.map((row) => ({ key: row.key, person: toPerson(row) }))
+}
+
+export type PersonKey = { readonly id: string } | { readonly serviceUserId: string } | { readonly email: string }
+
+const findSql = {
+  id: `select ${columns} from users u join wallets w on w.id = u.id where u.id = $1`,
+  serviceUserId: `with u as materialized (select u.* from links l join users u on u.id = l.user_id where l.id = $1)
+    select ${columns} from u join wallets w on w.id = u.id`,
+  email: `select ${columns} from users u join wallets w on w.id = u.id where u.email = lower($1)`,
+}
+
+/** By wallet, which is the user's id, by email, or by a serviceUserId, disconnected ones included. */
+export async function findPerson(db: Queryable, by: PersonKey): Promise<Person | undefined> {
+  const [[kind, value]] = Object.entries(by) as [[keyof typeof findSql, string]]
+  const { rows } = await db.query<Row>(findSql[kind], [value])
+  return rows[0] && toPerson(rows[0])
+}
+
+export async function listPeople(db: Queryable, ids: readonly string[]): Promise<Person[]> {
+  const { rows } = await db.query<Row>(
+    `select ${columns} from users u join wallets w on w.id = u.id where u.id = any($1::uuid[])`,
+    [ids],
+  )
+  return rows.map(toPerson)
+}
+
+export type KeptLink = {
+  readonly id: string
+  readonly clientId: string
+  readonly createdAt: Date
+  readonly disconnectedAt: Date | null
+  readonly signedInAt: Date | null
+  readonly signedOutAt: Date | null
+}
+
+type LinkRow = {
+  id: string
+  client_id: string
+  created_at: Date
+  disconnected_at: Date | null
+  signed_in_at: Date | null
+  signed_out_at: Date | null
+}
+
+/** All links there ever were, newest first. */
+export async function listAllLinks(db: Queryable, userId: string): Promise<KeptLink[]> {
+  const { rows } = await db.query<LinkRow>(
+    `select id, client_id, created_at, disconnected_at, signed_in_at, signed_out_at from links where user_id = $1
+     order by disconnected_at is not null, created_at desc, id limit 100`,
+    [userId],
+  )
+  return rows.map((row) => ({
+    id: row.id,
+    clientId: row.client_id,
+    createdAt: row.created_at,
+    disconnectedAt: row.disconnected_at,
+    signedInAt: row.signed_in_at,
+    signedOutAt: row.signed_out_at,
+  }))
+}
+
+function toPerson(row: Row): Person {
+  return {
+    id: row.id,
+    email: row.email,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    createdAt: row.created_at,
+    balanceMinor: row.balance,
+    frozenFor: row.frozen_for,
+  }
+}

@@ -1,0 +1,184 @@
+/** People. A user's wallet is made with the user and has the same id. */
+import type { Queryable, Transaction } from '../connection/database.ts'
+
+export type User = {
+  readonly id: string
+  /** Null of a deleted user. */
+  readonly email: string | null
+  readonly passwordHash: string | null
+  readonly firstName: string
+  readonly lastName: string
+  /** Null when none was chosen. */
+  readonly language: string | null
+  readonly createdAt: Date
+}
+
+/** One who has not deleted the account. */
+export type LiveUser = User & { readonly email: string }
+
+type Row = {
+  id: string
+  email: string | null
+  password_hash: string | null
+  first_name: string
+  last_name: string
+  language: string | null
+  created_at: Date
+}
+
+type NewUser = Pick<LiveUser, 'id' | 'email' | 'passwordHash' | 'firstName' | 'lastName'>
+
+/** False when the email is taken. */
+export async function insertUser(tx: Transaction, user: NewUser): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into users (id, email, password_hash, first_name, last_name) values ($1, $2, $3, $4, $5)
+     on conflict (email) do nothing`,
+    [user.id, user.email, user.passwordHash, user.firstName, user.lastName],
+  )
+  if (rowCount === 0) return false
+  await tx.query('insert into wallets (id) values ($1)', [user.id])
+  return true
+}
+
+export async function findUserByEmail(db: Queryable, email: string): Promise<User | undefined> {
+  const { rows } = await db.query<Row>('select * from users where email = $1', [email])
+  return rows[0] && toUser(rows[0])
+}
+
+export async function findUser(db: Queryable, id: string): Promise<User | undefined> {
+  const { rows } = await db.query<Row>('select * from users where id = $1', [id])
+  return rows[0] && toUser(rows[0])
+}
+
+/** Those there are, in any order. */
+export async function listUsers(db: Queryable, ids: readonly string[]): Promise<User[]> {
+  if (ids.length === 0) return []
+  const { rows } = await db.query<Row>('select * from users where id = any($1::uuid[])', [ids])
+  return rows.map(toUser)
+}
+
+/** Holds the user until the transaction ends: nobody else changes, links or deletes them. Undefined when they are deleted. */
+export async function lockUser(tx: Transaction, id: string): Promise<LiveUser | undefined> {
+  const { rows } = await tx.query<Row>('select * from users where id = $1 for update', [id])
+  const user = rows[0] && toUser(rows[0])
+  return user && isLive(user) ? user : undefined
+}
+
+export async function findLiveUser(db: Queryable, id: string): Promise<LiveUser | undefined> {
+  const user = await findUser(db, id)
+  return user && isLive(user) ? user : undefined
+}
+
+function isLive(user: User): user is LiveUser {
+  return user.email !== null
+}
+
+export async function updateNames(
+  tx: Transaction,
+  id: string,
+  { firstName, lastName }: { firstName: string; lastName: string },
+): Promise<void> {
+  await tx.query('update users set first_name = $2, last_name = $3 where id = $1', [id, firstName, lastName])
+}
+
+/** Whether there was a user to change, who is not deleted. */
+export async function updateLanguage(db: Queryable, id: string, language: string | null): Promise<boolean> {
+  const { rowCount } = await db.query('update users set language = $2 where id = $1 and deleted_at is null', [
+    id,
+    language,
+  ])
+  return rowCount === 1
+}
+
+/** Throws a unique violation when somebody else has the email. */
+export async function updateEmail(tx: Transaction, id: string, email: string): Promise<void> {
+  await tx.query('update users set email = $2 where id = $1', [id, email])
+}
+
+/**
+ * Takes away everything that tells who the user was. The row, the links (ended) and the audit log stay: the books and what
+ * apps hold refer to their ids. How many notes of operators went with it.
+ */
+export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser): Promise<number> {
+  await tx.query(
+    `update users set email = null, password_hash = null, first_name = '', last_name = '', language = null, deleted_at = now()
+     where id = $1`,
+    [id],
+  )
+  await tx.query('update links set disconnected_at = now() where user_id = $1 and disconnected_at is null', [id])
+  await tx.query('delete from link_codes where link_id in (select id from links where user_id = $1)', [id])
+  for (const table of [
+    'widget_sessions',
+    'user_addresses',
+    'email_changes',
+    'mails',
+    'mail_settings',
+    'new_links',
+    'paper_links',
+  ])
+    await tx.query(`delete from ${table} where user_id = $1`, [id])
+  for (const table of ['sign_ups', 'mailed_codes']) await tx.query(`delete from ${table} where email = $1`, [email])
+  return (await tx.query('delete from notes where user_id = $1', [id])).rowCount ?? 0
+}
+
+/** The user, when there is one. */
+export async function updatePassword(tx: Transaction, email: string, passwordHash: string): Promise<User | undefined> {
+  const { rows } = await tx.query<Row>('update users set password_hash = $2 where email = $1 returning *', [
+    email,
+    passwordHash,
+  ])
+  return rows[0] && toUser(rows[0])
+}
+
+/** What is known about an email. Found in one read that does the same work whether or not there is anybody. */
+export type Identity = {
+  readonly userId: string | undefined
+  readonly passwordHash: string | null
+  /** The one the user has chosen. */
+  readonly language: string | null
+  /** A sign-up waits for its email to be confirmed; also one with the email of a user, who has nothing to do with it. */
+  readonly isSigningUp: boolean
+  /** The sign-up's, as long as only one was chosen. */
+  readonly signUpHash: string | null
+  /** The user has signed in from this address before. */
+  readonly isKnownAddress: boolean
+}
+
+const identitySql = `select u.id, u.password_hash, u.language, s.email is not null as is_signing_up,
+    s.password_hash as sign_up_hash, a.user_id is not null as is_known_address
+  from (select $1::text as email) as asked
+    left join users u on u.email = asked.email
+    left join sign_ups s on s.email = asked.email and s.expires_at > now()
+    left join user_addresses a on a.user_id = u.id and a.address_hash = $2`
+
+export async function getIdentity(db: Queryable, email: string, addressHash: Buffer): Promise<Identity> {
+  const { rows } = await db.query<{
+    id: string | null
+    password_hash: string | null
+    language: string | null
+    is_signing_up: boolean
+    sign_up_hash: string | null
+    is_known_address: boolean
+  }>({ name: 'get-identity', text: identitySql, values: [email, addressHash] })
+  const row = rows[0]!
+  return {
+    userId: row.id ?? undefined,
+    passwordHash: row.password_hash,
+    language: row.language,
+    isSigningUp: row.is_signing_up,
+    signUpHash: row.sign_up_hash,
+    isKnownAddress: row.is_known_address,
+  }
+}
+
+function toUser(row: Row): User {
+  return {
+    id: row.id,
+    email: row.email,
+    passwordHash: row.password_hash,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    language: row.language,
+    createdAt: row.created_at,
+  }
+}

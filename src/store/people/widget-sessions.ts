@@ -1,0 +1,260 @@
+/** Widget sessions, found by the hash of their token. */
+import type { Queryable } from '../connection/database.ts'
+import type { FrozenFor } from '../wallets.ts'
+
+export type NewSession = {
+  readonly tokenHash: Buffer
+  readonly clientId: string
+  readonly linkId: string
+  readonly userId: string
+  readonly parentOrigin: string | null
+  readonly lifetimeMs: number
+}
+
+/** A session as it stands at this moment, with what can end it and what it shows. */
+export type Session = Omit<NewSession, 'lifetimeMs'> & {
+  readonly expiresAt: Date
+  /** The moment, by the database's clock, which alone says when a session is over. */
+  readonly readAt: Date
+  readonly isExpired: boolean
+  readonly firstName: string
+  readonly lastName: string
+  /** Which the user has chosen; null when none. */
+  readonly language: string | null
+  /** The browser that uses it was noted. */
+  readonly isNoted: boolean
+  readonly isRevoked: boolean
+  readonly isLinked: boolean
+  readonly isAppActive: boolean
+  readonly balanceMinor: bigint
+  readonly sequence: number
+  readonly frozenFor: FrozenFor
+}
+
+type Row = {
+  token_hash: Buffer
+  client_id: string
+  link_id: string
+  user_id: string
+  parent_origin: string | null
+  expires_at: Date
+  read_at: Date
+  is_expired: boolean
+  first_name: string
+  last_name: string
+  language: string | null
+  is_noted: boolean
+  is_revoked: boolean
+  is_linked: boolean
+  is_app_active: boolean
+  balance: bigint
+  sequence: bigint
+  frozen_for: FrozenFor
+}
+
+/**
+ * When it ends; undefined when the link has no sessions any more. The link's row is held, so that whoever signs out or deletes at
+ * this moment either finds the session, or is seen here.
+ */
+export async function insertSession(db: Queryable, session: NewSession): Promise<Date | undefined> {
+  const { tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs } = session
+  const { rows } = await db.query<{ expires_at: Date }>(
+    `insert into widget_sessions (token_hash, client_id, link_id, user_id, parent_origin, created_at, expires_at)
+     select $1, $2, id, $4, $5, now(), now() + $6 * interval '1 ms' from links
+     where id = $3 and disconnected_at is null and signed_out_at is null for share returning expires_at`,
+    [tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs],
+  )
+  return rows[0]?.expires_at
+}
+
+// The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
+const sessionColumns = `s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, now() as read_at,
+    s.expires_at <= now() as is_expired, u.first_name, u.last_name, u.language, s.address_hash is not null as is_noted,
+    s.revoked_at is not null as is_revoked, l.disconnected_at is null and l.signed_out_at is null as is_linked,
+    a.is_active as is_app_active`
+const walletColumns = 'w.balance, w.sequence, w.frozen_for'
+const sessionTables = `widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
+    join users u on u.id = s.user_id`
+const isAsked = 's.token_hash = any($1::bytea[])'
+
+/** On a cluster the wallet is on another node than the rest, which would be sent there whole if it were not cut down before. */
+const findSessionsSql = {
+  name: 'find-sessions',
+  text: `select ${sessionColumns}, ${walletColumns} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
+  onCluster: `with s as materialized (select ${sessionColumns} from ${sessionTables} where ${isAsked})
+    select s.*, ${walletColumns} from s join wallets w on w.id = s.user_id`,
+}
+
+export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Session | undefined> {
+  const [session] = await findSessions(db, [tokenHash])
+  return session
+}
+
+/** Many at once, in one read. */
+export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]): Promise<Session[]> {
+  const { rows } = await db.query<Row>({ ...findSessionsSql, values: [tokenHashes] })
+  return rows.map(toSession)
+}
+
+export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Promise<void> {
+  await db.query('update widget_sessions set revoked_at = now() where token_hash = $1 and revoked_at is null', [
+    tokenHash,
+  ])
+}
+
+/** Ends the user's sessions, or those of one app, now. */
+export async function updateSessionsRevoked(
+  db: Queryable,
+  userId: string,
+  { clientId, except }: { clientId?: string | undefined; except?: Buffer | undefined } = {},
+): Promise<void> {
+  await db.query(
+    `update widget_sessions set revoked_at = now() where user_id = $1 and expires_at > now() and revoked_at is null
+       and ($2::text is null or client_id = $2) and ($3::bytea is null or token_hash <> $3)`,
+    [userId, clientId ?? null, except ?? null],
+  )
+}
+
+/** What is kept of the user's sessions, newest first: those of the last day. */
+export async function listSessionsOfUser(
+  db: Queryable,
+  userId: string,
+): Promise<{ clientId: string; browser: string | null; createdAt: Date; expiresAt: Date }[]> {
+  const { rows } = await db.query<{ clientId: string; browser: string | null; createdAt: Date; expiresAt: Date }>(
+    `select client_id as "clientId", browser, created_at as "createdAt", expires_at as "expiresAt" from widget_sessions
+     where user_id = $1 order by expires_at desc limit 1000`,
+    [userId],
+  )
+  return rows
+}
+
+/** Which browser uses the session, and from which network; the first to call with it counts. */
+export async function updateSessionNoted(
+  db: Queryable,
+  tokenHash: Buffer,
+  { browser, addressHash }: { browser: string | null; addressHash: Buffer },
+): Promise<void> {
+  await db.query(
+    'update widget_sessions set browser = $2, address_hash = $3 where token_hash = $1 and address_hash is null',
+    [tokenHash, browser, addressHash],
+  )
+}
+
+/* Where a user is signed in: an app, and the browsers that used the wallet in it within the last day. */
+
+export type Place = {
+  readonly clientId: string
+  readonly since: Date
+  readonly browsers: readonly PlaceBrowser[]
+}
+
+export type PlaceBrowser = {
+  readonly browser: string | null
+  readonly addressHash: Buffer
+  readonly lastAt: Date
+  /** A session of it lives yet. */
+  readonly isLive: boolean
+  /** The session that asks is one of its. */
+  readonly isThis: boolean
+}
+
+type PlaceRow = {
+  client_id: string
+  since: Date
+  browser: string | null
+  address_hash: Buffer | null
+  last_at: Date | null
+  is_live: boolean | null
+  is_this: boolean | null
+}
+
+/** An app may open sessions as often as it likes, so the newest thousand are looked at; a browser renews every five minutes. */
+const placesSql = `
+with recent as materialized (
+  select link_id, browser, address_hash, created_at, expires_at, token_hash from widget_sessions
+  where user_id = $1 and expires_at > now() - interval '1 day' and revoked_at is null and address_hash is not null
+  order by expires_at desc limit 1000
+), browsers as (
+  select link_id, browser, address_hash, max(created_at) as last_at, bool_or(expires_at > now()) as is_live,
+    bool_or(token_hash = $2) as is_this, row_number() over (partition by link_id order by max(created_at) desc) as place
+  from recent group by link_id, browser, address_hash
+)
+select l.client_id, coalesce(l.signed_in_at, l.created_at) as since, b.browser, b.address_hash, b.last_at, b.is_live, b.is_this
+from links l left join browsers b on b.link_id = l.id and b.place <= 10
+where l.user_id = $1 and l.disconnected_at is null and l.signed_out_at is null
+order by since desc, l.id, b.last_at desc`
+
+export async function listPlaces(db: Queryable, userId: string, tokenHash: Buffer): Promise<Place[]> {
+  const { rows } = await db.query<PlaceRow>(placesSql, [userId, tokenHash])
+  const places = new Map<string, { clientId: string; since: Date; browsers: PlaceBrowser[] }>()
+  for (const row of rows) {
+    const place = places.get(row.client_id) ?? { clientId: row.client_id, since: row.since, browsers: [] }
+    places.set(row.client_id, place)
+    if (row.address_hash === null) continue
+    place.browsers.push({
+      browser: row.browser,
+      addressHash: row.address_hash,
+      lastAt: row.last_at!,
+      isLive: row.is_live!,
+      isThis: row.is_this!,
+    })
+  }
+  return [...places.values()]
+}
+
+function toSession(row: Row): Session {
+  return {
+    tokenHash: row.token_hash,
+    clientId: row.client_id,
+    linkId: row.link_id,
+    userId: row.user_id,
+    parentOrigin: row.parent_origin,
+    expiresAt: row.expires_at,
+    readAt: row.read_at,
+    isExpired: row.is_expired,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    language: row.language,
+    isNoted: row.is_noted,
+    isRevoked: row.is_revoked,
+    isLinked: row.is_linked,
+    isAppActive: row.is_app_active,
+    balanceMinor: row.balance,
+    sequence: Number(row.sequence),
+    frozenFor: row.frozen_for,
+  }
+}
+
+/* Widget sessions that are alive, for operators. Few are at any moment, so the index on their end finds them. */
+
+export async function countLiveSessions(db: Queryable, clientId?: string): Promise<number> {
+  const { rows } = await db.query<{ count: bigint }>(
+    `select count(*) as count from widget_sessions
+     where expires_at > now() and revoked_at is null and ($1::text is null or client_id = $1)`,
+    [clientId ?? null],
+  )
+  return Number(rows[0]!.count)
+}
+
+export type LiveSession = {
+  readonly clientId: string
+  readonly parentOrigin: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+type LiveRow = { client_id: string; parent_origin: string | null; created_at: Date; expires_at: Date }
+
+export async function listLiveSessionsOfUser(db: Queryable, userId: string): Promise<LiveSession[]> {
+  const { rows } = await db.query<LiveRow>(
+    `select client_id, parent_origin, created_at, expires_at from widget_sessions
+     where expires_at > now() and revoked_at is null and user_id = $1 order by created_at desc limit 50`,
+    [userId],
+  )
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    parentOrigin: row.parent_origin,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }))
+}

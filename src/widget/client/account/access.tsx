@@ -1,0 +1,201 @@
+/** Where the user is signed in, and what happened to the account. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { AppList, useAgo } from './app-list.tsx'
+import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
+import type { PartProps } from './account.tsx'
+import { call } from '../call.ts'
+import { exactTime } from '../format.ts'
+import { Icon, type IconName } from '../icons.tsx'
+import { usePage } from '../page-context.tsx'
+import { useIsHere } from '../parts.tsx'
+
+type Browser = { browser: string | null; lastAt: string; isLive: boolean; isThis: boolean; isThisNetwork: boolean }
+type SignedInApp = { clientId: string; appName: string; isThisApp: boolean; since: string; browsers: Browser[] }
+
+/** `Firefox/Linux`, of which either may be missing, as people say it. */
+function useBrowserName() {
+  const { say } = usePage<'account'>()
+  return (name: string | null): string => {
+    const [browser, system] = (name ?? '').split('/')
+    if (browser && system) return say('browserOn', { browser, system })
+    return browser || system || say('unknownBrowser')
+  }
+}
+
+export function SignedIn({ token, skewMs, onLeave }: PartProps) {
+  const { say } = usePage<'account'>()
+  const [isAsking, setAsking, askButton] = useAsking()
+
+  async function signOutEverywhere(): Promise<boolean> {
+    const { failure } = await call('account/sign-out-everywhere', token, {})
+    if (!failure) onLeave()
+    return !failure
+  }
+
+  return (
+    <>
+      <p class="muted">{say('signedInText')}</p>
+      <AppList
+        token={token}
+        skewMs={skewMs}
+        onLeave={onLeave}
+        label={say('signedIn')}
+        paths={{ read: 'account/signed-in', leave: 'account/sign-out' }}
+        appsOf={({ apps }: { apps: SignedInApp[] }) => apps}
+        button={say('signOut')}
+        textsOf={({ appName: app }) => ({
+          title: say('signOutAsk', { app }),
+          text: say('signOutText', { app }),
+          label: say('signOutOf', { app }),
+          told: say('signedOutOf', { app }),
+        })}
+        sinceOf={({ since }) => ({ at: since, say: (date) => say('since', { date }) })}
+        below={
+          isAsking ? (
+            <Ask
+              title={say('signOutAllAsk')}
+              text={say('signOutAllText')}
+              button={say('signOutAll')}
+              onYes={signOutEverywhere}
+              onNo={() => setAsking(false)}
+            />
+          ) : (
+            <button type="button" class="button quiet" ref={askButton} onClick={() => setAsking(true)}>
+              <Icon name="door" />
+              {say('signOutAll')}
+            </button>
+          )
+        }
+      >
+        {({ browsers }) => <Browsers browsers={browsers} skewMs={skewMs} />}
+      </AppList>
+    </>
+  )
+}
+
+function Browsers({ browsers, skewMs }: { browsers: readonly Browser[]; skewMs: number }) {
+  const { say } = usePage<'account'>()
+  const ago = useAgo(skewMs)
+  const browserName = useBrowserName()
+  if (browsers.length === 0) return null
+  return (
+    <ul role="list" class="browsers">
+      {browsers.map((each, at) => (
+        <li key={at}>
+          <span>
+            {browserName(each.browser)} {each.isThis && <span class="badge good">{say('thisBrowser')}</span>}
+          </span>
+          <span class="muted">
+            {each.isLive ? say('openNow') : say('lastUsed', { date: ago(each.lastAt) })}
+            {' · '}
+            {say(each.isThisNetwork ? 'sameNetwork' : 'otherNetwork')}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type AccountEvent = {
+  id: string
+  at: string
+  event: string
+  by: 'you' | 'support'
+  appName: string | null
+  browser: string | null
+  isEverywhere: boolean
+}
+
+const eventWords = {
+  created: ['eventCreated', 'person'],
+  'signed-in': ['eventSignedIn', 'lock'],
+  'signed-out': ['eventSignedOut', 'door'],
+  'password-changed': ['eventPassword', 'lock'],
+  'email-changed': ['eventEmail', 'mail'],
+  'name-changed': ['eventName', 'person'],
+  'data-exported': ['eventExported', 'receipt'],
+  'app-connected': ['eventConnected', 'plus'],
+  'app-disconnected': ['eventDisconnected', 'swap'],
+  frozen: ['eventFrozen', 'alert'],
+  unfrozen: ['eventUnfrozen', 'check'],
+} as const satisfies Record<string, readonly [string, IconName]>
+
+export function History({ token, skewMs }: PartProps) {
+  const { say } = usePage<'account'>()
+  const [load, setLoad] = useState<Load<readonly AccountEvent[]>>({ kind: 'loading' })
+  const [next, setNext] = useState<string | null>(null)
+  const [hasFailed, setFailed] = useState(false)
+  const list = useRef<HTMLUListElement>(null)
+  const isHere = useIsHere()
+
+  async function read(before: string | null): Promise<void> {
+    type Page = { events: AccountEvent[]; nextBefore: string | null }
+    const reply = await call<Page>('account/history', token, undefined, before === null ? {} : { before })
+    if (!isHere()) return
+    setFailed(reply.failure !== undefined)
+    if (reply.failure) {
+      if (before === null) setLoad({ kind: 'failed' })
+      return
+    }
+    const { events, nextBefore } = reply.body
+    const shown = load.kind === 'there' && before !== null ? load.value : []
+    setLoad({ kind: 'there', value: [...shown, ...events] })
+    setNext(nextBefore)
+    // The button may be gone with the last page: the reader goes on at the first entry that has come.
+    if (before !== null)
+      requestAnimationFrame(() => (list.current?.children[shown.length] as HTMLElement | undefined)?.focus())
+  }
+  useEffect(() => void read(null), [])
+
+  return (
+    <>
+      <p class="muted">{say('historyText')}</p>
+      <Loaded load={load} onRetry={() => void read(null)}>
+        {(events) => (
+          <ul role="list" ref={list} class="history">
+            {events.map((each) => (
+              <HistoryEntry key={each.id} event={each} skewMs={skewMs} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      <div role="alert">{hasFailed && load.kind === 'there' && <p class="problem">{say('notReached')}</p>}</div>
+      {next !== null && (
+        <button type="button" class="button quiet" onClick={() => void read(next)}>
+          {say('older')}
+        </button>
+      )}
+    </>
+  )
+}
+
+function HistoryEntry({ event, skewMs }: { event: AccountEvent; skewMs: number }) {
+  const { lang, say } = usePage<'account'>()
+  const ago = useAgo(skewMs)
+  const browserName = useBrowserName()
+  const [word, icon] = eventWords[event.event as keyof typeof eventWords] ?? ['eventOther', 'clock']
+  const app = event.appName ?? ''
+  const title = event.isEverywhere ? say('eventSignedOutAll') : say(word, { app })
+  const isAboutApp = event.event.startsWith('app-')
+  const details = [
+    event.by === 'support' && say('bySupport'),
+    event.browser !== null && browserName(event.browser),
+    app !== '' && !isAboutApp && say('inApp', { app }),
+  ].filter((text) => text !== false)
+  return (
+    <li class="entry" tabIndex={-1}>
+      <span class="entry-icon">
+        <Icon name={icon} />
+      </span>
+      <div class="entry-text">
+        <span class="entry-title">{title}</span>
+        <span class="entry-when">
+          <time dateTime={event.at} title={exactTime(new Date(event.at), lang)}>
+            {ago(event.at)}
+          </time>
+          {details.map((text) => ` · ${text}`).join('')}
+        </span>
+      </div>
+    </li>
+  )
+}

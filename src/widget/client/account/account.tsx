@@ -1,0 +1,189 @@
+/** The account: who is signed in, what can be changed, and the ways out. Each part is a view of its own, one step further in. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { History, SignedIn } from './access.tsx'
+import { Apps } from './connected-apps.tsx'
+import { Data, Delete } from './deletion.tsx'
+import { Loaded, News, type Load } from './part-form.tsx'
+import { Email, languageName, Languages, Names, Password } from './profile.tsx'
+import { Mails } from './mail-choices.tsx'
+import { call } from '../call.ts'
+import { Icon, type IconName } from '../icons.tsx'
+import { usePage } from '../page-context.tsx'
+import { useIsHere, ViewHead } from '../parts.tsx'
+
+export type AccountInfo = {
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly language: string | null
+  readonly hasPassword: boolean
+  readonly keptReason: string | null
+}
+
+type AccountProps = {
+  token: string | null
+  skewMs: number
+  currency: string
+  onBack: () => void
+  onLeave: () => void
+  /** The names or the language are others now. */
+  onChanged: () => void
+  onLanguage: (lang: string) => Promise<void>
+}
+
+/** What every part gets; `onDone` goes back to the account, which says the news. */
+export type PartProps = Pick<AccountProps, 'token' | 'skewMs' | 'onLeave'> & { onDone: (news: string) => void }
+
+const parts = {
+  name: { title: 'name', icon: 'person' },
+  email: { title: 'email', icon: 'mail' },
+  password: { title: 'password', icon: 'lock' },
+  language: { title: 'language', icon: 'globe' },
+  mails: { title: 'mails', icon: 'bell' },
+  signedIn: { title: 'signedIn', icon: 'shield' },
+  apps: { title: 'apps', icon: 'card' },
+  history: { title: 'history', icon: 'clock' },
+  data: { title: 'myData', icon: 'receipt' },
+  delete: { title: 'deleteAccount', icon: 'alert' },
+} as const satisfies Record<string, { title: string; icon: IconName }>
+
+type PartName = keyof typeof parts
+
+const groups: readonly (readonly PartName[])[] = [
+  ['name', 'email', 'password', 'language', 'mails'],
+  ['apps', 'signedIn', 'history'],
+  ['data', 'delete'],
+]
+
+export function View(props: AccountProps) {
+  const { say } = usePage<'account'>()
+  const { token, onBack, onChanged } = props
+  const [load, setLoad] = useState<Load<AccountInfo>>({ kind: 'loading' })
+  const [part, setPart] = useState<PartName>()
+  const [news, setNews] = useState('')
+  const last = useRef<PartName>(undefined)
+  const home = useRef<HTMLElement>(null)
+  const isHere = useIsHere()
+
+  async function read(): Promise<void> {
+    const reply = await call<AccountInfo>('account', token)
+    if (isHere()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: reply.body })
+  }
+  useEffect(() => void read(), [])
+
+  // Back from a part, the focus is on the row that led there.
+  useEffect(() => {
+    if (part === undefined && last.current)
+      home.current?.querySelector<HTMLButtonElement>(`[data-part=${last.current}]`)?.focus()
+  }, [part])
+
+  function open(name: PartName): void {
+    last.current = name
+    setNews('')
+    setPart(name)
+  }
+
+  async function finish(text: string): Promise<void> {
+    onChanged()
+    await read()
+    if (!isHere()) return
+    setNews(text)
+    setPart(undefined)
+  }
+
+  if (part !== undefined)
+    return (
+      <section key={part} class="account">
+        <ViewHead title={say(parts[part].title)} onBack={() => setPart(undefined)} />
+        <div class="card stack account-part">
+          <Loaded load={load} onRetry={() => void read()}>
+            {(info) => <Part {...props} name={part} info={info} onDone={(text) => void finish(text)} />}
+          </Loaded>
+        </div>
+      </section>
+    )
+  const info = load.kind === 'there' ? load.value : undefined
+  return (
+    <section key="home" class="account" ref={home}>
+      <ViewHead title={say('account')} onBack={onBack} />
+      <News text={news} />
+      {groups.map((group) => (
+        <ul key={group[0]} role="list" class="card account-rows">
+          {group.map((name) => (
+            <Row key={name} name={name} value={info ? valueOf(name, info) : ''} onOpen={() => open(name)} />
+          ))}
+        </ul>
+      ))}
+      <div class="account-exits">
+        <button type="button" class="button quiet" onClick={props.onLeave}>
+          <Icon name="door" />
+          {say('logOut')}
+        </button>
+        <p class="muted">{say('logOutText')}</p>
+      </div>
+    </section>
+  )
+}
+
+/** What a row shows of what is behind it. */
+function valueOf(name: PartName, { firstName, lastName, email, language }: AccountInfo): string {
+  if (name === 'name') return `${firstName} ${lastName}`.trim()
+  if (name === 'email') return email
+  return name === 'language' && language !== null ? languageName(language) : ''
+}
+
+type RowProps = { name: PartName; value: string; onOpen: () => void }
+
+function Row({ name, value, onOpen }: RowProps) {
+  const { say } = usePage<'account'>()
+  const { title, icon } = parts[name]
+  return (
+    <li>
+      <button
+        type="button"
+        class={name === 'delete' ? 'account-row bad' : 'account-row'}
+        data-part={name}
+        onClick={onOpen}
+      >
+        <Icon name={icon} />
+        <span class="account-row-text">
+          <span class="account-row-title">{say(title)}</span>
+          {value && (
+            <span class="muted account-row-value">
+              <bdi>{value}</bdi>
+            </span>
+          )}
+        </span>
+      </button>
+    </li>
+  )
+}
+
+type PartViewProps = AccountProps & { name: PartName; info: AccountInfo; onDone: (news: string) => void }
+
+function Part({ name, ...props }: PartViewProps) {
+  switch (name) {
+    case 'name':
+      return <Names {...props} />
+    case 'email':
+      return <Email {...props} />
+    case 'password':
+      return <Password {...props} />
+    case 'language':
+      return <Languages {...props} />
+    case 'mails':
+      return <Mails {...props} />
+    case 'apps':
+      return <Apps {...props} />
+    case 'signedIn':
+      return <SignedIn {...props} />
+    case 'history':
+      return <History {...props} />
+    case 'data':
+      return <Data {...props} />
+    case 'delete':
+      return <Delete {...props} />
+    default:
+      return name satisfies never
+  }
+}

@@ -1,0 +1,51 @@
+/** The apps that use the wallet: what each may do, what it took this month, and the way to end that. */
+import { AppList } from './app-list.tsx'
+import type { PartProps } from './account.tsx'
+import type { LinkedApp } from '../call.ts'
+import { formatMoney } from '../format.ts'
+import { usePage } from '../page-context.tsx'
+
+export function Apps({ token, skewMs, currency, onLeave }: PartProps & { currency: string }) {
+  const { say } = usePage<'account'>()
+  return (
+    <>
+      <p class="muted">{say('appsText')}</p>
+      <AppList
+        token={token}
+        skewMs={skewMs}
+        onLeave={onLeave}
+        label={say('apps')}
+        paths={{ read: 'links', leave: 'links/disconnect' }}
+        appsOf={({ links }: { links: LinkedApp[] }) => links}
+        button={say('disconnect')}
+        textsOf={({ appName: app }) => ({
+          title: say('disconnectAsk', { app }),
+          text: say('disconnectText', { app }),
+          label: say('disconnectApp', { app }),
+          told: say('disconnected', { app }),
+        })}
+        sinceOf={({ connectedAt }) => ({ at: connectedAt, say: (date) => say('connected', { date }) })}
+      >
+        {(app) => <May app={app} currency={currency} />}
+      </AppList>
+    </>
+  )
+}
+
+function May({ app: { month, scopes }, currency }: { app: LinkedApp; currency: string }) {
+  const { lang, say } = usePage<'account'>()
+  const amount = (value: number) => ({ amount: formatMoney(value, currency, lang) })
+  return (
+    <ul role="list" class="may">
+      {scopes.includes('wallet:read') && <li>{say('mayRead')}</li>}
+      {scopes.includes('wallet:write') && <li>{say('mayWrite')}</li>}
+      {scopes.length === 0 && <li>{say('mayNothing')}</li>}
+      <li class="may-month">
+        {month.debited === 0 && !month.isCut
+          ? say('monthNothing')
+          : say(month.isCut ? 'monthMore' : 'month', amount(month.debited))}
+        {month.credited > 0 && ` · ${say('monthBack', amount(month.credited))}`}
+      </li>
+    </ul>
+  )
+}

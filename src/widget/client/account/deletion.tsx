@@ -1,0 +1,75 @@
+/** What the user takes along: the data as a file; and the end of the account, or the reason why it cannot end yet. */
+import { AccountForm, type Values } from './part-form.tsx'
+import type { AccountInfo, PartProps } from './account.tsx'
+import { PaperForm } from '../activity/paper-window.tsx'
+import { call, type Failure } from '../call.ts'
+import { PasswordField } from '../fields.tsx'
+import { Icon } from '../icons.tsx'
+import { usePage } from '../page-context.tsx'
+import { Notice, Support } from '../parts.tsx'
+
+const reasonWords = {
+  balance: 'keptBalance',
+  debt: 'keptDebt',
+  frozen: 'keptFrozen',
+  topup: 'keptTopup',
+  dispute: 'keptDispute',
+} as const
+
+export function Data({ token }: PartProps) {
+  const { say } = usePage<'account'>()
+  return (
+    <>
+      <p class="muted">{say('myDataText')}</p>
+      <PaperForm token={() => token} fields={{ kind: 'data' }}>
+        <button type="submit" class="button">
+          <Icon name="window" />
+          {say('openData')}
+        </button>
+      </PaperForm>
+    </>
+  )
+}
+
+type DeleteProps = PartProps & { info: AccountInfo }
+
+export function Delete({ info, token, onLeave }: DeleteProps) {
+  const { say } = usePage<'account'>()
+
+  async function send(values: Values): Promise<Failure | undefined> {
+    const { failure } = await call('account/delete', token, values)
+    if (!failure) onLeave()
+    return failure
+  }
+
+  const reasonText = (reason: string) => say(reasonWords[reason as keyof typeof reasonWords] ?? 'keptFrozen')
+  // Whether a top-up can still be cancelled is known only when it is tried.
+  if (info.keptReason && info.keptReason !== 'topup')
+    return (
+      <Notice tone="warn" icon="lock" title={say('keptTitle')}>
+        {reasonText(info.keptReason)} {info.keptReason !== 'dispute' && <Support />}
+      </Notice>
+    )
+  return (
+    <>
+      <p>{say('deleteText')}</p>
+      <p class="muted">{say('deleteLater')}</p>
+      {info.hasPassword ? (
+        <AccountForm
+          button={say('deleteForEver')}
+          isDanger
+          check={({ password = '' }) => ({ password: password === '' ? say('needed') : undefined })}
+          send={send}
+          explain={({ code, reason }) => {
+            if (code === 'INVALID_CREDENTIALS') return { password: say('passwordWrong') }
+            return reason === undefined ? undefined : { form: reasonText(reason) }
+          }}
+        >
+          {(problems) => <PasswordField isNew="no" label={say('currentPassword')} problem={problems['password']} />}
+        </AccountForm>
+      ) : (
+        <p>{say('passwordForgotten')}</p>
+      )}
+    </>
+  )
+}

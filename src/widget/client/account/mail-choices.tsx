@@ -1,0 +1,54 @@
+/** Which mails the user wants. A choice is made at once, and taken back when it could not be kept. */
+import { useEffect, useState } from 'preact/hooks'
+import { Loaded, type Load } from './part-form.tsx'
+import type { PartProps } from './account.tsx'
+import { call } from '../call.ts'
+import { usePage } from '../page-context.tsx'
+import { useIsHere } from '../parts.tsx'
+
+type Choice = { readonly choice: string; readonly isWanted: boolean }
+
+const choiceWords = { receipts: 'mailReceipts', payments: 'mailPayments', 'sign-ins': 'mailSignIns' } as const
+
+export function Mails({ token }: PartProps) {
+  const { say } = usePage<'account'>()
+  const [load, setLoad] = useState<Load<readonly Choice[]>>({ kind: 'loading' })
+  const [hasFailed, setFailed] = useState(false)
+  const isHere = useIsHere()
+
+  async function read(change?: Choice): Promise<void> {
+    const reply = await call<{ mails: Choice[] }>('account/mails', token, change)
+    if (!isHere()) return
+    setFailed(reply.failure !== undefined)
+    if (!reply.failure) setLoad({ kind: 'there', value: reply.body.mails })
+    else if (!change) setLoad({ kind: 'failed' })
+    // Another object of the same choices: the box shows again what is true.
+    else setLoad((before) => ({ ...before }))
+  }
+  useEffect(() => void read(), [])
+
+  return (
+    <>
+      <p class="muted">{say('mailsText')}</p>
+      <div role="alert">{hasFailed && load.kind === 'there' && <p class="problem">{say('notReached')}</p>}</div>
+      <Loaded load={load} onRetry={() => void read()}>
+        {(choices) => (
+          <fieldset class="radios">
+            <legend class="visually-hidden">{say('mails')}</legend>
+            {choices.map(({ choice, isWanted }) => (
+              <label key={choice} class="radio">
+                <input
+                  type="checkbox"
+                  name={choice}
+                  checked={isWanted}
+                  onChange={() => void read({ choice, isWanted: !isWanted })}
+                />
+                <span>{say(choiceWords[choice as keyof typeof choiceWords])}</span>
+              </label>
+            ))}
+          </fieldset>
+        )}
+      </Loaded>
+    </>
+  )
+}

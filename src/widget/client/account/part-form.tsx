@@ -1,0 +1,168 @@
+/** A form of the account: what it sends, what is wrong with it, and where the focus goes then. */
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Failure } from '../call.ts'
+import { relativeWait } from '../format.ts'
+import { Icon } from '../icons.tsx'
+import { usePage } from '../page-context.tsx'
+import { Notice, useIsHere } from '../parts.tsx'
+
+export type Values = Readonly<Record<string, string>>
+/** Texts by field; `form` is about the whole form. */
+export type Problems = Readonly<Record<string, string | undefined>>
+
+type AccountFormProps = {
+  button: string
+  isDanger?: boolean
+  /** What is wrong before anything is sent. */
+  check: (values: Values) => Problems
+  /** What came of it: nothing, when all is well. */
+  send: (values: Values) => Promise<Failure | undefined>
+  /** What the form's own codes mean; the rest is told here. */
+  explain: (failure: Failure) => Problems | undefined
+  children: (problems: Problems) => ComponentChildren
+}
+
+export function AccountForm({ button, isDanger = false, check, send, explain, children }: AccountFormProps) {
+  const { lang, say } = usePage<'account'>()
+  const [problems, setProblems] = useState<Problems>({})
+  const [isBusy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const isHere = useIsHere()
+
+  function complain(found: Problems): boolean {
+    setProblems(found)
+    const field = Object.keys(found).find((name) => found[name] !== undefined)
+    if (field) form.current?.querySelector<HTMLInputElement>(`[name=${field}]`)?.focus()
+    return field !== undefined
+  }
+
+  function tellFailure(failure: Failure): Problems {
+    const when = relativeWait(failure.retryAfterSeconds, lang)
+    if (failure.code === 'RATE_LIMITED') return { form: say('tooMany', { when }) }
+    if (failure.code === 'NO_NETWORK') return { form: say('notReached') }
+    return explain(failure) ?? { form: say('wentWrong') }
+  }
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault()
+    if (isBusy) return
+    const values = Object.fromEntries(new FormData(form.current!)) as Values
+    if (complain(check(values))) return
+    setBusy(true)
+    const failure = await send(values)
+    if (!isHere()) return
+    setBusy(false)
+    if (failure) complain(tellFailure(failure))
+  }
+
+  return (
+    <form ref={form} class="stack" noValidate onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
+      <div role="alert">
+        {problems['form'] && (
+          <Notice tone="bad" icon="alert">
+            {problems['form']}
+          </Notice>
+        )}
+      </div>
+      {children(problems)}
+      <button class={isDanger ? 'button danger' : 'button'} aria-disabled={isBusy}>
+        {isBusy && <span class="spinner" aria-hidden="true" />}
+        {button}
+      </button>
+    </form>
+  )
+}
+
+type AskProps = {
+  title: string
+  text: string
+  button: string
+  /** False when it could not be done. */
+  onYes: () => Promise<boolean>
+  onNo: () => void
+}
+
+/** A question in the place of what asked it. It takes the focus; whoever shows it gives that back when it closes. */
+export function Ask({ title, text, button, onYes, onNo }: AskProps) {
+  const { say } = usePage<'account'>()
+  const [step, setStep] = useState<'asking' | 'busy' | 'failed'>('asking')
+  const heading = useRef<HTMLHeadingElement>(null)
+  const isHere = useIsHere()
+  // By code: browsers refuse autofocus in the frame of another site.
+  useEffect(() => heading.current?.focus(), [])
+
+  async function go(): Promise<void> {
+    if (step === 'busy') return
+    setStep('busy')
+    const isDone = await onYes()
+    if (isHere() && !isDone) setStep('failed')
+  }
+
+  return (
+    <div class="ask">
+      <h3 ref={heading} tabIndex={-1}>
+        {title}
+      </h3>
+      <p class="muted">{text}</p>
+      <div role="alert">{step === 'failed' && <p class="problem">{say('wentWrong')}</p>}</div>
+      <div class="row">
+        <button type="button" class="button danger small" aria-disabled={step === 'busy'} onClick={() => void go()}>
+          {button}
+        </button>
+        <button type="button" class="button quiet small" onClick={onNo}>
+          {say('cancel')}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** Whether a question is open, and a ref for the button that opens it, which has the focus again when the question closes. */
+export function useAsking(): [boolean, (isAsking: boolean) => void, RefObject<HTMLButtonElement | null>] {
+  const [isAsking, setAsking] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const wasAsking = useRef(false)
+  useEffect(() => {
+    if (wasAsking.current && !isAsking) button.current?.focus()
+    wasAsking.current = isAsking
+  }, [isAsking])
+  return [isAsking, setAsking, button]
+}
+
+type LoadedProps<T> = { load: Load<T>; onRetry: () => void; children: (value: T) => ComponentChildren }
+
+export type Load<T> = { readonly kind: 'loading' | 'failed' } | { readonly kind: 'there'; readonly value: T }
+
+/** What a view shows while its content comes, and when it does not. */
+export function Loaded<T>({ load, onRetry, children }: LoadedProps<T>) {
+  const { say } = usePage()
+  if (load.kind === 'there') return <>{children(load.value)}</>
+  if (load.kind === 'loading') return <span class="skeleton line" />
+  return (
+    <div class="stack">
+      <div role="alert">
+        <Notice tone="bad" icon="alert">
+          {say('notReached')}
+        </Notice>
+      </div>
+      <button type="button" class="button quiet" onClick={onRetry}>
+        {say('retry')}
+      </button>
+    </div>
+  )
+}
+
+/** Good news, which a screen reader says. */
+export function News({ text }: { text: string }) {
+  return (
+    <div role="status">
+      {text && (
+        <div class="notice good">
+          <Icon name="check" />
+          <p>{text}</p>
+        </div>
+      )}
+    </div>
+  )
+}

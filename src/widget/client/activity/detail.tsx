@@ -1,0 +1,96 @@
+/** One entry, with everything there is to know of it and to tell support. */
+import type { ComponentChildren } from 'preact'
+import { EntryMark, titleOf } from './latest.tsx'
+import { ReceiptForm } from './paper-window.tsx'
+import type { WidgetTransaction } from '../call.ts'
+import { exactTime, formatMoney } from '../format.ts'
+import { usePage } from '../page-context.tsx'
+import { Support, ViewHead } from '../parts.tsx'
+
+type DetailProps = { transaction: WidgetTransaction; token: () => string | null; onBack: () => void }
+
+export function Detail({ transaction, token, onBack }: DetailProps) {
+  const { lang, say, service } = usePage<'activity'>()
+  const { amount, currency, app, description, referenceId, balanceAfter, createdAt, receiptCode } = transaction
+  const isIn = transaction.type === 'CREDIT'
+  const isCard = app === null && transaction.referenceType.startsWith('TOPUP')
+  const title = titleOf(transaction, say)
+  return (
+    <section class="account detail">
+      <ViewHead title={say('detail')} onBack={onBack} />
+      <div class="card stack">
+        <div class="detail-head">
+          <EntryMark transaction={transaction} />
+          <p class={isIn ? 'money amount in' : 'money amount'}>
+            {formatMoney(isIn ? amount : -amount, currency, lang, true)}
+          </p>
+          <h2 class="entry-title">
+            <bdi>{title}</bdi>
+          </h2>
+        </div>
+        <dl class="facts">
+          <Fact name={say(isIn ? 'from' : 'to')}>
+            {isCard ? say('yourCard') : <bdi>{app?.name ?? service.name}</bdi>}
+          </Fact>
+          <Fact name={say('when')}>
+            <time dateTime={createdAt}>{exactTime(new Date(createdAt), lang)}</time>
+          </Fact>
+          <Fact name={say('status')}>
+            <Status transaction={transaction} />
+          </Fact>
+          {app && description && (
+            <Fact name={say('description')} isLong>
+              <bdi>{description}</bdi>
+            </Fact>
+          )}
+          <Fact name={say('quote')}>
+            <bdi class="code" dir="ltr">
+              {receiptCode}
+            </bdi>
+          </Fact>
+          {app && (
+            <Fact name={say('theirReference', { app: app.name })}>
+              <bdi>{referenceId}</bdi>
+            </Fact>
+          )}
+          <Fact name={say('balanceAfter')}>
+            <span class="money">{formatMoney(balanceAfter, currency, lang)}</span>
+          </Fact>
+        </dl>
+        <div class="row">
+          <ReceiptForm token={token} sequence={transaction.sequence} />
+          {service.support && <Support />}
+        </div>
+      </div>
+    </section>
+  )
+}
+
+function Fact({ name, isLong = false, children }: { name: string; isLong?: boolean; children: ComponentChildren }) {
+  return (
+    <div class={isLong ? 'long' : undefined}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** What became of it: of a card payment also later, at the bank. */
+function Status({ transaction: { card, amount, currency } }: { transaction: WidgetTransaction }) {
+  const { lang, say } = usePage<'activity'>()
+  const money = (value: number) => formatMoney(value, currency, lang)
+  if (card?.dispute === 'open') return <Badge tone="warn" text={say('statusDisputed')} />
+  if (card?.dispute === 'lost') return <Badge tone="bad" text={say('statusLost')} />
+  if (card?.dispute === 'won') return <Badge tone="good" text={say('statusWon')} />
+  if (card && card.refunded > 0) {
+    const isWhole = card.refunded >= amount
+    return (
+      <Badge tone="warn" text={isWhole ? say('statusRefunded') : say('statusPart', { amount: money(card.refunded) })} />
+    )
+  }
+  return <Badge tone="good" text={say('statusDone')} />
+}
+
+function Badge({ tone, text }: { tone: 'good' | 'warn' | 'bad'; text: string }) {
+  return <span class={`badge ${tone}`}>{text}</span>
+}

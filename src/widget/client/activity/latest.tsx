@@ -1,0 +1,181 @@
+/** What happened last. Each entry opens its detail, which is a view of its own, like everything older: `activity`. */
+import { useEffect, useState } from 'preact/hooks'
+import type { WaitingTopup, WidgetTransaction } from '../call.ts'
+import { dayName, formatMoney, sameDay, shortTime } from '../format.ts'
+import { Icon } from '../icons.tsx'
+import { usePage, type Say } from '../page-context.tsx'
+import { AppMark } from '../parts.tsx'
+
+export type OpenEntry = (transaction: WidgetTransaction) => void
+
+type ActivityProps = {
+  transactions: readonly WidgetTransaction[]
+  waiting: readonly WaitingTopup[]
+  currency: string
+  skewMs: number
+  onOpen: OpenEntry
+  onAll: () => void
+}
+
+export function Activity({ transactions, waiting, currency, skewMs, onOpen, onAll }: ActivityProps) {
+  const { words } = usePage()
+  const now = useNow(skewMs)
+  const isEmpty = transactions.length === 0 && waiting.length === 0
+  return (
+    <section class="activity card" aria-labelledby="activity-label">
+      <h2 id="activity-label">{words.activity}</h2>
+      {isEmpty && (
+        <div class="empty">
+          <span class="panel-icon">
+            <Icon name="receipt" />
+          </span>
+          <h3>{words.emptyTitle}</h3>
+          <p class="muted">{words.emptyText}</p>
+        </div>
+      )}
+      {waiting.length > 0 && (
+        <ul role="list">
+          {waiting.map((topup) => (
+            <Waiting key={topup.createdAt} topup={topup} currency={currency} now={now} />
+          ))}
+        </ul>
+      )}
+      <Days transactions={transactions} now={now} onOpen={onOpen} />
+      {transactions.length > 0 && (
+        <button type="button" id="all-activity" class="button quiet small" onClick={onAll}>
+          {words.allActivity}
+        </button>
+      )}
+    </section>
+  )
+}
+
+type DaysProps = { transactions: readonly WidgetTransaction[]; now: Date; onOpen: OpenEntry }
+
+/** The entries under their days, as they are where the reader is. */
+export function Days({ transactions, now, onOpen }: DaysProps) {
+  const { lang } = usePage()
+  const days: WidgetTransaction[][] = []
+  for (const transaction of transactions) {
+    const last = days.at(-1)
+    if (last && sameDay(new Date(last[0]!.createdAt), new Date(transaction.createdAt))) last.push(transaction)
+    else days.push([transaction])
+  }
+  return (
+    <>
+      {days.map((day) => (
+        <div class="day" key={day[0]!.createdAt}>
+          <h3>{dayName(new Date(day[0]!.createdAt), now, lang)}</h3>
+          <ul role="list">
+            {day.map((transaction) => (
+              <Entry key={transaction.id} transaction={transaction} onOpen={onOpen} />
+            ))}
+          </ul>
+        </div>
+      ))}
+    </>
+  )
+}
+
+/** Whether money came in or went out is shown by the arrow, the sign, the word and the colour. */
+function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen: OpenEntry }) {
+  const { lang, say } = usePage()
+  const { amount, currency, createdAt, app, sequence } = transaction
+  const isIn = transaction.type === 'CREDIT'
+  return (
+    <li class="entry">
+      <button type="button" id={`entry-${sequence}`} class="entry-open" onClick={() => onOpen(transaction)}>
+        <EntryMark transaction={transaction} />
+        <span class="entry-text">
+          <span class="entry-title">
+            <bdi>{titleOf(transaction, say)}</bdi>
+          </span>
+          <span class="entry-when">
+            {app && (
+              <>
+                <bdi>{app.name}</bdi>
+                {' · '}
+              </>
+            )}
+            <span class="visually-hidden">{say(isIn ? 'moneyIn' : 'moneyOut')} </span>
+            <time dateTime={createdAt}>{shortTime(new Date(createdAt), lang)}</time>
+          </span>
+        </span>
+        <span class={isIn ? 'money amount in' : 'money amount'}>
+          {formatMoney(isIn ? amount : -amount, currency, lang, true)}
+        </span>
+      </button>
+    </li>
+  )
+}
+
+/** The mark of the app that took or gave the money, or the service's own sign. */
+export function EntryMark({ transaction: { app, type, referenceType } }: { transaction: WidgetTransaction }) {
+  const isIn = type === 'CREDIT'
+  return (
+    <span class="entry-mark">
+      {app ? (
+        <AppMark name={app.name} logo={app.logo} />
+      ) : (
+        <span class="mark own">
+          <Icon name={referenceType.startsWith('TOPUP') ? 'card' : referenceType === 'CORRECTION' ? 'swap' : 'plus'} />
+        </span>
+      )}
+      <span class={isIn ? 'way in' : 'way'}>
+        <Icon name={isIn ? 'in' : 'out'} />
+      </span>
+    </span>
+  )
+}
+
+/** Paid, and not in the wallet yet. */
+function Waiting({ topup, currency, now }: { topup: WaitingTopup; currency: string; now: Date }) {
+  const { lang, say } = usePage()
+  const at = new Date(topup.createdAt)
+  return (
+    <li class="entry waiting">
+      <span class="entry-open">
+        <span class="mark own">
+          <Icon name="clock" />
+        </span>
+        <span class="entry-text">
+          <span class="entry-title">{say('waitingEntry')}</span>
+          <time class="entry-when" dateTime={topup.createdAt}>
+            {`${dayName(at, now, lang)}, ${shortTime(at, lang)}`}
+          </time>
+        </span>
+        <span class="money amount">{formatMoney(topup.amount, currency, lang)}</span>
+      </span>
+    </li>
+  )
+}
+
+/** The service's own entries that are named for what they are; an app may use the same labels, and means something else. */
+export const ownTitles = {
+  TOPUP: 'topupEntry',
+  TOPUP_REFUND: 'cardRefundEntry',
+  TOPUP_REFUND_RETURNED: 'cardRefundReturnedEntry',
+  TOPUP_DISPUTE: 'disputeEntry',
+  TOPUP_DISPUTE_RETURNED: 'disputeWonEntry',
+  CORRECTION: 'correctionEntry',
+} as const
+
+export function titleOf({ app, description, referenceType }: WidgetTransaction, say: Say): string {
+  if (!app && Object.hasOwn(ownTitles, referenceType))
+    return say(ownTitles[referenceType as keyof typeof ownTitles], { reason: description ?? '' })
+  if (description) return description
+  if (referenceType === 'BONUS') return say('bonusEntry')
+  if (/REFUND/i.test(referenceType)) return say('refundEntry')
+  const label = referenceType.replace(/[_-]+/g, ' ').trim()
+  return label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase() : label
+}
+
+/** The server's time, read anew every half minute, so that "today" stays true. */
+export function useNow(skewMs: number): Date {
+  const [at, setAt] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setAt(Date.now()), 30_000)
+    return () => clearInterval(timer)
+  }, [])
+  return new Date(Math.max(at, Date.now()) + skewMs)
+}
