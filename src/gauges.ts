@@ -1,7 +1,7 @@
 /** What is measured when somebody asks for it, and not counted: queues, connections, and how things stand in the database. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { waitKinds, type Levels } from './store/levels.ts'
 import type { Pool } from './store/connection/pool.ts'
+import { waitKinds, type Levels } from './store/levels.ts'
 import type { Lane } from './store/writer/posting.ts'
 
 export type Sources = {

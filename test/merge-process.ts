@@ -2,9 +2,9 @@
  * A process that merges positions and stops right before its commit, for tests that kill it there:
  * `bun test/merge-process.ts <database url>` says how many rows it has merged, and then does nothing more.
  */
+import { mergeSome } from '../src/store/books/merge-positions.ts'
 import { openDatabase, transact } from '../src/store/connection/database.ts'
 import { tryLock, locks } from '../src/store/locks.ts'
-import { mergeSome } from '../src/store/books/merge-positions.ts'
 
 const db = openDatabase({ connectionString: process.argv[2]! }).patient
 

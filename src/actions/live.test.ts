@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import type { SeenWallet } from '../store/wallets.ts'
 import type { Session } from '../store/people/widget-sessions.ts'
+import type { SeenWallet } from '../store/wallets.ts'
 import { openLive } from './live.ts'
 
 const until = async (isSo: () => boolean) => {

@@ -2,6 +2,7 @@
 import { record } from '../actions/audit.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { formatMinor } from '../ledger/money.ts'
+import { listPeople } from '../store/people/user-search.ts'
 import {
   countMatchingTopups,
   findTopupPage,
@@ -11,7 +12,6 @@ import {
   type Topup,
   type TopupFilter,
 } from '../store/topups.ts'
-import { listPeople } from '../store/people/user-search.ts'
 import { csvLine, csvPages, download, plain } from '../web/csv.ts'
 import { dayBadges, DayFields, isOldestFirst, keptOf, OrderAndApply, spanOf, timeHead } from './kit/filters.tsx'
 import { Empty, Field, Heading, ListHead, maxTotal, Pager } from './kit/parts.tsx'

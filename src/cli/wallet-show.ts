@@ -6,8 +6,8 @@ import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
 import { parseReceiptCode, receiptCodeOf } from '../ledger/receipt-code.ts'
 import { listLinksOfUser } from '../store/links.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
-import { listTransfersByKeys } from '../store/transfers.ts'
 import { findUser, findUserByEmail } from '../store/people/users.ts'
+import { listTransfersByKeys } from '../store/transfers.ts'
 import {
   findLinkedWallets,
   findWallet,

@@ -7,8 +7,8 @@ import { findApp } from './apps.ts'
 import { deleteExpired, ending, staying } from './cleanup.ts'
 import { openDatabase } from './connection/database.ts'
 import { upsertLimit } from './limits.ts'
-import { upsertMailedCode } from './people/mailed-codes.ts'
 import { listTables } from './migrations/tables.ts'
+import { upsertMailedCode } from './people/mailed-codes.ts'
 import { upsertSignUp } from './people/sign-ups.ts'
 
 let opened: TestService

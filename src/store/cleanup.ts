@@ -3,10 +3,10 @@
  * go on. Every table of the service is named here: it goes some time, or there is a reason why it stays.
  */
 import { deleteEndedSecrets } from './apps.ts'
+import { deleteOldLines } from './books/reconciliation.ts'
 import type { Database, Transaction } from './connection/database.ts'
 import { locks, stepByStep } from './locks.ts'
 import { deletePendingTotp } from './operators.ts'
-import { deleteOldLines } from './books/reconciliation.ts'
 
 /** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
 const batchSize = 1_000

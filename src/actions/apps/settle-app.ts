@@ -4,9 +4,9 @@
  */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
-import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import * as store from '../../store/books/settlements.ts'
 import type { NewSettlement, Settlement } from '../../store/books/settlements.ts'
+import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 

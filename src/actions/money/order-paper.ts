@@ -1,7 +1,7 @@
 /** Receipts and statements of a wallet's user, each behind a link that works once and carries no session. */
 import { deletePaperLink, insertPaperLink } from '../../store/paper-links.ts'
-import { listTransfersUpwards } from '../../store/transfers.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
+import { listTransfersUpwards } from '../../store/transfers.ts'
 import { takeLimit, papers, type Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newPaperToken } from '../tokens.ts'

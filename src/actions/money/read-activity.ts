@@ -4,10 +4,10 @@ import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { listAppsOfUser } from '../../store/links.ts'
 import { isServiceOwn } from '../../store/outcomes.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
 import { listTopupsByPayment, listWaitingTopups, type Topup } from '../../store/topups.ts'
 import { findLedgerPage, listTransfersUpwards, type LedgerFilter } from '../../store/transfers.ts'
 import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from '../../store/wallets.ts'
-import type { Session } from '../../store/people/widget-sessions.ts'
 import type { Service } from '../service.ts'
 
 /** An entry, with the app that took or gave the money; none when it was the service itself. */

@@ -4,10 +4,10 @@
  */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { transact, type Queryable } from '../../store/connection/database.ts'
-import { findUnsettled, listOpenTopups } from '../../store/topups.ts'
 import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
-import { findWallet, lockWallet, updateFreeze, type WalletRow } from '../../store/wallets.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
+import { findUnsettled, listOpenTopups } from '../../store/topups.ts'
+import { findWallet, lockWallet, updateFreeze, type WalletRow } from '../../store/wallets.ts'
 import { record } from '../audit.ts'
 import type { Limited } from '../limits.ts'
 import type { Service } from '../service.ts'

@@ -5,7 +5,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import { ProcessorUnavailable, type AccountLine } from '../../cards/processor.ts'
 import { faultFields } from '../../log.ts'
-import { transact } from '../../store/connection/database.ts'
 import {
   claimDay,
   compareDay,
@@ -23,6 +22,7 @@ import {
   type OpenDifference,
   type ReconciliationState,
 } from '../../store/books/reconciliation.ts'
+import { transact } from '../../store/connection/database.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 

@@ -1,7 +1,7 @@
 /** How corrections are shown: their state, who asked and decided, and what corrects what. */
 import { correctionType } from '../../ledger/reference.ts'
-import { listCorrectionsAbout, type Correction, type CorrectionState } from '../../store/corrections.ts'
 import type { Queryable } from '../../store/connection/database.ts'
+import { listCorrectionsAbout, type Correction, type CorrectionState } from '../../store/corrections.ts'
 import { isServiceOwn } from '../../store/outcomes.ts'
 import type { Transfer } from '../../store/wallets.ts'
 import { Badge } from './parts.tsx'

@@ -1,8 +1,8 @@
 /** How the state of an app, a wallet or a top-up is shown, on every page that shows it. */
 import { parseCurrency, type Currency } from '../../ledger/money.ts'
 import type { App } from '../../store/apps.ts'
-import type { Topup } from '../../store/topups.ts'
 import type { Person } from '../../store/people/user-search.ts'
+import type { Topup } from '../../store/topups.ts'
 import { Badge, Money, Table, When, type Head } from './parts.tsx'
 
 export function AppState({ app }: { app: App }) {

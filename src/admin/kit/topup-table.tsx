@@ -1,6 +1,6 @@
 /** Card top-ups, as every page that lists some shows them. */
-import type { Topup } from '../../store/topups.ts'
 import type { Person } from '../../store/people/user-search.ts'
+import type { Topup } from '../../store/topups.ts'
 import { Money, Table, When, type Head } from './parts.tsx'
 import { currencyOf, nameOf, TopupBadges } from './states.tsx'
 

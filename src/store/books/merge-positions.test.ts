@@ -8,8 +8,8 @@ import { newApp, newUsers, openTestService, type Credentials, type TestService }
 import { beginDayThatStays } from '../../../test/time.ts'
 import { openDatabase, transact } from '../connection/database.ts'
 import { locks, tryLock } from '../locks.ts'
-import { mergedWriter, mergePositions } from './merge-positions.ts'
 import { verifyBooks } from '../verify/verify.ts'
+import { mergedWriter, mergePositions } from './merge-positions.ts'
 
 setDefaultTimeout(240_000)
 

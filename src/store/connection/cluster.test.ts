@@ -8,13 +8,13 @@ import { newApp, newUser, newUsers, openTestService, type TestService, type Test
 import { postForApp } from '../../actions/money/post.ts'
 import { findApp } from '../apps.ts'
 import { getSides } from '../books/books.ts'
-import { readIdentity, refuseStranger } from './cluster.ts'
-import { transact, type Connection } from './database.ts'
 import { locks } from '../locks.ts'
-import { openClient, openNode } from './open-client.ts'
 import { beginStep } from '../verify/books-check.ts'
 import { verifyBooks } from '../verify/verify.ts'
 import { lockWallet } from '../wallets.ts'
+import { readIdentity, refuseStranger } from './cluster.ts'
+import { transact, type Connection } from './database.ts'
+import { openClient, openNode } from './open-client.ts'
 
 setDefaultTimeout(120_000)
 

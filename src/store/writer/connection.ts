@@ -1,6 +1,5 @@
 /** A connection that writes batches, and its number among all that do. */
 import { keepMomentsOffSql } from '../connection/cluster.ts'
-import { locks } from '../locks.ts'
 import {
   isClusterSql,
   openClient,
@@ -11,6 +10,7 @@ import {
   type OpenClient,
   type Queryable,
 } from '../connection/open-client.ts'
+import { locks } from '../locks.ts'
 
 export type WriterClient = {
   readonly client: OpenClient

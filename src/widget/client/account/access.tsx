@@ -1,13 +1,13 @@
 /** Where the user is signed in, and what happened to the account. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { AppList, useAgo } from './app-list.tsx'
-import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
-import type { PartProps } from './account.tsx'
 import { call } from '../call.ts'
 import { exactTime } from '../format.ts'
 import { Icon, type IconName } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
 import { useIsHere } from '../parts.tsx'
+import type { PartProps } from './account.tsx'
+import { AppList, useAgo } from './app-list.tsx'
+import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
 
 type Browser = { browser: string | null; lastAt: string; isLive: boolean; isThis: boolean; isThisNetwork: boolean }
 type SignedInApp = { clientId: string; appName: string; isThisApp: boolean; since: string; browsers: Browser[] }

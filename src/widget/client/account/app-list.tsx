@@ -1,12 +1,12 @@
 /** Apps of the account as a list, of which each can be left after a question. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Ask, Loaded, News, useAsking, type Load } from './part-form.tsx'
-import type { PartProps } from './account.tsx'
 import { call } from '../call.ts'
 import { exactTime, relativeTime } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { AppMark, useIsHere } from '../parts.tsx'
+import type { PartProps } from './account.tsx'
+import { Ask, Loaded, News, useAsking, type Load } from './part-form.tsx'
 
 type ListedApp = { readonly clientId: string; readonly appName: string; readonly isThisApp: boolean }
 

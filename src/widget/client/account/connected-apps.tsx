@@ -1,9 +1,9 @@
 /** The apps that use the wallet: what each may do, what it took this month, and the way to end that. */
-import { AppList } from './app-list.tsx'
-import type { PartProps } from './account.tsx'
 import type { LinkedApp } from '../call.ts'
 import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
+import type { PartProps } from './account.tsx'
+import { AppList } from './app-list.tsx'
 
 export function Apps({ token, skewMs, currency, onLeave }: PartProps & { currency: string }) {
   const { say } = usePage<'account'>()

@@ -1,10 +1,10 @@
 /** Which mails the user wants. A choice is made at once, and taken back when it could not be kept. */
 import { useEffect, useState } from 'preact/hooks'
-import { Loaded, type Load } from './part-form.tsx'
-import type { PartProps } from './account.tsx'
 import { call } from '../call.ts'
 import { usePage } from '../page-context.tsx'
 import { useIsHere } from '../parts.tsx'
+import type { PartProps } from './account.tsx'
+import { Loaded, type Load } from './part-form.tsx'
 
 type Choice = { readonly choice: string; readonly isWanted: boolean }
 

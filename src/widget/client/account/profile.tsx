@@ -1,11 +1,11 @@
 /** Name, email, password and language: each a form of its own. */
 import { useState } from 'preact/hooks'
-import { AccountForm, type Problems, type Values } from './part-form.tsx'
-import type { AccountInfo, PartProps } from './account.tsx'
 import { call, type Failure } from '../call.ts'
 import { Field, PasswordField } from '../fields.tsx'
 import { usePage } from '../page-context.tsx'
 import { isLanguageGiven } from '../use-language.ts'
+import type { AccountInfo, PartProps } from './account.tsx'
+import { AccountForm, type Problems, type Values } from './part-form.tsx'
 
 type ProfileProps = PartProps & { info: AccountInfo }
 

@@ -1,7 +1,7 @@
 /** What the list is narrowed down by: a text, the direction of the money, an app. */
-import type { ActivityFilter } from './entry-pages.ts'
 import type { WalletApp } from '../call.ts'
 import { usePage } from '../page-context.tsx'
+import type { ActivityFilter } from './entry-pages.ts'
 
 type FiltersProps = {
   filter: ActivityFilter

@@ -1,9 +1,9 @@
 /** The entries of the wallet as the server gives them, page by page, for one filter after the other. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ownTitles } from './latest.tsx'
 import { call, type WalletApp, type WidgetTransaction } from '../call.ts'
 import { usePage } from '../page-context.tsx'
 import { useIsHere } from '../parts.tsx'
+import { ownTitles } from './latest.tsx'
 
 export type ActivityFilter = { readonly search: string; readonly direction: '' | 'in' | 'out'; readonly app: string }
 

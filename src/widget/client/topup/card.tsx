@@ -6,11 +6,11 @@ import type { WordKey } from '../../words.ts'
 import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { Heading, Notice } from '../parts.tsx'
-import { TopupOutcome } from './outcome.tsx'
+import type { Visit } from '../use-wallet-session.ts'
 import { isSessionOver, useTopupPayment, type TopupState } from './one-topup.ts'
+import { TopupOutcome } from './outcome.tsx'
 import { SandboxForm } from './sandbox-form.tsx'
 import { StripeForm } from './stripe-form.tsx'
-import type { Visit } from '../use-wallet-session.ts'
 
 export type TopupCardProps = {
   /** `owed` is what the wallet was below zero by when the amount was chosen. */
