@@ -193,8 +193,8 @@ export async function tryMailServer(smtpUrl: string): Promise<string | undefined
 
 /** A mail server that says nothing must not hold one of the few that are sent at once for minutes. */
 const waits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 }
-/** Somebody sits and waits for the answer. */
-const shortWaits = { connectionTimeout: 3_000, greetingTimeout: 3_000, socketTimeout: 3_000 }
+/** Somebody sits and waits for the answer. The socket's is the longest in both: what ends first is named, and it would only say "Timeout". */
+const shortWaits = { connectionTimeout: 3_000, greetingTimeout: 3_000, socketTimeout: 5_000 }
 
 /** Development without a mail server: the mail is two files, one for each part, and its text is shown in the log. */
 function intoFolder({ mail: { from }, dataDir, isProduction }: MailConfig, log: Log): Delivery {
