@@ -18,7 +18,7 @@ test('a code has three groups of four, and stands for its own key', () => {
   )
 })
 
-test('it is read as people write it', () => {
+test('a receipt’s code is read as people write it', () => {
   const code = receiptCodeOf('01'.repeat(16))
   expect(code).toContain('0')
   const range = parseReceiptCode(code)!
@@ -27,7 +27,7 @@ test('it is read as people write it', () => {
   expect(parseReceiptCode(code.replaceAll('0', 'o').replaceAll('1', 'l'))).toEqual(range)
 })
 
-test('one wrong character makes it no code', () => {
+test('a receipt’s code with one wrong character is none', () => {
   assert(
     property(key, nat(11), nat(30), (key, at, step) => {
       const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
