@@ -84,21 +84,32 @@ function needsBrowser(path: string): boolean {
   return needs
 }
 
-/** Longest first, as they were last seen, so that no process is left alone at the end. */
+/**
+ * As they were last seen: first those that wait most, beside which the browsers keep the processors busy; then the long ones, so that no
+ * process is left alone at the end.
+ */
 const slow = [
   'test/standby',
+  'test/network',
+  'test/other-postgres',
+  'test/widget-processes',
+  'test/servers',
+  'test/drain',
+  'test/topup/two-processes',
+  'test/faults',
+  'test/half-a-request',
+  'test/restart',
+  'test/metrics-port',
+  'src/store/embedded/crash',
+  'test/topup/exactly-once',
+  'test/start',
+  'test/npm-start',
   'src/store/embedded/embedded',
   'src/cli.test',
   'src/conform',
-  'test/network',
   'src/store/embedded',
-  'test/npm-start',
-  'test/widget-processes',
-  'test/faults',
-  'test/servers',
-  'test/start',
-  'test/other-postgres',
   'test/secrets-at-rest',
+  'test/plain-http',
   'src/cli/admin',
   'test/deploy/nginx',
   'test/deploy/restore-drill',
@@ -106,29 +117,22 @@ const slow = [
   'test/deploy/alerts',
   'test/deploy/deploy',
   'test/two-processes',
-  'test/restart',
-  'test/drain',
   'test/openapi-fuzz',
-  'test/topup/two-processes',
   'test/every-route',
-  'test/half-a-request',
   'test/logins-and-debits',
-  'test/topup/exactly-once',
   'test/pgbouncer',
-  'test/metrics-port',
   'test/example/orders',
   'test/property',
   'test/readme',
   'test/regular-expressions',
   'test/postgres',
-  'test/plain-http',
   'sdk/package',
+  'test/admin/outages',
   'test/browser/states',
   'test/admin/looks',
   'test/topup/browser',
-  'test/topup/shop',
   'test/topup/windows',
-  'test/admin/outages',
+  'test/topup/shop',
   'test/example/shop',
   'test/example/guide',
   'sdk/served',
@@ -218,7 +222,9 @@ async function runJob(job: Job, variables: Record<string, string>): Promise<Ran 
   const failed = Number(/^\s*(\d+) fail$/m.exec(output)?.[1] ?? 0)
   const seconds = (performance.now() - startedAt) / 1000
   const name = job.length > 1 ? `${job[0]} and the ${job.length - 1} after it` : job[0]!
-  console.log(`${isGood ? 'ok  ' : 'FAIL'} ${job.join('\n     ')} (${passed} in ${seconds.toFixed(1)} s)`)
+  console.log(
+    `${isGood ? 'ok  ' : 'FAIL'} ${job.join('\n     ')} (${passed} in ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} of them busy)`,
+  )
   if (!isGood) console.log(whatFailed(output))
   else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)
   return { name, passed, failed: isGood ? 0 : Math.max(1, failed), seconds, cpuSeconds }
