@@ -139,7 +139,7 @@ const slow = [
   'test/topup',
   'test/browser',
   'test/admin',
-  'src/store/copy',
+  'src/store',
 ]
 const weight = (path: string) => slow.findIndex((prefix) => path.startsWith(prefix)) + 1 || 99
 
