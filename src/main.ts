@@ -12,7 +12,7 @@ import { drain } from './drain.ts'
 import { faultFields, openLog } from './log.ts'
 import { openMetrics } from './metrics.ts'
 import { openDatabase, patient, poolConnections, type Connection } from './store/connection/database.ts'
-import { prepareDatabase } from './store/connection/prepare.ts'
+import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
 import { joinParent, startWorkers, type Workers } from './workers.ts'
 

@@ -132,6 +132,15 @@ test('the ledger imports nothing from outside itself', () => {
   ).toEqual([])
 })
 
+test('how the database is reached imports nothing else of the store', () => {
+  const strays = inFolder('src/store/connection/').flatMap(({ path, imports }) =>
+    imports
+      .filter((target) => target.startsWith('src/store/') && !target.startsWith('src/store/connection/'))
+      .map((target) => `${path} → ${target}`),
+  )
+  expect(strays).toEqual([])
+})
+
 test('a page of the admin area imports the kit, and never another page', () => {
   const strays = inFolder('src/admin/').flatMap(({ path, imports }) =>
     path === 'src/admin/pages.tsx'

@@ -4,7 +4,7 @@ import { parseConfig, type Config } from '../config.ts'
 import { openLog } from '../log.ts'
 import { openMetrics } from '../metrics.ts'
 import { openDatabase, type Connection } from '../store/connection/database.ts'
-import { prepareDatabase } from '../store/connection/prepare.ts'
+import { prepareDatabase } from '../store/prepare.ts'
 import type { Invocation } from './command.ts'
 
 export type Data = { readonly config: Config; readonly connection: Connection; readonly applied: readonly string[] }

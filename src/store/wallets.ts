@@ -1,6 +1,6 @@
 /** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
+import { waitOnCoordinator } from './cluster.ts'
 import { plainArray, textArray } from './connection/arrays.ts'
-import { waitOnCoordinator } from './connection/cluster.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
 

@@ -7,7 +7,7 @@ import { openDatabase, type Connection, type Database } from '../../store/connec
 import { getLevels } from '../../store/levels.ts'
 import { migrationStatus } from '../../store/migrations/migrate.ts'
 import { openClient } from '../../store/connection/open-client.ts'
-import { reachDatabase } from '../../store/connection/prepare.ts'
+import { reachDatabase } from '../../store/prepare.ts'
 import { readServerFacts } from '../../store/connection/server-facts.ts'
 import { asUnreachable } from '../../store/connection/unreachable.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'

@@ -1,6 +1,6 @@
 /** Where the continuous check of the books stands: one row that all processes read. */
 import type { Queryable, Transaction } from '../connection/database.ts'
-import { holdMomentSql, letGoSql, oneSnapshotEachSql } from '../connection/cluster.ts'
+import { holdMomentSql, letGoSql, oneSnapshotEachSql } from '../cluster.ts'
 import { locks, tryLock } from '../locks.ts'
 
 export type Problem = {

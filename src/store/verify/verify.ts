@@ -1,5 +1,5 @@
 /** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
-import { beginMoment, endMoment, joinMomentSql } from '../connection/cluster.ts'
+import { beginMoment, endMoment, joinMomentSql } from '../cluster.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
 import { verifyEntries, verifyStrangers, verifyStretchEntries, verifyStretchStrangers } from './entries.ts'
 import { openClient, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'

@@ -1,8 +1,8 @@
 /** A batch that needs a look: its wallets are locked, read and decided one posting after the other, and then written. */
 import type { Wallet } from '../../ledger/decide.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
+import { walletClockSql } from '../cluster.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
-import { walletClockSql } from '../connection/cluster.ts'
 import { commit, type Queryable } from '../connection/database.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
 import { afterBegin, begin, confirmSql } from './connection.ts'

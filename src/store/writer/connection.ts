@@ -1,5 +1,5 @@
 /** A connection that writes batches, and its number among all that do. */
-import { keepMomentsOffSql } from '../connection/cluster.ts'
+import { keepMomentsOffSql } from '../cluster.ts'
 import {
   isClusterSql,
   openClient,

@@ -12,7 +12,7 @@ import {
   uniqueViolation,
   type Connection,
 } from '../connection/database.ts'
-import { readIdentity, refuseStranger } from '../connection/cluster.ts'
+import { readIdentity, refuseStranger } from '../cluster.ts'
 import { isCoordinatorsTurn, within, type OpenClient } from '../connection/open-client.ts'
 import {
   afterBegin,

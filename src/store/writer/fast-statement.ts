@@ -4,8 +4,8 @@
  */
 import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
+import { walletClockSql } from '../cluster.ts'
 import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
-import { walletClockSql } from '../connection/cluster.ts'
 import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'

@@ -1,11 +1,11 @@
 /** A migrated database to work on: the one that was named, or the embedded one. */
-import type { Config } from '../../config.ts'
-import { checkConnections } from './connection-limit.ts'
-import { openClient, type Connection } from './open-client.ts'
-import { startEmbedded } from '../embedded/embedded.ts'
-import { migrate } from '../migrations/migrate.ts'
-import { refuseSharingPooler } from './pooler.ts'
-import { asUnreachable } from './unreachable.ts'
+import type { Config } from '../config.ts'
+import { checkConnections } from './connection/connection-limit.ts'
+import { openClient, type Connection } from './connection/open-client.ts'
+import { startEmbedded } from './embedded/embedded.ts'
+import { migrate } from './migrations/migrate.ts'
+import { refuseSharingPooler } from './connection/pooler.ts'
+import { asUnreachable } from './connection/unreachable.ts'
 
 /** A database as it is: whoever only looks at it leaves it so. */
 export type Reached = { readonly connection: Connection; readonly release: () => Promise<void> }

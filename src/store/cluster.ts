@@ -4,10 +4,10 @@
  * with its keys; of that the other nodes know `positions`, so that each of them can coordinate a batch. What Citus refuses, or
  * answers badly, has a text of its own beside the statement: `onCluster`.
  */
-import { locks } from '../locks.ts'
-import type { Transaction } from './database.ts'
-import { isClusterSql, type Queryable } from './open-client.ts'
-import { quoted } from '../migrations/tables.ts'
+import { locks } from './locks.ts'
+import type { Transaction } from './connection/database.ts'
+import { isClusterSql, type Queryable } from './connection/open-client.ts'
+import { quoted } from './migrations/tables.ts'
 
 /** Each by its key, and the table whose shards lie beside its own. */
 const spread = [
