@@ -1,9 +1,9 @@
 /** What the user takes along: the data as a file; and the end of the account, or the reason why it cannot end yet. */
-import { PaperForm } from '../activity/paper-window.tsx'
 import { call, type Failure } from '../call.ts'
 import { PasswordField } from '../fields.tsx'
 import { Icon } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
+import { PaperForm } from '../paper-window.tsx'
 import { Notice, Support } from '../parts.tsx'
 import type { AccountInfo, PartProps } from './account.tsx'
 import { AccountForm, type Values } from './part-form.tsx'

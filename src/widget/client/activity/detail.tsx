@@ -1,7 +1,7 @@
 /** One entry, with everything there is to know of it and to tell support. */
 import type { ComponentChildren } from 'preact'
 import { EntryMark, titleOf } from './latest.tsx'
-import { ReceiptForm } from './paper-window.tsx'
+import { ReceiptForm } from '../paper-window.tsx'
 import type { WidgetTransaction } from '../call.ts'
 import { exactTime, formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'

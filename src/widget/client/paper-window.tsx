@@ -1,9 +1,9 @@
 /** Receipts and statements. They open in a window of their own, because the frame may neither print nor download. */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { monthName } from '../format.ts'
-import { Icon } from '../icons.tsx'
-import { usePage } from '../page-context.tsx'
+import { monthName } from './format.ts'
+import { Icon } from './icons.tsx'
+import { usePage } from './page-context.tsx'
 
 type PaperFormProps = {
   token: () => string | null
