@@ -223,7 +223,7 @@ async function runJob(job: Job, variables: Record<string, string>): Promise<Ran 
   const seconds = (performance.now() - startedAt) / 1000
   const name = job.length > 1 ? `${job[0]} and the ${job.length - 1} after it` : job[0]!
   console.log(
-    `${isGood ? 'ok  ' : 'FAIL'} ${job.join('\n     ')} (${passed} in ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} of them busy)`,
+    `${isGood ? 'ok  ' : 'FAIL'} ${job.join('\n     ')} (${passed} in ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of processor time)`,
   )
   if (!isGood) console.log(whatFailed(output))
   else for (const [, name] of output.matchAll(/^\(skip\) (.*)$/gm)) console.log(`     left out: ${name}`)

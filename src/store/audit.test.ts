@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { openTestService, type TestService } from '../../test/service.ts'
+import { newApp, openTestService, type TestService } from '../../test/service.ts'
 import { newId } from '../actions/tokens.ts'
 import { insertAudit, listAudit, listAuditActions } from './audit.ts'
 import { transact, type Queryable } from './connection/database.ts'
@@ -10,6 +10,8 @@ let db: Queryable
 beforeAll(async () => {
   rig = await openTestService()
   db = rig.service.db.pool
+  // Which is on record by itself.
+  await newApp(rig.service)
 })
 afterAll(() => rig.close())
 
@@ -34,7 +36,7 @@ test('audit records made in one moment are neither skipped nor shown twice', asy
   }
   expect(seen).toHaveLength(25)
   expect(new Set(seen).size).toBe(25)
-  expect(await listAuditActions(db)).toEqual(['do.0', 'do.1', 'do.2'])
+  expect(await listAuditActions(db)).toEqual(['app.created', 'do.0', 'do.1', 'do.2'])
 })
 
 test('nobody can change or remove an audit record', async () => {

@@ -26,6 +26,9 @@ export async function openSignIn(rig: Rig, { clientId }: Tenant) {
   return { page, frame }
 }
 
+/** The account's view, which is loaded when it is asked for; its words have the language in their name. */
+export const accountScript = /\/assets\/account\.[0-9a-f]{16}\.js/
+
 export const balanceIn = (frame: Frame) => frame.textContent('.hero-balance .visually-hidden')
 
 export async function waitForBalance(frame: Frame, text: string): Promise<void> {

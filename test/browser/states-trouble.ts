@@ -2,6 +2,7 @@
 import { leaveBy } from '../chromium.ts'
 import { untilSeen } from '../until.ts'
 import { embed, hear } from './rig.ts'
+import { accountScript } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
 export const troubleStates: StatesOf = (stage) => {
@@ -84,7 +85,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     'view-loading': {
       show: async (page) => {
-        await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, () => {})
+        await page.route(accountScript, () => {})
         const frame = await openWallet(page, tenant)
         await frame.click('button.avatar')
         await untilSeen(frame, '.account[aria-busy=true]')
@@ -93,7 +94,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     'view-failed': {
       show: async (page) => {
-        await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, (route) => route.abort())
+        await page.route(accountScript, (route) => route.abort())
         const frame = await openWallet(page, tenant)
         await frame.click('button.avatar')
         await untilSeen(frame, '.account [role=alert] .bad')

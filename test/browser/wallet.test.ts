@@ -11,6 +11,7 @@ import { until, untilSeen } from '../until.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
 import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
 import {
+  accountScript,
   balanceIn,
   focusIs,
   openShop,
@@ -339,7 +340,7 @@ test('older entries come by the button, each once, and a new one is there at onc
 test('a view is there at a tap without the network, once the wallet has been idle', async () => {
   const page = await rig.openPage()
   await page.goto(rig.shop)
-  const isLoaded = page.waitForResponse(/\/assets\/account\.[0-9a-f]{16}\.js/)
+  const isLoaded = page.waitForResponse(accountScript)
   const areWordsLoaded = page.waitForResponse(/\/assets\/account\.en\./)
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
   const [script, words] = await Promise.all([isLoaded, areWordsLoaded])
@@ -356,7 +357,7 @@ test('a view is there at a tap without the network, once the wallet has been idl
 
 test('a view that cannot be loaded says so, keeps the way back, and comes at the next try', async () => {
   const page = await rig.openPage()
-  await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, (route) => route.abort())
+  await page.route(accountScript, (route) => route.abort())
   await page.goto(rig.shop)
   const frame = await embed(page, walletUrl(rig, { session: await (await rig.newTenant()).newSession() }))
   await frame.click('button.avatar')
@@ -375,7 +376,7 @@ test('a page that is older than the service loads itself again when a view of it
   const page = await rig.openPage()
   const loads = { page: 0 }
   page.on('request', (request) => void (request.url().startsWith(`${rig.base}/widget/wallet`) && loads.page++))
-  await page.route(/\/assets\/account\.[0-9a-f]{16}\.js/, (route) =>
+  await page.route(accountScript, (route) =>
     loads.page > 1 ? route.continue() : route.fulfill({ status: 404, body: 'gone' }),
   )
   await page.goto(rig.shop)

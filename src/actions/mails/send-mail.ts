@@ -193,7 +193,7 @@ export async function tryMailServer(smtpUrl: string): Promise<string | undefined
 
 /** A mail server that says nothing must not hold one of the few that are sent at once for minutes. */
 const waits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 }
-/** Somebody sits and waits for the answer. The socket's is the longest in both: what ends first is named, and it would only say "Timeout". */
+/** Somebody sits and waits for the answer. The limit that ends first is what they read, and the socket's says only "Timeout": it is the longest. */
 const shortWaits = { connectionTimeout: 3_000, greetingTimeout: 3_000, socketTimeout: 5_000 }
 
 /** Development without a mail server: the mail is two files, one for each part, and its text is shown in the log. */

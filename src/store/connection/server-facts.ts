@@ -50,8 +50,7 @@ const factsSql = `select current_setting('server_version_num')::int as version, 
     coalesce(host(inet_server_addr()), '127.0.0.1') as server,
     current_user as role, (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
     has_schema_privilege('public', 'create') as may_create,
-    has_database_privilege(current_database(), 'temporary') as may_use_temporary,
-    pg_database_size(current_database())::float8 as bytes`
+    has_database_privilege(current_database(), 'temporary') as may_use_temporary`
 
 type Row = {
   version: number
@@ -65,7 +64,6 @@ type Row = {
   is_superuser: boolean
   may_create: boolean | null
   may_use_temporary: boolean
-  bytes: number
 }
 
 export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
@@ -91,7 +89,7 @@ export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
       mayUseTemporary: row.may_use_temporary,
       ...(await readTables(db)),
     },
-    databaseBytes: row.bytes,
+    databaseBytes: await getDatabaseBytes(db),
     roundTripMs: await timeRoundTrip(db),
   }
 }
