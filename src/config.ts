@@ -1,7 +1,7 @@
 /** Environment → frozen Config. Every mistake is reported, all at once, and nothing else reads the environment. */
 import { z } from 'zod'
 import { isKnownCurrency, parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
-import { distanceOf } from './suggest.ts'
+import { distanceOf } from './platform/suggest.ts'
 
 export type Config = {
   readonly isProduction: boolean

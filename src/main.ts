@@ -8,13 +8,13 @@ import { prepareSecrets } from './actions/secrets/reseal.ts'
 import { closeService, openService, type Service } from './actions/service.ts'
 import { answerMetrics, buildApp, type App } from './app.ts'
 import { ConfigError, findMisspelt, parseConfig, type Config } from './config.ts'
-import { drain } from './drain.ts'
-import { faultFields, openLog } from './log.ts'
-import { openMetrics } from './metrics.ts'
+import { drain } from './process/drain.ts'
+import { faultFields, openLog } from './platform/log.ts'
+import { openMetrics } from './platform/metrics.ts'
 import { openDatabase, patient, poolConnections, type Connection } from './store/connection/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
-import { joinParent, startWorkers, type Workers } from './workers.ts'
+import { joinParent, startWorkers, type Workers } from './process/workers.ts'
 
 /** One of several on a port: its parent says when to end, and tells people what there is to tell. */
 const isWorker = process.argv.includes('--worker')

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { grantBonus } from '../src/actions/money/manage-wallets.ts'
 import { closeService, openService } from '../src/actions/service.ts'
-import { openMetrics } from '../src/metrics.ts'
+import { openMetrics } from '../src/platform/metrics.ts'
 import { openDatabase } from '../src/store/connection/database.ts'
 import { buildApp } from '../src/app.ts'
 import { newClient } from './client.ts'

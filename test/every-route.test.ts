@@ -5,7 +5,7 @@
  * how to speak to fails here.
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { signatureHeader, signBody } from '../src/cards/sandbox/signature.ts'
+import { signatureHeader, signBody } from '../sandbox/signature.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { adminForms } from './admin-forms.ts'
 import { formDoor, openOperators, pageDoor as adminPageDoor, readForm, sessionFor } from './doors/admin-cases.ts'

@@ -4,7 +4,7 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import document from '../src/api/openapi.json'
+import document from '../docs/openapi.json'
 
 type Header = { readonly required: boolean; readonly schema: object }
 type Answer = {

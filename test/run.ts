@@ -106,7 +106,7 @@ const slow = [
   'test/npm-start',
   'src/store/embedded/embedded',
   'src/cli.test',
-  'src/conform',
+  'conform',
   'src/store/embedded',
   'test/secrets-at-rest',
   'test/plain-http',
@@ -234,7 +234,9 @@ async function test(only: string[]): Promise<boolean> {
   useMemoryForFiles()
   // Held to the end, so that the shared server and its template are made once and gone afterwards.
   await (await testDatabase()).drop()
-  const found = await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.test.{ts,tsx}').scan(root))
+  const found = await Array.fromAsync(
+    new Glob('{src,conform,sandbox,sdk,example,bench,test}/**/*.test.{ts,tsx}').scan(root),
+  )
   const asked = found
     .filter((path) => !path.includes('node_modules') && (only.length === 0 || only.some((name) => path.includes(name))))
     .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))

@@ -16,9 +16,9 @@ type Source = {
 }
 
 async function readSources(): Promise<Source[]> {
-  const paths = (await Array.fromAsync(new Glob('{src,sdk,example,bench,test}/**/*.{ts,tsx}').scan(root))).filter(
-    (path) => !path.includes('node_modules') && !path.includes('dist/'),
-  )
+  const paths = (
+    await Array.fromAsync(new Glob('{src,conform,sandbox,sdk,example,bench,test}/**/*.{ts,tsx}').scan(root))
+  ).filter((path) => !path.includes('node_modules') && !path.includes('dist/'))
   return await Promise.all(
     paths.map(async (path) => {
       const text = await readFile(join(root, path), 'utf8')
@@ -42,17 +42,8 @@ const arrows: Record<string, readonly string[]> = {
   'src/ledger': [],
   'src/store': ['src/ledger', 'src/config.ts'],
   'src/cards': ['src/ledger'],
-  'src/actions': [
-    'sdk',
-    'src/ledger',
-    'src/store',
-    'src/cards',
-    'src/config.ts',
-    'src/histogram.ts',
-    'src/log.ts',
-    'src/metrics.ts',
-    'src/version.ts',
-  ],
+  sandbox: ['src/cards', 'src/ledger'],
+  'src/actions': ['sdk', 'sandbox', 'src/ledger', 'src/store', 'src/cards', 'src/config.ts', 'src/platform'],
   'src/web': ['src/ledger', 'sdk'],
   'src/api': [
     'src/actions',
@@ -61,30 +52,17 @@ const arrows: Record<string, readonly string[]> = {
     'src/cards',
     'src/web',
     'src/config.ts',
-    'src/version.ts',
+    'src/platform',
+    'sandbox',
     'sdk',
   ],
   'src/widget': ['src/actions', 'src/api', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],
-  'src/admin': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'src/log.ts'],
-  // It must know a service by its address alone, whoever made it.
-  'src/conform': [],
-  'src/cli': [
-    'src/actions',
-    'src/conform',
-    'src/store',
-    'src/ledger',
-    'src/cards',
-    'src/config.ts',
-    'src/log.ts',
-    'src/metrics.ts',
-    'src/suggest.ts',
-    'src/version.ts',
-  ],
-  'src/config.ts': ['src/ledger', 'src/suggest.ts'],
-  'src/log.ts': ['src/config.ts'],
-  'src/metrics.ts': ['src/store', 'src/gauges.ts', 'src/histogram.ts', 'src/version.ts'],
-  'src/gauges.ts': ['src/store'],
-  'src/histogram.ts': [],
+  'src/admin': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'src/platform'],
+  // It knows a service by its address alone, so that it can test any implementation.
+  conform: [],
+  'src/cli': ['src/actions', 'conform', 'src/store', 'src/ledger', 'src/cards', 'src/config.ts', 'src/platform'],
+  'src/config.ts': ['src/ledger', 'src/platform'],
+  'src/platform': ['src/store', 'src/config.ts'],
   sdk: [],
   example: ['sdk'],
 }
@@ -96,7 +74,7 @@ test('every room imports only the rooms its arrows point to', () => {
     const allowed = arrows[room]
     if (!allowed) continue
     for (const target of imports) {
-      const isLocal = /^(src|sdk|example|bench|test)\//.test(target)
+      const isLocal = /^(src|conform|sandbox|sdk|example|bench|test)\//.test(target)
       if (isLocal && roomOf(target) !== room && !allowed.includes(roomOf(target))) strays.push(`${path} → ${target}`)
     }
   }
@@ -196,7 +174,7 @@ const sharedByAudience = 'account icons live pages parts route sign-in'.split(' 
 
 test('no two files of the program share a base name unless they are the same thing for two audiences', () => {
   // The texts of a language are called by its code, in the folder of what they are the texts of.
-  const named = inFolder('src/').filter(({ path }) => !path.includes('/languages/'))
+  const named = ['src/', 'conform/', 'sandbox/'].flatMap(inFolder).filter(({ path }) => !path.includes('/languages/'))
   const byName = Map.groupBy(named, ({ path }) => path.replace(/^.*\/|\.tsx?$/g, ''))
   const shared = [...byName].filter(([, files]) => files.length > 1).map(([name]) => name)
   expect(shared.sort()).toEqual([...sharedNames, ...sharedByAudience].sort())
@@ -214,13 +192,15 @@ test('SQL and the driver are in the store alone', () => {
 
 test('only the configuration reads the environment', () => {
   const strays = inFolder('src/').filter(
-    ({ path, text }) => /(?<!['"])\b(process|Bun)\.env\b/.test(text) && !/^src\/(main|workers|cli)\.ts$/.test(path),
+    ({ path, text }) =>
+      /(?<!['"])\b(process|Bun)\.env\b/.test(text) && !/^src\/(main|process\/workers|cli)\.ts$/.test(path),
   )
   expect(strays.map(({ path }) => path)).toEqual([])
 })
 
 test('calls that only this runtime has stay in the few files that may know it', () => {
-  const allowed = /^src\/(main\.ts|workers\.ts|cli\.ts|cli\/|web\/(assets|body)|actions\/people\/passwords\.ts)/
+  const allowed =
+    /^src\/(main\.ts|process\/workers\.ts|cli\.ts|cli\/|web\/(assets|body)|actions\/people\/passwords\.ts)/
   const strays = inFolder('src/').filter(({ path, text }) => /\bBun\.\w/.test(text) && !allowed.test(path))
   expect(strays.map(({ path }) => path)).toEqual([])
 })

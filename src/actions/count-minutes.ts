@@ -3,7 +3,7 @@
  * difference into its row of the minute. The hot path does nothing for it.
  */
 import { randomUUID } from 'node:crypto'
-import { secondsBuckets } from '../histogram.ts'
+import { secondsBuckets } from '../platform/histogram.ts'
 import { upsertMinute, type Minute } from '../store/minutes.ts'
 import type { Service } from './service.ts'
 

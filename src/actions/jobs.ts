@@ -1,6 +1,6 @@
 /** What the service does by itself from time to time. Every process runs every job; a job sees to it that one is enough. */
-import { deliverDue } from '../cards/sandbox/deliver.ts'
-import { faultFields } from '../log.ts'
+import { deliverDue } from '../../sandbox/deliver.ts'
+import { faultFields } from '../platform/log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { patient } from '../store/connection/database.ts'
 import { mergePositions } from '../store/books/merge-positions.ts'

@@ -1,7 +1,7 @@
 /** What the actions work with: the configuration, the database, the writer, and the apps held in memory. */
 import type { Config } from '../config.ts'
-import { faultFields, openRateLimit, type Log } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import { faultFields, openRateLimit, type Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
 import { openAppCalls, type AppCalls } from '../store/app-calls.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import { getMoment, type Database } from '../store/connection/database.ts'

@@ -1,7 +1,7 @@
 /** All pages and actions of the admin area, on the app. */
 import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
-import { faultFields } from '../log.ts'
+import { faultFields } from '../platform/log.ts'
 import { isUnavailable } from '../store/connection/database.ts'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { accountRoutes } from './account.tsx'

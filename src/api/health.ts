@@ -6,7 +6,7 @@ import { migrationStatus } from '../store/migrations/migrate.ts'
 import { probeWriting } from '../store/connection/write-probe.ts'
 import { answer, type Answer } from './reply.ts'
 import type { Call, Route } from './route.ts'
-import { version } from '../version.ts'
+import { version } from '../platform/version.ts'
 
 export type Readiness = { isDraining: boolean }
 

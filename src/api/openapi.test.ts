@@ -6,7 +6,7 @@ import { validatorOf } from '../../test/openapi.ts'
 import { openTestService, type TestService } from '../../test/service.ts'
 import { buildApp } from '../app.ts'
 
-const committed = new URL('./openapi.json', import.meta.url)
+const committed = new URL('../../docs/openapi.json', import.meta.url)
 
 let served: string
 let document: Document

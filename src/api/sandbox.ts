@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { decimalsOf, sandboxPath } from '../actions/topups/open-processor.ts'
 import { findTopupParents } from '../actions/apps/find-placement.ts'
 import type { Service } from '../actions/service.ts'
-import { sandboxRoutes } from '../cards/sandbox/routes.tsx'
+import { sandboxRoutes } from '../../sandbox/routes.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 
 export function sandboxPages(service: Service, web: WebApp): void {

@@ -1,6 +1,6 @@
 /** The conformance kit on the command line. It knows the service by its address alone, and needs no database. */
-import { conform } from '../conform/conform.ts'
-import type { Verdict } from '../conform/verdict.ts'
+import { conform } from '../../conform/conform.ts'
+import type { Verdict } from '../../conform/verdict.ts'
 import { CommandRefused, UsageMistake, textOf, type Command, type Io } from './command.ts'
 import { readLine } from './password.ts'
 

@@ -1,8 +1,8 @@
 /** The data a command works on: the same database as the service's, prepared in the same way. */
 import { closeService, openService, type Service } from '../actions/service.ts'
 import { parseConfig, type Config } from '../config.ts'
-import { openLog } from '../log.ts'
-import { openMetrics } from '../metrics.ts'
+import { openLog } from '../platform/log.ts'
+import { openMetrics } from '../platform/metrics.ts'
 import { openDatabase, type Connection } from '../store/connection/database.ts'
 import { prepareDatabase } from '../store/prepare.ts'
 import type { Invocation } from './command.ts'

@@ -1,7 +1,7 @@
 /** From the words on the command line to a command and its invocation; everything unknown is refused, with a suggestion. */
 import { parseArgs } from 'node:util'
 import { UsageMistake, type Invocation, type Command, type Flag } from './command.ts'
-import { suggest } from '../suggest.ts'
+import { suggest } from '../platform/suggest.ts'
 
 /** What every command takes. */
 export const commonFlags: Readonly<Record<string, Flag>> = {

@@ -2,7 +2,7 @@
 import { CommandRefused, UsageMistake, type Command, type Io, type Reply } from './command.ts'
 import { describeAll, describeOne } from './help.ts'
 import { findCommand, parseInvocation } from './parse.ts'
-import { version } from '../version.ts'
+import { version } from '../platform/version.ts'
 
 export async function run(args: readonly string[], commands: readonly Command[], io: Io): Promise<number> {
   // Known before anything is understood, so that a script gets its one object for a mistake too.

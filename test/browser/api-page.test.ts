@@ -1,7 +1,7 @@
 /** `/docs` in Chromium: every operation of the description, and nothing that went wrong on the way. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from '@playwright/test'
-import description from '../../src/api/openapi.json'
+import description from '../../docs/openapi.json'
 import { launchChromium } from '../chromium.ts'
 import { openTestService, type TestService } from '../service.ts'
 

@@ -1,5 +1,5 @@
 /** The sandbox's payments in a database of the test's own, as the service keeps them. */
-import type { SandboxStore } from '../../src/cards/sandbox/payment-store.ts'
+import type { SandboxStore } from '../../sandbox/payment-store.ts'
 import { openDatabase } from '../../src/store/connection/database.ts'
 import { openSandboxPayments } from '../../src/store/sandbox-payments.ts'
 import { testDatabase } from '../postgres.ts'

@@ -1,5 +1,5 @@
 /** Requests made from the OpenAPI document by a seed: as it says, and broken in every way one can think of. */
-import document from '../../src/api/openapi.json'
+import document from '../../docs/openapi.json'
 
 type Schema = {
   readonly $ref?: string

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaul
 import type { Frame, Page } from '@playwright/test'
 import { startJobs } from '../../src/actions/jobs.ts'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
-import { writeSettings } from '../../src/cards/sandbox/settings.ts'
+import { writeSettings } from '../../sandbox/settings.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'
 import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'

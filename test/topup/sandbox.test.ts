@@ -1,7 +1,7 @@
 /** The sandbox as two real processes run it: its webhooks go out over HTTP and come in at our own door, in every way its panel offers. */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { deliveryModes, type DeliveryMode } from '../../src/cards/sandbox/events.ts'
-import { writeSettings } from '../../src/cards/sandbox/settings.ts'
+import { deliveryModes, type DeliveryMode } from '../../sandbox/events.ts'
+import { writeSettings } from '../../sandbox/settings.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { newClient } from '../client.ts'
 import { newPage } from '../page.ts'

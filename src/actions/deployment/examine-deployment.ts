@@ -1,7 +1,7 @@
 /** A whole deployment, looked at from its own machine: what is wrong with it, the worst first, and what to do. */
 import type { Config } from '../../config.ts'
-import { openLog } from '../../log.ts'
-import { openMetrics } from '../../metrics.ts'
+import { openLog } from '../../platform/log.ts'
+import { openMetrics } from '../../platform/metrics.ts'
 import { checkConnections } from '../../store/connection/connection-limit.ts'
 import { openDatabase, type Connection, type Database } from '../../store/connection/database.ts'
 import { getLevels } from '../../store/levels.ts'

@@ -2,7 +2,7 @@
 import { connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../cards/stripe/stripe-account.ts'
 import type { Config } from '../../config.ts'
-import { version } from '../../version.ts'
+import { version } from '../../platform/version.ts'
 import type { Check } from '../apps/examine-embedding.ts'
 import { tryMailServer } from '../mails/send-mail.ts'
 import type { Secrets } from '../secrets/open-secrets.ts'

@@ -11,7 +11,7 @@ import {
 } from '../../../test/service.ts'
 import { letPass } from '../../../test/time.ts'
 import { newClient } from '../../../test/client.ts'
-import { openMetrics } from '../../metrics.ts'
+import { openMetrics } from '../../platform/metrics.ts'
 import { deleteExpired } from '../../store/cleanup.ts'
 import { openDatabase, transact } from '../../store/connection/database.ts'
 import { insertNewLink } from '../../store/new-links.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { findCluster } from '../../../test/postgres.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
-import { openMetrics } from '../../metrics.ts'
+import { openMetrics } from '../../platform/metrics.ts'
 import { openDatabase, patient } from '../../store/connection/database.ts'
 import { getBooksState, type BooksState } from '../../store/verify/books-check.ts'
 import type { Service } from '../service.ts'

@@ -11,8 +11,8 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/service.ts'
-import { openLog } from '../../log.ts'
-import { openMetrics } from '../../metrics.ts'
+import { openLog } from '../../platform/log.ts'
+import { openMetrics } from '../../platform/metrics.ts'
 import { openDatabase } from '../../store/connection/database.ts'
 import { countWaitingCorrections, findCorrection, type Correction } from '../../store/corrections.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { openTestService } from '../../../test/service.ts'
-import { openMetrics } from '../../metrics.ts'
+import { openMetrics } from '../../platform/metrics.ts'
 import { closeService, openService } from '../service.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 

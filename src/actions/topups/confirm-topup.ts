@@ -1,6 +1,6 @@
 /** What the page asks after the payer has acted. The browser's word counts for nothing: the processor is asked. */
 import { ProcessorUnavailable, type Payment, type PaymentStatus } from '../../cards/processor.ts'
-import { faultFields } from '../../log.ts'
+import { faultFields } from '../../platform/log.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { findTopupCredit } from '../../store/topup-movements.ts'
 import { findTopupByPayment } from '../../store/topups.ts'

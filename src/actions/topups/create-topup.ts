@@ -1,6 +1,6 @@
 /** Begins a top-up: a row of ours first, then a payment at the processor, so that no payment is without its row. */
 import { isRefusal, ProcessorUnavailable, type Payment } from '../../cards/processor.ts'
-import { faultFields } from '../../log.ts'
+import { faultFields } from '../../platform/log.ts'
 import { maxBalanceMinor } from '../../ledger/money.ts'
 import { getDatabaseTime } from '../../store/connection/database.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'

@@ -1,12 +1,12 @@
 /** The card processor that the configuration names; undefined for a service without card top-ups. */
 import { randomUUID } from 'node:crypto'
 import { ProcessorUnavailable, type CardProcessor } from '../../cards/processor.ts'
-import { createSandboxProcessor } from '../../cards/sandbox/sandbox.ts'
-import type { SandboxDeps } from '../../cards/sandbox/change.ts'
+import { createSandboxProcessor } from '../../../sandbox/sandbox.ts'
+import type { SandboxDeps } from '../../../sandbox/change.ts'
 import type { StripeSettings } from '../../cards/stripe/stripe.ts'
 import type { CardConfig, Config } from '../../config.ts'
 import { parseCurrency } from '../../ledger/money.ts'
-import type { Metrics } from '../../metrics.ts'
+import type { Metrics } from '../../platform/metrics.ts'
 import type { Database } from '../../store/connection/database.ts'
 import { openSandboxPayments } from '../../store/sandbox-payments.ts'
 

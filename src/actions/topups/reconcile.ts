@@ -4,7 +4,7 @@
  */
 import { Gauge, type Registry } from 'prom-client'
 import { ProcessorUnavailable, type AccountLine } from '../../cards/processor.ts'
-import { faultFields } from '../../log.ts'
+import { faultFields } from '../../platform/log.ts'
 import {
   claimDay,
   compareDay,

@@ -1,6 +1,6 @@
 /** An operator gives a top-up back, in part or whole. What is left to give back is the processor's word, not ours. */
 import { isRefusal, ProcessorUnavailable, type Refund, type RefusalCode } from '../../cards/processor.ts'
-import { faultFields } from '../../log.ts'
+import { faultFields } from '../../platform/log.ts'
 import { getDatabaseTime } from '../../store/connection/database.ts'
 import { findTopup, hastenTopupLook } from '../../store/topups.ts'
 import { record, type Actor } from '../audit.ts'

@@ -1,6 +1,6 @@
 /** Asks about top-ups that have no end yet, so that a lost webhook or a crash costs minutes and not money. */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
-import { faultFields } from '../../log.ts'
+import { faultFields } from '../../platform/log.ts'
 import { getDatabaseTime } from '../../store/connection/database.ts'
 import {
   claimDueTopups,

@@ -18,7 +18,7 @@ import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import { openService } from '../../actions/service.ts'
 import type { Wallet } from '../../ledger/decide.ts'
-import { openMetrics } from '../../metrics.ts'
+import { openMetrics } from '../../platform/metrics.ts'
 import type { App } from '../apps.ts'
 import { postLocked } from './careful-statement.ts'
 import { openWriterClient } from './connection.ts'

@@ -1,4 +1,4 @@
-import { ProcessorUnavailable, type Refusal } from '../processor.ts'
+import { ProcessorUnavailable, type Refusal } from '../src/cards/processor.ts'
 import { nextDueAt, type DeliveryMode } from './events.ts'
 import { advance, decodePayment, encodePayment, type Moment, type SandboxPayment, type Transition } from './payment.ts'
 import { settingsId } from './settings.ts'

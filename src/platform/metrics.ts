@@ -2,8 +2,8 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { watchAll, type Sources } from './gauges.ts'
 import { openHistogram, secondsBuckets, type Series } from './histogram.ts'
-import type { TopupState } from './store/topups.ts'
-import type { Lane, PostingResult } from './store/writer/posting.ts'
+import type { TopupState } from '../store/topups.ts'
+import type { Lane, PostingResult } from '../store/writer/posting.ts'
 import { version } from './version.ts'
 
 export type Metrics = {

@@ -1,4 +1,4 @@
-import { ProcessorUnavailable } from '../processor.ts'
+import { ProcessorUnavailable } from '../src/cards/processor.ts'
 import { deliveryModes, type DeliveryMode } from './events.ts'
 import type { SandboxStore } from './payment-store.ts'
 

@@ -9,7 +9,7 @@ import {
   type Refund,
   type RefundOrder,
   type Refusal,
-} from '../processor.ts'
+} from '../src/cards/processor.ts'
 import { listLines } from './account-lines.ts'
 import { changePayment, findPayment, insertPayment, type SandboxDeps } from './change.ts'
 import { cancel, paymentView, refund, type SandboxPayment, type Transition } from './payment.ts'

@@ -1,10 +1,10 @@
 /** The conformance kit: ours conforms, and whatever breaks one statement of the contract fails that statement alone. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { expectBalancedBooks } from '../../test/books.ts'
-import { newClient, type Client } from '../../test/client.ts'
-import { callCommand, runCommand } from '../../test/command.ts'
-import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../../test/service.ts'
-import { freezeWallet } from '../actions/money/manage-wallets.ts'
+import { expectBalancedBooks } from '../test/books.ts'
+import { newClient, type Client } from '../test/client.ts'
+import { callCommand, runCommand } from '../test/command.ts'
+import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../test/service.ts'
+import { freezeWallet } from '../src/actions/money/manage-wallets.ts'
 import { conform, statements, type Conformance } from './conform.ts'
 
 setDefaultTimeout(300_000)

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { WebhookReading } from '../processor.ts'
+import type { WebhookReading } from '../src/cards/processor.ts'
 
 /** Signs as Stripe does: an HMAC over the time and the body exactly as sent, so that neither can be changed or used again later. */
 export const signatureHeader = 'billfold-sandbox-signature'

@@ -1,8 +1,8 @@
 /** What is measured when somebody asks for it, and not counted: queues, connections, and how things stand in the database. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Pool } from './store/connection/pool.ts'
-import { waitKinds, type Levels } from './store/levels.ts'
-import type { Lane } from './store/writer/posting.ts'
+import type { Pool } from '../store/connection/pool.ts'
+import { waitKinds, type Levels } from '../store/levels.ts'
+import type { Lane } from '../store/writer/posting.ts'
 
 export type Sources = {
   readonly depths: () => Record<Lane, number>

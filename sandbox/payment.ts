@@ -1,4 +1,4 @@
-import { refuse, type Payment, type PaymentStatus, type Refusal } from '../processor.ts'
+import { refuse, type Payment, type PaymentStatus, type Refusal } from '../src/cards/processor.ts'
 import { withEvent, type DeliveryMode, type SandboxEvent } from './events.ts'
 import type { CardScenario } from './test-cards.ts'
 

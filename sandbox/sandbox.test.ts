@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { Payment, WebhookReading } from '../processor.ts'
+import type { Payment, WebhookReading } from '../src/cards/processor.ts'
 import { changeAsPayer, createSandboxProcessor } from './sandbox.ts'
 import { changePayment, findPayment, type SandboxDeps } from './change.ts'
 import { deliverDue } from './deliver.ts'
 import { deliverReversed, type DeliveryMode } from './events.ts'
 import { answerChallenge, attempt, type Transition } from './payment.ts'
 import { writeSettings } from './settings.ts'
-import { openSandboxStore, type TestSandboxStore } from '../../../test/cards/sandbox-store.ts'
+import { openSandboxStore, type TestSandboxStore } from '../test/cards/sandbox-store.ts'
 import type { CardScenario } from './test-cards.ts'
 
 let endpoint: Bun.Server<undefined>

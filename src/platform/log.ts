@@ -1,5 +1,5 @@
 /** Structured logs: one JSON object a line. Only named fields get in, so no URL, body or header ever does. */
-import { logLevels, type LogLevel } from './config.ts'
+import { logLevels, type LogLevel } from '../config.ts'
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 

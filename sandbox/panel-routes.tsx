@@ -1,6 +1,6 @@
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { parseDecimal } from '../../ledger/money.ts'
+import { parseDecimal } from '../src/ledger/money.ts'
 import { changePayment, findPayment, listPayments } from './change.ts'
 import { deliverAgain, deliverReversed, deliveryModes, holdEvent } from './events.ts'
 import { renderPage, type SandboxPageDeps } from './sandbox-page.tsx'

@@ -1,5 +1,5 @@
 /** The sandbox's bookings, made from its payments: it keeps no others, and takes no fees. */
-import type { AccountLine, LinePage, LineSpan } from '../processor.ts'
+import type { AccountLine, LinePage, LineSpan } from '../src/cards/processor.ts'
 import { decodePayment, type SandboxPayment } from './payment.ts'
 import type { SandboxStore } from './payment-store.ts'
 

@@ -1,5 +1,5 @@
 import { Hono, type Context } from 'hono'
-import { ProcessorUnavailable } from '../processor.ts'
+import { ProcessorUnavailable } from '../src/cards/processor.ts'
 import { NoticePage, renderPage, sandboxStyle, type SandboxPageDeps } from './sandbox-page.tsx'
 import { panelRoutes } from './panel-routes.tsx'
 import { contentSecurityPolicy, payerRoutes } from './payer-routes.tsx'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { moneyText } from '../../ledger/money.ts'
-import type { CurrencyDecimals } from '../processor.ts'
+import { moneyText } from '../src/ledger/money.ts'
+import type { CurrencyDecimals } from '../src/cards/processor.ts'
 import type { SandboxDeps } from './change.ts'
 
 /** What the sandbox's pages need beside what the sandbox itself needs. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Hono } from 'hono'
-import type { CardProcessor, Payment } from '../processor.ts'
+import type { CardProcessor, Payment } from '../src/cards/processor.ts'
 import { createSandboxProcessor } from './sandbox.ts'
 import { sandboxRoutes } from './routes.tsx'
 import type { SandboxPageDeps } from './sandbox-page.tsx'
 import { writeSettings } from './settings.ts'
-import { openSandboxStore, type TestSandboxStore } from '../../../test/cards/sandbox-store.ts'
+import { openSandboxStore, type TestSandboxStore } from '../test/cards/sandbox-store.ts'
 
 const host = 'http://billfold.test'
 const card = { number: '4242 4242 4242 4242', expiry: '12 / 40', cvc: '987' }

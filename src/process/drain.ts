@@ -1,7 +1,7 @@
 /** The end of a process, in the order that costs nobody an answer. Whoever calls it limits how long it may take. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { closeService, type Service } from './actions/service.ts'
-import type { App } from './app.ts'
+import { closeService, type Service } from '../actions/service.ts'
+import type { App } from '../app.ts'
 import { holdNewConnections } from './listener.ts'
 
 /** For the requests that are under way. */
