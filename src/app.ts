@@ -17,7 +17,7 @@ import type { Service } from './actions/service.ts'
 import type { Config } from './config.ts'
 import { faultFields, openRateLimit } from './platform/log.ts'
 import { patient } from './store/connection/database.ts'
-import { isAway } from './store/writer/posting.ts'
+import { isRetryable } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
 import { hasGoodHost, pathOf } from './web/host.ts'
@@ -208,7 +208,7 @@ const hungUp: Answer = { status: 499, body: {} }
 function faultAnswer(service: Service, error: unknown, request: Request, { requestId, route }: RequestContext): Answer {
   // Reading the body of a caller who hangs up in the middle of it fails with this.
   if (request.signal.aborted && error instanceof DOMException && error.name === 'AbortError') return hungUp
-  const mayComeAgain = isAway(error)
+  const mayComeAgain = isRetryable(error)
   service.log[mayComeAgain ? 'warn' : 'error']('a request failed', { requestId, route, ...faultFields(error) })
   return mayComeAgain ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')
 }

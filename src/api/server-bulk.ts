@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { postAllForApp, type AppPosting } from '../actions/money/post.ts'
 import type { Service } from '../actions/service.ts'
 import { parseAmount } from '../ledger/money.ts'
-import { isAway } from '../store/writer/posting.ts'
+import { isRetryable } from '../store/writer/posting.ts'
 import { readBody } from '../web/body.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { parseInput, readClientCall } from './client-call.ts'
@@ -97,7 +97,7 @@ function isPosting(one: AppPosting | { readonly refusal: Answer }): one is AppPo
 
 /** Of an operation whose fate is open, while others of the same request have theirs. The writer has logged why. */
 function refuseFault(error: unknown): Answer {
-  return refuse(isAway(error) ? 'UNAVAILABLE' : 'INTERNAL')
+  return refuse(isRetryable(error) ? 'UNAVAILABLE' : 'INTERNAL')
 }
 
 function isLines(request: Request): boolean {

@@ -20,9 +20,12 @@ test.each([
   [0n, 'closed', -1n, 'WALLET_INACTIVE'],
   [-5n, 'closed', 6n, 'WALLET_CLOSED'],
   [100n, null, -100n, '0 active'],
-] as const)('an operator’s own, balance %p, frozen for %p, amount %p: %s', (balanceMinor, frozenFor, amount, said) => {
-  const operation = { amountMinor: amount, isReversal: false, isByOperator: true }
-  const decision = decide({ balanceMinor, sequence: 7, frozenFor }, operation)
-  if (decision.refusal) return expect(decision.refusal as string).toBe(said)
-  expect(`${decision.wallet.balanceMinor} ${decision.wallet.frozenFor ?? 'active'}`).toBe(said)
-})
+] as const)(
+  'a correction by an operator, balance %p, frozen for %p, amount %p: %s',
+  (balanceMinor, frozenFor, amount, said) => {
+    const operation = { amountMinor: amount, isReversal: false, isByOperator: true }
+    const decision = decide({ balanceMinor, sequence: 7, frozenFor }, operation)
+    if (decision.refusal) return expect(decision.refusal as string).toBe(said)
+    expect(`${decision.wallet.balanceMinor} ${decision.wallet.frozenFor ?? 'active'}`).toBe(said)
+  },
+)

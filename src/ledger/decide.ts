@@ -1,12 +1,12 @@
-/** What becomes of one operation on one wallet: the rules of the money, in the order they are checked. */
+/** The rules of the money, in the order they are checked: one operation on one wallet. */
 import { maxBalanceMinor } from './money.ts'
 
 export type Wallet = {
   readonly balanceMinor: bigint
   readonly sequence: number
   /**
-   * What froze it; null when it is active. Debt is a reversal that found the money already spent. Closed is the wallet of a
-   * deleted user: a debt may come and go, but no money comes into it.
+   * The cause of the freeze; null when the wallet is active. Debt: a reversal found the money already spent. Closed: the user was
+   * deleted; a debt may still come and be repaid, but the balance never rises above zero.
    */
   readonly frozenFor: 'operator' | 'debt' | 'closed' | null
 }
@@ -14,9 +14,9 @@ export type Wallet = {
 export type Operation = {
   /** Above zero a credit, below zero a debit. */
   readonly amountMinor: bigint
-  /** A reversal takes back money that was never there (a charge-back): it always posts, and freezes a wallet in debt. */
+  /** A reversal takes back money (a charge-back): it posts whatever the balance is, and a debt freezes the wallet. */
   readonly isReversal: boolean
-  /** An operator's own: a freeze by an operator stops others, and not what the operators put right. */
+  /** A correction by an operator. An operator's freeze does not stop it. */
   readonly isByOperator?: boolean
 }
 
@@ -39,7 +39,7 @@ export function decide(wallet: Wallet, operation: Operation): Decision {
   return { wallet: { balanceMinor, sequence: wallet.sequence + 1, frozenFor: freezeAfter(wallet, balanceMinor) } }
 }
 
-/** A wallet below zero is frozen for its debt until that is repaid; what an operator froze, an operator thaws; closed is for ever. */
+/** A wallet below zero is frozen for debt until the debt is repaid. Only an operator ends an operator's freeze; closed is for ever. */
 function freezeAfter(wallet: Wallet, balanceMinor: bigint): Wallet['frozenFor'] {
   if (wallet.frozenFor === 'operator' || wallet.frozenFor === 'closed') return wallet.frozenFor
   return balanceMinor < 0n ? 'debt' : null

@@ -1,8 +1,8 @@
-/** Money is `bigint` minor units from the edge in; the edge speaks JSON numbers in major units. */
+/** Money is `bigint` minor units inside the service. Requests and responses carry JSON numbers in major units. */
 
 export type Currency = { readonly code: string; readonly decimals: number }
 
-/** ISO 4217: every currency has two decimals, but for these. */
+/** ISO 4217: every currency has two decimals, except these. */
 const decimalsOf: Record<string, number> = {
   ...Object.fromEntries(
     'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0]),
@@ -30,19 +30,19 @@ export function parseCurrency(code: string): Currency | undefined {
 }
 
 /**
- * A balance has at most 15 digits, so that a JSON number tells every one from the next: 2^53 minor units would not do,
- * as 90071992547409.90 and 90071992547409.91 are the same double.
+ * A balance has at most 15 digits, so that every balance is a different JSON number. 2^53 minor units would be too many:
+ * 90071992547409.90 and 90071992547409.91 are the same double.
  */
 export const maxBalanceMinor = 10n ** 15n - 1n
 
-/** One operation moves at most 999,999,999.99 in major units, or what of that the currency's decimals can say. */
+/** One operation moves at most 999,999,999.99 in major units, cut to the currency's decimals. */
 export function maxOperationMinor({ decimals }: Currency): bigint {
   return maxOperations[decimals]!
 }
 
 const maxOperations = [999_999_999n, 9_999_999_999n, 99_999_999_999n, 999_999_999_990n]
 
-/** Plain decimal text to minor units; undefined when it is not exactly an amount of this currency. */
+/** Plain decimal text to minor units; undefined unless it is exactly an amount of this currency. */
 export function parseDecimal(text: string, currency: Currency): bigint | undefined {
   const match = /^(0|[1-9]\d{0,15})(?:\.(\d{1,20}))?$/.exec(text)
   if (!match) return undefined
@@ -53,9 +53,9 @@ export function parseDecimal(text: string, currency: Currency): bigint | undefin
 }
 
 /**
- * A JSON number to minor units, and never to near ones: 19.99 is 1999, while 0.1 + 0.2 is no amount of money. That is
- * exact: an amount has at most 12 digits, so only the nearest whole number of minor units can be meant, and dividing it
- * gives the very double that its decimal text is read as.
+ * A JSON number to minor units, never rounded: 19.99 is 1999n, and 0.1 + 0.2 is refused. The check is exact: an amount has at
+ * most 12 digits, so only the nearest whole number of minor units can match, and dividing that gives the same double that
+ * its decimal text parses to.
  */
 export function parseAmount(value: unknown, currency: Currency): bigint | undefined {
   if (typeof value !== 'number' || !(value > 0)) return undefined
@@ -73,14 +73,14 @@ export function formatMinor(minor: bigint, currency: Currency): string {
   return `${sign}${digits.slice(0, -currency.decimals)}.${digits.slice(-currency.decimals)}`
 }
 
-/** Minor units as a page shows them: 1999n is "$19.99". Exact: the digits themselves are formatted, never a number. */
+/** Minor units as a page shows them: 1999n is "$19.99". Exact: it formats the decimal text, not a double. */
 export function moneyText(minor: bigint, currency: Currency): string {
   const { code, decimals } = currency
   const format = new Intl.NumberFormat('en', { style: 'currency', currency: code, minimumFractionDigits: decimals })
   return format.format(formatMinor(minor, currency) as `${number}`)
 }
 
-/** Minor units to the JSON number of the contract. Its text is exact, because it has at most 15 digits. */
+/** Minor units to the JSON number of the contract. The number's text is exact because it has at most 15 digits. */
 export function majorNumber(minor: bigint, currency: Currency): number {
   return Number(minor) / 10 ** currency.decimals
 }

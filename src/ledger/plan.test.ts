@@ -48,7 +48,7 @@ test('a refused operation leaves the wallet as the one before it left it', () =>
   ])
 })
 
-test('a frozen wallet is never moved by its sum, whatever its balance', () => {
+test('a frozen wallet is never moved by its sum', () => {
   for (const frozenFor of ['operator', 'debt'] as const)
     expect(
       allPost({ balanceMinor: 100n, sequence: 1, frozenFor }, sumUp([{ amountMinor: 1n, isReversal: false }])),

@@ -1,14 +1,14 @@
-/** Several operations of one wallet: what they come to if all of them post, and what each comes to in its turn. */
+/** Several operations of one wallet: their sum if all of them post, and the decision on each in turn. */
 import { decide, type Operation, type Refusal, type Wallet } from './decide.ts'
 import { maxBalanceMinor } from './money.ts'
 
-/** The operations of one wallet, added up without knowing its balance. */
+/** The operations of one wallet, added up without its balance. */
 export type Sum = {
   readonly netMinor: bigint
-  /** The lowest and the highest point on the way, counted from the balance before: never above zero, never below it. */
+  /** The lowest (at most zero) and highest (at least zero) running total on the way, relative to the balance before. */
   readonly lowestMinor: bigint
   readonly highestMinor: bigint
-  /** The balance after each operation, counted from the balance before. */
+  /** The balance after each operation, relative to the balance before. */
   readonly offsetsMinor: readonly bigint[]
 }
 
@@ -27,17 +27,17 @@ export function sumUp(operations: readonly Operation[]): Sum {
 }
 
 /**
- * Whether `decide` lets every one of them post, in their order, without being asked for each: the guard that the fast
- * statement has as a condition in SQL. Reversals make and repay debts, which no sum can tell; they are decided in turn.
+ * True when `decide` would let every operation post, in order. The fast statement has this guard as a condition in SQL; the
+ * tests compare the two. Not valid for reversals: they make and repay debts, which a sum does not show.
  */
 export function allPost({ balanceMinor, frozenFor }: Wallet, { lowestMinor, highestMinor }: Sum): boolean {
   return frozenFor === null && balanceMinor + lowestMinor >= 0n && balanceMinor + highestMinor <= maxBalanceMinor
 }
 
-/** What one operation comes to: the wallet's state after it, which a refusal leaves as it was. */
+/** The wallet's state after one operation. A refusal leaves it unchanged. */
 export type Step = { readonly wallet: Wallet; readonly refusal: Refusal | null }
 
-/** Each operation decided on what the one before it left. */
+/** Decides each operation on the state that the previous one left. */
 export function decideInTurn(before: Wallet, operations: readonly Operation[]): Step[] {
   let wallet = before
   return operations.map((operation) => {

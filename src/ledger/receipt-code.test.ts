@@ -5,7 +5,7 @@ import { parseReceiptCode, receiptCodeOf } from './receipt-code.ts'
 
 const key = integer().map((seed) => hash('sha256', String(seed), 'hex').slice(0, 32))
 
-test('a code has three groups of four, and stands for its own key', () => {
+test('a code has three groups of four, and its range has its key', () => {
   assert(
     property(key, (key) => {
       const code = receiptCodeOf(key)

@@ -1,14 +1,14 @@
 /**
- * The code on a receipt: short enough to be read out on the telephone, and wrong when one character of it is. It is the first 55
- * bits of the key of the transaction's reference, which the outcomes are sorted by, so it is found without an index of its own;
- * and it says nothing of whose transaction it is. Should two transactions ever share one, both are found.
+ * The code on a receipt: short enough to read out on the telephone, with a check character. It is the first 55 bits of the
+ * transaction's reference key, which is the primary key of outcomes, so a lookup needs no extra index. It does not reveal
+ * the user. If two transactions ever share a code, the lookup finds both.
  */
 
-/** Without I, L, O and U, which are taken for 1, 1, 0 and V. */
+/** Without I, L, O and U, which people read as 1, 1, 0 and V. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const size = BigInt(alphabet.length)
 const length = 11
-/** Of the 14 hexadecimal digits that the code is made from, one bit is left over. */
+/** 14 hexadecimal digits are 56 bits: the code uses 55 of them. */
 const digits = 14
 
 export function receiptCodeOf(referenceKey: string): string {
@@ -23,7 +23,7 @@ export function receiptCodeOf(referenceKey: string): string {
 
 export type KeyRange = { readonly from: string; readonly to: string }
 
-/** The keys a code stands for; undefined for what is no code. Case, spaces and dashes are as the caller likes. */
+/** The range of reference keys with this code; undefined for text that is no code. Ignores case, spaces and dashes. */
 export function parseReceiptCode(text: string): KeyRange | undefined {
   if (text.length > 40) return undefined
   const plain = text
@@ -38,7 +38,7 @@ export function parseReceiptCode(text: string): KeyRange | undefined {
   return { from: hex(value).padEnd(32, '0'), to: hex(value | 1n).padEnd(32, 'f') }
 }
 
-/** Luhn's, with 32 characters instead of ten: it notices every wrong character, and nearly every pair that was swapped. */
+/** Luhn's algorithm over 32 characters: it detects every single wrong character and nearly every swapped pair. */
 function checkOf(text: string): string {
   const sum = valuesOf(text).reduceRight((total, value, i) => {
     const weighted = value * ((length - i) % 2 === 0 ? 1 : 2)

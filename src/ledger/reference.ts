@@ -1,7 +1,7 @@
 /** (app, referenceType, referenceId): the idempotency key of a debit or credit. */
 
 export type Reference = {
-  /** Whose reference it is: `app:<clientId>`, or the service's own namespace, which no app can reach. */
+  /** `app:<clientId>`, or the service's own namespace, which no app can reach. */
   readonly namespace: string
   readonly type: string
   readonly id: string
@@ -9,24 +9,24 @@ export type Reference = {
 
 export const serviceNamespace = 'service'
 
-/** The referenceType of a correction, whose referenceId is its row's id. */
+/** The referenceType of a correction; its referenceId is the id of its row. */
 export const correctionType = 'CORRECTION'
 
-/** In characters as Unicode, PostgreSQL and JSON Schema count them: code points. An emoji is one, and two of JavaScript's. */
+/** In code points, as PostgreSQL and JSON Schema count characters. An emoji is one code point and two units of a JavaScript string. */
 export const maxReferenceTypeLength = 100
 export const maxReferenceIdLength = 255
 export const maxDescriptionLength = 500
 
 export function isLongerThan(text: string, maxLength: number): boolean {
-  // A code point takes one unit of text or two, so most texts need no counting.
+  // A code point takes one or two units of a string, so most texts need no counting.
   if (text.length <= maxLength) return false
   return text.length > 2 * maxLength || Array.from(text).length > maxLength
 }
 
-/** Control characters and lone surrogates have no place in a label; PostgreSQL could not even hold some of them. */
+/** Control characters and lone surrogates are refused; PostgreSQL cannot store some of them. */
 export function isLabel(text: string, maxLength: number): boolean {
   if (text.length === 0 || isLongerThan(text, maxLength)) return false
-  // Printable ASCII, which nearly every label is, needs no second look.
+  // Nearly every label is printable ASCII, which needs no further check.
   return /^[ -~]*$/.test(text) || (text.isWellFormed() && !/\p{Cc}/u.test(text))
 }
 
@@ -34,7 +34,7 @@ export function isDescription(text: string): boolean {
   return !isLongerThan(text, maxDescriptionLength) && text.isWellFormed() && !text.includes('\0')
 }
 
-/** One text for each reference and one reference for each text: no part can hold the separator. */
+/** One text per reference and one reference per text: no part can contain the separator. */
 export function referenceText({ namespace, type, id }: Reference): string {
   return `${namespace}\u0000${type}\u0000${id}`
 }
@@ -43,7 +43,7 @@ export function counterAccountOfApp(clientId: string): string {
   return `app:${clientId}`
 }
 
-/** What a repeat asked that differs from the first use of its reference. */
+/** The fields in which a repeat differs from the first use of its reference. */
 export type Mismatch = 'amount' | 'user' | 'direction'
 
 type Use = { readonly walletId: string | undefined; readonly amountMinor: bigint }
@@ -56,7 +56,6 @@ export function findMismatch(first: Use, later: Use): Mismatch[] {
   return mismatch
 }
 
-/** Without its sign. */
 export function magnitude(minor: bigint): bigint {
   return minor < 0n ? -minor : minor
 }

@@ -2,7 +2,7 @@
 import { counterAccountOfApp, serviceNamespace } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
-import { isAway, type Posting, type PostingResult } from '../../store/writer/posting.ts'
+import { isRetryable, type Posting, type PostingResult } from '../../store/writer/posting.ts'
 import type { Service } from '../service.ts'
 
 /** What an app's backend asks for. */
@@ -106,7 +106,7 @@ function note(service: Service, asked: Posting, result: PostingResult): void {
 }
 
 function countFailed(service: Service, asked: Posting, error: unknown): void {
-  service.metrics.unposted(appOf(asked), directionOf(asked), isAway(error) ? 'UNAVAILABLE' : 'INTERNAL')
+  service.metrics.unposted(appOf(asked), directionOf(asked), isRetryable(error) ? 'UNAVAILABLE' : 'INTERNAL')
 }
 
 /** Undefined for the service itself. */

@@ -1,4 +1,4 @@
-/** One held row, one damaged wallet, one lost race: what it costs its neighbours is counted here, and it is nothing. */
+/** One locked row, one damaged wallet, one lost race: none of them costs its neighbours anything. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { PooledClient } from '../connection/pool.ts'
 import { expectBalancedBooks } from '../../../test/books.ts'
@@ -44,17 +44,17 @@ const usersWithMoney = async (length: number) => {
 }
 const hasPosted = (result: PostingResult) => result.kind === 'outcome' && result.outcome.refusal === null
 
-/** As clients do: who is told to come again sends the same once more, however long the row is held on a slow machine. */
-async function untilTold(post: (referenceId: string) => Promise<PostingResult>): Promise<PostingResult> {
+/** Retries as clients do: a slow machine may hold the row past the deadline. */
+async function untilAnswered(post: (referenceId: string) => Promise<PostingResult>): Promise<PostingResult> {
   const referenceId = `again-${++count}`
   for (;;) {
-    const told = await post(referenceId).catch((error: unknown) => error)
-    if (told instanceof Error && !(told instanceof Unavailable)) throw told
-    if (!(told instanceof Error)) return told as PostingResult
+    const result = await post(referenceId).catch((error: unknown) => error)
+    if (result instanceof Error && !(result instanceof Unavailable)) throw result
+    if (!(result instanceof Error)) return result as PostingResult
   }
 }
 
-/** A stranger's transaction that holds the row of a wallet, as an open psql does. */
+/** Another transaction that locks the wallet's row, as an open psql does. */
 async function hold({ userId }: TestUser): Promise<PooledClient> {
   const stranger = await opened.service.db.pool.connect()
   await stranger.query('begin')
@@ -67,10 +67,10 @@ const letGo = async (stranger: PooledClient) => {
   stranger.release()
 }
 
-test('while somebody holds one wallet, its neighbours of the same batch and all top-ups are posted', async () => {
+test('while another transaction holds one wallet, its neighbours of the same batch and all top-ups are posted', async () => {
   const [victim, ...neighbours] = (await usersWithMoney(60)) as [TestUser, ...TestUser[]]
   const stranger = await hold(victim)
-  const stuck = untilTold((id) => debit(victim, 1n, id))
+  const stuck = untilAnswered((id) => debit(victim, 1n, id))
   const results = await Promise.all([
     ...neighbours.map((user) => debit(user)),
     ...neighbours.slice(0, 24).map((user) => topUp(user)),
@@ -88,8 +88,8 @@ test('a wallet that is asked for again and again while it is held costs the batc
   const stuck: Promise<PostingResult>[] = []
   for (let round = 0; round < 20; round++) {
     stuck.push(
-      untilTold((id) => debit(victim, 1n, id)),
-      untilTold((id) => topUp(victim, 1n, id)),
+      untilAnswered((id) => debit(victim, 1n, id)),
+      untilAnswered((id) => topUp(victim, 1n, id)),
     )
     const results = await Promise.all(neighbours.map((user) => debit(user)))
     expect(results.every(hasPosted)).toBeTrue()
@@ -102,7 +102,7 @@ test('a wallet that is asked for again and again while it is held costs the batc
 test('many held wallets do not keep one that has been let go from being posted', async () => {
   const users = await usersWithMoney(13)
   const strangers = await Promise.all(users.slice(0, 5).map(hold))
-  const held = users.slice(0, 4).map((user) => untilTold((id) => debit(user, 1n, id)))
+  const held = users.slice(0, 4).map((user) => untilAnswered((id) => debit(user, 1n, id)))
   const free = users.slice(4).map((user) => debit(user))
   await letGo(strangers[4]!)
   expect((await Promise.all(free)).every(hasPosted)).toBeTrue()
@@ -110,12 +110,12 @@ test('many held wallets do not keep one that has been let go from being posted',
   expect((await Promise.all(held)).every(hasPosted)).toBeTrue()
 })
 
-test('whoever waits for a held wallet is told before clients stop waiting, and nothing was moved', async () => {
+test('a posting that waits for a held wallet fails before its client stops waiting, and nothing was moved', async () => {
   const [victim] = (await usersWithMoney(1)) as [TestUser]
   const stranger = await hold(victim)
-  expect(await debit(victim, 1n, 'told').catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
+  expect(await debit(victim, 1n, 'late').catch((error: unknown) => error)).toBeInstanceOf(Unavailable)
   await letGo(stranger)
-  expect(await debit(victim, 1n, 'told')).toMatchObject({ kind: 'outcome', outcome: { balanceMinor: 99n } })
+  expect(await debit(victim, 1n, 'late')).toMatchObject({ kind: 'outcome', outcome: { balanceMinor: 99n } })
 })
 
 test('a wallet whose sequence is behind its entries fails alone and at once, by the name of its constraint', async () => {
@@ -154,7 +154,7 @@ test('a reference that another transaction is about to use waits for it alone', 
      values ($1, $2, -1, 0, null, now(), 'INSUFFICIENT_BALANCE')`,
     [key, victim.userId],
   )
-  const racing = untilTold(() =>
+  const racing = untilAnswered(() =>
     opened.service.writer.post({
       by: { clientId: app.clientId, serviceUserId: victim.serviceUserId },
       amountMinor: -1n,

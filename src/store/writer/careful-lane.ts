@@ -1,20 +1,21 @@
 /**
- * Where a batch is looked at before it is written: refusals among several, reversals, the service's own movements, and
- * whatever went wrong in the fast lane. One connection, one transaction at a time. No posting can hold up the others:
- * a wallet that somebody else holds is skipped, and of a batch that fails the halves are tried, down to the one at fault.
+ * The lane that locks and reads wallets before it writes: several postings of a wallet of which one is refused, reversals,
+ * the service's own movements, and everything that failed in the fast lane. One connection, one transaction at a time. No
+ * posting delays the others: a wallet locked by another transaction is skipped, and a batch that fails is halved until the
+ * posting at fault is alone.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../connection/database.ts'
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
-import { isTurnOf, longestWaitMs, type Lane, type LaneQueue, type PendingPosting } from './posting.ts'
+import { canJoinBatch, longestWaitMs, type Lane, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type LaneEvents = {
-  /** `waitedMs`: how long the first of its postings had been waiting when it was sent. */
+  /** `waitedMs`: how long the oldest posting of the batch had been waiting when the batch was sent. */
   readonly batch: (lane: Lane, size: number, ms: number, waitedMs: number) => void
-  /** A batch, or one posting alone, failed. Nothing is lost by it: it is tried again, or its caller is told. */
+  /** A batch, or one posting alone, failed. It is retried, or its caller gets the error. */
   readonly fault: (lane: Lane, error: unknown) => void
-  /** A node of the cluster that is named cannot coordinate batches: others do. */
+  /** A configured node of the cluster cannot coordinate batches; other nodes do. */
   readonly nodeFault: (error: unknown) => void
 }
 
@@ -22,20 +23,20 @@ export type CarefulLane = LaneQueue & {
   readonly connection: Connection
   readonly events: LaneEvents
   /**
-   * Links of wallets that are held or damaged, and until when their postings go straight to this lane: in the fast one
-   * each of them would fail its whole batch.
+   * Links of locked or damaged wallets, with the time until which their postings go straight to this lane: in the fast
+   * lane each of them would fail its whole batch.
    */
-  readonly suspects: Map<string, number>
+  readonly quarantined: Map<string, number>
   writer: WriterClient | undefined
   isRunning: boolean
 }
 
 const maxBatch = 512
-/** For a wallet row that is held, in the database's own queue: a busy wallet is never free, and must be waited for. */
+/** For a patient attempt, which queues for the row lock in the database: a busy wallet is never free when it is tried. */
 const lockTimeoutMs = 100
-const suspectForMs = 5_000
-const maxSuspects = 10_000
-/** Tries of one batch that loses a race for a reference, before it is halved. */
+const quarantineForMs = 5_000
+const maxQuarantined = 10_000
+/** Attempts of a batch that loses races for references, before it is halved. */
 const maxCollisions = 3
 
 export function openCarefulLane(connection: Connection, events: LaneEvents): CarefulLane {
@@ -45,7 +46,7 @@ export function openCarefulLane(connection: Connection, events: LaneEvents): Car
     waiting: [],
     underWay: new Map(),
     disconnect: () => disconnect(lane),
-    suspects: new Map(),
+    quarantined: new Map(),
     writer: undefined,
     isRunning: false,
   }
@@ -57,8 +58,8 @@ export function postCarefully(lane: CarefulLane, postings: readonly PendingPosti
   if (!lane.isRunning) void run(lane)
 }
 
-export function isSuspect(lane: CarefulLane, serviceUserId: string): boolean {
-  return lane.suspects.size > 0 && (lane.suspects.get(serviceUserId) ?? 0) > performance.now()
+export function isQuarantined(lane: CarefulLane, serviceUserId: string): boolean {
+  return lane.quarantined.size > 0 && (lane.quarantined.get(serviceUserId) ?? 0) > performance.now()
 }
 
 export async function closeCarefulLane(lane: CarefulLane): Promise<void> {
@@ -69,13 +70,13 @@ export async function closeCarefulLane(lane: CarefulLane): Promise<void> {
 
 async function run(lane: CarefulLane): Promise<void> {
   lane.isRunning = true
-  // One tick of the event loop, so that those of the same moment share the first batch.
+  // Wait one tick of the event loop, so that postings of the same tick share the first batch.
   await new Promise((resolve) => setImmediate(resolve))
   let held: PendingPosting[] = []
   while (lane.waiting.length > 0 || held.length > 0) {
     const batch = [...takeBatch(lane), ...held.splice(0, maxBatch)]
     held.push(...(await runBatch(lane, batch, false)))
-    // Whoever holds a wallet holds up a round of this lane for one lock_timeout at most, however many they hold.
+    // One locked wallet is waited for per round, so a round takes one lock_timeout more at most, however many are locked.
     const first = held.filter((pending) => isSameWallet(pending, held[0]))
     if (first.length > 0) {
       held = held.filter((pending) => !first.includes(pending))
@@ -89,7 +90,7 @@ function takeBatch(lane: CarefulLane): PendingPosting[] {
   const batch: PendingPosting[] = []
   const left: PendingPosting[] = []
   for (const pending of lane.waiting) {
-    if (batch.length === maxBatch || !isTurnOf(pending, batch)) left.push(pending)
+    if (batch.length === maxBatch || !canJoinBatch(pending, batch)) left.push(pending)
     else {
       pending.takenIn = batch
       batch.push(pending)
@@ -99,7 +100,7 @@ function takeBatch(lane: CarefulLane): PendingPosting[] {
   return batch
 }
 
-/** Those that must be tried again. */
+/** Returns the postings to try again. */
 async function runBatch(
   lane: CarefulLane,
   batch: readonly PendingPosting[],
@@ -114,7 +115,7 @@ async function runBatch(
   return again.filter(isOpen)
 }
 
-/** Those that must be tried again. What fails as a whole is halved until the posting at fault stands alone. */
+/** Returns the postings to try again. A batch that fails is halved until the posting at fault is alone. */
 async function postOrHalve(
   lane: CarefulLane,
   batch: readonly PendingPosting[],
@@ -125,7 +126,7 @@ async function postOrHalve(
   try {
     return await post(lane, batch, isPatient)
   } catch (error) {
-    // Somebody used one of the references first: the next look finds its outcome.
+    // Another transaction used one of the references first: the next attempt reads its outcome.
     if (isCollision(error) && collisions < maxCollisions)
       return await postOrHalve(lane, batch, isPatient, collisions + 1)
     if (error instanceof InDoubt || isUnavailable(error)) {
@@ -134,16 +135,16 @@ async function postOrHalve(
       await sleep(50)
       return batch
     }
-    // One that is waited for patiently is of one wallet: its halves would wait for the same row again.
+    // A patient batch is of one wallet: its halves would wait for the same row again.
     if (batch.length > 1 && !(isPatient && isContention(error))) {
       const half = batch.length >> 1
       const first = await postOrHalve(lane, batch.slice(0, half), isPatient)
-      // What the first half leaves to be tried again goes before those of the same wallet in the second.
+      // A posting of the first half that must be tried again stays ahead of the same wallet's postings in the second half.
       const isBehind = (pending: PendingPosting) => first.some((ahead) => isSameWallet(pending, ahead))
       const [behind, others] = partition(batch.slice(half), isBehind)
       return [...first, ...behind, ...(await postOrHalve(lane, others, isPatient))]
     }
-    for (const alone of batch) suspect(lane, alone)
+    for (const alone of batch) quarantine(lane, alone)
     if (isContention(error)) return batch
     lane.events.fault('careful', error)
     for (const alone of batch) alone.fail(error)
@@ -156,21 +157,21 @@ async function post(
   batch: readonly PendingPosting[],
   isPatient: boolean,
 ): Promise<readonly PendingPosting[]> {
-  // The limit on silence is for one try: a batch that is halved many times is not silent.
+  // The limit on silence is per attempt: a batch that is halved many times is not silent.
   for (const whole of lane.underWay.keys()) lane.underWay.set(whole, performance.now())
   const { client, number, doubts } = (lane.writer ??= await connect(lane))
   const doubtsBefore = doubts()
   const { answers, held } = await postLocked(client, batch, { isPatient, writer: number })
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
   for (const [pending, result] of answers) {
-    if (lane.suspects.size > 0) trust(lane, pending)
+    if (lane.quarantined.size > 0) release(lane, pending)
     pending.answer(result)
   }
-  for (const pending of held) suspect(lane, pending)
+  for (const pending of held) quarantine(lane, pending)
   return held
 }
 
-/** Only the key of outcomes says that somebody was first. Any other collision is a wallet whose rows contradict each other. */
+/** Only the key of outcomes means a lost race for a reference. Any other collision is a wallet whose rows contradict each other. */
 function isCollision(error: unknown): boolean {
   if (sqlState(error) !== uniqueViolation || !(error instanceof Error)) return false
   return 'table' in error && error.table === 'outcomes'
@@ -191,15 +192,15 @@ function isSameWallet({ by }: PendingPosting, other: PendingPosting | undefined)
   return !('walletId' in other.by) && other.by.serviceUserId === by.serviceUserId
 }
 
-function suspect(lane: CarefulLane, { by }: PendingPosting): void {
+function quarantine(lane: CarefulLane, { by }: PendingPosting): void {
   if ('walletId' in by) return
-  const [oldest] = lane.suspects.keys()
-  if (lane.suspects.size >= maxSuspects && oldest !== undefined) lane.suspects.delete(oldest)
-  lane.suspects.set(by.serviceUserId, performance.now() + suspectForMs)
+  const [oldest] = lane.quarantined.keys()
+  if (lane.quarantined.size >= maxQuarantined && oldest !== undefined) lane.quarantined.delete(oldest)
+  lane.quarantined.set(by.serviceUserId, performance.now() + quarantineForMs)
 }
 
-function trust(lane: CarefulLane, { by }: PendingPosting): void {
-  if (!('walletId' in by)) lane.suspects.delete(by.serviceUserId)
+function release(lane: CarefulLane, { by }: PendingPosting): void {
+  if (!('walletId' in by)) lane.quarantined.delete(by.serviceUserId)
 }
 
 async function connect(lane: CarefulLane): Promise<WriterClient> {

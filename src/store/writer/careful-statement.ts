@@ -1,4 +1,4 @@
-/** A batch that needs a look: its wallets are locked, read and decided one posting after the other, and then written. */
+/** The careful batch: lock and read its wallets, decide one posting after the other, write. */
 import type { Wallet } from '../../ledger/decide.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
 import { walletClockSql } from '../cluster.ts'
@@ -7,19 +7,19 @@ import { commit, type Queryable } from '../connection/database.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
 import { afterBegin, begin, confirmSql } from './connection.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
-import { findPlaces, type Place } from './places.ts'
+import { resolveLinks, type ResolvedLink } from './resolve-links.ts'
 import { asReplay, type PendingPosting, type PostingResult } from './posting.ts'
 
 export type CarefulAnswers = {
   readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
-  /** Postings of wallets whose row somebody else has locked. */
+  /** Postings of wallets that another transaction has locked, and repeats within the batch. */
   readonly held: readonly PendingPosting[]
 }
 
 /**
- * One transaction. Wallet rows are locked one by one, in the order of their ids. With `isPatient` a row that somebody
- * else holds is waited for, as long as the connection's lock_timeout; otherwise it is skipped, and its postings are
- * returned as held. Nothing has happened when this throws, unless the connection broke during the commit.
+ * One transaction. Wallet rows are locked one by one, in the order of their ids. With `isPatient` it waits for a row that
+ * another transaction has locked, up to the connection's lock_timeout; otherwise it skips the row and returns its
+ * postings as held. When this throws, nothing was written, unless the connection broke during the commit.
  */
 export async function postLocked(
   client: Queryable,
@@ -27,15 +27,15 @@ export async function postLocked(
   { isPatient, writer }: { readonly isPatient: boolean; readonly writer: number },
 ): Promise<CarefulAnswers> {
   try {
-    const places = await afterBegin(begin(client), findPlaces(client, batch))
-    const [wallets, outcomes] = await lock(client, batch, places, isPatient)
-    const { answers, held, byWallet } = sort(batch, places, wallets, outcomes)
+    const links = await afterBegin(begin(client), resolveLinks(client, batch))
+    const [wallets, outcomes] = await lock(client, batch, links, isPatient)
+    const { answers, held, byWallet } = groupByWallet(batch, links, wallets, outcomes)
     const planned = [...byWallet].flatMap(([walletId, { before, postings }]) => {
       const steps = decideInTurn(before, postings)
       return postings.map((posting, i) => ({ walletId, posting, step: steps[i]! }))
     })
     const toWrite = planned.filter(({ step }) => !isUnrecorded(step))
-    // Answers that were only read are given after a commit that a synchronous standby, where there is one, has received.
+    // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
     await Promise.all([toWrite.length > 0 ? write(client, toWrite, writer) : client.query(confirmSql), commit(client)])
     for (const { walletId, posting, step } of planned) answers.push([posting, resultOf(walletId, posting, step)])
     return { answers, held }
@@ -47,18 +47,18 @@ export async function postLocked(
 
 const lockSql = `select balance, sequence, frozen_for from wallets where id = $1::uuid for update`
 
-/** The locked wallets as they are, and the outcomes there are: read after the locks, so that they belong to that state. */
+/** Locks and reads the wallets, and reads the recorded outcomes. Outcomes are read after the locks, so both belong to one state. */
 async function lock(
   client: Queryable,
   batch: readonly PendingPosting[],
-  places: readonly (Place | undefined)[],
+  links: readonly (ResolvedLink | undefined)[],
   isPatient: boolean,
 ): Promise<[ReadonlyMap<string, Wallet>, ReadonlyMap<string, Outcome>]> {
-  const ids = [...new Set(places.flatMap((place) => (place?.isReachable ? [place.walletId] : [])))].sort()
+  const ids = [...new Set(links.flatMap((link) => (link?.isReachable ? [link.walletId] : [])))].sort()
   const locking = isPatient
     ? { name: 'lock-wallet', text: lockSql }
     : { name: 'lock-free-wallet', text: `${lockSql} skip locked` }
-  // All of it in one flight: the connection is in pipeline mode, and the server takes one query after the other.
+  // One round trip: the connection is in pipeline mode, and the server runs the queries in order.
   const locks = ids.map((id) =>
     client.query<[bigint, bigint, Wallet['frozenFor']]>({ ...locking, values: [id], rowMode: 'array' }),
   )
@@ -77,10 +77,10 @@ async function lock(
 
 type Group = { readonly before: Wallet; readonly postings: PendingPosting[] }
 
-/** Repeats and strangers have their answer; held ones wait; what is left is to be decided, wallet by wallet. */
-function sort(
+/** Answers repeats and unknown users, sets held postings aside, and groups the rest by wallet for the decision. */
+function groupByWallet(
   batch: readonly PendingPosting[],
-  places: readonly (Place | undefined)[],
+  links: readonly (ResolvedLink | undefined)[],
   wallets: ReadonlyMap<string, Wallet>,
   outcomes: ReadonlyMap<string, Outcome>,
 ) {
@@ -89,18 +89,18 @@ function sort(
   const byWallet = new Map<string, Group>()
   const references = new Set<string>()
   for (const [i, posting] of batch.entries()) {
-    const place = places[i]
+    const link = links[i]
     const outcome = outcomes.get(posting.referenceKey)
-    const before = place && wallets.get(place.walletId)
-    if (outcome) answers.push([posting, asReplay(outcome, posting, place?.walletId)])
-    else if (!place?.isReachable) answers.push([posting, { kind: 'unknown-user' }])
-    // The second of two with one reference comes again, and finds the first one's outcome, if that has one.
+    const before = link && wallets.get(link.walletId)
+    if (outcome) answers.push([posting, asReplay(outcome, posting, link?.walletId)])
+    else if (!link?.isReachable) answers.push([posting, { kind: 'unknown-user' }])
+    // The second of two postings with one reference is tried again, and then finds the first one's outcome, if it has one.
     else if (!before || references.has(posting.referenceKey)) held.push(posting)
     else {
       references.add(posting.referenceKey)
-      const group = byWallet.get(place.walletId)
+      const group = byWallet.get(link.walletId)
       if (group) group.postings.push(posting)
-      else byWallet.set(place.walletId, { before, postings: [posting] })
+      else byWallet.set(link.walletId, { before, postings: [posting] })
     }
   }
   return { answers, held, byWallet }
@@ -110,20 +110,20 @@ type Planned = { readonly walletId: string; readonly posting: PendingPosting; re
 
 function resultOf(walletId: string, { referenceKey, amountMinor }: PendingPosting, step: Step): PostingResult {
   if (step.refusal === 'WALLET_INACTIVE') return { kind: 'inactive' }
-  // The link was live when it was looked up, before the wallet was locked; its user has been deleted since.
+  // The link was live when it was read, before the wallet was locked; its user has been deleted since.
   if (step.refusal === 'WALLET_CLOSED') return { kind: 'unknown-user' }
   const { balanceMinor } = step.wallet
   return { kind: 'outcome', outcome: { referenceKey, walletId, amountMinor, balanceMinor, refusal: step.refusal } }
 }
 
-/** The reference stays free: the answer is about the wallet, and not about the money. */
+/** These refusals leave the reference free: they are about the wallet's state, not about the money. */
 function isUnrecorded({ refusal }: Step): boolean {
   return refusal === 'WALLET_INACTIVE' || refusal === 'WALLET_CLOSED'
 }
 
 /**
- * The rows of locked wallets get the values that were decided; no condition is needed, for nobody else can have changed
- * them. The time is read in this statement, after the locks, so that the transfers of one wallet never go back in time.
+ * Writes the decided values. The rows are locked, so the update needs no condition. The clock is read in this statement,
+ * after the locks, so that the transfers of one wallet never go back in time.
  */
 const sqlOf = ({ isCluster }: { readonly isCluster: boolean }) => `
 with changed as (

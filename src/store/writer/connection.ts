@@ -1,4 +1,4 @@
-/** A connection that writes batches, and its number among all that do. */
+/** A connection that writes batches, and its number among all writing connections. */
 import { keepMomentsOffSql } from '../cluster.ts'
 import {
   isClusterSql,
@@ -14,18 +14,18 @@ import { locks } from '../locks.ts'
 
 export type WriterClient = {
   readonly client: OpenClient
-  /** Positions are kept by writer, so no two ever share a row. */
+  /** Position rows are keyed by it, so no two writers share a row. */
   readonly number: number
-  /** How many warnings the server has sent: one that came during a batch makes its commit doubtful. */
+  /** Number of warnings the server has sent: a warning during a batch makes its commit doubtful. */
   readonly doubts: () => number
 }
 
 /**
- * Generic plans, because planning a batch costs more than running it; Citus refuses them. No sequential or bitmap scans: see the statements.
- * A server that is set to acknowledge before the disk has it is overruled. No row stays locked by a connection of ours
- * that has gone silent in the middle of a transaction. On a cluster the writers of several processes would change wallets, and add to positions, one
- * at a time; who waits for whom in a circle is found out by lock_timeout, which begins once no moment is held (`begin`).
- * Elsewhere the settings of Citus say nothing.
+ * Generic plans, because planning a batch costs more than running it; Citus refuses them. No sequential or bitmap scans:
+ * see the statements. synchronous_commit = off is overruled: an answer must be durable. The idle timeout releases the rows
+ * of a connection of ours that goes silent inside a transaction. By default Citus runs the updates of several writers one
+ * at a time to prevent deadlocks; that is off, and lock_timeout ends a deadlock. It is longer on a cluster, where `begin`
+ * may first wait for a check that holds snapshots off. Plain PostgreSQL ignores the settings of Citus.
  */
 const settingsSql = `select set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
   set_config('plan_cache_mode', case when ${isClusterSql} then 'auto'
@@ -39,8 +39,8 @@ const settingsSql = `select set_config('enable_seqscan', 'off', false), set_conf
     else current_setting('synchronous_commit') end, false)`
 
 /**
- * The nodes of a cluster know nothing of a connection's settings; those of a transaction are sent to them with its beginning, each
- * as the text that it came in: so each comes alone.
+ * The nodes of a cluster do not get a connection's settings. Citus sends them a transaction's settings, each as the text of
+ * its statement: so each setting is a statement.
  */
 const nodeSettings = ['set local lock_timeout = 200', 'set local enable_seqscan = off']
 
@@ -48,50 +48,50 @@ export async function begin(client: Queryable & Partial<Pick<OpenClient, 'isClus
   await beginWith(client, client.isCluster?.() ? [keepMomentsOffSql, ...nodeSettings] : [])
 }
 
-/** On a node that is not the coordinator, while a transaction there stands by. */
-export async function beginElsewhere(client: Queryable): Promise<void> {
+/** On a node that is not the coordinator, while a transaction on the coordinator is held open. */
+export async function beginOnOtherNode(client: Queryable): Promise<void> {
   await beginWith(client, nodeSettings)
 }
 
-/** On the coordinator, with nothing to do while another node writes the batch, which may take as long as a statement may. */
-export async function standBy(client: Queryable): Promise<void> {
+/** On the coordinator, which is idle while another node writes the batch, up to the statement timeout. */
+export async function beginIdle(client: Queryable): Promise<void> {
   await beginWith(client, [keepMomentsOffSql, 'set local idle_in_transaction_session_timeout = 5000'])
 }
 
-/** For what is asked in the same flight as the beginning: when that failed, its error tells why, and not those of what came after it. */
+/** For a query sent in the same round trip as `begin`: when that failed, throw its error, not the one that followed from it. */
 export async function afterBegin<T>(beginning: Promise<void>, asked: Promise<T>): Promise<T> {
   await Promise.allSettled([beginning, asked])
   await beginning
   return await asked
 }
 
-/** All of it is one flight, for the connection is in pipeline mode. */
+/** One round trip: the connection is in pipeline mode. */
 async function beginWith(client: Queryable, settings: readonly string[]): Promise<void> {
   await Promise.all(['begin', ...settings].map((sql) => client.query(sql)))
 }
 
 /**
- * The lowest number that no living connection holds: the walk ends at the first one that can be locked. The numbers are made in
- * the select list, one by one; as a table of its own, all of them would be made before the first is tried.
+ * The lowest number that no open connection holds: the scan ends at the first one it can lock. generate_series is in the
+ * select list because in FROM it would produce all numbers before the first is tried.
  */
 const takeNumberSql = `select number from (select generate_series(1, 100000) as number) as n
   where pg_try_advisory_lock($1, number) limit 1`
-/** Each node has locks of its own, and so numbers of its own: below zero, but for the coordinator. */
+/** Advisory locks are per node, so each node has its own range of numbers: below zero, except on the coordinator. */
 const takeNodeNumberSql = `select case groupid when 0 then number else -(groupid * 100000 + number) end as number
   from (${takeNumberSql}) as taken, pg_dist_local_group`
 
-/** For the connection, and for its settings and number. */
+/** Applies to the connection, and again to its settings and number. */
 const openWithinMs = 2_500
 
-/** Far fewer than other connections put up with: reading goes on while no standby is there. */
+/** Far fewer than for other connections: reads go on while the standby is away. */
 const maxAbandoned = 4
 
-/** With a turn, on the node of a cluster that has it, which then coordinates its batches. */
+/** With `nodeIndex`, connects to that configured node of the cluster, which then coordinates the batches. */
 export async function openWriterClient(
   connection: Connection,
   lockTimeoutMs: number,
   onLost: (lost: OpenClient | undefined) => void,
-  turn?: number,
+  nodeIndex?: number,
 ): Promise<WriterClient> {
   let doubts = 0
   let opened: OpenClient | undefined
@@ -101,13 +101,14 @@ export async function openWriterClient(
     connectWithinMs: openWithinMs,
     maxAbandoned,
     onLost: () => onLost(opened),
-    // A commit that stopped waiting for its standby says so in a warning alone.
+    // A commit that stopped waiting for its standby reports it only as a warning.
     onWarning: () => void doubts++,
   }
-  const client = turn === undefined ? await openClient(connection, options) : await openNode(connection, turn, options)
+  const client =
+    nodeIndex === undefined ? await openClient(connection, options) : await openNode(connection, nodeIndex, options)
   opened = client
   const setUp = async () => {
-    // Sent together: where connections break every few milliseconds, each round trip counts.
+    // One round trip: where connections break every few milliseconds, each one counts.
     const [, { rows }] = await Promise.all([
       client.query(settingsSql, [String(lockTimeoutMs)]),
       client.query<{ number: number }>({
@@ -127,8 +128,8 @@ export async function openWriterClient(
 }
 
 /**
- * Makes a commit of its own where a synchronous standby is configured: that commit waits for the standby, and for
- * everything before it. What was read before it is then there too. (`txid_current()` alone would not wait.)
+ * Where a synchronous standby is configured, this writes a record, so its commit waits until the standby has everything
+ * up to it, including what was read before. (`txid_current()` alone would not wait.)
  */
 export const confirmSql = `select pg_logical_emit_message(true, 'billfold', '')
   where current_setting('synchronous_standby_names') <> ''`

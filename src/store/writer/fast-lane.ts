@@ -1,6 +1,7 @@
 /**
- * Where nearly every debit and credit goes: whatever arrived while the last batches were under way is the next, in one
- * statement. Whom that statement gives no answer, and all of a batch that fails, goes to the careful lane.
+ * The lane of nearly every debit and credit. Postings that arrive while batches are under way form the next batch, which
+ * one statement writes. Postings the statement left undecided, and every posting of a failed batch, are retried in the
+ * careful lane.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane.ts'
@@ -17,54 +18,59 @@ import { isCoordinatorsTurn, within, type OpenClient } from '../connection/open-
 import {
   afterBegin,
   begin,
-  beginElsewhere,
+  beginOnOtherNode,
   confirmSql,
   InDoubt,
   openWriterClient,
-  standBy,
+  beginIdle,
   type WriterClient,
 } from './connection.ts'
 import { postFast, type FastAnswers } from './fast-statement.ts'
-import { findPlaces } from './places.ts'
-import { isTurnOf, longestWaitMs, type LaneQueue, type PendingPosting } from './posting.ts'
+import { resolveLinks } from './resolve-links.ts'
+import { canJoinBatch, longestWaitMs, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type FastLane = LaneQueue & {
   readonly connection: Connection
   readonly careful: CarefulLane
   readonly events: LaneEvents
-  /** References under way. One that comes again waits until the first has its outcome. */
+  /** References under way. A repeat waits until the first use has its outcome. */
   readonly references: Set<string>
   writer: Promise<FastWriter> | undefined
   isWaiting: boolean
-  /** Known with its first connection. */
+  /** Set once the first connection is open. */
   limits: Limits
-  /** Which of the nodes that are named is to coordinate the batches of a cluster, and which one does after faults of others. */
-  readonly ownTurn: number
-  turn: number
+  /** The configured node that this lane prefers as coordinator of its batches, and the one in use after faults of others. */
+  readonly ownNodeIndex: number
+  nodeIndex: number
 }
 
 type FastWriter = {
-  /** To the server that takes writes; where there is a cluster, to its coordinator. */
+  /** The server that takes writes; on a cluster, its coordinator. */
   readonly home: WriterClient
-  /** To another node of the cluster, which then coordinates the batches. */
-  elsewhere: WriterClient | undefined
+  /** Another node of the cluster, which coordinates the batches in place of `home`. */
+  otherNode: WriterClient | undefined
 }
 
 type Limits = { readonly batch: number; readonly underWay: number }
 
-/** One that is written and one that waits behind it: the database is never without the next. */
+/** One batch is being written and one waits behind it, so that the database is never idle. */
 const usualLimits: Limits = { batch: 512, underWay: 2 }
-/** Until it is known whether there is a cluster, of which one connection would mix up the transactions of two. */
+/** Until the lane knows whether it talks to a cluster: there, two batches on one connection would share a transaction. */
 const firstLimits: Limits = { batch: 512, underWay: 1 }
-/** The work of a cluster is for each batch, and hardly for each posting: the next is all that came while one was written. */
+/** On a cluster the cost is per batch and hardly per posting, so the next batch is everything that arrived meanwhile. */
 const clusterLimits: Limits = { batch: 2_048, underWay: 1 }
 /**
- * A wallet row that somebody holds must not hold up the others for long. Two processes that share a busy wallet wait for
- * each other's commit, a few milliseconds; whoever holds a row for longer than this is skipped by the careful lane.
+ * A locked wallet row must not delay the rest of its batch. Two processes that share a busy wallet wait a few
+ * milliseconds for each other's commit; after this time the batch fails and the careful lane skips the locked row.
  */
 const lockTimeoutMs = 200
 
-export function openFastLane(connection: Connection, careful: CarefulLane, events: LaneEvents, turn: number): FastLane {
+export function openFastLane(
+  connection: Connection,
+  careful: CarefulLane,
+  events: LaneEvents,
+  nodeIndex: number,
+): FastLane {
   const lane: FastLane = {
     connection,
     careful,
@@ -76,8 +82,8 @@ export function openFastLane(connection: Connection, careful: CarefulLane, event
     writer: undefined,
     isWaiting: false,
     limits: firstLimits,
-    ownTurn: turn,
-    turn,
+    ownNodeIndex: nodeIndex,
+    nodeIndex,
   }
   return lane
 }
@@ -85,7 +91,7 @@ export function openFastLane(connection: Connection, careful: CarefulLane, event
 export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
   lane.waiting.push(pending)
   if (lane.isWaiting || lane.underWay.size >= lane.limits.underWay) return
-  // One tick of the event loop, so that requests of the same moment share a batch.
+  // Wait one tick of the event loop, so that requests of the same tick share a batch.
   lane.isWaiting = true
   setImmediate(() => {
     lane.isWaiting = false
@@ -110,7 +116,7 @@ function takeBatch(lane: FastLane): PendingPosting[] {
   const left: PendingPosting[] = []
   for (const pending of lane.waiting) {
     const isLate = batch.length === lane.limits.batch || lane.references.has(pending.referenceKey)
-    if (isLate || !isTurnOf(pending, batch)) left.push(pending)
+    if (isLate || !canJoinBatch(pending, batch)) left.push(pending)
     else {
       lane.references.add(pending.referenceKey)
       pending.takenIn = batch
@@ -123,7 +129,7 @@ function takeBatch(lane: FastLane): PendingPosting[] {
 
 async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promise<void> {
   const startedAt = performance.now()
-  // Those that wait do so in the order in which they came.
+  // The queue is in order of arrival, so the first posting has waited longest.
   const waitedMs = longestWaitMs(batch.slice(0, 1))
   lane.underWay.set(batch, startedAt)
   const opening = (lane.writer ??= connect(lane))
@@ -133,9 +139,9 @@ async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promi
     lane.limits = writer.home.client.isCluster() ? clusterLimits : usualLimits
     await answerBatch(writer, batch)
   } catch (error) {
-    // A commit of unknown fate, a reference that another process used first, a held row, a fault: the careful lane finds out.
+    // A commit of unknown fate, a reference that another process used first, a locked row, a fault: the careful lane resolves each.
     lane.events.fault('fast', error)
-    if (lane.writer === opening && (isUnavailable(error) || isNodesFault(writer, error))) disconnect(lane)
+    if (lane.writer === opening && (isUnavailable(error) || isNodeFault(writer, error))) disconnect(lane)
   }
   lane.underWay.delete(batch)
   for (const pending of batch) lane.references.delete(pending.referenceKey)
@@ -145,12 +151,12 @@ async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promi
   send(lane)
 }
 
-/** Those that must be decided after one of these: they go the same way, behind it. */
+/** Removes the postings that must be decided after one of these from the queue: they follow it into the careful lane. */
 function takeFollowers(lane: FastLane, ahead: readonly PendingPosting[]): PendingPosting[] {
   const chain = new Set(ahead)
   const followers: PendingPosting[] = []
   lane.waiting = lane.waiting.filter((pending) => {
-    if (!pending.after || !chain.has(pending.after)) return true
+    if (!pending.predecessor || !chain.has(pending.predecessor)) return true
     chain.add(pending)
     followers.push(pending)
     return false
@@ -159,37 +165,37 @@ function takeFollowers(lane: FastLane, ahead: readonly PendingPosting[]): Pendin
 }
 
 async function answerBatch(writer: FastWriter, batch: readonly PendingPosting[]): Promise<void> {
-  const used = writer.elsewhere ?? writer.home
+  const used = writer.otherNode ?? writer.home
   const { client, number, doubts } = used
   const doubtsBefore = doubts()
   const posting = client.isCluster() ? postOnNodes(used, writer.home.client, batch) : postFast(client, batch, number)
   const { answers, hasWritten, hasStandby } = await posting
-  // What was written here has passed the standby, and with it all that was read; a batch that only read has proved nothing.
+  // A commit that wrote has reached the standby, and everything read before it too. A batch that only read proves nothing.
   if (hasStandby && !hasWritten) await client.query(confirmSql)
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
   for (const [pending, result] of answers) pending.answer(result)
 }
 
 /**
- * In a transaction, which brings its settings to the nodes. The links are read on the coordinator, in a transaction that is open
- * until the batch is committed, whichever node writes it.
+ * On a cluster settings reach the nodes only with a transaction. The coordinator reads the links, in a transaction that
+ * stays open until the batch is committed, whichever node writes it.
  */
 async function postOnNodes(
   { client, number }: WriterClient,
   home: OpenClient,
   batch: readonly PendingPosting[],
 ): Promise<FastAnswers> {
-  const isElsewhere = client !== home
+  const isOtherNode = client !== home
   try {
-    const places = await afterBegin(isElsewhere ? standBy(home) : begin(home), findPlaces(home, batch))
+    const links = await afterBegin(isOtherNode ? beginIdle(home) : begin(home), resolveLinks(home, batch))
     const [, answers] = await Promise.all([
-      isElsewhere && beginElsewhere(client),
-      postFast(client, batch, number, places),
+      isOtherNode && beginOnOtherNode(client),
+      postFast(client, batch, number, links),
       commit(client),
     ])
     return answers
   } finally {
-    // It wrote nothing itself, unless the batch was written there: then it has ended already.
+    // An open transaction here only read: when `home` wrote the batch, its transaction has ended.
     if (home.isInTransaction()) await home.query('rollback').catch(() => {})
   }
 }
@@ -200,8 +206,8 @@ function connect(lane: FastLane): Promise<FastWriter> {
   }
   const open = async () => {
     const home = await openWriterClient(lane.connection, lockTimeoutMs, forget)
-    const writer: FastWriter = { home, elsewhere: undefined }
-    if (home.client.isCluster()) void moveElsewhere(lane, writer, await readIdentity(home.client), forget)
+    const writer: FastWriter = { home, otherNode: undefined }
+    if (home.client.isCluster()) void moveToOtherNode(lane, writer, await readIdentity(home.client), forget)
     return writer
   }
   const opening = open()
@@ -209,55 +215,60 @@ function connect(lane: FastLane): Promise<FastWriter> {
   return opening
 }
 
-const moveAgainAfterMs = 30_000
+const retryNodeAfterMs = 30_000
 const identifyWithinMs = 2_500
 
-/** Beside the batches, which the coordinator writes until another node has answered. */
-async function moveElsewhere(lane: FastLane, writer: FastWriter, identity: string, forget: () => void): Promise<void> {
-  // One that is lost before it is used is nobody's loss.
+/** Runs in the background; the coordinator writes the batches until another node is connected. */
+async function moveToOtherNode(
+  lane: FastLane,
+  writer: FastWriter,
+  identity: string,
+  forget: () => void,
+): Promise<void> {
+  // A connection lost before its first use needs no action.
   const forgetUsed = (lost: OpenClient | undefined) => {
-    if (lost && lost === writer.elsewhere?.client) forget()
+    if (lost && lost === writer.otherNode?.client) forget()
   }
   while (!writer.home.client.isLost()) {
-    if (isCoordinatorsTurn(lane.connection, lane.turn)) {
-      if (lane.turn === lane.ownTurn) return
-      // It was moved on to here by faults of the others, which may be well again.
-      await sleep(moveAgainAfterMs, undefined, { ref: false })
-      if (!writer.home.client.isLost()) lane.turn = lane.ownTurn
+    if (isCoordinatorsTurn(lane.connection, lane.nodeIndex)) {
+      if (lane.nodeIndex === lane.ownNodeIndex) return
+      // Faults of other nodes moved the lane here; those nodes may have recovered.
+      await sleep(retryNodeAfterMs, undefined, { ref: false })
+      if (!writer.home.client.isLost()) lane.nodeIndex = lane.ownNodeIndex
       continue
     }
-    let elsewhere: WriterClient | undefined
+    let otherNode: WriterClient | undefined
     try {
-      elsewhere = await openWriterClient(lane.connection, lockTimeoutMs, forgetUsed, lane.turn)
-      await within(elsewhere.client, identifyWithinMs, refuseStranger(elsewhere.client, identity))
-      writer.elsewhere = elsewhere
-      if (writer.home.client.isLost()) elsewhere.client.destroy()
+      otherNode = await openWriterClient(lane.connection, lockTimeoutMs, forgetUsed, lane.nodeIndex)
+      await within(otherNode.client, identifyWithinMs, refuseStranger(otherNode.client, identity))
+      writer.otherNode = otherNode
+      if (writer.home.client.isLost()) otherNode.client.destroy()
       return
     } catch (error) {
-      elsewhere?.client.destroy()
+      otherNode?.client.destroy()
       lane.events.nodeFault(error)
-      lane.turn++
-      await sleep(moveAgainAfterMs, undefined, { ref: false })
+      lane.nodeIndex++
+      await sleep(retryNodeAfterMs, undefined, { ref: false })
     }
   }
 }
 
-/** What a node cannot do, such as reach the others, another one may. Who was first with a reference, or holds a row, is no fault of it. */
-function isNodesFault(writer: FastWriter | undefined, error: unknown): boolean {
-  return writer?.elsewhere !== undefined && !isContention(error) && sqlState(error) !== uniqueViolation
+/** A fault of the node itself, such as losing sight of the others. A lost race for a reference or a locked row is none. */
+function isNodeFault(writer: FastWriter | undefined, error: unknown): boolean {
+  return writer?.otherNode !== undefined && !isContention(error) && sqlState(error) !== uniqueViolation
 }
 
 function disconnect(lane: FastLane): void {
   lane.writer
     ?.then((writer) => {
-      // The next one may do better.
-      if (writer.elsewhere) lane.turn++
+      // Try the next node.
+      if (writer.otherNode) lane.nodeIndex++
       for (const client of clientsOf(writer)) client.destroy()
     })
     .catch(() => {})
   lane.writer = undefined
 }
 
-function clientsOf({ home, elsewhere }: FastWriter): readonly OpenClient[] {
-  return elsewhere ? [home.client, elsewhere.client] : [home.client]
+function clientsOf({ home, otherNode }: FastWriter): readonly OpenClient[] {
+  return otherNode ? [home.client, otherNode.client] : [home.client]
 }

@@ -1,6 +1,6 @@
 /**
- * The usual batch, in one round trip and without a look before: every posting posts, repeats an outcome, has no user, or
- * is a lone debit of a wallet that is frozen or lacks the money. What is not that simple gets no answer here.
+ * The usual batch, in one round trip and without reading first. Each posting posts, repeats an outcome, has no user, or is
+ * a lone debit of a wallet that is frozen or lacks the money. Every other posting gets no answer here.
  */
 import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
@@ -9,32 +9,32 @@ import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts
 import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
-import type { Place } from './places.ts'
+import type { ResolvedLink } from './resolve-links.ts'
 import { asReplay, type ByLink, type PendingPosting, type PostingResult } from './posting.ts'
 
 /**
- * `change` has a row for each link of the batch. It is looked up by its key alone and compared with its app afterwards:
+ * `change` has a row for each link of the batch. The link is found by its key alone and compared with its app afterwards:
  * without statistics the planner would walk every link of the app instead.
  *
  * `moved` updates a wallet unless a reference of the change has an outcome already, the wallet is frozen, or its balance
  * would leave the limits on the way: this condition is `allPost` of ledger/plan. Wallet rows are locked in the order of
- * their ids, or two processes could wait for each other: hence the sort, and the connection has sequential and bitmap
- * scans switched off, so that the plan walks the sorted changes and the key of wallets. The time is read after the row
- * is locked, so that the transfers of one wallet never go back in time.
+ * their ids, or two processes could deadlock: hence the sort, and the connection has sequential and bitmap scans switched
+ * off, so that the plan walks the sorted changes and the key of wallets. The clock is read after the row is locked, so
+ * that the transfers of one wallet never go back in time.
  *
- * `unmoved` are lone debits that a frozen wallet or a missing balance refuses. That is read in the statement's snapshot, not
- * under a lock: the wallet was so at a moment when the request was under way. Two changes of one wallet (two apps) cannot
- * both move here, because an UPDATE takes one row of its source; the second is then neither moved nor, unless the snapshot
- * says so, refused, and gets no answer.
+ * `unmoved` has the lone debits that a frozen wallet or a missing balance refuses. It reads the statement's snapshot,
+ * without a lock: the refusal was true while the request was under way. Two changes of one wallet (two apps) cannot both
+ * move here, because an UPDATE joins one source row; the second is not moved, and gets no answer unless the snapshot
+ * refuses it.
  *
- * Whoever used a reference after the snapshot was taken makes `outcome` collide with outcomes_pkey: then nothing of the
- * batch is written.
+ * A transaction that used one of the references after the snapshot makes `outcome` collide with outcomes_pkey: then nothing
+ * of the batch is written.
  */
 const sqlOf = ({ changeSql, clockSql }: { readonly changeSql: string; readonly clockSql: string }) => `
 with change as (${changeSql}
 ), repeated as (
-  select o.n, o.place, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal
-  from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, place)
+  select o.n, o.ordinal, k.reference_key, k.wallet_id, k.amount, k.balance, k.refusal
+  from unnest($7::bigint[], $11::uuid[]) with ordinality as o(n, reference_key, ordinal)
   join outcomes k on k.reference_key = o.reference_key
 ), moved as (
   update wallets w set balance = w.balance + c.net, sequence = w.sequence + c.count
@@ -65,7 +65,7 @@ select a.*, r.*, case when current_setting('synchronous_standby_names') <> '' th
     union all select n, null, null, 'unknown' from change where is_reachable is not true
   ) as answered
 ) as a, (
-  select array_agg(r.place), array_agg(c.wallet_id), array_agg(r.reference_key), array_agg(r.wallet_id), array_agg(r.amount),
+  select array_agg(r.ordinal), array_agg(c.wallet_id), array_agg(r.reference_key), array_agg(r.wallet_id), array_agg(r.amount),
     array_agg(r.balance), array_agg(r.refusal)
   from repeated r join change c on c.n = r.n
 ) as r`
@@ -79,14 +79,14 @@ const linkedChangeSql = `
     as c(link_id, client_id, net, count, lowest, highest, n)
   left join links l on l.id = c.link_id`
 
-/** Links are on the coordinator of a cluster, and not every node that can write a batch knows them: they were looked up before. */
-const placedChangeSql = `
+/** The links of a cluster are on its coordinator, and any node may write the batch: the lane has resolved them before. */
+const resolvedChangeSql = `
   select * from unnest($1::uuid[], $2::boolean[], ${sums}) with ordinality
     as c(wallet_id, is_reachable, net, count, lowest, highest, n)`
 
 export const fastSql = sqlOf({ changeSql: linkedChangeSql, clockSql: 'clock_timestamp()' })
 const statement = { name: 'post-fast', text: fastSql }
-const clusterStatement = { name: 'post-fast', text: sqlOf({ changeSql: placedChangeSql, clockSql: walletClockSql }) }
+const clusterStatement = { name: 'post-fast', text: sqlOf({ changeSql: resolvedChangeSql, clockSql: walletClockSql }) }
 
 type AnsweredRow = readonly [
   n: string,
@@ -95,7 +95,7 @@ type AnsweredRow = readonly [
   answer: 'moved' | 'frozen' | 'refused' | 'unknown',
 ]
 type RepeatedRow = readonly [
-  place: string,
+  ordinal: string,
   askedWalletId: string,
   referenceKey: string,
   walletId: string,
@@ -106,35 +106,35 @@ type RepeatedRow = readonly [
 
 export type FastAnswers = {
   readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
-  /** Without one, its commit proved nothing to a standby, and what was read may not have reached it. */
+  /** False: the commit wrote nothing, so what was read may not have reached the standby. */
   readonly hasWritten: boolean
   readonly hasStandby: boolean
 }
 
 /**
- * Nobody is told anything yet: whether the answers may be given is for the lane, which hears the connection's warnings. On a
- * cluster it comes with the place of each posting.
+ * Does not answer the callers: the lane first checks whether the commit reached the standby. On a cluster `links` has the
+ * resolved link of each posting.
  */
 export async function postFast(
   db: Queryable,
   batch: readonly PendingPosting[],
   writer: number,
-  places?: readonly (Place | undefined)[],
+  links?: readonly (ResolvedLink | undefined)[],
 ): Promise<FastAnswers> {
   const changes = groupByLink(batch)
   const planned = changes.flatMap(({ postings, sum }, i) =>
     postings.map((posting, j) => ({ posting, n: i + 1, offset: j + 1, offsetMinor: sum.offsetsMinor[j] ?? 0n })),
   )
   const asked = planned.map(({ posting }) => posting)
-  const placeOf = new Map(places && batch.map((posting, i) => [posting, places[i]]))
-  const whose = places
+  const linkOf = new Map(links && batch.map((posting, i) => [posting, links[i]]))
+  const linkValues = links
     ? [
-        plainArray(changes, ({ postings }) => placeOf.get(postings[0]!)?.walletId ?? null),
-        plainArray(changes, ({ postings }) => placeOf.get(postings[0]!)?.isReachable ?? null),
+        plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.walletId ?? null),
+        plainArray(changes, ({ postings }) => linkOf.get(postings[0]!)?.isReachable ?? null),
       ]
     : [textArray(changes, ({ link }) => link.serviceUserId), textArray(changes, ({ link }) => link.clientId)]
-  const columns = await queryArrays(db, places ? clusterStatement : statement, [
-    ...whose,
+  const columns = await queryArrays(db, links ? clusterStatement : statement, [
+    ...linkValues,
     plainArray(changes, ({ sum }) => sum.netMinor),
     plainArray(changes, ({ postings }) => postings.length),
     plainArray(changes, ({ sum }) => sum.lowestMinor),
@@ -154,9 +154,9 @@ export async function postFast(
   const repeated = zip<RepeatedRow>(columns.slice(4, 11))
   const answers: [PendingPosting, PostingResult][] = []
   const repeatedAt = new Set<number>()
-  for (const [place, askedWalletId, uuid, walletId, amount, balance, refusal] of repeated) {
-    const posting = asked[Number(place) - 1]!
-    repeatedAt.add(Number(place) - 1)
+  for (const [ordinal, askedWalletId, uuid, walletId, amount, balance, refusal] of repeated) {
+    const posting = asked[Number(ordinal) - 1]!
+    repeatedAt.add(Number(ordinal) - 1)
     const outcome = {
       referenceKey: referenceKeyOfUuid(uuid),
       walletId,

@@ -1,10 +1,10 @@
-/** The rows of the ledger, as both write statements insert them: transfers, outcomes, positions. */
+/** The ledger rows that both write statements insert: transfers, outcomes, positions. */
 
 /**
- * What follows a statement's `operation` CTE, which has a row for each posting that posts or is refused for good:
- * wallet_id, sequence (null for a refusal), balance after it, at, amount, the reference, and refusal (null when it posts).
- * `writer` is the parameter with the number of the connection: it alone adds to the position rows of that number, so
- * that no two connections ever wait for the total of a busy app.
+ * Follows a statement's `operation` CTE, which has a row for each posting that posts or is refused for good: wallet_id,
+ * sequence (null for a refusal), balance after it, at, amount, the reference, and refusal (null when it posts). `writer` is
+ * the parameter with the connection's number. Only that connection adds to the position rows of that number, so no two
+ * connections wait for the total of a busy app.
  */
 export function ledgerRowsSql(writer: string): string {
   return `transfer as (

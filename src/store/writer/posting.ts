@@ -1,6 +1,6 @@
 /**
- * A posting: a debit or credit somebody asked for, on its way through the writer. It gets one result, or is told in time
- * that there is none yet.
+ * A posting: a requested debit or credit on its way through the writer. It gets exactly one result, or fails with
+ * `Unavailable` before its deadline.
  */
 import type { Operation } from '../../ledger/decide.ts'
 import { findMismatch, type Mismatch } from '../../ledger/reference.ts'
@@ -8,7 +8,7 @@ import { isUnavailable } from '../connection/database.ts'
 import type { Outcome } from '../outcomes.ts'
 
 export type Posting = Operation & {
-  /** By its link, for an app; by its wallet, for the service itself. */
+  /** An app names the link, the service itself names the wallet. */
   readonly by: ByLink | { readonly walletId: string }
   readonly referenceKey: string
   readonly counterAccount: string
@@ -24,9 +24,9 @@ export type PostingResult =
   | { readonly kind: 'inactive' }
   | { readonly kind: 'unknown-user' }
 
-/** The reference was used before: this posting moved nothing. */
+/** The reference was used before, so this posting moved nothing. */
 export type Replay = {
-  /** The wallet it asked for this time, when there is one. */
+  /** The wallet of the repeated request; undefined when its link does not exist. */
   readonly walletId: string | undefined
   readonly amountMinor: bigint
   readonly mismatch: readonly Mismatch[]
@@ -37,45 +37,45 @@ export function asReplay(outcome: Outcome, { amountMinor }: Posting, walletId: s
   return { kind: 'outcome', outcome, replay: { walletId, amountMinor, mismatch } }
 }
 
-/** The ledger could not be asked in time. The fate of the posting is open, and sending it again is safe. */
+/** The ledger did not answer in time. The posting may or may not have been written; sending it again is safe. */
 export class Unavailable extends Error {}
 
-/** Whether the caller is to be told to come again: the ledger or its database could not be asked. */
-export function isAway(error: unknown): boolean {
+/** The ledger or its database did not answer: the caller should retry. */
+export function isRetryable(error: unknown): boolean {
   return error instanceof Unavailable || isUnavailable(error)
 }
 
-/** A posting that somebody waits for. */
+/** A posting whose caller is waiting. */
 export type PendingPosting = Posting & {
   readonly deadline: number
   readonly answer: (result: PostingResult) => void
   readonly fail: (error: unknown) => void
   isAnswered: boolean
-  /** The one before it in the same list, of the same link: it is decided first. */
-  readonly after: PendingPosting | undefined
-  /** The newest batch it was in. */
+  /** The previous posting of the same link in the same list: it is decided first. */
+  readonly predecessor: PendingPosting | undefined
+  /** The last batch that took it. */
   takenIn: readonly PendingPosting[] | undefined
 }
 
-/** Whether it may be in this batch: what must be decided before it is decided, or in the batch already, which keeps the order. */
-export function isTurnOf({ after }: PendingPosting, batch: readonly PendingPosting[]): boolean {
-  return after === undefined || after.isAnswered || after.takenIn === batch
+/** A posting joins a batch only when its predecessor has an answer or is in that batch already, which keeps their order. */
+export function canJoinBatch({ predecessor }: PendingPosting, batch: readonly PendingPosting[]): boolean {
+  return predecessor === undefined || predecessor.isAnswered || predecessor.takenIn === batch
 }
 
 /**
- * Clients wait ten seconds. They are told within eight of the arrival of their request, also when the sweep that tells them
- * (`expire`, five times a second) comes late.
+ * Clients wait ten seconds. They get an answer within eight seconds of the request's arrival, even when the sweep
+ * (`expire`, five times a second) runs late.
  */
 const answerWithinMs = 7_500
 
 export function newPending(
   posting: Posting,
   arrivedAt: number,
-  after: PendingPosting | undefined,
+  predecessor: PendingPosting | undefined,
   resolve: (result: PostingResult) => void,
   reject: (error: unknown) => void,
 ): PendingPosting {
-  // Written out, because copying with `...` is several times slower, and this is done for every debit.
+  // Written out because `...` is several times slower, and this runs for every debit.
   const pending: PendingPosting = {
     by: posting.by,
     amountMinor: posting.amountMinor,
@@ -88,7 +88,7 @@ export function newPending(
     description: posting.description,
     deadline: arrivedAt + answerWithinMs,
     isAnswered: false,
-    after,
+    predecessor,
     takenIn: undefined,
     answer: (result) => {
       pending.isAnswered = true
@@ -104,18 +104,18 @@ export function newPending(
 
 export type Lane = 'fast' | 'careful'
 
-/** How long the one that came first has been waiting. */
+/** How long the oldest posting of the batch has been waiting. */
 export function longestWaitMs(batch: readonly PendingPosting[]): number {
   let deadline = Infinity
   for (const pending of batch) if (pending.deadline < deadline) deadline = pending.deadline
   return performance.now() - (deadline - answerWithinMs)
 }
 
-/** What a lane holds: postings that wait, and the batches under way with the moment each was sent. */
+/** The postings that wait in a lane, and the batches under way, each with the time it was sent. */
 export type LaneQueue = {
   waiting: PendingPosting[]
   readonly underWay: Map<readonly PendingPosting[], number>
-  /** Destroys the lane's connection: what is under way fails at once, and is looked up over another one. */
+  /** Destroys the lane's connection: batches under way fail at once and are retried over another connection. */
   readonly disconnect: () => void
 }
 
@@ -126,12 +126,12 @@ export function depthOf(queue: LaneQueue): number {
 }
 
 /**
- * Longer than any statement may take in the database: a connection that is silent for so long is given up, early enough
- * for another one to find out what became of the batch before its clients are told that nobody knows.
+ * Longer than the statement timeout. A connection that is silent for this long is destroyed, early enough for another
+ * one to read the outcome of the batch before its callers get `Unavailable`.
  */
 const silentForMs = 4_000
 
-/** Fails postings past their deadline, also while a query hangs, and gives up a connection that hangs. */
+/** Fails postings past their deadline, also while a query hangs, and destroys a connection that hangs. */
 export function expire(queue: LaneQueue): void {
   const now = performance.now()
   const isLate = (pending: PendingPosting) => !pending.isAnswered && pending.deadline <= now

@@ -81,7 +81,7 @@ async function walletWith(balance: bigint, frozenFor: Wallet['frozenFor']): Prom
   return user
 }
 
-/** What an app's backend asks for: by the user's link, and with no say over reversals. */
+/** A request of an app's backend: by the user's link, never a reversal. */
 const postByLink = (
   { serviceUserId }: { serviceUserId: string },
   amountMinor: bigint,
@@ -142,10 +142,10 @@ describe.each([
   test('gives each operation its own balance, in the order they came', async () => {
     const user = await walletWith(10n, null)
     const results = await Promise.all([-4n, -7n, 5n, -11n, 1n].map((amountMinor) => ask(user, amountMinor)))
-    const told = results.map(
+    const decided = results.map(
       (result) => result.kind === 'outcome' && [result.outcome.refusal, result.outcome.balanceMinor],
     )
-    expect(told).toEqual([
+    expect(decided).toEqual([
       [null, 6n],
       ['INSUFFICIENT_BALANCE', 6n],
       [null, 11n],
@@ -156,7 +156,7 @@ describe.each([
 
   test('that one operation would poison goes on without it', async () => {
     const user = await walletWith(100n, null)
-    // The edge lets neither in: a number beyond a bigint, and a text that PostgreSQL cannot hold.
+    // The request checks refuse both: a number beyond PostgreSQL's bigint, and a text it cannot store.
     const tooLong = await Promise.allSettled([ask(user, -1n), ask(user, 2n ** 70n), ask(user, -1n)])
     expect(tooLong.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     const neighbours = await Promise.allSettled([ask(user, -1n), ask(user, -1n, 'a\u0000b'), ask(user, -1n)])
@@ -172,7 +172,7 @@ describe.each([
   })
 })
 
-test('one reference of the service twice in the same moment is one movement', async () => {
+test('one reference of the service three times at once is one movement', async () => {
   const user = await walletWith(10n, null)
   const results = await Promise.all([1, 2, 3].map(() => post(user, 5n, { referenceId: 'twice' })))
   expect(results.map(said)).toEqual([15n, 15n, 15n])
@@ -180,34 +180,34 @@ test('one reference of the service twice in the same moment is one movement', as
   expect(await walletOf(user)).toMatchObject({ balance: 15n })
 })
 
-/** What a posting comes to whose wire goes silent, and what it comes to when it is asked for again. */
+/** Results of a posting whose connection goes silent, and of its repeat. */
 async function postOverSilentWire(referenceId: string): Promise<unknown[]> {
   const user = await walletWith(10n, null)
   const wire = await openForwarder(opened.service.db.connection)
   const writer = openWriter(wire.connection, 1, { batch: () => {}, fault: () => {}, nodeFault: () => {} })
   const service = { ...opened.service, writer }
-  const told = [said(await postByLink(user, -1n, { service }))]
+  const before = said(await postByLink(user, -1n, { service }))
   wire.silence()
   const ask = () => postByLink(user, -1n, { service, referenceId })
   const answers = [await ask().catch((error: unknown) => error), await ask().catch((error: unknown) => error)]
   await writer.close()
   wire.close()
-  return [...told, ...answers]
+  return [before, ...answers]
 }
 
 test('a wire that goes silent is given up in time, and the posting is answered over another', async () => {
-  let told = await postOverSilentWire('unheard')
-  // The time to be answered in leaves some seconds, which a machine that stands still for as long can use up.
-  for (let tries = 1; tries < 3 && told.some((each) => each instanceof Unavailable); tries++)
-    told = await postOverSilentWire(`unheard-${tries}`)
-  expect(told).toMatchObject([
+  let results = await postOverSilentWire('unheard')
+  // The deadline leaves a few seconds, which a stalled machine can use up.
+  for (let tries = 1; tries < 3 && results.some((each) => each instanceof Unavailable); tries++)
+    results = await postOverSilentWire(`unheard-${tries}`)
+  expect(results).toMatchObject([
     9n,
     { outcome: { balanceMinor: 8n } },
     { outcome: { balanceMinor: 8n }, replay: { mismatch: [] } },
   ])
 })
 
-test('a posting that waited elsewhere before it came to the writer is told no later for that', async () => {
+test('time that a posting waited before it reached the writer counts towards its deadline', async () => {
   const user = await walletWith(10n, null)
   const { referenceKey, ...posting } = {
     by: { walletId: user.userId },
@@ -254,7 +254,7 @@ describe('a batch', () => {
     await service.writer.close()
   })
 
-  test('locks and looks only for the wallets of which one posting among several is refused', async () => {
+  test('sends only the wallets of which one posting among several is refused to the careful lane', async () => {
     const metrics = openMetrics()
     const service = openService({ ...opened.service, metrics })
     const users = await Promise.all([100n, 1n].map((balance) => walletWith(balance, null)))
@@ -287,7 +287,7 @@ describe('a batch', () => {
     expect(await walletOf(second)).toMatchObject({ balance: 100n, sequence: 1n })
   })
 
-  // A cluster has no plan for all values, and each node one of its own.
+  // A cluster has no generic plan, and each node has its own.
   test.skipIf(isOnCluster)(
     'posted at once locks its wallets in the order of their ids, whatever plan there is',
     async () => {
@@ -297,7 +297,7 @@ describe('a batch', () => {
       )
       await client.query(`prepare batch as ${fastSql}`)
       const values = [...Array.from({ length: 15 }, () => `'{}'`), '1'].join(', ')
-      // With the statistics that there happen to be, and with those of this moment: the server may make them at any time.
+      // With the present statistics, and with fresh ones: the server may analyze at any time.
       for (const statistics of ['select 1', 'analyze wallets, links, outcomes']) {
         await client.query(statistics)
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain execute batch(${values})`)
@@ -339,7 +339,7 @@ const newServiceUser = async () => {
   return user
 }
 
-/** One of the service's own. */
+/** A movement of the service itself. */
 const pendingOf = ({ userId }: TestUser, amountMinor: bigint) =>
   newPending(
     {
@@ -358,7 +358,7 @@ const pendingOf = ({ userId }: TestUser, amountMinor: bigint) =>
     () => {},
   )
 
-/** What each comes to when the first one, of another process, is about to commit while the others wait for its wallet. */
+/** The results when the first posting, of another process, commits while the others wait for its wallet. */
 const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
   const { pool, connection } = opened.service.db
   const { client, number } = await openWriterClient(connection, 5_000, () => {})
@@ -379,9 +379,9 @@ const inTurn = async (user: TestUser, first: bigint, ...then: bigint[]) => {
   while (((await pool.query(lockWaitsSql)).rowCount ?? 0) === 0) await Bun.sleep(5)
   gate.resolve()
   const { answers } = await other
-  const told = [...answers.map(([, result]) => result), ...(await Promise.all(results))].map(said)
+  const decided = [...answers.map(([, result]) => result), ...(await Promise.all(results))].map(said)
   await client.end()
-  return told
+  return decided
 }
 
 describe('a wallet', () => {
@@ -423,7 +423,7 @@ describe('a wallet', () => {
     expect(said(await postByLink(user, -1n))).toBe(1_000n)
   })
 
-  test('disconnected since it was read is nobody’s, also in the middle of a batch', async () => {
+  test('disconnected since it was read is of an unknown user, also in the middle of a batch', async () => {
     const [user, neighbour] = [await newServiceUser(), await newServiceUser()]
     await updateLinkDisconnected(opened.service.db.pool, user.userId, user.serviceUserId)
     const results = await Promise.all([postByLink(user, -1n), postByLink(neighbour, -1n), postByLink(user, 1n)])
@@ -438,7 +438,7 @@ describe('a wallet', () => {
     const asSecond = (amountMinor: bigint) =>
       postByLink({ serviceUserId: link }, amountMinor, { clientId: second.clientId })
     expect(said(await asSecond(-25n))).toBe(975n)
-    // To the last cent: whoever was not moved at once must not be refused for it.
+    // To the last cent: a posting that the fast statement did not move must not be refused for that.
     const results = await Promise.all(
       Array.from({ length: 39 }, (_, i) => (i % 2 ? asSecond(-25n) : postByLink(user, -25n))),
     )
@@ -460,7 +460,7 @@ describe('a wallet', () => {
 const refusalOf = (sql: string, values: unknown[] = []) =>
   opened.service.db.pool.query(sql, values).then(() => 'it was done', String)
 
-test('what is written stays written: no row of the ledger can be changed, removed or emptied', async () => {
+test('no row of the ledger can be updated, deleted or truncated', async () => {
   const user = await walletWith(5n, null)
   for (const table of ['transfers', 'outcomes', 'audit']) {
     for (const sql of [`update ${table} set amount = 1`, `delete from ${table}`, `truncate ${table}`]) {

@@ -1,7 +1,7 @@
-/** The heart: every debit and credit of this process goes through here, in batches. */
+/** Every debit and credit of this process goes through the writer, in batches. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../connection/database.ts'
-import { closeCarefulLane, isSuspect, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
+import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { addToFastLane, closeFastLane, openFastLane, type FastLane } from './fast-lane.ts'
 import {
   depthOf,
@@ -15,13 +15,13 @@ import {
 } from './posting.ts'
 
 export type Writer = {
-  /** `arrivedAt`, by performance.now(), is when the request came: its caller does not wait longer because we did. */
+  /** `arrivedAt`, by performance.now(), is when the request arrived: time spent before the writer counts towards the deadline. */
   readonly post: (posting: Posting, arrivedAt?: number) => Promise<PostingResult>
-  /** Each as if it were posted alone; those of one link are decided in the order of the list. */
+  /** Posts each on its own. Postings of one link are decided in the order of the list. */
   readonly postAll: (postings: readonly Posting[], arrivedAt?: number) => Promise<PostingResult>[]
-  /** How many postings wait or are under way. */
+  /** Number of postings that wait or are under way. */
   readonly depths: () => Record<Lane, number>
-  /** Everything that was posted has its answer when this returns. */
+  /** Returns once every posting has its answer. */
   readonly close: () => Promise<void>
 }
 
@@ -29,16 +29,18 @@ const maxWaiting = 20_000
 
 export function openWriter(connection: Connection, laneCount: number, events: LaneEvents): Writer {
   const careful = openCarefulLane(connection, events)
-  // The lanes take the nodes of a cluster in turn, beginning with any, so that processes spread over them.
-  const firstTurn = Math.floor(Math.random() * 1_000)
-  const fast = Array.from({ length: laneCount }, (_, i) => openFastLane(connection, careful, events, firstTurn + i))
+  // Lanes use the nodes of a cluster round robin from a random start, so that processes spread over the nodes.
+  const firstNodeIndex = Math.floor(Math.random() * 1_000)
+  const fast = Array.from({ length: laneCount }, (_, i) =>
+    openFastLane(connection, careful, events, firstNodeIndex + i),
+  )
   const lanes = [...fast, careful]
   const depths = () => ({ fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0), careful: depthOf(careful) })
   const watch = setInterval(() => lanes.forEach(expire), 200)
   watch.unref()
-  /** The fast lane of the link; none for what belongs into the careful one. */
+  /** The fast lane of the link; undefined means the careful lane. */
   const laneFor = ({ by }: Posting) =>
-    'walletId' in by || isSuspect(careful, by.serviceUserId) ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
+    'walletId' in by || isQuarantined(careful, by.serviceUserId) ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
     if ((lane ?? careful).waiting.length >= maxWaiting) pending.fail(new Unavailable('too many postings are waiting'))
     else if (lane) addToFastLane(lane, pending)
@@ -56,7 +58,7 @@ export function openWriter(connection: Connection, laneCount: number, events: La
         const { promise, resolve, reject } = Promise.withResolvers<PostingResult>()
         const key = 'walletId' in posting.by ? posting.by.walletId : posting.by.serviceUserId
         const before = last.get(key)
-        // One lane for all of a link: in two of them nothing would keep their order.
+        // All postings of a link take one lane: two lanes would not keep their order.
         const lane = before ? before.lane : laneFor(posting)
         const pending = newPending(posting, arrivedAt, before?.pending, resolve, reject)
         last.set(key, { lane, pending })
@@ -73,8 +75,8 @@ export function openWriter(connection: Connection, laneCount: number, events: La
 }
 
 /**
- * The same user of the same app always takes the same lane, so a process hardly ever waits for itself. (A wallet
- * reached by two links at the same moment may; the row lock keeps it exact.)
+ * A link always takes the same lane, so a process rarely waits for its own row locks. A wallet that two links reach at
+ * the same time may be in two lanes; the row lock keeps it exact.
  */
 function laneOf(serviceUserId: string, count: number): number {
   let hash = 0

@@ -1,15 +1,18 @@
-/** Whose wallet a posting is for, where that is asked before the batch is written. */
+/** The wallet of each posting, for batches that must know it before they are written. */
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import type { ByLink, PendingPosting } from './posting.ts'
 
-/** Where a posting's wallet is. A link of another app, or a disconnected one, has a wallet that is not for this posting. */
-export type Place = { readonly walletId: string; readonly isReachable: boolean }
+/** A link of another app, or a disconnected one, has a wallet that this posting may not reach. */
+export type ResolvedLink = { readonly walletId: string; readonly isReachable: boolean }
 
 const linksSql = `select id, client_id, user_id, disconnected_at is null from links where id = any($1::text[])`
 const walletsSql = `select id from wallets where id = any($1::uuid[])`
 
-export async function findPlaces(db: Queryable, batch: readonly PendingPosting[]): Promise<(Place | undefined)[]> {
+export async function resolveLinks(
+  db: Queryable,
+  batch: readonly PendingPosting[],
+): Promise<(ResolvedLink | undefined)[]> {
   const linkIds = batch.flatMap(({ by }) => ('walletId' in by ? [] : [by.serviceUserId]))
   const walletIds = batch.flatMap(({ by }) => ('walletId' in by ? [by.walletId] : []))
   const [links, wallets] = await Promise.all([
@@ -30,7 +33,7 @@ export async function findPlaces(db: Queryable, batch: readonly PendingPosting[]
   ])
   const linkOf = new Map(links.rows.map((row) => [row[0], row]))
   const known = new Set(wallets.rows.map(([id]) => id))
-  const byLink = ({ clientId, serviceUserId }: ByLink): Place | undefined => {
+  const byLink = ({ clientId, serviceUserId }: ByLink): ResolvedLink | undefined => {
     const link = linkOf.get(serviceUserId)
     return link && { walletId: link[2], isReachable: link[1] === clientId && link[3] }
   }
