@@ -1,6 +1,13 @@
 import { ProcessorUnavailable, type Refusal } from '../src/cards/processor.ts'
 import { nextDueAt, type DeliveryMode } from './events.ts'
-import { advance, decodePayment, encodePayment, type Moment, type SandboxPayment, type Transition } from './payment.ts'
+import {
+  advance,
+  decodePayment,
+  encodePayment,
+  type ChangeContext,
+  type SandboxPayment,
+  type Transition,
+} from './payment.ts'
 import { settingsId } from './settings.ts'
 import type { SandboxRow, SandboxStore } from './payment-store.ts'
 
@@ -53,15 +60,15 @@ export async function changePayment(
     const row = await findRow(deps.store, id)
     if (!row) return undefined
     const stored = decodePayment(row.document)
-    const moment = momentOf(deps, mode)
-    const changed = change(advance(stored, moment), moment)
+    const context = contextOf(deps, mode)
+    const changed = change(advance(stored, context), context)
     if ('refused' in changed || changed === stored) return changed
     if (await deps.store.put(rowOf(changed, row.version + 1))) return changed
   }
   throw new ProcessorUnavailable('busy', 'the payment is being changed by too many at once')
 }
 
-function momentOf(deps: SandboxDeps, mode: DeliveryMode): Moment {
+function contextOf(deps: SandboxDeps, mode: DeliveryMode): ChangeContext {
   const { newId, processingMs = 5_000, disputeAfterMs = 5_000, lateMs = 20_000 } = deps
   return { now: deps.now().getTime(), newId, mode, processingMs, disputeAfterMs, lateMs }
 }

@@ -1,5 +1,5 @@
 import { changePayment, findPayment, type SandboxDeps } from './change.ts'
-import { claimDelivery, dueDeliveries, noteAnswer, type DueDelivery, type SandboxEvent } from './events.ts'
+import { claimDelivery, dueDeliveries, recordAnswer, type DueDelivery, type SandboxEvent } from './events.ts'
 import { readSettings } from './settings.ts'
 import { signatureHeader, signBody } from './signature.ts'
 
@@ -32,7 +32,7 @@ async function deliverOne(deps: SandboxDeps, id: string, due: DueDelivery): Prom
   })
   if (!isMine) return
   const answered = await post(deps, id, due.event)
-  await changePayment(deps, mode, id, (payment, { now }) => noteAnswer(payment, due, answered, now))
+  await changePayment(deps, mode, id, (payment, { now }) => recordAnswer(payment, due, answered, now))
 }
 
 /** It says which payment to look at, and nothing else that anyone could be tempted to believe. */

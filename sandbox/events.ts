@@ -1,4 +1,4 @@
-import type { Moment, SandboxPayment } from './payment.ts'
+import type { ChangeContext, SandboxPayment } from './payment.ts'
 
 /** How the panel wants webhooks to behave from now on. */
 export const deliveryModes = ['once', 'twice', 'late', 'out-of-order', 'never'] as const
@@ -28,15 +28,15 @@ const leaseMs = 15_000
 /** How long the last webhook of an out-of-order payment waits for a later one to overtake it. */
 const overtakeMs = 4_000
 
-export function withEvent(payment: SandboxPayment, type: string, moment: Moment): SandboxPayment {
-  const deliveries = firstDeliveries(moment)
-  const event = { id: `evt_sandbox_${moment.newId()}`, type, createdAt: moment.now, deliveries }
-  const isOvertaking = moment.mode === 'out-of-order'
-  const older = payment.events.map((before) => (isOvertaking ? putBack(before, moment.now + overtakeMs) : before))
+export function withEvent(payment: SandboxPayment, type: string, context: ChangeContext): SandboxPayment {
+  const deliveries = firstDeliveries(context)
+  const event = { id: `evt_sandbox_${context.newId()}`, type, createdAt: context.now, deliveries }
+  const isOvertaking = context.mode === 'out-of-order'
+  const older = payment.events.map((before) => (isOvertaking ? putBack(before, context.now + overtakeMs) : before))
   return { ...payment, events: [...older, event] }
 }
 
-function firstDeliveries({ mode, now, lateMs }: Moment): Delivery[] {
+function firstDeliveries({ mode, now, lateMs }: ChangeContext): Delivery[] {
   const prompt: Delivery = { state: 'waiting', dueAt: now, attempts: 0, answered: undefined }
   if (mode === 'twice') return [prompt, prompt]
   if (mode === 'late') return [{ ...prompt, dueAt: now + lateMs }]
@@ -81,7 +81,7 @@ export function claimDelivery(payment: SandboxPayment, due: DueDelivery, now: nu
 }
 
 /** Any 2xx is a delivery; anything else, and silence, is tried again a few times. */
-export function noteAnswer(payment: SandboxPayment, due: DueDelivery, answered: number, now: number): SandboxPayment {
+export function recordAnswer(payment: SandboxPayment, due: DueDelivery, answered: number, now: number): SandboxPayment {
   if (answered >= 200 && answered < 300) return changeDelivery(payment, due, { state: 'delivered', answered })
   const wait = retryAfterMs[due.delivery.attempts]
   if (wait === undefined) return changeDelivery(payment, due, { state: 'gave-up', answered })
@@ -101,7 +101,7 @@ export function deliverAgain(payment: SandboxPayment, eventId: string, dueAt: nu
 export function deliverReversed(payment: SandboxPayment, now: number): SandboxPayment {
   return payment.events
     .toReversed()
-    .reduce((changed, event, place) => deliverAgain(changed, event.id, now + place), payment)
+    .reduce((changed, event, index) => deliverAgain(changed, event.id, now + index), payment)
 }
 
 /** The panel's "never": what has not gone out yet stays here. */

@@ -71,8 +71,8 @@ const paymentActions = new Map<string, Transition>([
 ])
 
 const eventActions = new Map<string, (eventId: string) => Transition>([
-  ['now', (eventId) => (payment, moment) => deliverAgain(payment, eventId, moment.now)],
-  ['late', (eventId) => (payment, moment) => deliverAgain(payment, eventId, moment.now + moment.lateMs)],
+  ['now', (eventId) => (payment, context) => deliverAgain(payment, eventId, context.now)],
+  ['late', (eventId) => (payment, context) => deliverAgain(payment, eventId, context.now + context.lateMs)],
   ['never', (eventId) => (payment) => holdEvent(payment, eventId)],
 ])
 

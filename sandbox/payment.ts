@@ -40,7 +40,7 @@ export type SandboxPayment = {
 }
 
 /** Everything a change takes from outside itself. */
-export type Moment = {
+export type ChangeContext = {
   readonly now: number
   readonly newId: () => string
   readonly mode: DeliveryMode
@@ -49,31 +49,32 @@ export type Moment = {
   readonly lateMs: number
 }
 
-export type Transition = (payment: SandboxPayment, moment: Moment) => SandboxPayment | Refusal
+export type Transition = (payment: SandboxPayment, context: ChangeContext) => SandboxPayment | Refusal
 
 /** Trying a card on a payment that has taken money, is taking it or has ended changes nothing: a double click never charges twice. */
 export function attempt(scenario: CardScenario): Transition {
-  return (payment, moment) => (isOpen(payment) ? withEvents(payment, play(payment, scenario, moment), moment) : payment)
+  return (payment, context) =>
+    isOpen(payment) ? withEvents(payment, play(payment, scenario, context), context) : payment
 }
 
 export function isOpen(payment: SandboxPayment): boolean {
   return payment.status === 'requires_payment_method' || payment.status === 'requires_action'
 }
 
-function play(payment: SandboxPayment, scenario: CardScenario, moment: Moment): SandboxPayment {
+function play(payment: SandboxPayment, scenario: CardScenario, context: ChangeContext): SandboxPayment {
   const fresh = { ...payment, decline: undefined }
   if (scenario.kind === 'declined') return declined(fresh, scenario.code, scenario.message)
   if (scenario.kind === 'challenge') return { ...fresh, status: 'requires_action' }
   if (scenario.kind === 'processing') {
-    return { ...fresh, status: 'processing', later: { at: moment.now + moment.processingMs, outcome: scenario.end } }
+    return { ...fresh, status: 'processing', later: { at: context.now + context.processingMs, outcome: scenario.end } }
   }
   if (scenario.kind === 'disputed-later') {
-    return { ...paid(fresh, moment), later: { at: moment.now + moment.disputeAfterMs, outcome: 'disputed' } }
+    return { ...paid(fresh, context), later: { at: context.now + context.disputeAfterMs, outcome: 'disputed' } }
   }
-  return paid(fresh, moment)
+  return paid(fresh, context)
 }
 
-function paid(payment: SandboxPayment, { now }: Moment): SandboxPayment {
+function paid(payment: SandboxPayment, { now }: ChangeContext): SandboxPayment {
   return { ...payment, status: 'succeeded', receivedMinor: payment.amountMinor, paidAt: now, later: undefined }
 }
 
@@ -82,39 +83,39 @@ function declined(payment: SandboxPayment, code: string, message: string): Sandb
 }
 
 export function answerChallenge(approved: boolean): Transition {
-  return (payment, moment) => {
+  return (payment, context) => {
     if (payment.status !== 'requires_action') return payment
     const message = 'The bank could not confirm that this was you. Try again or use another card.'
-    const next = approved ? paid(payment, moment) : declined(payment, 'authentication_required', message)
-    return withEvents(payment, next, moment)
+    const next = approved ? paid(payment, context) : declined(payment, 'authentication_required', message)
+    return withEvents(payment, next, context)
   }
 }
 
 /** Lets the time pass: what was due by now has happened. */
-export function advance(payment: SandboxPayment, moment: Moment): SandboxPayment {
-  if (!payment.later || payment.later.at > moment.now) return payment
+export function advance(payment: SandboxPayment, context: ChangeContext): SandboxPayment {
+  if (!payment.later || payment.later.at > context.now) return payment
   const { outcome } = payment.later
   const arrived = { ...payment, later: undefined }
-  if (outcome === 'succeeded') return withEvents(payment, paid(arrived, moment), moment)
-  if (outcome === 'failed') return withEvents(payment, { ...arrived, status: 'failed' }, moment)
-  return openDispute(arrived, moment)
+  if (outcome === 'succeeded') return withEvents(payment, paid(arrived, context), context)
+  if (outcome === 'failed') return withEvents(payment, { ...arrived, status: 'failed' }, context)
+  return openDispute(arrived, context)
 }
 
 /** The panel's "now": does at once what would have happened later. */
-export function hasten(payment: SandboxPayment, moment: Moment): SandboxPayment {
-  return payment.later ? advance({ ...payment, later: { ...payment.later, at: moment.now } }, moment) : payment
+export function hasten(payment: SandboxPayment, context: ChangeContext): SandboxPayment {
+  return payment.later ? advance({ ...payment, later: { ...payment.later, at: context.now } }, context) : payment
 }
 
-export function cancel(payment: SandboxPayment, moment: Moment): SandboxPayment | Refusal {
+export function cancel(payment: SandboxPayment, context: ChangeContext): SandboxPayment | Refusal {
   if (payment.status === 'cancelled') return payment
   if (!isOpen(payment)) {
     return refuse('not-cancellable', `A payment that is ${payment.status} cannot be cancelled.`)
   }
-  return withEvents(payment, { ...payment, status: 'cancelled', decline: undefined }, moment)
+  return withEvents(payment, { ...payment, status: 'cancelled', decline: undefined }, context)
 }
 
 export function refund(key: string, amountMinor: bigint): Transition {
-  return (payment, moment) => {
+  return (payment, context) => {
     const before = payment.refunds.find((made) => made.key === key)
     if (before?.amountMinor === amountMinor) return payment
     if (before) return refuse('key-conflict', 'This idempotency key was used for a different refund.')
@@ -125,29 +126,29 @@ export function refund(key: string, amountMinor: bigint): Transition {
     }
     const left = payment.receivedMinor - refundedMinor(payment)
     if (amountMinor > left) return refuse('exceeds-refundable', `Only ${left} is left to refund, in minor units.`)
-    const made = { id: `re_sandbox_${moment.newId()}`, key, amountMinor, at: moment.now }
-    return withEvent({ ...payment, refunds: [...payment.refunds, made] }, 'refund.created', moment)
+    const made = { id: `re_sandbox_${context.newId()}`, key, amountMinor, at: context.now }
+    return withEvent({ ...payment, refunds: [...payment.refunds, made] }, 'refund.created', context)
   }
 }
 
 /** Only what the payment still holds can be disputed, and only once; otherwise nothing happens. */
-export function openDispute(payment: SandboxPayment, moment: Moment): SandboxPayment {
+export function openDispute(payment: SandboxPayment, context: ChangeContext): SandboxPayment {
   const amountMinor = payment.receivedMinor - refundedMinor(payment)
   if (payment.dispute || amountMinor === 0n) return payment
   return withEvent(
-    { ...payment, dispute: { state: 'open', amountMinor, openedAt: moment.now } },
+    { ...payment, dispute: { state: 'open', amountMinor, openedAt: context.now } },
     'dispute.opened',
-    moment,
+    context,
   )
 }
 
 export function closeDispute(state: 'won' | 'lost'): Transition {
-  return (payment, moment) => {
+  return (payment, context) => {
     if (payment.dispute?.state !== 'open') return payment
     return withEvent(
-      { ...payment, dispute: { ...payment.dispute, state, closedAt: moment.now } },
+      { ...payment, dispute: { ...payment.dispute, state, closedAt: context.now } },
       `dispute.${state}`,
-      moment,
+      context,
     )
   }
 }
@@ -157,9 +158,9 @@ function refundedMinor(payment: SandboxPayment): bigint {
 }
 
 /** Every attempt is told of, even one that ends in the status it began with: a second decline is news. */
-function withEvents(before: SandboxPayment, after: SandboxPayment, moment: Moment): SandboxPayment {
+function withEvents(before: SandboxPayment, after: SandboxPayment, context: ChangeContext): SandboxPayment {
   const declinedNow = after.decline && after.decline !== before.decline
-  return withEvent(after, declinedNow ? 'payment.declined' : `payment.${after.status}`, moment)
+  return withEvent(after, declinedNow ? 'payment.declined' : `payment.${after.status}`, context)
 }
 
 export function paymentView(payment: SandboxPayment, challengeUrl: string): Payment {

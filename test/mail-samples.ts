@@ -3,9 +3,9 @@ import { mailLanguage } from '../src/actions/mails/mail-words.ts'
 import type { Letter } from '../src/actions/mails/letter.ts'
 import {
   writeCodeLetter,
-  writeFactLetter,
+  writeNotification,
   type CodeMail,
-  type Fact,
+  type Notification,
   type Reader,
 } from '../src/actions/mails/write-letters.ts'
 import { parseConfig } from '../src/config.ts'
@@ -31,7 +31,7 @@ const codeMails: Record<string, CodeMail> = {
   'change-new': { kind: 'change-new', code },
 }
 
-export const facts: Record<string, Fact> = {
+export const facts: Record<string, Notification> = {
   welcome: { kind: 'welcome', clientId },
   'no-password': { kind: 'no-password' },
   topup: { kind: 'topup', amountMinor: '5000', balanceMinor: '123456', receipt, at },
@@ -66,7 +66,7 @@ export function sampleLetters(lang: string, who = reader): Record<string, Letter
   const writer = { language: mailLanguage(lang), config: sampleConfig }
   const codes = Object.entries(codeMails).map(([name, mail]) => [name, writeCodeLetter(writer, mail)] as const)
   const told = Object.entries(facts).map(([name, fact]) => {
-    const letter = writeFactLetter(writer, fact, who)
+    const letter = writeNotification(writer, fact, who)
     return [name, stoppable.includes(name) ? { ...letter, stopUrl } : letter] as const
   })
   return Object.fromEntries([...codes, ...told])

@@ -1,5 +1,5 @@
 /** One difference between the card processor and the ledger, and settling it by hand: looked into, explained, and closed. */
-import { settleDifference } from '../actions/topups/reconcile.ts'
+import { resolveDifference } from '../actions/topups/reconcile.ts'
 import { findOpenDifference, type OpenDifference } from '../store/books/reconciliation.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { differenceText } from './kit/difference-text.ts'
@@ -93,7 +93,7 @@ async function settle(request: AdminRequest): Promise<Response> {
   const reason = form.text('reason').trim()
   const problem = reasonProblem(reason)
   if (isSeen && problem) return await show(request, difference, problem)
-  if (!isSeen || !(await settleDifference(service, actor, difference, reason)))
+  if (!isSeen || !(await resolveDifference(service, actor, difference, reason)))
     return await showProblem(
       request,
       409,

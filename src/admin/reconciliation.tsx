@@ -5,11 +5,11 @@ import {
   getReconciliationState,
   listDayTotals,
   listOpenDifferences,
-  listSettledDifferences,
+  listResolvedDifferences,
   type DayTotals,
   type OpenDifference,
   type ReconciliationState,
-  type SettledDifference,
+  type ResolvedDifference,
 } from '../store/books/reconciliation.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
 import { actorName } from './kit/audit-table.tsx'
@@ -37,7 +37,7 @@ async function show(request: AdminRequest, problems: Problems = {}): Promise<Res
     getReconciliationState(db),
     listOpenDifferences(db, shownDifferences),
     listDayTotals(db, shownDays),
-    listSettledDifferences(db, shownSettled),
+    listResolvedDifferences(db, shownSettled),
     listOperators(db),
   ])
   const body = (
@@ -159,7 +159,7 @@ function Differences({
 
 type SettledProps = {
   request: AdminRequest
-  settled: readonly SettledDifference[]
+  settled: readonly ResolvedDifference[]
   operators: readonly Operator[]
 }
 
@@ -174,7 +174,7 @@ function Settled({ request, settled, operators }: SettledProps) {
         {settled.map((each) => (
           <tr key={`${each.paymentIntentId} ${each.kind}`}>
             <td class="nowrap">
-              <When at={each.settledAt} />
+              <When at={each.resolvedAt} />
             </td>
             <td>
               <code>{each.paymentIntentId}</code>
@@ -183,8 +183,8 @@ function Settled({ request, settled, operators }: SettledProps) {
             <td class="number">
               <Money minor={each.processorMinor - each.ledgerMinor} currency={request.service.config.currency} />
             </td>
-            <td>{actorName(operators, each.settledBy)}</td>
-            <td class="wide">{each.settledReason}</td>
+            <td>{actorName(operators, each.resolvedBy)}</td>
+            <td class="wide">{each.resolvedReason}</td>
           </tr>
         ))}
       </Table>

@@ -1,6 +1,6 @@
 /** Where the card processor sends its webhooks. The signature is checked over the body exactly as it arrived. */
 import { z } from 'zod'
-import { hearEvent } from '../actions/topups/hear-event.ts'
+import { receiveEvent } from '../actions/topups/receive-event.ts'
 import type { Service } from '../actions/service.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'
 import { readBody } from '../web/body.ts'
@@ -79,7 +79,7 @@ async function hear(service: Service, kind: 'stripe' | 'sandbox', { request }: C
   if (event === 'malformed') return refuse('INVALID_REQUEST', { error: 'The body is no event.' })
   if (event === 'ignored') return answer({ received: true, isOurs: false })
   try {
-    return answer({ received: true, isOurs: await hearEvent(service, event) })
+    return answer({ received: true, isOurs: await receiveEvent(service, event) })
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
     // Any answer but 2xx makes the processor send it again; the sweeper would find out as well.

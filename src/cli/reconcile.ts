@@ -1,6 +1,6 @@
 /** The card processor's account against the ledger. */
 import { readFile, stat } from 'node:fs/promises'
-import { reconcileFile, reconcileNow, settleDifference } from '../actions/topups/reconcile.ts'
+import { reconcileFile, reconcileNow, resolveDifference } from '../actions/topups/reconcile.ts'
 import { maxReportBytes, parseReport } from '../cards/stripe/report-file.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'
 import { formatMinor, parseDecimal, type Currency } from '../ledger/money.ts'
@@ -70,7 +70,7 @@ when one does already, nothing is settled.`,
         const difference = await getSeen(service, invocation)
         const reason = reasonOf(invocation)
         const actor = actorOf(invocation)
-        if (!(await settleDifference(service, actor, difference, reason)))
+        if (!(await resolveDifference(service, actor, difference, reason)))
           throw new CommandRefused('Nothing was settled: this difference is closed, or not what it was any more.')
         const json = { ...shown(service, difference), settledBy: actor.name, reason }
         return { json, text: `Settled by hand: ${linesOf(service, [difference])[0]}` }

@@ -53,7 +53,7 @@ export async function insertTopup(db: Queryable, topup: NewTopup): Promise<boole
 }
 
 /** What of the user's top-ups has no end yet: one that is open, or whose money is on its way to the ledger; or a dispute. */
-export async function findUnsettled(db: Queryable, userId: string): Promise<'topup' | 'dispute' | undefined> {
+export async function findUnresolved(db: Queryable, userId: string): Promise<'topup' | 'dispute' | undefined> {
   const { rows } = await db.query<{ is_open: boolean | null; is_disputed: boolean | null }>(
     `select bool_or(state in ('created', 'processing') or exists (
          select from topup_movements m where m.topup_id = t.id and m.posted_at is null)) as is_open,
@@ -117,7 +117,7 @@ export async function listWaitingTopups(db: Queryable, userId: string, limit: nu
 }
 
 /** What an answer of the processor changes. */
-export type TopupNews = Pick<
+export type TopupChanges = Pick<
   Topup,
   | 'state'
   | 'creditedMinor'
@@ -144,7 +144,7 @@ export async function isTopupVersion(tx: Transaction, { id, version }: Topup): P
 }
 
 /** For a caller that holds the lock. */
-export async function updateTopup(tx: Transaction, { id }: Topup, news: TopupNews): Promise<Topup> {
+export async function updateTopup(tx: Transaction, { id }: Topup, changes: TopupChanges): Promise<Topup> {
   const { rows } = await tx.query<Topup>(
     `update topups set version = version + 1, state = $2, credited = $3, refunded = $4, disputed = $5, dispute = $6,
        decline_code = $7, declines_seen = $8, declines_told = $9, declined_at = $10, problem = $11, updated_at = $12,
@@ -152,19 +152,19 @@ export async function updateTopup(tx: Transaction, { id }: Topup, news: TopupNew
      where id = $1 returning ${columns}`,
     [
       id,
-      news.state,
-      news.creditedMinor,
-      news.refundedMinor,
-      news.disputedMinor,
-      news.dispute,
-      news.declineCode,
-      news.declinesSeen,
-      news.declinesTold,
-      news.declinedAt,
-      news.problem,
-      news.updatedAt,
-      news.lookAt,
-      news.looks,
+      changes.state,
+      changes.creditedMinor,
+      changes.refundedMinor,
+      changes.disputedMinor,
+      changes.dispute,
+      changes.declineCode,
+      changes.declinesSeen,
+      changes.declinesTold,
+      changes.declinedAt,
+      changes.problem,
+      changes.updatedAt,
+      changes.lookAt,
+      changes.looks,
     ],
   )
   return rows[0]!

@@ -1,5 +1,5 @@
 /** Card payments in the sandbox without its pages: paid, and what became of them at the bank. */
-import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { findTopupByPayment } from '../../src/store/topups.ts'
 import { newPage } from '../page.ts'
 import type { Rig } from './rig.ts'
@@ -27,5 +27,5 @@ export async function atTheBank(rig: Rig, paymentIntentId: string, action: strin
   const { status } = await rig.app.fetch(new Request(url, { method: 'POST', body }))
   if (status !== 303) throw new Error(`${action} of ${paymentIntentId}: ${status}`)
   const topup = await findTopupByPayment(rig.service.db.pool, paymentIntentId)
-  await settleTopup(rig.service, topup!.id)
+  await resolveTopup(rig.service, topup!.id)
 }

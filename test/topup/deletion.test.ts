@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
-import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { newEmail } from '../page.ts'
 import { operator } from '../service.ts'
 import { openBench, type Bench } from './rig.ts'
@@ -66,7 +66,7 @@ test('a payment that comes after the deletion all the same is credited to nobody
     [id],
   )
   bench.standIn.state.pay(id)
-  await settleTopup(bench.service, (await bench.topup(id)).id)
+  await resolveTopup(bench.service, (await bench.topup(id)).id)
   const topup = await bench.topup(id)
   expect(topup).toMatchObject({ state: 'succeeded', problem: 'credit-refused', creditedMinor: 0n })
   const order = { topupId: topup.id, amountMinor: 2500n, key: 'form', reason: 'The account is gone.' }
@@ -80,10 +80,10 @@ test('an open dispute keeps the account; one that comes after the deletion is bo
   bench.standIn.state.pay(id)
   await member.confirm(id)
   bench.standIn.state.dispute(id)
-  await settleTopup(bench.service, (await bench.topup(id)).id)
+  await resolveTopup(bench.service, (await bench.topup(id)).id)
   expect(await member.remove()).toBe('dispute')
   bench.standIn.state.winDispute(id)
-  await settleTopup(bench.service, (await bench.topup(id)).id)
+  await resolveTopup(bench.service, (await bench.topup(id)).id)
   await member.client.debit(member.serviceUserId, 25)
   expect(await member.remove()).toBe('deleted')
 
@@ -94,9 +94,9 @@ test('an open dispute keeps the account; one that comes after the deletion is bo
   await other.client.debit(other.serviceUserId, 30)
   expect(await other.remove()).toBe('deleted')
   bench.standIn.state.dispute(late)
-  await settleTopup(bench.service, (await bench.topup(late)).id)
+  await resolveTopup(bench.service, (await bench.topup(late)).id)
   expect(await other.wallet()).toEqual({ balance: -3000n, frozen_for: 'closed' })
   bench.standIn.state.winDispute(late)
-  await settleTopup(bench.service, (await bench.topup(late)).id)
+  await resolveTopup(bench.service, (await bench.topup(late)).id)
   expect(await other.wallet()).toEqual({ balance: 0n, frozen_for: 'closed' })
 })

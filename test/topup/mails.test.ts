@@ -1,8 +1,8 @@
 /** What a payer reads of a top-up: a receipt, a dispute, a debt, a card that was declined. Each once, whoever settles it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { sendMails } from '../../src/actions/mails/tell.ts'
+import { sendMails } from '../../src/actions/mails/notify.ts'
 import { closeService, openService, type Service } from '../../src/actions/service.ts'
-import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { maxDeclinesAnHour } from '../../src/actions/topups/topup-limits.ts'
 import { sweepTopups } from '../../src/actions/topups/sweep-topups.ts'
 import { receiptCodeOf } from '../../src/ledger/receipt-code.ts'
@@ -36,7 +36,7 @@ const letters = async ({ userId }: Payer, count: number) => {
 const subjects = async (payer: Payer, count: number) => (await letters(payer, count)).map(({ subject }) => subject)
 const settle = async (id: string) => {
   const topup = await bench.topup(id)
-  await Promise.all([bench.service, other, bench.service, other].map((service) => settleTopup(service, topup.id)))
+  await Promise.all([bench.service, other, bench.service, other].map((service) => resolveTopup(service, topup.id)))
 }
 const hourMs = 60 * 60_000
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formTokenOf } from '../../src/actions/operators/keep-session.ts'
 import { reconcileDue } from '../../src/actions/topups/reconcile.ts'
-import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { getReconciliationState, listDayTotals, listOpenDifferences } from '../../src/store/books/reconciliation.ts'
 import { deleteExpired } from '../../src/store/cleanup.ts'
 import { callCommand, runCommand } from '../command.ts'
@@ -39,7 +39,7 @@ beforeEach(async () => {
 })
 
 const query = async (sql: string, values: unknown[] = []) => (await bench.service.db.pool.query(sql, values)).rows
-const settle = async (id: string) => void (await settleTopup(bench.service, (await bench.topup(id)).id))
+const settle = async (id: string) => void (await resolveTopup(bench.service, (await bench.topup(id)).id))
 
 async function paid(amount = 25): Promise<string> {
   const payer = await bench.newPayer()

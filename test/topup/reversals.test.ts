@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
-import { settleTopup } from '../../src/actions/topups/settle-topup.ts'
+import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { operator } from '../service.ts'
 import { openBench, type Bench, type Payer } from './rig.ts'
 
@@ -142,11 +142,11 @@ describe('refunds', () => {
   test('a refund in two parts at once takes both, and never more than was paid', async () => {
     const both = await Promise.all([refund(1000n), refund(1000n)])
     expect(both.map((result) => result.kind)).toEqual(['refunded', 'refunded'])
-    await settleTopup(bench.service, (await bench.topup(id)).id)
+    await resolveTopup(bench.service, (await bench.topup(id)).id)
     expect(await payer.balance()).toBe(5)
     const more = await Promise.all([refund(300n), refund(300n)])
     expect(more.map((result) => result.kind).sort()).toEqual(['refunded', 'refused'])
-    await settleTopup(bench.service, (await bench.topup(id)).id)
+    await resolveTopup(bench.service, (await bench.topup(id)).id)
     expect(await payer.balance()).toBe(2)
     expect(await refund(201n)).toMatchObject({ kind: 'refused', code: 'exceeds-refundable' })
   })
@@ -154,7 +154,7 @@ describe('refunds', () => {
   test('a refund of one form sent five times at once is made once', async () => {
     const results = await Promise.all(Array.from({ length: 5 }, () => refund(1000n, 'one-form')))
     expect(new Set(results.map((result) => result.kind))).toEqual(new Set(['refunded']))
-    await settleTopup(bench.service, (await bench.topup(id)).id)
+    await resolveTopup(bench.service, (await bench.topup(id)).id)
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
   })
 
@@ -236,10 +236,10 @@ describe('stale answers', () => {
         return answer
       },
     }
-    const late = settleTopup({ ...service, cards: slow }, topupId)
+    const late = resolveTopup({ ...service, cards: slow }, topupId)
     await asked.promise
     standIn.state.refund(id, 1000)
-    await settleTopup(service, topupId)
+    await resolveTopup(service, topupId)
     expect(await payer.balance()).toBe(15)
     gate.resolve()
     await late

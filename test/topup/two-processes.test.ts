@@ -5,7 +5,7 @@ import { eventually } from '../eventually.ts'
 import { endLockWaitsSql, lockWaitsSql } from '../lock-waits.ts'
 import { startMailServer, type MailServer } from '../mail-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
-import { tell } from '../../src/actions/mails/tell.ts'
+import { notify } from '../../src/actions/mails/notify.ts'
 import { insertNewLink } from '../../src/store/new-links.ts'
 import { openBench, stripeEnvironment, type Bench, type Payer } from './rig.ts'
 
@@ -111,7 +111,7 @@ test('the processes find a first payment, and mails that nobody has sent, by the
   await insertNewLink(pool, { linkId: serviceUserId, clientId: bench.credentials.clientId, userId })
   await client.credit(serviceUserId, 20)
   await client.debit(serviceUserId, 15)
-  await tell(pool, userId, { kind: 'declined', amountMinor: '500' }, { id: userId })
+  await notify(pool, userId, { kind: 'declined', amountMinor: '500' }, { id: userId })
   const subjects = () => mails.subjects(`${userId}@example.com`).sort()
   await until(() => subjects().length >= 2)
   expect(subjects()).toEqual(['First payment to Test shop', 'Your card was declined'])

@@ -3,7 +3,7 @@ import { receiptCodeOf } from '../../ledger/receipt-code.ts'
 import { transact } from '../../store/connection/database.ts'
 import { takeFirstPayments } from '../../store/new-links.ts'
 import type { Service } from '../service.ts'
-import { sendSoon, tell } from './tell.ts'
+import { sendSoon, notify } from './notify.ts'
 
 const atOnce = 100
 
@@ -12,7 +12,7 @@ export async function findFirstPayments(service: Service): Promise<void> {
     const { payments, looked } = await transact(service.db, async (tx) => {
       const taken = await takeFirstPayments(tx, atOnce)
       for (const { linkId, clientId, connectedAt, transfer } of taken.payments) {
-        const fact = {
+        const notification = {
           kind: 'first-payment',
           clientId,
           amountMinor: String(-transfer.amountMinor),
@@ -21,7 +21,7 @@ export async function findFirstPayments(service: Service): Promise<void> {
           receipt: receiptCodeOf(transfer.referenceKey),
           at: transfer.createdAt.toISOString(),
         } as const
-        await tell(tx, transfer.walletId, fact, { id: linkId })
+        await notify(tx, transfer.walletId, notification, { id: linkId })
       }
       return taken
     })

@@ -4,7 +4,7 @@ import { languages } from '../../widget/languages.ts'
 import { facts, reader, sampleConfig, sampleLetters, stopUrl } from '../../../test/mail-samples.ts'
 import { colors, writeMail } from './letter.ts'
 import { foreign, mailLanguage, mailWords } from './mail-words.ts'
-import { maskEmail, writeFactLetter } from './write-letters.ts'
+import { maskEmail, writeNotification } from './write-letters.ts'
 import { words as english } from './languages/en.ts'
 
 const { about } = sampleConfig
@@ -90,7 +90,7 @@ test('what others wrote is text in every part, on one line, and turns nothing ro
   for (const lang of ['en', 'ar']) {
     const language = mailLanguage(lang)
     for (const fact of [facts['welcome']!, first as typeof first & { kind: 'first-payment' }]) {
-      const letter = writeFactLetter({ language, config: sampleConfig }, fact, who)
+      const letter = writeNotification({ language, config: sampleConfig }, fact, who)
       const { subject, text, html } = writeMail(letter, { language, about, hasLogo: false })
       expect(html).not.toContain('<img')
       expect(subject + text + html).not.toMatch(/[\r\u202e\u2066]|evil\.example/)

@@ -4,7 +4,7 @@ import { updateMailAgain } from '../../store/mails.ts'
 import { insertForm } from '../../store/operator-invites.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
-import { sendSoon } from './tell.ts'
+import { sendSoon } from './notify.ts'
 
 /**
  * To the address of now, unless it was one that was left; what the user chose not to get is not sent. The form's id is the caller's:

@@ -78,7 +78,7 @@ type Moved = {
 }
 
 /** As it is kept until it is sent: ids, amounts in minor units and moments, and no name that may change until then. */
-export type Fact =
+export type Notification =
   | { readonly kind: 'welcome'; readonly clientId: string }
   | { readonly kind: 'no-password' }
   | ({ readonly kind: 'topup' | 'refund' | 'dispute' | 'returned' } & Moved)
@@ -97,7 +97,7 @@ export type Fact =
 
 export type Reader = { readonly firstName: string; readonly nameOf: (clientId: string) => string }
 
-export function writeFactLetter({ language, config }: Writer, fact: Fact, reader: Reader): Letter {
+export function writeNotification({ language, config }: Writer, fact: Notification, reader: Reader): Letter {
   const { about, currency } = config
   const text = (key: keyof MailWords, values: Record<string, string> = {}) => say(language, key, values)
   const service = { service: about.name }

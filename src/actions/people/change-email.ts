@@ -8,7 +8,7 @@ import { findLiveUser, getIdentity, lockUser, updateEmail } from '../../store/pe
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
-import { sendSoon, tell } from '../mails/tell.ts'
+import { sendSoon, notify } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
 import { normaliseEmail } from './create-user.ts'
@@ -89,8 +89,8 @@ async function makeChange(service: Service, change: Change): Promise<boolean> {
       if (!user || !(await deleteEmailChange(tx, userId, changeId))) return false
       await updateEmail(tx, userId, email)
       await record(tx, { name: `user:${userId}`, address }, 'user.email-changed', `user:${userId}`, { clientId })
-      const fact = { kind: 'email-changed', at: service.now().toISOString(), newEmail: email } as const
-      await tell(tx, userId, fact, { id: changeId, email: user.email })
+      const notification = { kind: 'email-changed', at: service.now().toISOString(), newEmail: email } as const
+      await notify(tx, userId, notification, { id: changeId, email: user.email })
       return true
     })
   } catch (error) {

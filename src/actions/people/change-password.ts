@@ -5,7 +5,7 @@ import { lockUser, updatePassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Limited } from '../limits.ts'
-import { sendSoon, tell } from '../mails/tell.ts'
+import { sendSoon, notify } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import { findPasswordProblem } from './password-rules.ts'
@@ -41,7 +41,7 @@ export async function changePassword(
     await updateSessionsRevoked(tx, userId, { except: tokenHash })
     await record(tx, { name: `user:${userId}`, address }, 'user.password-changed', `user:${userId}`, { clientId })
     const at = service.now().toISOString()
-    await tell(tx, userId, { kind: 'password-changed', at, browser: browserName(attempt.userAgent) }, { id: newId() })
+    await notify(tx, userId, { kind: 'password-changed', at, browser: browserName(attempt.userAgent) }, { id: newId() })
     return true
   })
   if (!isChanged) return { kind: 'wrong' }

@@ -6,12 +6,12 @@ import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { transact, type Queryable } from '../../store/connection/database.ts'
 import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
-import { findUnsettled, listOpenTopups } from '../../store/topups.ts'
+import { findUnresolved, listOpenTopups } from '../../store/topups.ts'
 import { findWallet, lockWallet, updateFreeze, type WalletRow } from '../../store/wallets.ts'
 import { record } from '../audit.ts'
 import type { Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
-import { settleTopup } from '../topups/settle-topup.ts'
+import { resolveTopup } from '../topups/resolve-topup.ts'
 import { cancelUnpaid } from '../topups/topup-limits.ts'
 import { provePassword } from './prove-password.ts'
 import { tellUser } from './tell-user.ts'
@@ -43,7 +43,7 @@ export async function deleteAccount(
   const deletion = await transact(service.db, async (tx): Promise<Deletion> => {
     const user = await lockUser(tx, userId)
     if (!user || user.passwordHash !== proved.user.passwordHash) return { kind: 'wrong' }
-    const found = reasonOf((await lockWallet(tx, userId))!) ?? (await findUnsettled(tx, userId))
+    const found = reasonOf((await lockWallet(tx, userId))!) ?? (await findUnresolved(tx, userId))
     if (found) return { kind: 'kept', reason: found }
     await updateFreeze(tx, userId, 'closed', null)
     const notes = await updateUserDeleted(tx, user)
@@ -67,7 +67,7 @@ function reasonOf({ balanceMinor, frozenFor }: WalletRow): KeptReason | undefine
 async function cancelOpenTopups(service: Service, userId: string): Promise<void> {
   try {
     for (const { id } of await listOpenTopups(service.db.pool, userId, maxOpenTopups))
-      await cancelUnpaid(service, await settleTopup(service, id))
+      await cancelUnpaid(service, await resolveTopup(service, id))
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
   }
@@ -75,5 +75,5 @@ async function cancelOpenTopups(service: Service, userId: string): Promise<void>
 
 /** What still keeps the account, as far as it can be told without asking anybody else. */
 export async function findKeptReason(db: Queryable, userId: string): Promise<KeptReason | undefined> {
-  return reasonOf((await findWallet(db, userId))!) ?? (await findUnsettled(db, userId))
+  return reasonOf((await findWallet(db, userId))!) ?? (await findUnresolved(db, userId))
 }

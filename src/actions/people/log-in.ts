@@ -8,7 +8,7 @@ import { connect, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode, type Asked } from './mail-code.ts'
-import { sendSoon, tell } from '../mails/tell.ts'
+import { sendSoon, notify } from '../mails/notify.ts'
 import { isPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -57,8 +57,8 @@ async function signIn(
     const detail = { clientId: app.clientId, browser }
     await record(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
     if (lang) await upsertMailLanguage(tx, userId, lang)
-    const fact = { kind: 'sign-in', at: service.now().toISOString(), browser } as const
-    if (isNewPlace) await tell(tx, userId, fact, { id: newId(), lang })
+    const notification = { kind: 'sign-in', at: service.now().toISOString(), browser } as const
+    if (isNewPlace) await notify(tx, userId, notification, { id: newId(), lang })
     return { connected, isNewPlace }
   })
   if (signedIn?.isNewPlace) sendSoon(service)

@@ -9,7 +9,7 @@ import { connect } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
 import { checkCode, useCode, type Asked } from './mail-code.ts'
-import { sendSoon, tell } from '../mails/tell.ts'
+import { sendSoon, notify } from '../mails/notify.ts'
 import { hashPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import { browserName } from './browser-name.ts'
@@ -38,12 +38,12 @@ export async function resetPassword(
     await upsertAddress(tx, 'user', user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }
     await record(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
-    const fact = {
+    const notification = {
       kind: 'password-changed',
       at: service.now().toISOString(),
       browser: browserName(attempt.userAgent),
     } as const
-    await tell(tx, user.id, fact, { id: checked.id, lang: attempt.lang })
+    await notify(tx, user.id, notification, { id: checked.id, lang: attempt.lang })
     return { user, connected: await connect(tx, app, user.id, address) }
   })
   if (!changed?.connected) return { kind: 'wrong-code' }

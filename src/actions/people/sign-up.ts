@@ -21,7 +21,7 @@ import {
   type Asked,
   type Mailed,
 } from './mail-code.ts'
-import { sendSoon, tell } from '../mails/tell.ts'
+import { sendSoon, notify } from '../mails/notify.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -76,8 +76,8 @@ export async function confirmEmail(service: Service, app: App, attempt: Asked & 
     if (!connected) return undefined
     const { lang } = attempt
     if (lang) await upsertMailLanguage(tx, id, lang)
-    const fact = passwordHash === null ? ({ kind: 'no-password' } as const) : welcomeTo(app)
-    await tell(tx, id, fact, { id, lang })
+    const notification = passwordHash === null ? ({ kind: 'no-password' } as const) : welcomeTo(app)
+    await notify(tx, id, notification, { id, lang })
     return connected
   })
   if (!created) return { kind: 'wrong-code' }

@@ -1,17 +1,17 @@
 /** A mail to a user about what happened to the account, in the language the user has chosen. */
 import type { LiveUser } from '../../store/people/users.ts'
 import { mailLanguage } from '../mails/mail-words.ts'
-import { writeFactLetter, type Fact } from '../mails/write-letters.ts'
+import { writeNotification, type Notification } from '../mails/write-letters.ts'
 import type { Service } from '../service.ts'
 
 export async function tellUser(
   service: Service,
   { email, firstName, language: chosen }: LiveUser,
-  fact: Fact,
+  fact: Notification,
 ): Promise<void> {
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
   const language = mailLanguage(chosen)
   const reader = { firstName, nameOf: (clientId: string) => apps.get(clientId) ?? clientId }
-  const letter = writeFactLetter({ language, config: service.config }, fact, reader)
+  const letter = writeNotification({ language, config: service.config }, fact, reader)
   service.mail.send({ to: email, language, letter })
 }

@@ -7,7 +7,7 @@ import { findTopupByPayment } from '../../store/topups.ts'
 import { findWallet, type Transfer } from '../../store/wallets.ts'
 import type { Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
-import { settleTopup } from './settle-topup.ts'
+import { resolveTopup } from './resolve-topup.ts'
 import { findDeclineLimit, stopCardTesting, takeConfirm } from './topup-limits.ts'
 
 export type ConfirmedTopup =
@@ -51,9 +51,9 @@ export async function confirmTopup(
 
 async function look(service: Service, topupId: string): Promise<Payment | undefined> {
   try {
-    const settled = await settleTopup(service, topupId)
-    const declined = settled.payment
-    const { payment } = await stopCardTesting(service, settled)
+    const resolved = await resolveTopup(service, topupId)
+    const declined = resolved.payment
+    const { payment } = await stopCardTesting(service, resolved)
     // A payment that was cancelled for its declines still ended in one, as far as its payer is concerned.
     return declined?.declineCode === undefined ? payment : declined
   } catch (error) {

@@ -17,7 +17,7 @@ import {
   releaseDay,
   resetDay,
   updateDayCursor,
-  updateDifferenceSettled,
+  updateDifferenceResolved,
   upsertLines,
   type OpenDifference,
   type ReconciliationState,
@@ -47,7 +47,7 @@ async function readClaimed(service: Service, day: string, cursor: string | null,
   try {
     const isRead = await readDay(service, day, cursor, performance.now() + readForMs)
     if (!isRead) return await releaseDay(db.pool, day, 0, null)
-    await finishAndTell(service, day, 'processor')
+    await finishAndReport(service, day, 'processor')
   } catch (error) {
     const problem = error instanceof ProcessorUnavailable ? error.message : 'It could not be read; the log tells why.'
     await releaseDay(db.pool, day, Math.min(3_600, 60 * 2 ** Math.min(tries, 10)), problem)
@@ -71,7 +71,7 @@ async function readDay(service: Service, day: string, cursor: string | null, unt
   return true
 }
 
-async function finishAndTell(service: Service, day: string, source: 'processor' | 'file'): Promise<void> {
+async function finishAndReport(service: Service, day: string, source: 'processor' | 'file'): Promise<void> {
   const before = new Set((await listOpenDifferences(service.db.pool, 10_000)).map(nameOf))
   const found = await transact(service.db, async (tx) => {
     await finishDay(tx, day, source)
@@ -103,7 +103,7 @@ export async function reconcileNow(
   for (const day of wanted) {
     signal.throwIfAborted()
     await readDay(service, day, null, Infinity)
-    await finishAndTell(service, day, 'processor')
+    await finishAndReport(service, day, 'processor')
   }
   return [...wanted]
 }
@@ -126,12 +126,12 @@ export async function reconcileFile(service: Service, actor: Actor, lines: reado
     await upsertLines(service.db.pool, service.cards?.page.kind ?? 'stripe', lines.slice(i, i + 1_000))
   const over: string[] = []
   for (const day of days) if (await isDayOver(service.db.pool, day)) over.push(day)
-  for (const day of over) await finishAndTell(service, day, 'file')
+  for (const day of over) await finishAndReport(service, day, 'file')
   return over
 }
 
 /** By a person who has looked into it. False when it is not open any more, or not what it was. */
-export async function settleDifference(
+export async function resolveDifference(
   service: Service,
   actor: Actor,
   difference: OpenDifference,
@@ -139,7 +139,7 @@ export async function settleDifference(
 ): Promise<boolean> {
   const { paymentIntentId, kind, day, processorMinor, ledgerMinor } = difference
   return await transact(service.db, async (tx) => {
-    if (!(await updateDifferenceSettled(tx, difference, { by: actor.name, reason }))) return false
+    if (!(await updateDifferenceResolved(tx, difference, { by: actor.name, reason }))) return false
     const amounts = { processorMinor: String(processorMinor), ledgerMinor: String(ledgerMinor) }
     const detail = { paymentIntentId, kind, ...amounts, reason }
     await record(tx, actor, 'reconciliation.difference-settled', `reconciliation:${day}`, detail)

@@ -5,7 +5,7 @@ import { getDatabaseTime } from '../../store/connection/database.ts'
 import { findTopup, hastenTopupLook } from '../../store/topups.ts'
 import { record, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
-import { settleTopup } from './settle-topup.ts'
+import { resolveTopup } from './resolve-topup.ts'
 
 export type TopupRefund = {
   readonly topupId: string
@@ -45,7 +45,7 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
       return { kind: 'refused', code: refund.refused, message: refund.message }
     }
     await hastenTopupLook(service.db.pool, topupId, await getDatabaseTime(service.db.pool))
-    await settleSoon(service, topupId)
+    await resolveSoon(service, topupId)
     return { kind: 'refunded', refund }
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
@@ -56,8 +56,8 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
 }
 
 /** The refund is made; should the processor fall silent now, the sweeper books it. */
-async function settleSoon(service: Service, topupId: string): Promise<void> {
-  await settleTopup(service, topupId).catch((error: unknown) => {
+async function resolveSoon(service: Service, topupId: string): Promise<void> {
+  await resolveTopup(service, topupId).catch((error: unknown) => {
     service.log.warn('a refund is booked later', { topupId, ...faultFields(error) })
   })
 }

@@ -10,7 +10,7 @@ import {
   type Topup,
 } from '../../store/topups.ts'
 import type { Service } from '../service.ts'
-import { settleTopup } from './settle-topup.ts'
+import { resolveTopup } from './resolve-topup.ts'
 import { cancelUnpaid } from './topup-limits.ts'
 import { nextLook } from './topup-rules.ts'
 
@@ -45,9 +45,9 @@ async function sweepOne(service: Service, topup: Topup): Promise<boolean> {
 }
 
 async function look(service: Service, topup: Topup): Promise<void> {
-  const settled = await settleTopup(service, topup.id)
+  const resolved = await resolveTopup(service, topup.id)
   // The processor does not know the payment, or is not the one that was asked then.
   const now = await getDatabaseTime(service.db.pool)
-  if (!settled.payment) return await updateTopupLook(service.db.pool, settled.topup, nextLook(topup, now))
-  if (topup.expiresAt <= now) await cancelUnpaid(service, settled)
+  if (!resolved.payment) return await updateTopupLook(service.db.pool, resolved.topup, nextLook(topup, now))
+  if (topup.expiresAt <= now) await cancelUnpaid(service, resolved)
 }

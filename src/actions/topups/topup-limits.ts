@@ -5,7 +5,7 @@ import type { Session } from '../../store/people/widget-sessions.ts'
 import { countDeclines } from '../../store/topups.ts'
 import { takeLimit, type Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
-import { settleTopup, type Settled } from './settle-topup.ts'
+import { resolveTopup, type Resolved } from './resolve-topup.ts'
 
 const hourMs = 3_600_000
 
@@ -40,21 +40,21 @@ export async function findDeclineLimit(service: Service, userId: string): Promis
  * Further cards can be tried on an open payment without asking us, with the client secret alone: one payment too many
  * declines is cancelled at the processor.
  */
-export async function stopCardTesting(service: Service, settled: Settled): Promise<Settled> {
-  const { topup, payment } = settled
-  if (payment?.declineCode === undefined || !(await findDeclineLimit(service, topup.userId))) return settled
-  return await cancelUnpaid(service, settled)
+export async function stopCardTesting(service: Service, resolved: Resolved): Promise<Resolved> {
+  const { topup, payment } = resolved
+  if (payment?.declineCode === undefined || !(await findDeclineLimit(service, topup.userId))) return resolved
+  return await cancelUnpaid(service, resolved)
 }
 
 /** The payer may just have paid: then the processor refuses, and what it says next is what counts. */
-export async function cancelUnpaid(service: Service, settled: Settled): Promise<Settled> {
-  const { topup, payment } = settled
-  if (topup.state !== 'created' || !payment || !service.cards) return settled
+export async function cancelUnpaid(service: Service, resolved: Resolved): Promise<Resolved> {
+  const { topup, payment } = resolved
+  if (topup.state !== 'created' || !payment || !service.cards) return resolved
   try {
     await service.cards.cancelPayment(payment.id)
-    return await settleTopup(service, topup.id)
+    return await resolveTopup(service, topup.id)
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
-    return settled
+    return resolved
   }
 }

@@ -55,7 +55,8 @@ function planned(before: Partial<Topup>, seen: Partial<Payment>, from: Topup = t
   return movements.map(({ referenceType, amountMinor }) => `${referenceType} ${amountMinor}`)
 }
 
-const read = (seen: Partial<Payment>) => readPayment(topup, { ...payment, ...seen }, { at, ledgerCurrency: 'USD' }).news
+const read = (seen: Partial<Payment>) =>
+  readPayment(topup, { ...payment, ...seen }, { at, ledgerCurrency: 'USD' }).changes
 
 const inSeconds = (changes: Partial<Topup>) => {
   const look = nextLook({ ...topup, ...changes }, at)

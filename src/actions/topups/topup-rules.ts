@@ -1,6 +1,6 @@
 /** What a payment at the processor means for a top-up of ours. Pure: no clock, no database, no processor. */
 import type { Payment } from '../../cards/processor.ts'
-import type { Topup, TopupNews, TopupState } from '../../store/topups.ts'
+import type { Topup, TopupChanges, TopupState } from '../../store/topups.ts'
 
 type PlannedMovement = { readonly referenceType: MovementType; readonly amountMinor: bigint }
 
@@ -20,10 +20,10 @@ export const movementTexts: Record<MovementType, string> = {
   TOPUP_DISPUTE_RETURNED: 'Disputed card top-up given back',
 }
 
-/** How the processor told us, when it did: its events are counted once each. */
-export type Told = { readonly isNew: boolean; readonly isDecline: boolean }
+/** The processor's event that led here. Each event counts once. */
+export type Reported = { readonly isNew: boolean; readonly isDecline: boolean }
 
-export type Reading = { readonly news: Omit<TopupNews, 'lookAt'>; readonly movements: readonly PlannedMovement[] }
+export type Reading = { readonly changes: Omit<TopupChanges, 'lookAt'>; readonly movements: readonly PlannedMovement[] }
 
 /** Nothing is credited unless the processor says exactly what was ordered, in every respect. */
 function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): boolean {
@@ -40,7 +40,7 @@ function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): bo
 export function readPayment(
   topup: Topup,
   payment: Payment,
-  { at, told, ledgerCurrency }: { at: Date; told?: Told | undefined; ledgerCurrency: string },
+  { at, reported, ledgerCurrency }: { at: Date; reported?: Reported | undefined; ledgerCurrency: string },
 ): Reading {
   const isOrdered = isSameOrder(topup, payment, ledgerCurrency)
   const hasMoney = payment.amountReceivedMinor > 0n
@@ -49,20 +49,20 @@ export function readPayment(
   const totals = problem === null ? totalsOf(topup, payment) : keptTotals(topup)
   const isDeclined = payment.declineCode !== undefined
   const isSeen = isDeclined && topup.declineCode !== payment.declineCode
-  const isTold = isDeclined && told !== undefined && told.isNew && told.isDecline
-  const news = {
+  const isReported = isDeclined && reported !== undefined && reported.isNew && reported.isDecline
+  const changes = {
     ...totals,
     state,
     dispute: payment.disputed,
     declineCode: payment.declineCode ?? null,
     declinesSeen: topup.declinesSeen + (isSeen ? 1 : 0),
-    declinesTold: topup.declinesTold + (isTold ? 1 : 0),
-    declinedAt: isSeen || isTold ? at : topup.declinedAt,
+    declinesTold: topup.declinesTold + (isReported ? 1 : 0),
+    declinedAt: isSeen || isReported ? at : topup.declinedAt,
     problem,
     updatedAt: at,
   }
   return {
-    news: { ...news, looks: hasNews(topup, news) ? 0 : topup.looks },
+    changes: { ...changes, looks: hasChanges(topup, changes) ? 0 : topup.looks },
     movements: movementsBetween(topup, totals),
   }
 }
@@ -101,7 +101,7 @@ function movementsBetween(before: Totals, after: Totals): PlannedMovement[] {
     .sort((a, b) => Number(b.amountMinor > 0n) - Number(a.amountMinor > 0n))
 }
 
-function hasNews(before: Topup, after: Omit<TopupNews, 'lookAt' | 'looks'>): boolean {
+function hasChanges(before: Topup, after: Omit<TopupChanges, 'lookAt' | 'looks'>): boolean {
   const fields = ['state', 'refundedMinor', 'disputedMinor', 'dispute', 'declineCode', 'problem'] as const
   return fields.some((field) => before[field] !== after[field])
 }

@@ -238,7 +238,7 @@ const isOpenSql = 'd.resolved_at is null and d.settled_at is null'
 
 const differenceSql = `select d.payment_intent_id as "paymentIntentId", d.kind, d.day, d.processor_amount as "processorMinor",
     d.ledger_amount as "ledgerMinor", d.found_at as "foundAt", t.id as "topupId",
-    d.settled_at as "settledAt", d.settled_by as "settledBy", d.settled_reason as "settledReason"
+    d.settled_at as "resolvedAt", d.settled_by as "resolvedBy", d.settled_reason as "resolvedReason"
   from reconciliation_differences d left join topups t on t.payment_intent_id = d.payment_intent_id`
 
 /** The oldest first. */
@@ -262,15 +262,15 @@ export async function findOpenDifference(
   return rows[0]
 }
 
-export type SettledDifference = OpenDifference & {
-  readonly settledAt: Date
-  readonly settledBy: string
-  readonly settledReason: string
+export type ResolvedDifference = OpenDifference & {
+  readonly resolvedAt: Date
+  readonly resolvedBy: string
+  readonly resolvedReason: string
 }
 
 /** Those that still differ and that a person has settled, the newest first. */
-export async function listSettledDifferences(db: Queryable, limit: number): Promise<SettledDifference[]> {
-  const { rows } = await db.query<SettledDifference>(
+export async function listResolvedDifferences(db: Queryable, limit: number): Promise<ResolvedDifference[]> {
+  const { rows } = await db.query<ResolvedDifference>(
     `${differenceSql} where d.resolved_at is null and d.settled_at is not null order by d.settled_at desc limit $1`,
     [limit],
   )
@@ -278,7 +278,7 @@ export async function listSettledDifferences(db: Queryable, limit: number): Prom
 }
 
 /** False when it is not open any more, or not what it was. */
-export async function updateDifferenceSettled(
+export async function updateDifferenceResolved(
   tx: Transaction,
   { paymentIntentId, kind, processorMinor, ledgerMinor }: Difference,
   { by, reason }: { by: string; reason: string },

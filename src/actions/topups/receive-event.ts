@@ -4,15 +4,15 @@ import { getDatabaseTime } from '../../store/connection/database.ts'
 import { findTopup, findTopupByPayment, updateTopupPayment, type Topup } from '../../store/topups.ts'
 import type { Service } from '../service.ts'
 import { isUuid } from '../tokens.ts'
-import { settleTopup } from './settle-topup.ts'
+import { resolveTopup } from './resolve-topup.ts'
 import { stopCardTesting } from './topup-limits.ts'
 
 /** False when the payment is none of ours. */
-export async function hearEvent(service: Service, event: ProcessorEvent): Promise<boolean> {
+export async function receiveEvent(service: Service, event: ProcessorEvent): Promise<boolean> {
   const { paymentIntentId } = event
   const topup = (await findTopupByPayment(service.db.pool, paymentIntentId)) ?? (await adopt(service, paymentIntentId))
   if (!topup) return false
-  await stopCardTesting(service, await settleTopup(service, topup.id, event))
+  await stopCardTesting(service, await resolveTopup(service, topup.id, event))
   return true
 }
 

@@ -1,7 +1,7 @@
 /**
- * The one way money comes in by card. Confirm, webhook and sweeper all end here, as often and as concurrently as they
- * like: the processor is asked, what it says is written down together with what the ledger is to be told, and then the
- * ledger is told, by a reference that counts once. A process may die at any of these steps; whoever comes next goes on.
+ * The one way money comes in by card. Confirm, webhook and background work all end here, at any rate and concurrently: ask the
+ * processor, store its answer together with the movements it implies, then post those movements to the ledger by references
+ * that count once. A process may die at any of these steps: the next attempt continues.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payment, ProcessorEvent } from '../../cards/processor.ts'
@@ -18,15 +18,15 @@ import {
 } from '../../store/topup-movements.ts'
 import type { Outcome } from '../../store/outcomes.ts'
 import { findTopup, isTopupVersion, updateTopup, updateTopupLook, type Topup } from '../../store/topups.ts'
-import { sendSoon } from '../mails/tell.ts'
+import { sendSoon } from '../mails/notify.ts'
 import { postForService } from '../money/post.ts'
 import type { Service } from '../service.ts'
-import { tellGivenUp, tellMovement } from './tell-topup.ts'
+import { notifyGivenUp, notifyMovement } from './notify-topup.ts'
 import { movementTexts, nextLook, readPayment, referenceIdOf, type MovementType } from './topup-rules.ts'
 
-export type Settled = {
+export type Resolved = {
   readonly topup: Topup
-  /** As the processor told it; undefined when there is none, or another processor holds it. */
+  /** As the processor reported it; undefined when there is none, or another processor holds it. */
   readonly payment: Payment | undefined
 }
 
@@ -35,7 +35,7 @@ const maxTries = 8
 const postWithinMs = 60_000
 
 /** Throws ProcessorUnavailable when the processor cannot be asked; what was written down before stays true. */
-export async function settleTopup(service: Service, topupId: string, event?: ProcessorEvent): Promise<Settled> {
+export async function resolveTopup(service: Service, topupId: string, event?: ProcessorEvent): Promise<Resolved> {
   for (let tries = 1; tries <= maxTries; tries++) {
     const before = await findTopup(service.db.pool, topupId)
     if (!before) throw new Error('a top-up vanished')
@@ -67,21 +67,25 @@ async function writeDown(
   const after = await transact(service.db, async (tx) => {
     if (!(await isTopupVersion(tx, before))) return undefined
     const at = await getDatabaseTime(tx)
-    const told = event && {
+    const reported = event && {
       isNew: await insertProcessorEvent(tx, { id: event.id, topupId: before.id, type: event.type, at }),
       isDecline: /declin|fail/.test(event.type),
     }
-    const { news, movements } = readPayment(before, payment, { at, told, ledgerCurrency: service.config.currency.code })
-    const planned = { ...before, ...news }
+    const { changes, movements } = readPayment(before, payment, {
+      at,
+      reported,
+      ledgerCurrency: service.config.currency.code,
+    })
+    const planned = { ...before, ...changes }
     const lookAt = movements.length > 0 ? new Date(at.getTime() + postWithinMs) : nextLook(planned, at)
-    const written = await updateTopup(tx, before, { ...news, lookAt })
+    const written = await updateTopup(tx, before, { ...changes, lookAt })
     let number = movements.length === 0 ? 0 : await countMovements(tx, before.id)
     for (const { referenceType, amountMinor } of movements) {
       number++
       const referenceId = referenceIdOf(referenceType, payment.id, number)
       await insertMovement(tx, { topupId: before.id, number, referenceType, referenceId, amountMinor }, at)
     }
-    await tellGivenUp(tx, before, written)
+    await notifyGivenUp(tx, before, written)
     return written
   })
   if (after && after.state !== before.state) {
@@ -107,7 +111,7 @@ async function postMovements(service: Service, topup: Topup): Promise<Topup> {
     }
     await transact(service.db, async (tx) => {
       const at = await getDatabaseTime(tx)
-      if (await updateMovementPosted(tx, movement, at, null)) await tellMovement(tx, topup, movement, { outcome, at })
+      if (await updateMovementPosted(tx, movement, at, null)) await notifyMovement(tx, topup, movement, { outcome, at })
     })
     sendSoon(service)
   }

@@ -1,5 +1,5 @@
 /**
- * Telling users what happened. A fact becomes a row where it is decided, in the same transaction; the row is sent in the
+ * NotifyOptions users what happened. A fact becomes a row where it is decided, in the same transaction; the row is sent in the
  * background by whichever process takes it first, and tried again for a day while the mail server is away. Nobody waits for it,
  * and a mail that is lost harms nobody: each is sent at most once.
  */
@@ -15,10 +15,10 @@ import {
 import type { Service } from '../service.ts'
 import { mailLanguage } from './mail-words.ts'
 import { stopUrlOf } from './stop-mails.ts'
-import { writeFactLetter, type Fact } from './write-letters.ts'
+import { writeNotification, type Notification } from './write-letters.ts'
 
-/** Which facts a user can choose not to be told; all others are for their safety, or come once. */
-const choices: Partial<Record<Fact['kind'], MailChoice>> = {
+/** The notifications a user can opt out of. The others protect the account, or come once. */
+const choices: Partial<Record<Notification['kind'], MailChoice>> = {
   topup: 'receipts',
   refund: 'receipts',
   returned: 'receipts',
@@ -27,14 +27,14 @@ const choices: Partial<Record<Fact['kind'], MailChoice>> = {
   'sign-in': 'sign-ins',
 }
 
-/** Whoever owes money is told, whatever they chose. */
-function choiceOf(fact: Fact): MailChoice | undefined {
-  const owes = fact.kind === 'refund' && BigInt(fact.balanceMinor) < 0n
-  return owes ? undefined : choices[fact.kind]
+/** A user who owes money is notified whatever they chose. */
+function choiceOf(notification: Notification): MailChoice | undefined {
+  const owes = notification.kind === 'refund' && BigInt(notification.balanceMinor) < 0n
+  return owes ? undefined : choices[notification.kind]
 }
 
-export type Telling = {
-  /** Tells this fact from others of its kind: of two with the same id one is told. */
+export type NotifyOptions = {
+  /** Unique within its kind: of two notifications with the same id one is sent. */
   readonly id: string
   /** The language of the page where it happened. */
   readonly lang?: string | undefined
@@ -42,24 +42,29 @@ export type Telling = {
   readonly email?: string
 }
 
-/** Somebody on the move signs in from a new place many times a day. */
-const maxADay = (kind: Fact['kind']) => (kind === 'sign-in' ? 5 : 50)
+/** A user who travels signs in from a new address many times a day. */
+const maxADay = (kind: Notification['kind']) => (kind === 'sign-in' ? 5 : 50)
 
-/** In the transaction in which the fact is decided; `sendSoon` after it. */
-export async function tell(db: Queryable, userId: string, fact: Fact, { id, lang, email }: Telling): Promise<void> {
-  const { kind } = fact
+/** Call it in the transaction of the cause, and `sendSoon` after the commit. */
+export async function notify(
+  db: Queryable,
+  userId: string,
+  notification: Notification,
+  { id, lang, email }: NotifyOptions,
+): Promise<void> {
+  const { kind } = notification
   await insertMail(db, {
     fact: `${kind}:${id}`,
     userId,
     kind,
-    detail: fact,
+    detail: notification,
     email,
     language: lang,
     maxADay: maxADay(kind),
   })
 }
 
-/** What was told is on its way now, instead of when the job comes round. */
+/** Sends what is due now instead of at the next run of the job. */
 export function sendSoon(service: Service): void {
   service.mail.soon(() => sendMails(patient(service)))
 }
@@ -82,19 +87,19 @@ async function sendOne(
   { fact: key, userId, detail, email, language, tries }: DueMail,
 ): Promise<boolean> {
   const { db, config, log, mail } = service
-  const fact = detail as Fact
+  const notification = detail as Notification
   const reader = await findMailReader(db.pool, userId)
-  const choice = choiceOf(fact)
+  const choice = choiceOf(notification)
   if (!reader || (choice && reader.stopped.includes(choice))) return false
   const to = mailLanguage(reader.language, language, reader.pageLanguage)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
   const nameOf = (clientId: string) => apps.get(clientId) ?? clientId
-  const letter = writeFactLetter({ language: to, config }, fact, { firstName: reader.firstName, nameOf })
+  const letter = writeNotification({ language: to, config }, notification, { firstName: reader.firstName, nameOf })
   const stopUrl = choice && (await stopUrlOf(service, userId, choice))
   const result = await mail.deliver({ to: email ?? reader.email, language: to, letter: { ...letter, stopUrl } })
   if (result !== 'away') return false
   const afterMs = Math.min(30_000 * 4 ** (tries - 1), 6 * 60 * 60_000)
   const isKept = await updateMailDue(db.pool, key, { afterMs, withinMs: dayMs })
-  if (!isKept) log.error('a mail was given up', { kind: fact.kind, tries })
+  if (!isKept) log.error('a mail was given up', { kind: notification.kind, tries })
   return true
 }

@@ -19,7 +19,7 @@ import { updateMailChoice } from '../../store/mails.ts'
 import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
 import { closeService, openService, type Service } from '../service.ts'
 import { findFirstPayments } from './find-first-payments.ts'
-import { sendMails, tell } from './tell.ts'
+import { sendMails, notify } from './notify.ts'
 
 let server: MailServer
 let opened: TestService
@@ -57,7 +57,7 @@ describe('each fact is told once', () => {
   test('whoever takes the mails, and however many do at once', async () => {
     const users = await newUsers(opened.service, app, 40)
     await both(async (service) => {
-      for (const { userId } of users) await tell(service.db.pool, userId, declined, { id: userId })
+      for (const { userId } of users) await notify(service.db.pool, userId, declined, { id: userId })
     })
     await Promise.all([both(sendMails), both(sendMails)])
     expect(server.taken.map(({ to }) => to).sort()).toEqual(users.map(({ userId }) => emailOf(userId)).sort())
@@ -68,7 +68,7 @@ describe('each fact is told once', () => {
   test('a mail whose connection was lost while it was taken is not sent again', async () => {
     const { userId } = await newUser(opened.service, app)
     server.behaviour.isHangingUp = true
-    await tell(pool(), userId, declined, { id: userId })
+    await notify(pool(), userId, declined, { id: userId })
     await sendMails(opened.service)
     server.behaviour.isHangingUp = false
     await letPass(pool(), 60 * 60_000, ['mails'])
@@ -78,7 +78,7 @@ describe('each fact is told once', () => {
 
   test('no more than fifty of a kind go to one user in a day', async () => {
     const { userId } = await newUser(opened.service, app)
-    for (let i = 0; i < 60; i++) await tell(pool(), userId, declined, { id: `${userId}:${i}` })
+    for (let i = 0; i < 60; i++) await notify(pool(), userId, declined, { id: `${userId}:${i}` })
     await sendMails(opened.service)
     expect(server.subjects(emailOf(userId))).toHaveLength(50)
   })
@@ -88,7 +88,7 @@ describe('while the mail server is away', () => {
   test('a mail waits, longer each time, and is sent once when it is back', async () => {
     const { userId } = await newUser(opened.service, app)
     await server.goAway()
-    await tell(pool(), userId, declined, { id: userId })
+    await notify(pool(), userId, declined, { id: userId })
     const waits: number[] = []
     for (let tries = 0; tries < 3; tries++) {
       await both(sendMails)
@@ -112,7 +112,7 @@ describe('while the mail server is away', () => {
   test('after a day it is given up, which the log says without saying to whom', async () => {
     const { userId } = await newUser(opened.service, app)
     await server.goAway()
-    await tell(pool(), userId, declined, { id: userId })
+    await notify(pool(), userId, declined, { id: userId })
     await letPass(pool(), 25 * 60 * 60_000, ['mails'])
     await sendMails(opened.service)
     await server.comeBack()
@@ -131,7 +131,7 @@ describe('while the mail server is away', () => {
        select 'full:' || n, $1, 'full', '{}', now() + interval '1 hour' from generate_series(1, 10000) n`,
       [userId],
     )
-    await tell(pool(), userId, declined, { id: 'one too many' })
+    await notify(pool(), userId, declined, { id: 'one too many' })
     await opened.service.db.patient.pool.query(`delete from mails where kind = 'full'`)
     const { rows } = await pool().query('select 1 from mails where user_id = $1', [userId])
     expect(rows).toEqual([])
@@ -144,24 +144,24 @@ describe('the user chooses', () => {
   test('what is stopped does not come, but for a debt; and comes again when it is wanted', async () => {
     const { userId } = await newUser(opened.service, app)
     await updateMailChoice(pool(), userId, 'receipts', false)
-    await tell(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:1` })
-    await tell(pool(), userId, { ...receipt, balanceMinor: '-2500' }, { id: `${userId}:2` })
-    await tell(pool(), userId, { kind: 'password-changed', at: receipt.at, browser: null }, { id: userId })
+    await notify(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:1` })
+    await notify(pool(), userId, { ...receipt, balanceMinor: '-2500' }, { id: `${userId}:2` })
+    await notify(pool(), userId, { kind: 'password-changed', at: receipt.at, browser: null }, { id: userId })
     await sendMails(opened.service)
     expect(server.subjects(emailOf(userId)).sort()).toEqual([
       '$25.00 goes back to your card',
       'Your wallet has a new password',
     ])
     await updateMailChoice(pool(), userId, 'receipts', true)
-    await tell(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:3` })
+    await notify(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:3` })
     await sendMails(opened.service)
     expect(server.subjects(emailOf(userId))).toHaveLength(3)
   })
 
   test('a mail that can be stopped says how in its headers; one that cannot says nothing of it', async () => {
     const { userId } = await newUser(opened.service, app)
-    await tell(pool(), userId, declined, { id: userId })
-    await tell(pool(), userId, { kind: 'no-password' }, { id: userId })
+    await notify(pool(), userId, declined, { id: userId })
+    await notify(pool(), userId, { kind: 'no-password' }, { id: userId })
     await sendMails(opened.service)
     const messages = Object.fromEntries(
       server.taken.map(({ message }) => [message.includes('Choose a password'), message]),
@@ -175,7 +175,7 @@ describe('the user chooses', () => {
   test('in the chosen language, else that of the page it happened on, else that of the last page', async () => {
     const { userId } = await newUser(opened.service, app)
     const send = async (id: string, lang?: string) => {
-      await tell(pool(), userId, declined, { id: `${userId}:${id}`, lang })
+      await notify(pool(), userId, declined, { id: `${userId}:${id}`, lang })
       await sendMails(opened.service)
       return server.subjects(emailOf(userId)).at(-1)
     }
@@ -191,9 +191,9 @@ describe('the user chooses', () => {
     const { userId, serviceUserId } = await newUser(opened.service, app)
     await insertNewLink(pool(), { linkId: serviceUserId, clientId: app.clientId, userId })
     await updateMailChoice(pool(), userId, 'receipts', false)
-    await tell(pool(), userId, declined, { id: `${userId}:1` })
+    await notify(pool(), userId, declined, { id: `${userId}:1` })
     await transact(opened.service.db, async (tx) => updateUserDeleted(tx, (await lockUser(tx, userId))!))
-    await tell(pool(), userId, declined, { id: `${userId}:2` })
+    await notify(pool(), userId, declined, { id: `${userId}:2` })
     expect(await updateMailChoice(pool(), userId, 'receipts', true)).toBeUndefined()
     for (const table of ['mails', 'mail_settings', 'new_links'])
       expect((await pool().query(`select 1 from ${table} where user_id = $1`, [userId])).rows).toEqual([])
@@ -201,7 +201,7 @@ describe('the user chooses', () => {
 
   test('a fact is kept for a month after it was told', async () => {
     const { userId } = await newUser(opened.service, app)
-    await tell(pool(), userId, declined, { id: userId })
+    await notify(pool(), userId, declined, { id: userId })
     const isKept = async (days: number) => {
       await letPass(pool(), days * 24 * 60 * 60_000, ['mails'])
       await deleteExpired(opened.service.db)
