@@ -24,12 +24,12 @@ const usuallyWithinMs = 5 * 60_000
 
 export async function conform(
   settings: Settings,
-  told: (verdict: Verdict) => void = () => {},
+  onVerdict: (verdict: Verdict) => void = () => {},
 ): Promise<Conformance | Unfit> {
   const subject = newSubject(settings)
-  const begun = await begin(subject)
-  if ('problem' in begun) return begun
-  const { before } = begun
+  const start = await readStart(subject)
+  if ('problem' in start) return start
+  const { before } = start
   const { withinMs = usuallyWithinMs } = settings
   const startedAt = performance.now()
   const verdicts: Verdict[] = []
@@ -41,15 +41,15 @@ export async function conform(
       const late: Verdict = { section, says, verdict: 'not tried', why: 'the service took too long with the others' }
       const verdict = isLate ? late : await tryStatement(statement, subject)
       verdicts.push(verdict)
-      told(verdict)
+      onVerdict(verdict)
     }
   } finally {
-    await settle(subject, before)
+    await restoreBalance(subject, before)
   }
   return { verdicts, balance: { before, after: await balanceOf(subject) } }
 }
 
-async function begin(subject: Subject): Promise<{ before: number } | Unfit> {
+async function readStart(subject: Subject): Promise<{ before: number } | Unfit> {
   try {
     const { status, body } = await subject.wallet()
     if (status === 401 && body?.['code'] === 'INVALID_CLIENT')
@@ -67,13 +67,13 @@ async function begin(subject: Subject): Promise<{ before: number } | Unfit> {
 }
 
 /** By what the wallet says, whatever went wrong on the way: a service that moves too much may do so here as well. */
-async function settle(subject: Subject, before: number, triesLeft = 3): Promise<void> {
+async function restoreBalance(subject: Subject, before: number, triesLeft = 3): Promise<void> {
   const now = await balanceOf(subject)
   if (now === undefined || isSameMoney(now, before) || triesLeft === 0) return
   // As many digits as money has: 0.1 + 0.2 is no amount.
   const difference = Number(Math.abs(now - before).toFixed(3))
   await (now > before ? subject.debit : subject.credit)(difference).catch(() => undefined)
-  await settle(subject, before, triesLeft - 1)
+  await restoreBalance(subject, before, triesLeft - 1)
 }
 
 async function balanceOf(subject: Subject): Promise<number | undefined> {

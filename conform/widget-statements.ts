@@ -24,9 +24,9 @@ const lifetimeMs = 300_000
 /** By the service's own clock where it tells it, in whole seconds; else by ours, which may be off. */
 function demandFiveMinutes({ headers, body }: Reply, askedAt: number): void {
   const expiresAt = Date.parse(String(body?.['expiresAt']))
-  const told = Date.parse(headers.get('date') ?? '')
+  const serverNow = Date.parse(headers.get('date') ?? '')
   const tookMs = Date.now() - askedAt
-  const [now, toleranceMs] = Number.isNaN(told) ? [askedAt, 60_000 + tookMs] : [told, 3_000 + tookMs]
+  const [now, toleranceMs] = Number.isNaN(serverNow) ? [askedAt, 60_000 + tookMs] : [serverNow, 3_000 + tookMs]
   const seconds = Math.round((expiresAt - now) / 1000)
   demand(Math.abs(expiresAt - now - lifetimeMs) <= toleranceMs, `it lives for ${seconds} seconds, not 300`)
 }

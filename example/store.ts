@@ -33,7 +33,7 @@ type Data = { users: ShopUser[]; orders: Order[]; sessions: Record<string, strin
 export type Store = ReturnType<typeof openStore>
 
 export function openStore(file: string) {
-  const data = read(file)
+  const data = readData(file)
 
   /** Under another name first: a shop that is killed half way through must not find half a file. */
   function save(): void {
@@ -105,7 +105,7 @@ export function openStore(file: string) {
   }
 }
 
-function read(file: string): Data {
+function readData(file: string): Data {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Data
   } catch (error) {

@@ -30,7 +30,7 @@ export async function createSession(billfold: Billfold, store: Store, user: Shop
   try {
     return await billfold.createSession({ serviceUserId, ...(parentOrigin && { parentOrigin }) })
   } catch (error) {
-    if (forgetsLink(store, user, serviceUserId, error)) return null
+    if (removesLink(store, user, serviceUserId, error)) return null
     throw error
   }
 }
@@ -42,13 +42,13 @@ export async function readWallet(billfold: Billfold, store: Store, user: ShopUse
     const { balance, currency, isActive } = await billfold.wallet({ serviceUserId, limit: 1 })
     return { balance, currency, isActive }
   } catch (error) {
-    if (forgetsLink(store, user, serviceUserId, error)) return undefined
+    if (removesLink(store, user, serviceUserId, error)) return undefined
     throw error
   }
 }
 
 /** The person disconnected the shop in the wallet: the id is worth nothing any more, so the shop lets go of it too. */
-function forgetsLink(store: Store, user: ShopUser, asked: string | undefined, error: unknown): boolean {
+function removesLink(store: Store, user: ShopUser, asked: string | undefined, error: unknown): boolean {
   if (!(error instanceof BillfoldError && error.requiresAuth)) return false
   if (asked !== undefined && user.serviceUserId === asked) store.removeLink(user)
   return true
@@ -91,7 +91,7 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
       store.save()
       return { kind: 'refused', orderId }
     }
-    if (forgetsLink(store, user, payment.serviceUserId, error)) {
+    if (removesLink(store, user, payment.serviceUserId, error)) {
       // This id is worth nothing any more, so the reference will never move money.
       order.status = 'open'
       store.save()
@@ -124,7 +124,7 @@ export async function refundOrder(billfold: Billfold, store: Store, user: ShopUs
     return { kind: replayed ? 'refunded-once' : 'refunded', orderId }
   } catch (error) {
     if (!(error instanceof BillfoldError)) throw error
-    if (forgetsLink(store, user, order.payment!.serviceUserId, error)) {
+    if (removesLink(store, user, order.payment!.serviceUserId, error)) {
       // Disconnected since. Once another wallet is linked, the money goes there, still under the same reference.
       if (user.serviceUserId === undefined) return { kind: 'not-linked', orderId }
       order.payment = { ...order.payment!, serviceUserId: user.serviceUserId }

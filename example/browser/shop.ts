@@ -2,7 +2,7 @@
 import { mountWallet } from '@billfold/sdk/browser'
 import type { Answer, Outcome, SessionAnswer, ShownOrder } from '../answers.ts'
 import { byId } from './dom.ts'
-import { forgetStory, tellMessage, tellStep } from './story.ts'
+import { clearStory, showMessage, showStep } from './story.ts'
 import { openTour, showTour, tick } from './tour.ts'
 import { notify, showOutcome, showState, type OrderActions } from './view.ts'
 
@@ -15,14 +15,14 @@ const wallet = mountWallet(byId('wallet'), {
   title: 'Your wallet',
   fetchSession: async () => {
     const { session, steps } = await post<SessionAnswer>('/api/wallet/session')
-    steps.forEach(tellStep)
+    steps.forEach(showStep)
     return session
   },
   // The widget also says which serviceUserId it is. The page does not pass it on: the backend learns it from the code.
   onLinked: ({ linkCode }) => act('/api/wallet/link', { linkCode }),
   onUnlinked: () => act('/api/wallet/unlink'),
   onUpdated: () => refresh(),
-  onEvent: tellMessage,
+  onEvent: showMessage,
   onError: ({ code, message }) => notify('bad', walletProblems[code] ?? message),
 })
 
@@ -37,18 +37,18 @@ const walletProblems: Readonly<Record<string, string>> = {
 /** One change by the backend. What it answers is all the page knows. */
 async function act(path: string, body: object = {}): Promise<Answer> {
   const answer = await post<Answer>(path, body)
-  show(answer)
+  showAnswer(answer)
   if (answer.outcome.kind === 'failed' && path === '/api/wallet/link') throw new Error(answer.outcome.code)
   return answer
 }
 
 async function refresh(): Promise<void> {
   const response = await fetch('/api/state')
-  if (response.ok) show((await response.json()) as Answer)
+  if (response.ok) showAnswer((await response.json()) as Answer)
 }
 
-function show({ outcome, state, steps }: Answer): void {
-  steps.forEach(tellStep)
+function showAnswer({ outcome, state, steps }: Answer): void {
+  steps.forEach(showStep)
   showState(state, orderActions)
   showOutcome(outcome, state)
   for (const stop of stopsOf(outcome)) tick(stop)
@@ -63,7 +63,7 @@ function stopsOf({ kind }: Outcome): string[] {
 
 async function buy(productId: string): Promise<void> {
   const placed = await post<Answer>('/api/orders', { productId })
-  show(placed)
+  showAnswer(placed)
   if ('orderId' in placed.outcome && placed.outcome.orderId) await pay(placed.outcome.orderId)
 }
 
@@ -105,7 +105,7 @@ async function post<T>(path: string, body: object = {}): Promise<T> {
   if (response.status === 401) location.reload()
   const answer = (await response.json()) as Record<string, unknown>
   if (response.ok || 'state' in answer) return answer as T
-  if (Array.isArray(answer['steps'])) answer['steps'].forEach(tellStep)
+  if (Array.isArray(answer['steps'])) answer['steps'].forEach(showStep)
   throw Object.assign(new Error(String(answer['message'] ?? answer['code'])), { code: answer['code'] })
 }
 
@@ -133,7 +133,7 @@ for (const button of document.querySelectorAll<HTMLElement>('[data-buy]')) {
 }
 byId('gift').addEventListener('click', () => run('gift', () => act('/api/wallet/gift')))
 byId('unlink').addEventListener('click', () => run('unlink', unlink))
-byId('forget').addEventListener('click', forgetStory)
+byId('forget').addEventListener('click', clearStory)
 showTour()
 openTour()
 run('refresh', refresh)

@@ -38,12 +38,12 @@ const messages: Readonly<Record<WidgetMessage['type'], string>> = {
   SERVICE_ERROR: 'The widget reports a problem.',
 }
 
-export function tellStep(step: Step): void {
+export function showStep(step: Step): void {
   const { call: title, status, isLost, sent, got } = step
   const outcome = isLost ? 'answer lost' : status === null ? 'no answer' : String(status)
   const isBad = status === null || status >= 400
   const isQuiet = title.startsWith('GET') && !isBad
-  tell({
+  addEntry({
     from: 'Shop → Billfold',
     kind: 'call',
     title,
@@ -68,12 +68,12 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-export function tellMessage(message: WidgetMessage): void {
+export function showMessage(message: WidgetMessage): void {
   // Growing and shrinking is not a story.
   if (message.type === 'SERVICE_RESIZE') return
   const { type, ...fields } = message
   const text = messages[type] ?? ''
-  tell({
+  addEntry({
     from: 'Widget → page',
     kind: 'message',
     title: type,
@@ -106,7 +106,7 @@ type Entry = {
   details: object
 }
 
-function tell({ from, kind, title, outcome, isBad, isQuiet, text, details }: Entry): void {
+function addEntry({ from, kind, title, outcome, isBad, isQuiet, text, details }: Entry): void {
   const list = byId('steps')
   const time = new Date().toLocaleTimeString('en', { hour12: false })
   list.prepend(
@@ -127,6 +127,6 @@ function tell({ from, kind, title, outcome, isBad, isQuiet, text, details }: Ent
   while (list.children.length > maxEntries) list.lastElementChild?.remove()
 }
 
-export function forgetStory(): void {
+export function clearStory(): void {
   byId('steps').replaceChildren()
 }

@@ -81,7 +81,7 @@ function optionsOf(element: HTMLElement): MountOptions | null {
     element.getAttribute(name),
   )
   if (!baseUrl || !clientId || !sessionUrl || !linkUrl) return null
-  const tell = (name: string, detail?: unknown) =>
+  const dispatch = (name: string, detail?: unknown) =>
     element.dispatchEvent(new CustomEvent(`billfold-${name}`, { detail }))
   return {
     baseUrl,
@@ -89,9 +89,9 @@ function optionsOf(element: HTMLElement): MountOptions | null {
     fetchSession: (page) => fetchSession(sessionUrl, page),
     onLinked: (link) => post(linkUrl, link),
     onUnlinked: () => unlinkUrl && post(unlinkUrl, {}),
-    onUpdated: () => tell('updated'),
-    onEvent: (message) => tell('event', message),
-    onError: (error) => tell('error', error),
+    onUpdated: () => dispatch('updated'),
+    onEvent: (message) => dispatch('event', message),
+    onError: (error) => dispatch('error', error),
     ...(lang && { lang }),
     ...((theme === 'light' || theme === 'dark') && { theme }),
     ...(title && { title }),

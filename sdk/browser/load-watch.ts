@@ -21,7 +21,7 @@ export function watchLoad(
     if (code !== undefined) onFailure(code)
   }
 
-  async function lookInto(): Promise<void> {
+  async function diagnose(): Promise<void> {
     end((await isReachable(baseUrl, signal)) ? 'NOT_ALLOWED' : 'BLOCKED')
   }
 
@@ -33,7 +33,7 @@ export function watchLoad(
     'load',
     () => {
       clearTimeout(silence)
-      silence = setTimeout(() => void lookInto(), timeoutMs / 3)
+      silence = setTimeout(() => void diagnose(), timeoutMs / 3)
     },
     { signal },
   )

@@ -60,7 +60,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   let frame: Frame | null = null
   let isMounted = true
   /** Grows with every load: what an older load still had under way is dropped when it comes back. */
-  let turn = 0
+  let generation = 0
   let isLinking = false
   let isRenewing = false
   let hasExpired = false
@@ -70,12 +70,12 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   let topup: (TopUpWatch & { readonly isInFrame: boolean; readonly close?: () => void }) | null = null
 
   async function load(withSession: boolean): Promise<void> {
-    const mine = ++turn
+    const mine = ++generation
     try {
       const sessionToken = withSession ? await askForSession() : null
-      if (mine === turn) show(sessionToken)
+      if (mine === generation) openPage(sessionToken)
     } catch (cause) {
-      if (mine === turn) failSession(cause)
+      if (mine === generation) failSession(cause)
     }
   }
 
@@ -87,7 +87,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   }
 
   /** A new frame each time: setting `src` again would leave an entry in the history and old messages in flight. */
-  function show(sessionToken: string | null, url = widgetUrl('wallet', sessionToken)): void {
+  function openPage(sessionToken: string | null, url = widgetUrl('wallet', sessionToken)): void {
     hasExpired = false
     token = sessionToken
     leaveFrame()
@@ -116,7 +116,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   }
 
   function receive(message: WidgetMessage): void {
-    tell(() => options.onEvent?.(message))
+    callSafely(() => options.onEvent?.(message))
     switch (message.type) {
       case 'SERVICE_AUTH_SUCCESS': {
         const { serviceUserId, linkCode } = message
@@ -135,7 +135,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
         break
       case 'SERVICE_WALLET_UPDATED':
         if (message.paid !== undefined && topup?.isInFrame) topup.settle({ status: 'paid', amount: message.paid })
-        tell(() => options.onUpdated?.())
+        callSafely(() => options.onUpdated?.())
         break
       case 'SERVICE_RESIZE':
         frame?.resize(message.height)
@@ -174,20 +174,20 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   async function renew(): Promise<void> {
     if (isRenewing) return
     isRenewing = true
-    const mine = turn
+    const mine = generation
     try {
       const now = Date.now()
       renewals = [...renewals.filter((time) => now - time < 10_000), now]
       if (renewals.length > maxRenewals) throw new Error('New sessions expire at once.')
       const sessionToken = await askForSession()
-      if (mine !== turn) return
+      if (mine !== generation) return
       hasExpired = false
       token = sessionToken
-      if (sessionToken === null) show(null)
+      if (sessionToken === null) openPage(null)
       else frame?.post({ type: 'SERVICE_SESSION', version: 1, sessionToken })
     } catch (cause) {
       // Before the end there is another chance: the widget says when the session has expired, and that is tried too.
-      if (mine === turn && hasExpired) failSession(cause)
+      if (mine === generation && hasExpired) failSession(cause)
     } finally {
       isRenewing = false
     }
@@ -206,7 +206,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     const url = widgetUrl('topup', token, request)
     const opened = openWindow(url)
     if (opened === null) {
-      show(token, url)
+      openPage(token, url)
       topup = { ...newTopUpWatch(), isInFrame: true }
     } else topup = { ...watchWindow(opened, new URL(baseUrl).origin), isInFrame: false, close: () => opened.close() }
     return await topup.outcome
@@ -226,7 +226,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     if (!isMounted) return
     const error = new WalletError(code, details)
     const { onError } = options
-    if (onError) tell(() => onError(error))
+    if (onError) callSafely(() => onError(error))
     else reportError(error)
   }
 
@@ -237,7 +237,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     unmount: () => {
       isMounted = false
       topup?.settle({ status: 'closed' })
-      turn++
+      generation++
       frame?.close()
       frame = null
     },
@@ -250,7 +250,7 @@ function openWindow(url: string): Window | null {
 }
 
 /** A mistake in a callback belongs to the page and must not stop the widget. */
-function tell(callback: () => unknown): void {
+function callSafely(callback: () => unknown): void {
   try {
     callback()
   } catch (error) {

@@ -28,7 +28,7 @@ export function newTopUpWatch(): TopUpWatch {
   return { outcome, settle }
 }
 
-const lookEveryMs = 300
+const checkEveryMs = 300
 
 /** The window says when the money is there; that it was closed is only seen by looking. */
 export function watchWindow(opened: Window, serviceOrigin: string): TopUpWatch {
@@ -46,7 +46,7 @@ export function watchWindow(opened: Window, serviceOrigin: string): TopUpWatch {
   const timer = setInterval(() => {
     if (wasClosed) watch.settle({ status: 'closed' })
     wasClosed = opened.closed
-  }, lookEveryMs)
+  }, checkEveryMs)
   addEventListener('message', receive)
   void watch.outcome.then(() => {
     clearInterval(timer)

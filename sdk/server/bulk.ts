@@ -54,10 +54,10 @@ function* cut(operations: readonly Operation[]): Generator<Operation[]> {
 
 /** Operations whose fate the service could not tell are sent again: their references keep that safe. */
 async function sendPiece(settings: Settings, piece: readonly Operation[], options: Options) {
-  const results = await ask(settings, piece, options)
+  const results = await sendOperations(settings, piece, options)
   for (let done = 0; done < settings.maxRetries && results.some(isOpen); done++) {
     const open = [...results.keys()].filter((index) => isOpen(results[index]!))
-    const again = await askAgain(
+    const again = await retryOperations(
       settings,
       open.map((index) => piece[index]!),
       options,
@@ -78,17 +78,21 @@ function isOpen({ status }: Result): boolean {
   return isRetryableStatus(status)
 }
 
-async function askAgain(settings: Settings, open: readonly Operation[], options: Options, done: number) {
+async function retryOperations(settings: Settings, open: readonly Operation[], options: Options, done: number) {
   try {
     await sleep(waitBefore(done, undefined, Math.random())!, `${route.method} ${route.path}`, options.signal)
-    return await ask(settings, open, options)
+    return await sendOperations(settings, open, options)
   } catch (error) {
     if (error instanceof BillfoldError) return undefined
     throw error
   }
 }
 
-async function ask(settings: Settings, operations: readonly Operation[], options: Options): Promise<Result[]> {
+async function sendOperations(
+  settings: Settings,
+  operations: readonly Operation[],
+  options: Options,
+): Promise<Result[]> {
   const isAnswer = (answer: Json): answer is Json & BulkResponse =>
     Array.isArray(answer.results) && answer.results.length === operations.length && answer.results.every(isResult)
   const { results } = await call(settings, route, { operations }, isAnswer, options)

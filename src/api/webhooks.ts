@@ -35,7 +35,7 @@ const events = {
   },
 }
 
-const heard = z
+const receivedBody = z
   .object({ received: z.literal(true), isOurs: z.boolean().describe('Whether it was about a payment of this service') })
   .meta({ id: 'Heard' })
 
@@ -53,7 +53,7 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
     description:
       'Signed by the card processor. An event only says which payment to look at; events about anything else are answered 200 and ignored.',
     input: events[kind].schema,
-    output: heard,
+    output: receivedBody,
     errors: [
       'INVALID_REQUEST',
       'NOT_FOUND',
@@ -64,11 +64,11 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
       'INTERNAL',
     ],
     example: { input: events[kind].example, output: { received: true, isOurs: true } },
-    handle: (call) => hear(service, kind, call),
+    handle: (call) => receiveWebhook(service, kind, call),
   }
 }
 
-async function hear(service: Service, kind: 'stripe' | 'sandbox', { request }: Call): Promise<Answer> {
+async function receiveWebhook(service: Service, kind: 'stripe' | 'sandbox', { request }: Call): Promise<Answer> {
   const { cards } = service
   if (cards?.page.kind !== kind) return refuse('NOT_FOUND')
   const body = await readBody(request, maxWebhookBytes)

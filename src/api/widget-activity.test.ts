@@ -85,7 +85,7 @@ type Shown = {
   readonly firstAt: string | null
 }
 
-async function read(query: Record<string, string> = {}, session?: string): Promise<Shown> {
+async function readActivity(query: Record<string, string> = {}, session?: string): Promise<Shown> {
   const asked = new URLSearchParams({ session: session ?? (await newSession()), ...query })
   const { status, body } = await page.get(`/api/widget/activity?${asked}`)
   expect({ status, code: body['code'] }).toEqual({ status: 200, code: undefined })
@@ -93,11 +93,11 @@ async function read(query: Record<string, string> = {}, session?: string): Promi
 }
 
 const sequences = async (query: Record<string, string>) =>
-  (await read(query)).transactions.map(({ sequence }) => sequence)
+  (await readActivity(query)).transactions.map(({ sequence }) => sequence)
 
 describe('it works', () => {
   test('each entry names its app, its receipt’s code, and what became of the card payment', async () => {
-    const { transactions, apps, nextBefore, firstAt } = await read()
+    const { transactions, apps, nextBefore, firstAt } = await readActivity()
     expect(transactions.map(({ sequence, app }) => [sequence, (app as { name: string } | null)?.name])).toEqual([
       [5, 'Fernweh Books'],
       [4, 'Kino 100%_Kosmos'],
@@ -119,7 +119,7 @@ describe('it works', () => {
 
   test('the wallet’s last ten have the same fields', async () => {
     const { body } = await page.wallet(await newSession())
-    expect(body['transactions']).toEqual((await read()).transactions)
+    expect(body['transactions']).toEqual((await readActivity()).transactions)
   })
 
   test.each([
@@ -144,7 +144,7 @@ describe('it works', () => {
 
   test('an app is found by its clientId, and an entry by its receipt’s code', async () => {
     expect(await sequences({ app: cinema.clientId })).toEqual([4])
-    const { transactions } = await read()
+    const { transactions } = await readActivity()
     const code = String(transactions[3]!['receiptCode'])
     expect(await sequences({ search: code })).toEqual([2])
     expect(await sequences({ search: code.replaceAll('-', ' ').toLowerCase() })).toEqual([2])
@@ -155,9 +155,9 @@ describe('it is safe', () => {
   test('nobody finds another’s entries, whatever they ask for', async () => {
     const grace = await newUser(opened.service, bookshop)
     const session = await newSession(grace)
-    const code = String((await read()).transactions[0]!['receiptCode'])
+    const code = String((await readActivity()).transactions[0]!['receiptCode'])
     for (const query of [{}, { search: code }, { search: 'Atlas' }, { app: cinema.clientId }, { before: '4' }])
-      expect(await read(query as Record<string, string>, session)).toEqual({
+      expect(await readActivity(query as Record<string, string>, session)).toEqual({
         transactions: [],
         nextBefore: null,
         apps: [expect.objectContaining({ name: 'Fernweh Books' })] as never,
@@ -171,7 +171,7 @@ describe('it is safe', () => {
     await topup(grace.userId, 'pi_test_grace')
     const posting = { walletId: ada.userId, counterAccount: 'cards' as const, amountMinor: 1n, referenceType: 'TEST' }
     await postForService(opened.service, { ...posting, referenceId: 'pi_test_grace:2', description: 'x' })
-    const [newest] = (await read()).transactions
+    const [newest] = (await readActivity()).transactions
     expect([newest!['referenceId'], newest!['card']]).toEqual(['pi_test_grace:2', undefined])
   })
 
@@ -192,14 +192,14 @@ describe('it is safe', () => {
       const befores: (number | null)[] = []
       let before: number | null = null
       do {
-        const answer = await read({ ...query, ...(before && { before: String(before) }) }, session)
+        const answer = await readActivity({ ...query, ...(before && { before: String(before) }) }, session)
         found.push(...answer.transactions.map(({ sequence }) => sequence))
         befores.push((before = answer.nextBefore))
       } while (before !== null)
       expect(befores).toEqual([7001, 2001, null])
       expect(found).toEqual('search' in query ? [7] : [])
     }
-    const first = await read({}, session)
+    const first = await readActivity({}, session)
     expect([first.transactions.length, first.nextBefore]).toEqual([30, 11_971])
   })
 })

@@ -5,7 +5,7 @@
  * 1. its name here, and its script's in `scripts` of `web/assets`: `<name>.js`; the script exports its component as `View`;
  * 2. its words in `languages/<name>/`, a file for each language, and their English in `LaterWords`;
  *    the view reads them with `usePage<'<name>'>()`;
- * 3. its component in `Views` of `client/later.tsx`, and `<Later name="<name>">` where it is shown.
+ * 3. its component in `Views` of `client/load-view.tsx`, and `<LoadView name="<name>">` where it is shown.
  */
 import type { words as account } from './languages/account/en.ts'
 import type { words as activity } from './languages/activity/en.ts'

@@ -44,7 +44,7 @@ export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
               : say('addAmount', { amount: money(missing) })}
         </button>
       )}
-      <BalanceNews balance={balance} currency={currency} />
+      <BalanceAnnouncement balance={balance} currency={currency} />
     </section>
   )
 }
@@ -73,18 +73,18 @@ function Figure({ balance, currency }: { balance: number; currency: string }) {
 }
 
 /** Has a screen reader say a changed balance; the first balance is read with the page. */
-function BalanceNews({ balance, currency }: { balance: number; currency: string }) {
+function BalanceAnnouncement({ balance, currency }: { balance: number; currency: string }) {
   const { lang, say } = usePage()
   const last = useRef(balance)
-  const [news, setNews] = useState('')
+  const [announcement, setAnnouncement] = useState('')
   useEffect(() => {
     if (last.current === balance) return
     last.current = balance
-    setNews(say('balanceNow', { amount: formatMoney(balance, currency, lang) }))
+    setAnnouncement(say('balanceNow', { amount: formatMoney(balance, currency, lang) }))
   }, [balance])
   return (
     <p class="visually-hidden" role="status">
-      {news}
+      {announcement}
     </p>
   )
 }

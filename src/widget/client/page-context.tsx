@@ -24,10 +24,10 @@ export function pageFor(page: PageData, person: number): PageData {
   return person === 0 ? page : { ...page, topup: { ...page.topup, need: null, reason: null } }
 }
 
-type SaidProps = { word: WordKey; values?: Readonly<Record<string, string>> }
+type PhraseProps = { word: WordKey; values?: Readonly<Record<string, string>> }
 
 /** The same, with what is filled in set off from the sentence: a name that somebody else chose is never read as our own words. */
-export function Said({ word, values = {} }: SaidProps): ComponentChildren {
+export function Phrase({ word, values = {} }: PhraseProps): ComponentChildren {
   const { words, appName, service } = usePage()
   const named: Readonly<Record<string, string>> = { app: appName, service: service.name, ...values }
   // Every second part is a name that stood in braces.

@@ -46,8 +46,8 @@ export function listenForSessions(
  * The origins to post to: the other window's own, if that is known and allowed. The browser tells it of the windows around us,
  * or the Referer does. Else each allowed origin: the browser drops all but the right one, with a line in the console for each.
  */
-export function targetsAmong(origins: readonly string[], told?: string): readonly string[] {
-  if (told !== undefined) return origins.filter((origin) => origin === told)
+export function targetsAmong(origins: readonly string[], known?: string): readonly string[] {
+  if (known !== undefined) return origins.filter((origin) => origin === known)
   const { referrer } = document
   const from = URL.canParse(referrer) ? new URL(referrer).origin : ''
   return origins.includes(from) ? [from] : origins

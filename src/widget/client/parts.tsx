@@ -24,7 +24,7 @@ export function firstLetter(name: string): string {
 }
 
 /** Whether the part is still shown: an answer that comes later than that is nobody's any more. */
-export function useIsHere(): () => boolean {
+export function useIsMounted(): () => boolean {
   const here = useRef(true)
   useEffect(() => () => void (here.current = false), [])
   return () => here.current
@@ -34,7 +34,7 @@ export function useIsHere(): () => boolean {
  * False until the script runs. The server renders forms that are seen before: sent by then, a form would be the browser's own, and
  * its fields would replace the session in the address.
  */
-export function useIsReady(): boolean {
+export function useIsHydrated(): boolean {
   const [isReady, setReady] = useState(false)
   useEffect(() => setReady(true), [])
   return isReady

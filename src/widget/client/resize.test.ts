@@ -29,7 +29,7 @@ test('a parent that changes our width with every height hears an end of it, at t
       reported.push(height)
       height = height === 500 ? 520 : 500
     }
-    now += typeof verdict === 'object' ? verdict.lookAgainMs : 16
+    now += typeof verdict === 'object' ? verdict.measureAgainMs : 16
   }
   expect(reported.length).toBeLessThan(25)
   expect(reported.at(-1)).toBe(520)
@@ -38,6 +38,6 @@ test('a parent that changes our width with every height hears an end of it, at t
 test('after a loop has ended, a lower height is reported in the end', () => {
   const judge = createHeightFilter()
   for (const [i, height] of [500, 520, 500, 520].entries()) judge(height, i * 16)
-  expect(judge(500, 80)).toEqual({ lookAgainMs: 1000 })
+  expect(judge(500, 80)).toEqual({ measureAgainMs: 1000 })
   expect(judge(500, 1080)).toBe('report')
 })

@@ -1,7 +1,7 @@
 /** Tells the parent how high the content is, without ever going back and forth between two heights. */
 
 /** Report the height to the parent, do not, or do not now and measure again after so many milliseconds. */
-export type Verdict = 'report' | 'leave' | { readonly lookAgainMs: number }
+export type Verdict = 'report' | 'leave' | { readonly measureAgainMs: number }
 
 const quickMs = 1000
 const maxHolds = 5
@@ -24,7 +24,7 @@ export function createHeightFilter(): (height: number, nowMs: number) => Verdict
     else if (!isQuick) returns = 0
     const isLowerOfLoop = height === before && height < current
     if (isLowerOfLoop && holds === maxHolds) return 'leave'
-    if (isLowerOfLoop && returns >= 2) return { lookAgainMs: quickMs * 2 ** holds++ }
+    if (isLowerOfLoop && returns >= 2) return { measureAgainMs: quickMs * 2 ** holds++ }
     before = current
     current = height
     changedAt = nowMs
@@ -42,7 +42,7 @@ export function reportHeight(content: Element, report: (height: number) => void)
     if (verdict === 'report') report(height)
     if (typeof verdict !== 'object') return
     clearTimeout(timer)
-    timer = setTimeout(measure, verdict.lookAgainMs)
+    timer = setTimeout(measure, verdict.measureAgainMs)
   }
   new ResizeObserver(measure).observe(content)
   measure()

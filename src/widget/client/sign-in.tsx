@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
 import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
 import { relativeWait } from './format.ts'
-import { Said, usePage } from './page-context.tsx'
+import { Phrase, usePage } from './page-context.tsx'
 import type { Parent } from './parent.ts'
-import { AppMark, Heading, Legal, Notice, Panel, TopBar, useIsHere, useIsReady } from './parts.tsx'
+import { AppMark, Heading, Legal, Notice, Panel, TopBar, useIsMounted, useIsHydrated } from './parts.tsx'
 import {
   cleanValues,
   findProblems,
@@ -26,12 +26,12 @@ export function SignIn({ parent }: { parent: Parent | undefined }) {
   const [step, setStep] = useState<StepName>('login')
   const [email, setEmail] = useState('')
   const [isDone, setDone] = useState(false)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
   useEffect(() => parent?.post({ type: 'SERVICE_AUTH_REQUIRED', version: 1 }), [])
 
   function succeed({ serviceUserId, linkCode }: Answer): void {
     // The page has brought a session meanwhile: who was signing in is not told of any more.
-    if (!isHere()) return
+    if (!isMounted()) return
     setDone(true)
     parent?.post({
       type: 'SERVICE_AUTH_SUCCESS',
@@ -96,7 +96,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
   const [waitSeconds, setWaitSeconds] = useState(0)
   const [isBusy, setBusy] = useState(false)
   const [hasResent, setResent] = useState(false)
-  const isReady = useIsReady()
+  const isReady = useIsHydrated()
   const form = useRef<HTMLFormElement>(null)
   const { fields, title, text, button, path } = steps[step]
 
@@ -157,7 +157,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
         </div>
         <Heading>{say(title)}</Heading>
         <p class="muted">
-          <Said word={text} values={{ email }} />
+          <Phrase word={text} values={{ email }} />
         </p>
       </div>
       <div role="alert">

@@ -1,10 +1,10 @@
 /** What both scripts begin with. */
 import { hydrate, render, type VNode } from 'preact'
 import type { PageData } from '../page-data.ts'
-import { takeSession, type FirstSession } from './kept-session.ts'
+import { takeSession, type FirstSession } from './session-in-history.ts'
 import { isFramed, openParent, type Parent } from './parent.ts'
 import { reportHeight } from './resize.ts'
-import { explainSandbox } from './sandboxed.tsx'
+import { explainIframeSandbox } from './iframe-sandbox.tsx'
 import { openOpener } from './topup/window.ts'
 
 /** What only a browser has; absent while the server renders. */
@@ -16,7 +16,7 @@ export function start(view: (page: PageData, here: Surroundings) => VNode): void
   // A sandbox without allow-same-origin: no call of ours would be answered, and the history cannot be written.
   if (self.origin === 'null') {
     root.replaceChildren()
-    return render(explainSandbox(page), root)
+    return render(explainIframeSandbox(page), root)
   }
   const isWindow = page.page === 'topup' && !isFramed()
   const parent = isWindow ? openOpener(page.parents) : openParent(page.parents)
@@ -25,7 +25,7 @@ export function start(view: (page: PageData, here: Surroundings) => VNode): void
     addEventListener(type, () => (document.body.dataset['used'] = ''), { once: true, capture: true })
   reportHeight(root, (height) => parent.post({ type: 'SERVICE_RESIZE', version: 1, height }))
   const first = takeSession(page)
-  if (first.isKept && page.kind === 'signed-out') {
+  if (first.isFromHistory && page.kind === 'signed-out') {
     // The server saw an address without a session, and rendered what that means; the browser knows better.
     root.replaceChildren()
     render(view({ ...page, kind: 'session' }, { first, parent }), root)

@@ -5,15 +5,15 @@ import type { PageData, TopupOffer } from '../page-data.ts'
 import { Field } from './fields.tsx'
 import { formatMoney } from './format.ts'
 import { owedIn } from './hero.tsx'
-import { PageContext, pageFor, Said, usePage } from './page-context.tsx'
+import { PageContext, pageFor, Phrase, usePage } from './page-context.tsx'
 import { Icon } from './icons.tsx'
 import { isFramed } from './parent.ts'
-import { Heading, Notice, Panel, Support, TopBar, useIsReady } from './parts.tsx'
+import { Heading, Notice, Panel, Support, TopBar, useIsHydrated } from './parts.tsx'
 import type { Surroundings } from './start.ts'
 import { parseTypedAmount, presetsFor, withinLimits } from './topup/offered-amounts.ts'
 import { TopupCard, type TopupCardProps } from './topup/card.tsx'
 import { NeedText } from './topup/need.tsx'
-import { askWallets, walletUrl } from './topup/window.ts'
+import { requestSession, walletUrl } from './topup/window.ts'
 import { useWalletSession, type Visit } from './use-wallet-session.ts'
 import type { WalletState } from './wallet-session.ts'
 
@@ -23,7 +23,7 @@ export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
   const visit = useWalletSession(page, here)
   const { state, person } = visit
   const linkKey = state.kind === 'open' ? state.wallet.linkKey : undefined
-  useAskingWallets(linkKey, state.kind)
+  useSessionRequests(linkKey, state.kind)
   // The payment that a bank's page sent back is the first person's, and so is what was chosen before the script ran.
   const { paymentIntentId, chosen } = (person === 0 && here) || {}
   return (
@@ -52,12 +52,12 @@ function BackToWallet({ token }: { token: string | null }) {
 }
 
 /** A window asks at once, again and again, and when its session has ended: the wallet may have been reloaded, or be expired itself. */
-function useAskingWallets(linkKey: string | undefined, kind: WalletState['kind']): void {
+function useSessionRequests(linkKey: string | undefined, kind: WalletState['kind']): void {
   const known = useRef<string>(undefined)
   known.current = linkKey ?? known.current
   useEffect(() => {
     const ask = () => {
-      if (!isFramed() && known.current !== undefined) askWallets(known.current)
+      if (!isFramed() && known.current !== undefined) requestSession(known.current)
     }
     ask()
     const timer = setInterval(ask, kind === 'expired' ? 1_000 : 15_000)
@@ -109,7 +109,7 @@ function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
 /** Whose wallet is filled: somebody else may have signed in to it. The line is there before the name is known, so that nothing moves. */
 function IntoWallet({ user }: { user: { firstName: string; lastName: string } | undefined }) {
   const name = user && `${user.firstName} ${user.lastName}`.trim()
-  return <p class="muted">{name === undefined ? '\u00a0' : <Said word="topupInto" values={{ name }} />}</p>
+  return <p class="muted">{name === undefined ? '\u00a0' : <Phrase word="topupInto" values={{ name }} />}</p>
 }
 
 type TroubleProps = {
@@ -164,7 +164,7 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
   const first = owed === 0 && before ? before : wanted > 0 ? presets[0] : (presets[1] ?? presets[0] ?? 'other')
   const [chosen, setChosen] = useState<number | 'other'>(presets.includes(Number(first)) ? Number(first) : 'other')
   const [isWrong, setWrong] = useState(false)
-  const isReady = useIsReady()
+  const isReady = useIsHydrated()
   const money = (amount: number) => formatMoney(amount, currency, lang)
 
   function submit(event: SubmitEvent): void {

@@ -8,9 +8,9 @@ import { call, type WidgetTransaction } from './call.ts'
 import { formatMoney } from './format.ts'
 import { PageContext, pageFor, usePage } from './page-context.tsx'
 import { Hero, owedIn } from './hero.tsx'
-import { Later, usePreload } from './later.tsx'
+import { LoadView, usePreload } from './load-view.tsx'
 import type { Parent } from './parent.ts'
-import { firstLetter, Notice, Panel, Support, TopBar, useIsHere } from './parts.tsx'
+import { firstLetter, Notice, Panel, Support, TopBar, useIsMounted } from './parts.tsx'
 import { SignIn } from './sign-in.tsx'
 import { Skeleton } from './skeleton.tsx'
 import type { Surroundings } from './start.ts'
@@ -56,7 +56,7 @@ function View({ visit, parent, onLanguage }: ViewProps) {
       return <SignIn parent={parent} />
     case 'expired':
       return (
-        <Framed>
+        <WithTopBar>
           <Panel icon="clock" title={say('expiredTitle')} text={say('expiredText')} isBusy={!state.isStuck}>
             <p role="status">{say(state.isStuck ? 'expiredStuck' : 'renewing')}</p>
             {state.isStuck && parent?.isThere && (
@@ -70,17 +70,17 @@ function View({ visit, parent, onLanguage }: ViewProps) {
               </>
             )}
           </Panel>
-        </Framed>
+        </WithTopBar>
       )
     case 'ended':
       return (
-        <Framed>
+        <WithTopBar>
           <Panel icon="door" title={say('endedTitle')} text={say('endedText')}>
             <button type="button" class="button" onClick={() => session().signOut()}>
               {say('signIn')}
             </button>
           </Panel>
-        </Framed>
+        </WithTopBar>
       )
     case 'failed':
       return <Failed code={state.code} onRetry={() => session().retry()} />
@@ -93,7 +93,7 @@ function Failed({ code, onRetry }: { code: string; onRetry: () => void }) {
   const { words } = usePage()
   const isAway = code === 'NO_NETWORK'
   return (
-    <Framed>
+    <WithTopBar>
       <Panel
         icon={isAway ? 'cloud' : 'alert'}
         tone={isAway ? 'calm' : 'bad'}
@@ -104,11 +104,11 @@ function Failed({ code, onRetry }: { code: string; onRetry: () => void }) {
           {words.retry}
         </button>
       </Panel>
-    </Framed>
+    </WithTopBar>
   )
 }
 
-function Framed({ children }: { children: ComponentChildren }) {
+function WithTopBar({ children }: { children: ComponentChildren }) {
   return (
     <>
       <TopBar />
@@ -129,14 +129,14 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   const session = visit.session()
   const token = session.token()
   const offer = useTopupOffer(parent, token, need, `${visit.topupWindows} ${wallet.balance}`)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
   usePreload(laterViews)
 
   async function leave(): Promise<void> {
     const last = session.token()
     // An answer to the person before must not sign out the one who is here now. Nobody is here when the stream told of the
     // session's end before the answer to what ended it came: the parent is to know that it was wished.
-    if (!isHere() && last !== null) return
+    if (!isMounted() && last !== null) return
     session.signOut()
     parent.post({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
     if (last !== null) await call('logout', last, {})
@@ -144,7 +144,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
 
   if (view?.name === 'account')
     return (
-      <Later name="account" title={words.account} onBack={() => setView(null)}>
+      <LoadView name="account" title={words.account} onBack={() => setView(null)}>
         {(Account) => (
           <Account
             token={token}
@@ -152,17 +152,17 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
             currency={wallet.currency}
             onBack={() => setView(null)}
             onLeave={() => void leave()}
-            onChanged={() => session.look()}
+            onChanged={() => session.refresh()}
             onLanguage={onLanguage}
           />
         )}
-      </Later>
+      </LoadView>
     )
   if (view?.name === 'activity') {
     // As it is by now, when it is among the last ones.
     const entry = wallet.transactions.find(({ id }) => id === view.entry?.id) ?? view.entry
     return (
-      <Later name="activity" title={words.allActivity} onBack={() => setView(null)}>
+      <LoadView name="activity" title={words.allActivity} onBack={() => setView(null)}>
         {(View) => (
           <View
             token={visit.token}
@@ -172,7 +172,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
             onBack={() => setView(null)}
           />
         )}
-      </Later>
+      </LoadView>
     )
   }
   return (

@@ -2,10 +2,10 @@
 import type { AnyErrorCode } from '../../../sdk/contract.ts'
 import { call, type Failure, type WidgetWallet } from './call.ts'
 import { backoffMs, openLive, type LiveChange } from './live.ts'
-import { keepSession, type FirstSession } from './kept-session.ts'
+import { storeSession, type FirstSession } from './session-in-history.ts'
 import type { PageData } from '../page-data.ts'
 import type { Parent } from './parent.ts'
-import { hearTopupWindows } from './topup/window.ts'
+import { listenForTopupWindows } from './topup/window.ts'
 
 export type WalletState =
   | { readonly kind: 'loading' }
@@ -22,9 +22,9 @@ export type WalletSession = {
   /** Reads the wallet now instead of after the backoff. */
   retry(): void
   /** The names or the language have changed: reads the wallet. */
-  look(): void
+  refresh(): void
   /** So much was paid on this page: reads the wallet, and tells the parent. */
-  tellPaid(amount: number): void
+  reportPaid(amount: number): void
   askForRenewal(): void
   /** Ends the session here: the user has logged out, or has to sign in again. */
   signOut(): void
@@ -65,9 +65,9 @@ export function openWalletSession(
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const topupWindows = new Set<Window>()
 
-  function show(next: WalletState): void {
+  function changeState(next: WalletState): void {
     state = next
-    keepSession(token)
+    storeSession(token)
     on.state(next)
   }
 
@@ -110,9 +110,9 @@ export function openWalletSession(
       topupWindows.clear()
       on.anotherPerson()
     }
-    for (const topup of topupWindows) tellSession(topup)
+    for (const topup of topupWindows) sendSession(topup)
     const serverNow = Date.parse(wallet.serverTime)
-    show({ kind: 'open', wallet, clockSkewMs: serverNow - Date.now(), isOffline: false })
+    changeState({ kind: 'open', wallet, clockSkewMs: serverNow - Date.now(), isOffline: false })
     if (mustFollow) follow(newToken, Date.parse(wallet.expiresAt) - serverNow)
     if (known === null) parent.post({ type: 'SERVICE_WALLET_LOADED', version: 1, ...(page === 'topup' && { page }) })
     if (paid !== null) {
@@ -122,16 +122,16 @@ export function openWalletSession(
     known = wallet
   }
 
-  function tellSession(topup: Window): void {
+  function sendSession(topup: Window): void {
     if (topup.closed) topupWindows.delete(topup)
     // Our own page in our own window; should it have gone elsewhere, the browser drops this.
     else topup.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken: token }, location.origin)
   }
 
-  function hearTopupWindow(topup: Window, linkKey: string): void {
+  function addTopupWindow(topup: Window, linkKey: string): void {
     if (known?.linkKey !== linkKey) return
     topupWindows.add(topup)
-    if (state.kind === 'open') tellSession(topup)
+    if (state.kind === 'open') sendSession(topup)
     on.topupWindow()
   }
 
@@ -147,7 +147,7 @@ export function openWalletSession(
     stream = openLive(mine, {
       changed: (change) => {
         failures = 0
-        if (state.kind !== 'open' || state.isOffline || isNews(state.wallet, change)) void refresh()
+        if (state.kind !== 'open' || state.isOffline || isOutdated(state.wallet, change)) void refresh()
       },
       expiring: warn,
       expired: expire,
@@ -168,35 +168,35 @@ export function openWalletSession(
   function expire(): void {
     if (state.kind === 'expired') return
     stop()
-    show({ kind: 'expired', isStuck: false })
+    changeState({ kind: 'expired', isStuck: false })
     askForRenewal()
   }
 
   function askForRenewal(): void {
     if (state.kind !== 'expired') return
-    show({ kind: 'expired', isStuck: !parent.isThere })
+    changeState({ kind: 'expired', isStuck: !parent.isThere })
     parent.post({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     later('stuck', stuckAfterMs, () => {
-      if (state.kind === 'expired') show({ kind: 'expired', isStuck: true })
+      if (state.kind === 'expired') changeState({ kind: 'expired', isStuck: true })
     })
   }
 
   function end(code: AnyErrorCode): void {
     stop()
     token = null
-    show({ kind: 'ended' })
+    changeState({ kind: 'ended' })
     parent.post({ type: 'SERVICE_ERROR', version: 1, code })
   }
 
   function fail({ code }: Failure): void {
     if (code === 'SESSION_EXPIRED') return expire()
     // A token from the history may be so old that nobody knows it any more.
-    if (code === 'INVALID_SESSION' && first.isKept && known === null) return expire()
+    if (code === 'INVALID_SESSION' && first.isFromHistory && known === null) return expire()
     if (code === 'INVALID_SESSION') return end(code)
     if (state.kind === 'open') goOffline()
     else {
       const isNew = state.kind !== 'failed' || state.code !== code
-      show({ kind: 'failed', code })
+      changeState({ kind: 'failed', code })
       if (isNew && code !== 'NO_NETWORK') parent.post({ type: 'SERVICE_ERROR', version: 1, code })
     }
     reconnect()
@@ -237,7 +237,7 @@ export function openWalletSession(
   }
 
   function goOffline(): void {
-    if (state.kind === 'open' && !state.isOffline) show({ ...state, isOffline: true })
+    if (state.kind === 'open' && !state.isOffline) changeState({ ...state, isOffline: true })
   }
 
   const comeBack = () => {
@@ -250,25 +250,25 @@ export function openWalletSession(
     if (performance.now() >= expiresAtMs) expire()
     else if (state.kind === 'failed' || state.kind === 'open') startOver()
   }
-  const lookAgain = () => {
+  const onVisible = () => {
     if (document.visibilityState === 'visible') comeBack()
   }
   addEventListener('offline', goOffline)
   addEventListener('online', comeBack)
   addEventListener('pageshow', comeBackFromCache)
-  document.addEventListener('visibilitychange', lookAgain)
+  document.addEventListener('visibilitychange', onVisible)
   const stopListening = parent.listen((sessionToken) => void renew(sessionToken))
-  const stopHearing = hearTopupWindows(hearTopupWindow)
+  const stopListeningToWindows = listenForTopupWindows(addTopupWindow)
 
   if (firstKind === 'expired') expire()
-  else if (firstKind === 'signed-out') show({ kind: 'signed-out' })
+  else if (firstKind === 'signed-out') changeState({ kind: 'signed-out' })
   else void refresh()
 
   return {
     token: () => token,
     retry,
-    look: () => void refresh(),
-    tellPaid: (amount) => {
+    refresh: () => void refresh(),
+    reportPaid: (amount) => {
       paid = amount
       void refresh()
     },
@@ -278,21 +278,21 @@ export function openWalletSession(
       token = null
       known = null
       topupWindows.clear()
-      show({ kind: 'signed-out' })
+      changeState({ kind: 'signed-out' })
     },
     close: () => {
       stop()
       stopListening()
-      stopHearing()
+      stopListeningToWindows()
       removeEventListener('pageshow', comeBackFromCache)
       removeEventListener('offline', goOffline)
       removeEventListener('online', comeBack)
-      document.removeEventListener('visibilitychange', lookAgain)
+      document.removeEventListener('visibilitychange', onVisible)
     },
   }
 }
 
-function isNews(wallet: WidgetWallet, change: LiveChange): boolean {
+function isOutdated(wallet: WidgetWallet, change: LiveChange): boolean {
   return (
     change.sequence !== (wallet.transactions[0]?.sequence ?? 0) ||
     change.isActive !== wallet.isActive ||

@@ -4,7 +4,7 @@ import { call } from '../call.ts'
 import { exactTime } from '../format.ts'
 import { Icon, type IconName } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
-import { useIsHere } from '../parts.tsx'
+import { useIsMounted } from '../parts.tsx'
 import type { PartProps } from './account.tsx'
 import { AppList, useAgo } from './app-list.tsx'
 import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
@@ -47,7 +47,7 @@ export function SignedIn({ token, skewMs, onLeave }: PartProps) {
           title: say('signOutAsk', { app }),
           text: say('signOutText', { app }),
           label: say('signOutOf', { app }),
-          told: say('signedOutOf', { app }),
+          done: say('signedOutOf', { app }),
         })}
         sinceOf={({ since }) => ({ at: since, say: (date) => say('since', { date }) })}
         below={
@@ -126,12 +126,12 @@ export function History({ token, skewMs }: PartProps) {
   const [next, setNext] = useState<string | null>(null)
   const [hasFailed, setFailed] = useState(false)
   const list = useRef<HTMLUListElement>(null)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
 
-  async function read(before: string | null): Promise<void> {
+  async function loadPage(before: string | null): Promise<void> {
     type Page = { events: AccountEvent[]; nextBefore: string | null }
     const reply = await call<Page>('account/history', token, undefined, before === null ? {} : { before })
-    if (!isHere()) return
+    if (!isMounted()) return
     setFailed(reply.failure !== undefined)
     if (reply.failure) {
       if (before === null) setLoad({ kind: 'failed' })
@@ -145,12 +145,12 @@ export function History({ token, skewMs }: PartProps) {
     if (before !== null)
       requestAnimationFrame(() => (list.current?.children[shown.length] as HTMLElement | undefined)?.focus())
   }
-  useEffect(() => void read(null), [])
+  useEffect(() => void loadPage(null), [])
 
   return (
     <>
       <p class="muted">{say('historyText')}</p>
-      <Loaded load={load} onRetry={() => void read(null)}>
+      <Loaded load={load} onRetry={() => void loadPage(null)}>
         {(events) => (
           <ul role="list" ref={list} class="history">
             {events.map((each) => (
@@ -161,7 +161,7 @@ export function History({ token, skewMs }: PartProps) {
       </Loaded>
       <div role="alert">{hasFailed && load.kind === 'there' && <p class="problem">{say('notReached')}</p>}</div>
       {next !== null && (
-        <button type="button" class="button quiet" onClick={() => void read(next)}>
+        <button type="button" class="button quiet" onClick={() => void loadPage(next)}>
           {say('older')}
         </button>
       )}

@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { History, SignedIn } from './access.tsx'
 import { Apps } from './connected-apps.tsx'
 import { Data, Delete } from './deletion.tsx'
-import { Loaded, News, type Load } from './part-form.tsx'
+import { Loaded, StatusNotice, type Load } from './part-form.tsx'
 import { Email, languageName, Languages, Names, Password } from './profile.tsx'
 import { Mails } from './mail-choices.tsx'
 import { call } from '../call.ts'
 import { Icon, type IconName } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
-import { useIsHere, ViewHead } from '../parts.tsx'
+import { useIsMounted, ViewHead } from '../parts.tsx'
 
 export type AccountInfo = {
   readonly email: string
@@ -31,8 +31,8 @@ type AccountProps = {
   onLanguage: (lang: string) => Promise<void>
 }
 
-/** What every part gets; `onDone` goes back to the account, which says the news. */
-export type PartProps = Pick<AccountProps, 'token' | 'skewMs' | 'onLeave'> & { onDone: (news: string) => void }
+/** What every part gets; `onDone` goes back to the account, which shows the message. */
+export type PartProps = Pick<AccountProps, 'token' | 'skewMs' | 'onLeave'> & { onDone: (message: string) => void }
 
 const parts = {
   name: { title: 'name', icon: 'person' },
@@ -60,16 +60,16 @@ export function View(props: AccountProps) {
   const { token, onBack, onChanged } = props
   const [load, setLoad] = useState<Load<AccountInfo>>({ kind: 'loading' })
   const [part, setPart] = useState<PartName>()
-  const [news, setNews] = useState('')
+  const [message, setMessage] = useState('')
   const last = useRef<PartName>(undefined)
   const home = useRef<HTMLElement>(null)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
 
-  async function read(): Promise<void> {
+  async function loadAccount(): Promise<void> {
     const reply = await call<AccountInfo>('account', token)
-    if (isHere()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: reply.body })
+    if (isMounted()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: reply.body })
   }
-  useEffect(() => void read(), [])
+  useEffect(() => void loadAccount(), [])
 
   // Back from a part, the focus is on the row that led there.
   useEffect(() => {
@@ -79,15 +79,15 @@ export function View(props: AccountProps) {
 
   function open(name: PartName): void {
     last.current = name
-    setNews('')
+    setMessage('')
     setPart(name)
   }
 
   async function finish(text: string): Promise<void> {
     onChanged()
-    await read()
-    if (!isHere()) return
-    setNews(text)
+    await loadAccount()
+    if (!isMounted()) return
+    setMessage(text)
     setPart(undefined)
   }
 
@@ -96,7 +96,7 @@ export function View(props: AccountProps) {
       <section key={part} class="account">
         <ViewHead title={say(parts[part].title)} onBack={() => setPart(undefined)} />
         <div class="card stack account-part">
-          <Loaded load={load} onRetry={() => void read()}>
+          <Loaded load={load} onRetry={() => void loadAccount()}>
             {(info) => <Part {...props} name={part} info={info} onDone={(text) => void finish(text)} />}
           </Loaded>
         </div>
@@ -106,7 +106,7 @@ export function View(props: AccountProps) {
   return (
     <section key="home" class="account" ref={home}>
       <ViewHead title={say('account')} onBack={onBack} />
-      <News text={news} />
+      <StatusNotice text={message} />
       {groups.map((group) => (
         <ul key={group[0]} role="list" class="card account-rows">
           {group.map((name) => (
@@ -159,7 +159,7 @@ function Row({ name, value, onOpen }: RowProps) {
   )
 }
 
-type PartViewProps = AccountProps & { name: PartName; info: AccountInfo; onDone: (news: string) => void }
+type PartViewProps = AccountProps & { name: PartName; info: AccountInfo; onDone: (message: string) => void }
 
 function Part({ name, ...props }: PartViewProps) {
   switch (name) {

@@ -4,14 +4,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../call.ts'
 import { exactTime, relativeTime } from '../format.ts'
 import { usePage } from '../page-context.tsx'
-import { AppMark, useIsHere } from '../parts.tsx'
+import { AppMark, useIsMounted } from '../parts.tsx'
 import type { PartProps } from './account.tsx'
-import { Ask, Loaded, News, useAsking, type Load } from './part-form.tsx'
+import { Ask, Loaded, StatusNotice, useAsking, type Load } from './part-form.tsx'
 
 type ListedApp = { readonly clientId: string; readonly appName: string; readonly isThisApp: boolean }
 
 /** Words that name the app. */
-type Texts = { readonly title: string; readonly text: string; readonly label: string; readonly told: string }
+type Texts = { readonly title: string; readonly text: string; readonly label: string; readonly done: string }
 
 type AppListProps<Answer, App extends ListedApp> = Pick<PartProps, 'token' | 'skewMs' | 'onLeave'> & {
   label: string
@@ -29,15 +29,15 @@ type AppListProps<Answer, App extends ListedApp> = Pick<PartProps, 'token' | 'sk
 export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answer, App>) {
   const { token, label, paths, appsOf, textsOf, onLeave, below } = props
   const [load, setLoad] = useState<Load<readonly App[]>>({ kind: 'loading' })
-  const [news, setNews] = useState('')
+  const [message, setMessage] = useState('')
   const list = useRef<HTMLUListElement>(null)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
 
-  async function read(): Promise<void> {
+  async function loadApps(): Promise<void> {
     const reply = await call<Answer>(paths.read, token)
-    if (isHere()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: appsOf(reply.body) })
+    if (isMounted()) setLoad(reply.failure ? { kind: 'failed' } : { kind: 'there', value: appsOf(reply.body) })
   }
-  useEffect(() => void read(), [])
+  useEffect(() => void loadApps(), [])
 
   /** False when the call failed and the app is still there. */
   async function leave(app: App): Promise<boolean> {
@@ -45,8 +45,8 @@ export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answe
     if (failure) return false
     if (app.isThisApp) onLeave()
     else {
-      setNews(textsOf(app).told)
-      await read()
+      setMessage(textsOf(app).done)
+      await loadApps()
       list.current?.focus()
     }
     return true
@@ -54,8 +54,8 @@ export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answe
 
   return (
     <>
-      <News text={news} />
-      <Loaded load={load} onRetry={() => void read()}>
+      <StatusNotice text={message} />
+      <Loaded load={load} onRetry={() => void loadApps()}>
         {(apps) => (
           <ul role="list" ref={list} tabIndex={-1} aria-label={label}>
             {apps.map((app) => (

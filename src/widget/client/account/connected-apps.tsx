@@ -22,17 +22,17 @@ export function Apps({ token, skewMs, currency, onLeave }: PartProps & { currenc
           title: say('disconnectAsk', { app }),
           text: say('disconnectText', { app }),
           label: say('disconnectApp', { app }),
-          told: say('disconnected', { app }),
+          done: say('disconnected', { app }),
         })}
         sinceOf={({ connectedAt }) => ({ at: connectedAt, say: (date) => say('connected', { date }) })}
       >
-        {(app) => <May app={app} currency={currency} />}
+        {(app) => <Permissions app={app} currency={currency} />}
       </AppList>
     </>
   )
 }
 
-function May({ app: { month, scopes }, currency }: { app: LinkedApp; currency: string }) {
+function Permissions({ app: { month, scopes }, currency }: { app: LinkedApp; currency: string }) {
   const { lang, say } = usePage<'account'>()
   const amount = (value: number) => ({ amount: formatMoney(value, currency, lang) })
   return (

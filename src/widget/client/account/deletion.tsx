@@ -36,7 +36,7 @@ type DeleteProps = PartProps & { info: AccountInfo }
 export function Delete({ info, token, onLeave }: DeleteProps) {
   const { say } = usePage<'account'>()
 
-  async function send(values: Values): Promise<Failure | undefined> {
+  async function deleteAccount(values: Values): Promise<Failure | undefined> {
     const { failure } = await call('account/delete', token, values)
     if (!failure) onLeave()
     return failure
@@ -59,7 +59,7 @@ export function Delete({ info, token, onLeave }: DeleteProps) {
           button={say('deleteForEver')}
           isDanger
           check={({ password = '' }) => ({ password: password === '' ? say('needed') : undefined })}
-          send={send}
+          send={deleteAccount}
           explain={({ code, reason }) => {
             if (code === 'INVALID_CREDENTIALS') return { password: say('passwordWrong') }
             return reason === undefined ? undefined : { form: reasonText(reason) }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../call.ts'
 import { usePage } from '../page-context.tsx'
-import { useIsHere } from '../parts.tsx'
+import { useIsMounted } from '../parts.tsx'
 import type { PartProps } from './account.tsx'
 import { Loaded, type Load } from './part-form.tsx'
 
@@ -14,24 +14,24 @@ export function Mails({ token }: PartProps) {
   const { say } = usePage<'account'>()
   const [load, setLoad] = useState<Load<readonly Choice[]>>({ kind: 'loading' })
   const [hasFailed, setFailed] = useState(false)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
 
-  async function read(change?: Choice): Promise<void> {
+  async function loadChoices(change?: Choice): Promise<void> {
     const reply = await call<{ mails: Choice[] }>('account/mails', token, change)
-    if (!isHere()) return
+    if (!isMounted()) return
     setFailed(reply.failure !== undefined)
     if (!reply.failure) setLoad({ kind: 'there', value: reply.body.mails })
     else if (!change) setLoad({ kind: 'failed' })
     // Another object of the same choices: the box shows again what is true.
     else setLoad((before) => ({ ...before }))
   }
-  useEffect(() => void read(), [])
+  useEffect(() => void loadChoices(), [])
 
   return (
     <>
       <p class="muted">{say('mailsText')}</p>
       <div role="alert">{hasFailed && load.kind === 'there' && <p class="problem">{say('notReached')}</p>}</div>
-      <Loaded load={load} onRetry={() => void read()}>
+      <Loaded load={load} onRetry={() => void loadChoices()}>
         {(choices) => (
           <fieldset class="radios">
             <legend class="visually-hidden">{say('mails')}</legend>
@@ -41,7 +41,7 @@ export function Mails({ token }: PartProps) {
                   type="checkbox"
                   name={choice}
                   checked={isWanted}
-                  onChange={() => void read({ choice, isWanted: !isWanted })}
+                  onChange={() => void loadChoices({ choice, isWanted: !isWanted })}
                 />
                 <span>{say(choiceWords[choice as keyof typeof choiceWords])}</span>
               </label>

@@ -5,7 +5,7 @@ import type { Failure } from '../call.ts'
 import { relativeWait } from '../format.ts'
 import { Icon } from '../icons.tsx'
 import { usePage } from '../page-context.tsx'
-import { Notice, useIsHere } from '../parts.tsx'
+import { Notice, useIsMounted } from '../parts.tsx'
 
 export type Values = Readonly<Record<string, string>>
 /** Texts by field; `form` is about the whole form. */
@@ -28,7 +28,7 @@ export function AccountForm({ button, isDanger = false, check, send, explain, ch
   const [problems, setProblems] = useState<Problems>({})
   const [isBusy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
 
   function complain(found: Problems): boolean {
     setProblems(found)
@@ -37,7 +37,7 @@ export function AccountForm({ button, isDanger = false, check, send, explain, ch
     return field !== undefined
   }
 
-  function tellFailure(failure: Failure): Problems {
+  function explainFailure(failure: Failure): Problems {
     const when = relativeWait(failure.retryAfterSeconds, lang)
     if (failure.code === 'RATE_LIMITED') return { form: say('tooMany', { when }) }
     if (failure.code === 'NO_NETWORK') return { form: say('notReached') }
@@ -51,9 +51,9 @@ export function AccountForm({ button, isDanger = false, check, send, explain, ch
     if (complain(check(values))) return
     setBusy(true)
     const failure = await send(values)
-    if (!isHere()) return
+    if (!isMounted()) return
     setBusy(false)
-    if (failure) complain(tellFailure(failure))
+    if (failure) complain(explainFailure(failure))
   }
 
   return (
@@ -88,7 +88,7 @@ export function Ask({ title, text, button, onYes, onNo }: AskProps) {
   const { say } = usePage<'account'>()
   const [step, setStep] = useState<'asking' | 'busy' | 'failed'>('asking')
   const heading = useRef<HTMLHeadingElement>(null)
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
   // By code: browsers refuse autofocus in the frame of another site.
   useEffect(() => heading.current?.focus(), [])
 
@@ -96,7 +96,7 @@ export function Ask({ title, text, button, onYes, onNo }: AskProps) {
     if (step === 'busy') return
     setStep('busy')
     const isDone = await onYes()
-    if (isHere() && !isDone) setStep('failed')
+    if (isMounted() && !isDone) setStep('failed')
   }
 
   return (
@@ -154,7 +154,7 @@ export function Loaded<T>({ load, onRetry, children }: LoadedProps<T>) {
 }
 
 /** Good news, which a screen reader says. */
-export function News({ text }: { text: string }) {
+export function StatusNotice({ text }: { text: string }) {
   return (
     <div role="status">
       {text && (

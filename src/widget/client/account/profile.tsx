@@ -23,7 +23,7 @@ export function Names({ info, token, onDone }: ProfileProps) {
   const needed = useNeeded()
   const fields = ['firstName', 'lastName'] as const
 
-  async function send(values: Values): Promise<Failure | undefined> {
+  async function saveNames(values: Values): Promise<Failure | undefined> {
     const { failure } = await call('account/names', token, values)
     if (!failure) onDone(say('saved'))
     return failure
@@ -34,7 +34,7 @@ export function Names({ info, token, onDone }: ProfileProps) {
       ? Object.fromEntries(Object.keys(wrong).map((field) => [field, say('needed')]))
       : undefined
   return (
-    <AccountForm button={say('save')} check={(values) => needed(values, fields)} send={send} explain={explain}>
+    <AccountForm button={say('save')} check={(values) => needed(values, fields)} send={saveNames} explain={explain}>
       {(problems) => (
         <div class="pair">
           {fields.map((name) => (
@@ -150,7 +150,7 @@ export function Password({ info, token, onDone }: ProfileProps) {
   const { say } = usePage<'account'>()
   const needed = useNeeded()
 
-  async function send(values: Values): Promise<Failure | undefined> {
+  async function changePassword(values: Values): Promise<Failure | undefined> {
     const { failure } = await call('account/password', token, values)
     if (!failure) onDone(say('passwordChanged'))
     return failure
@@ -171,7 +171,7 @@ export function Password({ info, token, onDone }: ProfileProps) {
   return (
     <>
       <p class="muted">{say('passwordText')}</p>
-      <AccountForm button={say('changePassword')} check={check} send={send} explain={explain}>
+      <AccountForm button={say('changePassword')} check={check} send={changePassword} explain={explain}>
         {(problems) => (
           <>
             {/* A password manager needs to see whose new password this is. */}
@@ -193,7 +193,7 @@ export function Languages({ info, token, onDone, onLanguage }: LanguagesProps) {
   const isGiven = isLanguageGiven()
   const chosen = info.language ?? lang
 
-  async function send({ language = chosen }: Values): Promise<Failure | undefined> {
+  async function saveLanguage({ language = chosen }: Values): Promise<Failure | undefined> {
     const { failure } = await call('account/language', token, { language })
     if (failure) return failure
     await onLanguage(language)
@@ -204,7 +204,7 @@ export function Languages({ info, token, onDone, onLanguage }: LanguagesProps) {
   return (
     <>
       <p class="muted">{say(isGiven ? 'languageGiven' : 'languageText')}</p>
-      <AccountForm button={say('save')} check={() => ({})} send={send} explain={() => undefined}>
+      <AccountForm button={say('save')} check={() => ({})} send={saveLanguage} explain={() => undefined}>
         {() => (
           <fieldset class="radios">
             <legend class="visually-hidden">{say('language')}</legend>

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type WalletApp, type WidgetTransaction } from '../call.ts'
 import { usePage } from '../page-context.tsx'
-import { useIsHere } from '../parts.tsx'
+import { useIsMounted } from '../parts.tsx'
 import { ownTitles } from './latest.tsx'
 
 export type ActivityFilter = { readonly search: string; readonly direction: '' | 'in' | 'out'; readonly app: string }
@@ -19,7 +19,7 @@ const typingMs = 250
 
 export function useActivity(token: () => string | null, version: number) {
   const { say } = usePage()
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
   const [filter, setFilter] = useState<ActivityFilter>({ search: '', direction: '', app: '' })
   const [page, setPage] = useState(nothing)
   const [load, setLoad] = useState<'loading' | 'failed' | 'there'>('loading')
@@ -36,11 +36,11 @@ export function useActivity(token: () => string | null, version: number) {
     return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, String(value)]] : [])))
   }
 
-  async function read(before: number | null): Promise<void> {
+  async function loadPage(before: number | null): Promise<void> {
     const mine = ++asked.current
     setLoad('loading')
     const reply = await call<Page>('activity', token(), undefined, queryOf(before))
-    if (!isHere() || mine !== asked.current) return
+    if (!isMounted() || mine !== asked.current) return
     if (reply.failure) return setLoad('failed')
     const { transactions } = reply.body
     setPage((held) => ({
@@ -52,7 +52,7 @@ export function useActivity(token: () => string | null, version: number) {
   }
 
   useEffect(() => {
-    const timer = setTimeout(() => void read(null), filter.search === '' ? 0 : typingMs)
+    const timer = setTimeout(() => void loadPage(null), filter.search === '' ? 0 : typingMs)
     return () => clearTimeout(timer)
   }, [filter, version])
 
@@ -63,7 +63,7 @@ export function useActivity(token: () => string | null, version: number) {
     load,
     /** The page had fewer entries than fit, and there is more to look at. */
     isSpanEnd,
-    more: () => void read(page.transactions.length === 0 && load === 'failed' ? null : page.nextBefore),
+    more: () => void loadPage(page.transactions.length === 0 && load === 'failed' ? null : page.nextBefore),
   }
 }
 

@@ -7,7 +7,7 @@ import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { Heading, Notice } from '../parts.tsx'
 import type { Visit } from '../use-wallet-session.ts'
-import { isSessionOver, useTopupPayment, type TopupState } from './one-topup.ts'
+import { isSessionOver, useTopupPayment, type TopupState } from './use-topup-payment.ts'
 import { TopupOutcome } from './outcome.tsx'
 import { SandboxForm } from './sandbox-form.tsx'
 import { StripeForm } from './stripe-form.tsx'
@@ -32,7 +32,7 @@ export function TopupCard({ order, visit, onChangeAmount, children }: TopupCardP
     if (state.kind === 'refused' && isSessionOver(state.failure)) payment.retry()
   }, [session])
   useEffect(() => {
-    if (state.kind === 'done') visit.session().tellPaid(state.amount)
+    if (state.kind === 'done') visit.session().reportPaid(state.amount)
   }, [state.kind])
   const intent = intentOf(state)
   if (!intent && state.kind !== 'preparing')

@@ -1,14 +1,14 @@
 /** What the app says that its user is short of. The reason is the app's own words, and set off as such. */
 import { formatMoney } from '../format.ts'
-import { Said, usePage } from '../page-context.tsx'
+import { Phrase, usePage } from '../page-context.tsx'
 import type { Need } from './window.ts'
 
 export function NeedText({ need }: { need: Need }) {
   const { lang, topup } = usePage()
   const amount = formatMoney(need.amount, topup.currency, lang)
   return need.reason === null ? (
-    <Said word="needHere" values={{ amount }} />
+    <Phrase word="needHere" values={{ amount }} />
   ) : (
-    <Said word="need" values={{ amount, reason: need.reason }} />
+    <Phrase word="need" values={{ amount, reason: need.reason }} />
   )
 }

@@ -20,18 +20,18 @@ export type TopupOfferState = {
   readonly close: () => void
 }
 
-/** `news` changes when the person has got further: a window was heard of, or the balance is another. */
+/** `progress` changes when the person has got further: a window was heard of, or the balance is another. */
 export function useTopupOffer(
   parent: Parent,
   token: string | null,
   need: Need | undefined,
-  news: string,
+  progress: string,
 ): TopupOfferState {
   const page = usePage()
   const [step, setStep] = useState<Step>('idle')
   const url = topupUrl(page, token, need)
 
-  useEffect(() => setStep('idle'), [news])
+  useEffect(() => setStep('idle'), [progress])
   useEffect(() => {
     if (step !== 'asked') return undefined
     const timer = setTimeout(() => setStep('offered'), patienceMs)

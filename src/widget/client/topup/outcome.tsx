@@ -3,7 +3,7 @@ import { formatMoney, relativeWait } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { isFramed } from '../parent.ts'
 import { Panel } from '../parts.tsx'
-import { isSessionOver, type TopupPayment, type TopupState } from './one-topup.ts'
+import { isSessionOver, type TopupPayment, type TopupState } from './use-topup-payment.ts'
 import { walletUrl } from './window.ts'
 
 type Props = {

@@ -30,7 +30,7 @@ function pageUrl(path: string, { lang, theme, clientId }: PageData, session: str
 }
 
 /** What a top-up window says to the wallets near its opener: I am here, for this person; which session is it now? */
-type Asking = { readonly type: 'TOPUP_WINDOW'; readonly linkKey: string }
+type SessionRequest = { readonly type: 'TOPUP_WINDOW'; readonly linkKey: string }
 
 /** Of a top-up window: what it tells goes to whoever opened it, and sessions come from our own pages alone. */
 export function openOpener(origins: readonly string[]): Parent {
@@ -49,14 +49,14 @@ export function openOpener(origins: readonly string[]): Parent {
   }
 }
 
-export function askWallets(linkKey: string): void {
-  const asking: Asking = { type: 'TOPUP_WINDOW', linkKey }
+export function requestSession(linkKey: string): void {
+  const asking: SessionRequest = { type: 'TOPUP_WINDOW', linkKey }
   for (const wallet of walletsNearby()) wallet.postMessage(asking, location.origin)
 }
 
 /** Of a wallet: hears the top-up windows of its person, which are then to be given each new session. */
-export function hearTopupWindows(onWindow: (topup: Window, linkKey: string) => void): () => void {
-  function receive({ data, source, origin }: MessageEvent<Partial<Asking> | null>): void {
+export function listenForTopupWindows(onWindow: (topup: Window, linkKey: string) => void): () => void {
+  function receive({ data, source, origin }: MessageEvent<Partial<SessionRequest> | null>): void {
     if (origin !== location.origin || source === null || source === window) return
     if (data?.type === 'TOPUP_WINDOW' && typeof data.linkKey === 'string') onWindow(source as Window, data.linkKey)
   }

@@ -46,17 +46,17 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
   })
   const id = () => here.current.intent?.paymentIntentId ?? ('paymentIntentId' in order ? order.paymentIntentId : '')
 
-  function show(next: TopupState): void {
+  function showState(next: TopupState): void {
     if (!here.current.isOver) setState(next)
   }
 
   async function prepare(): Promise<void> {
     if (!('amount' in order)) return
-    show({ kind: 'preparing' })
+    showState({ kind: 'preparing' })
     const reply = await call<CreateIntentResponse>('topup/create-intent', token(), { amount: order.amount })
-    if (reply.failure) return show({ kind: 'refused', failure: reply.failure, isAfterPaying: false })
+    if (reply.failure) return showState({ kind: 'refused', failure: reply.failure, isAfterPaying: false })
     here.current.intent = reply.body
-    show({ kind: 'paying', intent: reply.body })
+    showState({ kind: 'paying', intent: reply.body })
   }
 
   async function check(): Promise<void> {
@@ -72,27 +72,27 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
     const { status, balance, transaction } = reply.body
     const { intent } = here.current
     if (status === 'succeeded')
-      return show({ kind: 'done', balance, amount: transaction?.amount ?? intent?.amount ?? 0 })
-    if (status === 'failed' || status === 'cancelled') return show({ kind: 'ended' })
+      return showState({ kind: 'done', balance, amount: transaction?.amount ?? intent?.amount ?? 0 })
+    if (status === 'failed' || status === 'cancelled') return showState({ kind: 'ended' })
     if (status === 'processing') return again({ kind: 'processing' })
-    if (intent) show({ kind: 'paying', intent })
-    else show({ kind: 'ended' })
+    if (intent) showState({ kind: 'paying', intent })
+    else showState({ kind: 'ended' })
   }
 
   function fail(failure: Failure): void {
     const { intent } = here.current
     if (failure.code === 'CARD_DECLINED' && intent) {
-      return show({ kind: 'paying', intent, declined: failure.declineCode })
+      return showState({ kind: 'paying', intent, declined: failure.declineCode })
     }
-    if (failure.code === 'CARD_DECLINED') return show({ kind: 'ended' })
+    if (failure.code === 'CARD_DECLINED') return showState({ kind: 'ended' })
     const refused = { kind: 'refused', failure, isAfterPaying: true } as const
     if (passing.includes(failure.code)) again(refused)
-    else show(refused)
+    else showState(refused)
   }
 
   /** Shows the failure, and asks the server again by itself, at growing intervals. */
   function again(next: TopupState): void {
-    show(next)
+    showState(next)
     const waitMs = Math.min(longestPollMs, firstPollMs * 1.5 ** here.current.polls++)
     if (!here.current.isOver) here.current.timer = window.setTimeout(() => void check(), waitMs)
   }
@@ -109,7 +109,7 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
   return {
     state,
     check: () => {
-      show({ kind: 'checking', intent: here.current.intent })
+      showState({ kind: 'checking', intent: here.current.intent })
       void check()
     },
     retry: () => void (id() === '' ? prepare() : check()),

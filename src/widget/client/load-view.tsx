@@ -5,12 +5,12 @@ import type { LaterFiles, LaterView } from '../later-views.ts'
 import type { View as Account } from './account/account.tsx'
 import type { View as Activity } from './activity/activity.tsx'
 import { PageContext, usePage } from './page-context.tsx'
-import { Notice, useIsHere, ViewHead } from './parts.tsx'
+import { Notice, useIsMounted, ViewHead } from './parts.tsx'
 
 type Views = { readonly account: typeof Account; readonly activity: typeof Activity }
 type Loaded<Name extends LaterView> = { readonly View: Views[Name]; readonly words: Readonly<Record<string, string>> }
 
-type LaterProps<Name extends LaterView> = {
+type LoadViewProps<Name extends LaterView> = {
   name: Name
   /** Shown at once, while the view is loading. */
   title: string
@@ -18,17 +18,17 @@ type LaterProps<Name extends LaterView> = {
   children: (View: Views[Name]) => VNode
 }
 
-export function Later<Name extends LaterView>({ name, title, onBack, children }: LaterProps<Name>) {
+export function LoadView<Name extends LaterView>({ name, title, onBack, children }: LoadViewProps<Name>) {
   const page = usePage()
-  const isHere = useIsHere()
+  const isMounted = useIsMounted()
   const [loaded, setLoaded] = useState(ready.get(name) as Loaded<Name> | undefined)
   const [hasFailed, setFailed] = useState(false)
   const files = page.later[name]!
 
-  async function read(): Promise<void> {
+  async function loadAndShow(): Promise<void> {
     setFailed(false)
     const result = await load(name, files)
-    if (!isHere()) return
+    if (!isMounted()) return
     if (result) setLoaded(result)
     else setFailed(true)
   }
@@ -37,11 +37,11 @@ export function Later<Name extends LaterView>({ name, title, onBack, children }:
   async function tryAgain(): Promise<void> {
     setFailed(false)
     if (await isGone(files)) location.reload()
-    else await read()
+    else await loadAndShow()
   }
 
   useEffect(() => {
-    if (!loaded) void read()
+    if (!loaded) void loadAndShow()
   }, [])
 
   if (loaded)

@@ -8,7 +8,7 @@ import type { PageData } from '../page-data.ts'
 export type FirstSession = {
   readonly token: string | null
   /** From the history: whatever became of it since, the page around us may have a newer one. */
-  readonly isKept: boolean
+  readonly isFromHistory: boolean
 }
 
 /** Parameters that are of no use in an address that is loaded again, or that nobody else should see. */
@@ -21,20 +21,20 @@ const once = ['amount', 'reason']
 export function takeSession({ clientId, kind, page }: PageData): FirstSession {
   const url = new URL(location.href)
   const given = url.searchParams.get('session')
-  const kept = keptToken()
+  const kept = storedToken()
   for (const name of page === 'wallet' ? [...passing, ...once] : passing) url.searchParams.delete(name)
   url.searchParams.set('clientId', clientId)
   // One that was revoked is not kept: the page shows the sign-in, and so does a reload.
   const token = given ? (kind === 'signed-out' ? null : given) : kept
   history.replaceState({ session: token }, '', url)
-  return { token, isKept: !given && kept !== null }
+  return { token, isFromHistory: !given && kept !== null }
 }
 
-export function keepSession(token: string | null): void {
-  if (keptToken() !== token) history.replaceState({ session: token }, '')
+export function storeSession(token: string | null): void {
+  if (storedToken() !== token) history.replaceState({ session: token }, '')
 }
 
-function keptToken(): string | null {
+function storedToken(): string | null {
   const { session } = (history.state ?? {}) as { session?: unknown }
   return isSessionToken(session) ? session : null
 }

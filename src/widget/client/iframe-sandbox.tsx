@@ -3,7 +3,7 @@ import type { PageData } from '../page-data.ts'
 import { PageContext } from './page-context.tsx'
 import { Panel } from './parts.tsx'
 
-export function explainSandbox(page: PageData) {
+export function explainIframeSandbox(page: PageData) {
   return (
     <PageContext.Provider value={page}>
       <Panel icon="shield" title={page.words.notAllowedTitle}>
