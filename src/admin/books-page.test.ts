@@ -58,7 +58,7 @@ test('the page is red in money, names the wallet and its user, and leads to the 
   await rig.service.db.pool.query('update wallets set balance = balance + 1001 where id = $1', [walletId])
   const text = await readPage()
   expect(text).toContain('The books are wrong')
-  expect(text).toContain('docs/operations.md#the-books-are-wrong')
+  expect(text).toContain('docs/operations/runbooks.md#the-books-are-wrong')
   expect(text).toContain('A balance is not the sum of its entries')
   expect(text).toContain(`Ada Lovelace (${walletId}@example.com): Wallet ${walletId}: its balance is $1,244.57, but`)
   expect(text).toContain('Σ wallets + Σ positions = $10.01')

@@ -22,7 +22,7 @@ export const copyCommands: readonly Command[] = [
     details: `Without a file, or with -, it goes to stdout. The copy is gzipped text with checksums. It holds password hashes and
 everything else: a file is made readable by you alone, and an existing one is never written over. Secrets in it, such as
 second factors, are encrypted with SECRETS_KEY: keep that key too, and elsewhere. Of a database above 1 GB pg_dump makes the
-better copy (docs/operations.md).`,
+better copy (docs/operations/backup.md).`,
     examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
     run: async (invocation) => {
       const file = invocation.positionals[0] ?? '-'
@@ -67,7 +67,7 @@ async function prepareExport({ io }: Invocation, { config, connection }: Data): 
 function largeSentence(bytes: number, { databaseUrls }: Data['config']): string {
   const better =
     databaseUrls.length > 0
-      ? 'pg_dump --format=directory --jobs=4 --file=backup.dump "$DATABASE_URL" (docs/operations.md, "Back-up")'
+      ? 'pg_dump --format=directory --jobs=4 --file=backup.dump "$DATABASE_URL" (docs/operations/backup.md)'
       : 'pg_dump, of a PostgreSQL of your own (DATABASE_URL)'
   return `The database has ${(bytes / 1e9).toFixed(1)} GB. For a copy of that size take ${better}. This one goes on.`
 }

@@ -1,4 +1,4 @@
-/** The disk of the database is full, for real: a small file system that something else fills up. What docs/operations.md says is done. */
+/** The disk of the database is full, for real: a small file system that something else fills up. What docs/operations/runbooks.md says is done. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, truncate } from 'node:fs/promises'
@@ -67,7 +67,7 @@ test.if(canMount)('the disk is full', async () => {
   const checks = doctor!.json['checks'] as { name: string; state: string; text: string; fix?: string }[]
   expect(checks.find(({ name }) => name === 'Writes')).toMatchObject({
     state: 'bad',
-    fix: 'Make room on its disk: docs/operations.md#the-disk-is-full.',
+    fix: 'Make room on its disk: docs/operations/runbooks.md#the-disk-is-full.',
   })
   expect(others).toEqual([])
 

@@ -1,6 +1,6 @@
 /**
  * What a deployment stands on goes away, for real: its database, its card processor, its mail server. The runbooks of
- * docs/operations.md are followed, by a browser and by the command line, with the steps counted; then the money is.
+ * docs/operations/runbooks.md are followed, by a browser and by the command line, with the steps counted; then the money is.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
@@ -132,7 +132,7 @@ test('the database is away', async () => {
   await open('/admin')
   await page.getByText('its database is away').waitFor()
   const { count, check } = await doctorOf('database-away', 'Database')
-  expect(check).toMatchObject({ state: 'bad', fix: 'docs/operations.md#the-database-is-away-or-slow.' })
+  expect(check).toMatchObject({ state: 'bad', fix: 'docs/operations/runbooks.md#the-database-is-away-or-slow.' })
   wire.mend()
   // Nothing is restarted, and what was sent before counts once, however often it is sent again.
   expect((await sendUntilPaid(serviceUserId, 5, 'order-away')).status).toBe(200)

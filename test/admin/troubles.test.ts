@@ -1,4 +1,4 @@
-/** The troubles of docs/operations.md, each made for real and ended in the admin area by a real browser, with the steps counted. */
+/** The troubles of docs/operations/runbooks.md, each made for real and ended in the admin area by a real browser, with the steps counted. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Locator, Page } from '@playwright/test'
 import { Client as Postgres } from 'pg'

@@ -94,12 +94,12 @@ test('every alert asks for metrics that there are, by labels that they have', ()
 
 test('every alert has a name of its own, a severity, a sentence, and a runbook that is written', async () => {
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
-  const anchors = anchorsOf(await readText('docs/operations.md'))
+  const anchors = anchorsOf(await readText('docs/operations/runbooks.md'))
   for (const { alert, labels, annotations } of rules) {
     expect([alert, ['page', 'ticket'].includes(labels['severity']!)]).toEqual([alert, true])
     expect([alert, annotations.summary.endsWith('.')]).toEqual([alert, true])
     const [file, anchor] = annotations.runbook.split('#')
-    expect([alert, file, anchors.includes(anchor!)]).toEqual([alert, 'docs/operations.md', true])
+    expect([alert, file, anchors.includes(anchor!)]).toEqual([alert, 'docs/operations/runbooks.md', true])
   }
 })
 

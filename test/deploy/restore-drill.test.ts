@@ -1,4 +1,4 @@
-/** The restore drill of docs/operations.md, line by line: a real back-up, a clean server, the books proved, and debits that go on. */
+/** The restore drill of docs/operations/backup.md, line by line: a real back-up, a clean server, the books proved, and debits that go on. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

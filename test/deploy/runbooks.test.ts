@@ -1,4 +1,4 @@
-/** Every trouble that the command line can end, made and ended by the very lines of docs/operations.md. */
+/** Every problem that the command line can solve, produced and solved with the commands of docs/operations/runbooks.md. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -150,7 +150,7 @@ test('the books are wrong', async () => {
 })
 
 test('the table of settings has every one, and none that is not', async () => {
-  const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../docs/operations/settings.md', import.meta.url), 'utf8')
   const chapter = text.split('\n## Settings\n')[1]!.split('\n## ')[0]!
   const rows = [...chapter.matchAll(/^\| (`[^|]*`) *\|/gm)].map(([, cell]) => cell!)
   const named = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!))

@@ -1,14 +1,17 @@
-/** The boxes of docs/operations.md that have a name, and the table that says how many steps each trouble takes. */
+/** The named code blocks of docs/operations, and the table that says how many steps each problem takes. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callCommand } from '../command.ts'
 
-const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+const folder = new URL('../../docs/operations/', import.meta.url)
+const readPage = async (name: string) => await readFile(new URL(name, folder), 'utf8')
+const runbooks = await readPage('runbooks.md')
+const text = runbooks + (await readPage('backup.md'))
 
 /** The lines of the box, as they are typed. */
 export function box(name: string, language = 'sh'): string[] {
   const found = new RegExp(`^\`\`\`${language} ${name}\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(text)?.[1]
-  if (found === undefined) throw new Error(`docs/operations.md has no box ${name}`)
+  if (found === undefined) throw new Error(`docs/operations has no box ${name}`)
   return found.trimEnd().split('\n')
 }
 
@@ -37,7 +40,7 @@ export async function play(
 
 /** By the trouble's heading: steps on the command line, and in the admin area. */
 export function stepsOf(trouble: string): { commands: number; pages: number } {
-  const row = new RegExp(`^\\| \\[${trouble}\\]\\([^)]*\\) *\\| (\\d+) *\\| (\\d+) *\\|$`, 'm').exec(text)
-  if (!row) throw new Error(`docs/operations.md does not count the steps of: ${trouble}`)
+  const row = new RegExp(`^\\| \\[${trouble}\\]\\([^)]*\\) *\\| (\\d+) *\\| (\\d+) *\\|$`, 'm').exec(runbooks)
+  if (!row) throw new Error(`docs/operations/runbooks.md does not count the steps of: ${trouble}`)
   return { commands: Number(row[1]), pages: Number(row[2]) }
 }

@@ -47,14 +47,18 @@ test('the guide lists every message, with exactly its fields', async () => {
   expect(listed.sort(byType)).toEqual(expected.sort(byType))
 })
 
+const addressOf = (guide: string) => new URL(`docs/${guide}`, repository)
+
 test('every link in the guides leads somewhere', async () => {
   const dead: string[] = []
   for (const { name, text } of guides) {
     for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {
       const [path = '', anchor] = target.split('#')
-      const guide = guides.find((other) => other.name === (path === '' ? name : path))
-      const isFile = guide !== undefined || existsSync(new URL(`docs/${path}`, repository))
-      if (!isFile || (anchor && !anchorsOf(guide?.text ?? '').includes(anchor))) dead.push(`${name} → ${target}`)
+      // An empty path resolves to the guide itself.
+      const file = new URL(path, addressOf(name))
+      const guide = guides.find((other) => addressOf(other.name).href === file.href)
+      if (!existsSync(file) || (anchor && !anchorsOf(guide?.text ?? '').includes(anchor)))
+        dead.push(`${name} → ${target}`)
     }
   }
   expect(dead).toEqual([])

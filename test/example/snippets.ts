@@ -7,17 +7,17 @@ const folder = new URL('../../docs/', import.meta.url).pathname
 export type Guide = { readonly name: string; readonly text: string }
 
 export async function readGuides(): Promise<Guide[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.md')).sort()
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.md')).sort()
   return await Promise.all(names.map(async (name) => ({ name, text: await readFile(join(folder, name), 'utf8') })))
 }
 
-/** For whoever runs the service: their commands are for servers that no test has, and each was run by hand; those with a name by test/deploy. */
-const forOperators = ['operations.md', 'operators.md', 'reliability.md', 'scaling.md']
+/** Commands for operators need servers that no test has. They were run by hand; test/deploy runs the named ones. */
+const isForOperators = (name: string) => /^(operations\/.*|operators|reliability|scaling)\.md$/.test(name)
 
 /** A piece of code without a name could not be run, so there may be none. */
 export function snippetsOf(guides: readonly Guide[]): Map<string, string> {
   const found = new Map<string, string>()
-  for (const { name: guide, text } of guides.filter(({ name }) => !forOperators.includes(name))) {
+  for (const { name: guide, text } of guides.filter(({ name }) => !isForOperators(name))) {
     for (const [, info = '', code = ''] of text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)) {
       const name = info.split(' ')[1]
       if (!name || found.has(name)) throw new Error(`${guide} has code without a name of its own: ${info}`)

@@ -45,21 +45,22 @@ function checkVersion({ server }: DatabaseFacts): Check {
       fix: "create database … encoding 'UTF8' template template0, and move there.",
     }
   if (major >= 15 && major <= 18) return { name, state: 'good', text: `${server.versionText}, UTF8.` }
-  const fix = 'Move to PostgreSQL 18: docs/operations.md, "Upgrade and rollback".'
+  const fix = 'Move to PostgreSQL 18: docs/operations/install.md, "Upgrade and rollback".'
   return { name, state: 'bad', text: `${server.versionText}: Billfold is tried with 15 to 18.`, fix }
 }
 
 const writingFixes: Record<string, string> = {
   'read-only': 'Name the primary in DATABASE_URL, or all servers: the one that takes writes is used.',
-  full: 'Make room on its disk: docs/operations.md#the-disk-is-full.',
+  full: 'Make room on its disk: docs/operations/runbooks.md#the-disk-is-full.',
   'no standby':
-    'Bring the standby back, or take it out of synchronous_standby_names: docs/operations.md#the-database-is-away-or-slow.',
+    'Bring the standby back, or take it out of synchronous_standby_names: docs/operations/runbooks.md#the-database-is-away-or-slow.',
 }
 
 function checkWriting({ writing }: DatabaseFacts): Check {
   const name = 'Writes'
   if (writing === 'ok') return { name, state: 'good', text: 'A small write went through to the disk.' }
-  const fix = writingFixes[writing] ?? 'Read the log of the server: docs/operations.md#the-database-is-away-or-slow.'
+  const fix =
+    writingFixes[writing] ?? 'Read the log of the server: docs/operations/runbooks.md#the-database-is-away-or-slow.'
   return { name, state: 'bad', text: `The database takes no writes: ${writing}.`, fix }
 }
 
@@ -118,7 +119,7 @@ function checkArchive({ server: { settings }, levels, isEmbedded }: DatabaseFact
     text: 'The log is not archived: what happened since the last copy is lost with the disk.',
     fix: isEmbedded
       ? 'Run `npx billfold export` often and keep the file elsewhere; for more, take a PostgreSQL of your own.'
-      : 'docs/operations.md, "Back-up": archive_mode and a base back-up every night. (A service that does it for you needs nothing here.)',
+      : 'docs/operations/backup.md: archive_mode and a base back-up every night. (A service that does it for you needs nothing here.)',
   }
 }
 

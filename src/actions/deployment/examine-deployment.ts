@@ -53,7 +53,7 @@ async function lookInside(config: Config): Promise<Check[]> {
   } catch (error) {
     await reached.release()
     const { message } = asUnreachable(error, config.databaseUrls)
-    const fix = 'docs/operations.md#the-database-is-away-or-slow.'
+    const fix = 'docs/operations/runbooks.md#the-database-is-away-or-slow.'
     return [{ name: 'Database', state: 'bad', text: message, fix }]
   }
   const db = openDatabase(connection, 4).patient

@@ -35,7 +35,7 @@ function checkBooks({ booksProblems }: WorkFacts): Check {
   const name = 'Books'
   if (booksProblems === 0) return { name, state: 'good', text: 'The continuous check has found nothing wrong.' }
   const text = `The continuous check has found ${booksProblems} thing${booksProblems === 1 ? '' : 's'} wrong.`
-  return { name, state: 'bad', text, fix: 'docs/operations.md#the-books-are-wrong, and npx billfold verify.' }
+  return { name, state: 'bad', text, fix: 'docs/operations/runbooks.md#the-books-are-wrong, and npx billfold verify.' }
 }
 
 function checkSecrets({ secretsProblem }: WorkFacts): Check {
@@ -54,7 +54,7 @@ function checkDisk({ freeBytes, databaseBytes }: WorkFacts): Check {
   const text = `${size}, and ${(freeBytes / gigabyte).toFixed(1)} GB are left.`
   // A base back-up, a rewrite of the largest table or a day of the log each take about as much again.
   if (freeBytes > Math.max(2 * gigabyte, databaseBytes / 2)) return { name, state: 'good', text }
-  const fix = 'Make room, or move DATA_DIR: docs/operations.md#the-disk-is-full.'
+  const fix = 'Make room, or move DATA_DIR: docs/operations/runbooks.md#the-disk-is-full.'
   return { name, state: freeBytes < gigabyte / 2 ? 'bad' : 'warn', text, fix }
 }
 
@@ -74,7 +74,7 @@ function checkTopups({ topupProblems, lateLookSeconds, topups }: Levels): Check 
       name,
       state: 'warn',
       text: `${topups.processing.count} card payment(s) have no end, the oldest for ${Math.round(topups.processing.oldestSeconds / hour)} h.`,
-      fix: 'docs/operations.md#the-card-processor-is-away.',
+      fix: 'docs/operations/runbooks.md#the-card-processor-is-away.',
     }
   return { name, state: 'good', text: `${topups.created.count + topups.processing.count} open, none late.` }
 }
@@ -83,5 +83,5 @@ function checkMails({ mails }: Levels): Check {
   const name = 'Mails'
   if (mails.oldestSeconds < hour / 4) return { name, state: 'good', text: `${mails.count} waiting, none for long.` }
   const text = `${mails.count} waiting, the oldest for ${Math.round(mails.oldestSeconds / 60)} minutes.`
-  return { name, state: 'warn', text, fix: 'docs/operations.md#mail-is-down.' }
+  return { name, state: 'warn', text, fix: 'docs/operations/runbooks.md#mail-is-down.' }
 }

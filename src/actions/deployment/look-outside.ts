@@ -25,7 +25,7 @@ export async function checkMail({ mail: { smtpUrl }, isProduction }: Config): Pr
       name,
       state: 'bad',
       text: `${hostname} does not let us send: ${said}`,
-      fix: 'SMTP_URL: host, port, user and password. docs/operations.md#mail-is-down.',
+      fix: 'SMTP_URL: host, port, user and password. docs/operations/runbooks.md#mail-is-down.',
     }
   const isOpen = protocol === 'smtp:' && isProduction && !/^(localhost|127\.|\[::1\])/.test(hostname)
   if (!isOpen) return { name, state: 'good', text: `${hostname} lets us send.` }
@@ -52,7 +52,7 @@ export async function checkProcessor({ cards, publicUrl }: Config): Promise<Chec
         fix:
           account.kind === 'refused'
             ? 'The key was rolled, or is of another account: copy it again from the dashboard.'
-            : 'Let this machine reach api.stripe.com:443. docs/operations.md#the-card-processor-is-away.',
+            : 'Let this machine reach api.stripe.com:443. docs/operations/runbooks.md#the-card-processor-is-away.',
       },
     ]
   const mode = account.isLive ? 'live' : 'test'

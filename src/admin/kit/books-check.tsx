@@ -59,7 +59,7 @@ function Verdict({ state }: { state: BooksState }) {
       <Line look="wrong" title="The books are wrong">
         What is listed here was found by two looks, one after the other. Repair nothing yet: keep a copy of the database
         as it is, run <code>npx billfold verify</code>, and follow the runbook,{' '}
-        <code>docs/operations.md#the-books-are-wrong</code>.
+        <code>docs/operations/runbooks.md#the-books-are-wrong</code>.
       </Line>
     )
   if (health === 'late')

@@ -69,7 +69,8 @@ export function ProcessFigures({ data }: { data: ProcessData }) {
           </h2>
           {writing !== 'ok' && (
             <p>
-              What to do: <code>docs/operations.md#{runbooks[writing] ?? 'the-database-is-away-or-slow'}</code>.
+              What to do: <code>docs/operations/runbooks.md#{runbooks[writing] ?? 'the-database-is-away-or-slow'}</code>
+              .
             </p>
           )}
           <Facts
