@@ -35,7 +35,7 @@ export function sandboxRoutes(deps: SandboxPageDeps): Hono {
 }
 
 function unavailable(c: Context, deps: SandboxPageDeps) {
-  const text = 'The sandbox does not answer right now. Your money is safe; try again in a context.'
+  const text = 'The sandbox does not answer right now. Your money is safe; try again in a moment.'
   if (c.req.path.endsWith('/confirm')) return c.json({ error: text }, 503)
   const children = <NoticePage title="Not available" text={text} />
   return c.html(renderPage({ deps, title: 'Not available', children }), 503)

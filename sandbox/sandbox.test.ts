@@ -212,7 +212,7 @@ describe('webhooks', () => {
     expect(event?.deliveries).toMatchObject([{ state: 'gave-up', answered: 500, attempts: 6 }])
   })
 
-  test('once although three processes look for work at the same context', async () => {
+  test('once although three processes look for work at the same time', async () => {
     for (let count = 0; count < 20; count += 1) await play(await create(), { kind: 'succeeds' })
     await Promise.all([deliverDue(deps), deliverDue(deps), deliverDue(deps)])
     expect(heard).toHaveLength(20)

@@ -71,7 +71,7 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** A card is good to the end of the month on it: the context returned is the first that is too late. */
+/** A card is good to the end of the month on it: the instant returned is the first that is too late. */
 function parseExpiry(text: string): Date | undefined {
   const [, month, year] = /^(0?[1-9]|1[0-2])\s*(?:\/\s*)?(\d{2}|20\d{2})$/.exec(text.trim()) ?? []
   if (month === undefined || year === undefined) return undefined
