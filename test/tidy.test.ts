@@ -119,15 +119,36 @@ test('how the database is reached imports nothing else of the store', () => {
   expect(strays).toEqual([])
 })
 
-test('a page of the admin area imports the kit, and never another page', () => {
+/** A page of the admin area is a folder of src/admin, or a file beside those. */
+const adminPageOf = (path: string) => path.split('/')[2]
+
+test('a page of the admin area imports its own folder and the kit, and never another page', () => {
   const strays = inFolder('src/admin/').flatMap(({ path, imports }) =>
     path === 'src/admin/pages.tsx'
       ? []
       : imports
-          .filter((target) => target.startsWith('src/admin/') && !target.startsWith('src/admin/kit/'))
+          .filter(
+            (target) => target.startsWith('src/admin/') && ![adminPageOf(path), 'kit'].includes(adminPageOf(target)),
+          )
           .map((target) => `${path} → ${target}`),
   )
   expect(strays).toEqual([])
+})
+
+test('the kit of the admin area holds only what two pages or more use', () => {
+  const admin = inFolder('src/admin/')
+  const usersOf = (file: string, seen = new Set<string>()): Set<string> => {
+    for (const { path, imports } of admin) {
+      if (!imports.includes(file) || seen.has(path)) continue
+      seen.add(path)
+      if (path.startsWith('src/admin/kit/')) usersOf(path, seen)
+    }
+    return seen
+  }
+  const pagesUsing = (file: string) =>
+    new Set([...usersOf(file)].filter((path) => !path.includes('/kit/')).map(adminPageOf))
+  const lonely = admin.filter(({ path }) => path.startsWith('src/admin/kit/') && pagesUsing(path).size === 1)
+  expect(lonely.map(({ path }) => path)).toEqual([])
 })
 
 test('pages, routes and commands read the store, and change it only through actions', () => {

@@ -23,13 +23,25 @@ import { findPerson, listPeople, type Person } from '../store/people/user-search
 import { findTransferByReference } from '../store/wallets.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { actorName } from './kit/audit-table.tsx'
-import { ageText } from './kit/books-check.tsx'
 import { CorrectionBadge } from './kit/correction-marks.tsx'
-import { Copy, Empty, Facts, Field, Form, Heading, Money, Notice, Pager, Table, When, withQuery } from './kit/parts.tsx'
+import {
+  ageText,
+  Copy,
+  Empty,
+  Facts,
+  Field,
+  Form,
+  Heading,
+  Money,
+  Notice,
+  Pager,
+  Table,
+  When,
+  withQuery,
+} from './kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from './kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.ts'
-import { nameOf } from './kit/states.tsx'
-import { accountName } from './kit/wallet-ledger.tsx'
+import { accountName, nameOf } from './kit/states.tsx'
 
 export const correctionRoutes: AdminRoute[] = [
   get('/admin/corrections', showAll),

@@ -118,6 +118,19 @@ export function When({ at, isShort = false }: { at: Date | null; isShort?: boole
   )
 }
 
+export function ageText(at: Date, now: Date): string {
+  return lengthText(now.getTime() - at.getTime())
+}
+
+export function lengthText(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000))
+  if (seconds < 120) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.round(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
+}
+
 export function Money({
   minor,
   currency,

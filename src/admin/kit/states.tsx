@@ -1,5 +1,6 @@
 /** How the state of an app, a wallet or a top-up is shown, on every page that shows it. */
 import { parseCurrency, type Currency } from '../../ledger/money.ts'
+import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import type { Person } from '../../store/people/user-search.ts'
 import type { Topup } from '../../store/topups.ts'
@@ -18,6 +19,14 @@ export function WalletState({ frozenFor }: { frozenFor: Person['frozenFor'] }) {
 /** A deleted user has no name. */
 export function nameOf({ firstName, lastName, email }: Pick<Person, 'firstName' | 'lastName' | 'email'>): string {
   return email === null ? 'Deleted user' : `${firstName} ${lastName}`
+}
+
+/** A counter account in words. */
+export function accountName(apps: readonly App[], account: string): string {
+  if (account === 'cards') return 'Card top-ups'
+  if (account === 'bonus') return 'Bonuses'
+  if (account === 'adjustments') return 'Adjustments'
+  return apps.find((app) => counterAccountOfApp(app.clientId) === account)?.name ?? account
 }
 
 type PeopleProps = { currency: Currency; people: readonly Person[]; balance?: Head; since?: Head }

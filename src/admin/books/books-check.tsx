@@ -1,0 +1,198 @@
+/** The result of the continuous check of the books: green, yellow or red, and how fresh it is. */
+import type { ComponentChildren } from 'preact'
+import { healthOf, type BooksHealth } from '../../actions/money/check-books.ts'
+import type { BooksState, Problem } from '../../store/verify/books-check.ts'
+import type { Check } from '../../store/verify/fault.ts'
+import type { User } from '../../store/people/users.ts'
+import { Icon, type IconName } from '../kit/icons.tsx'
+import { ageText, lengthText, Money, When } from '../kit/parts.tsx'
+import type { AdminRequest } from '../kit/route.ts'
+
+type Props = { request: AdminRequest; state: BooksState; owners: ReadonlyMap<string, User> }
+
+export function BooksCheck({ request, state, owners }: Props) {
+  return (
+    <section class="card stack" id="check">
+      <div class="checks">
+        <Verdict state={state} />
+        {state.problems.map((problem) => (
+          <Found key={problem.message} problem={problem} owner={owners.get(problem.walletId ?? '')} />
+        ))}
+        <Sides request={request} state={state} />
+        <Changes state={state} />
+        <Round state={state} />
+      </div>
+    </section>
+  )
+}
+
+const looks: Record<BooksHealth | 'note', { kind: string; icon: IconName }> = {
+  wrong: { kind: 'check bad', icon: 'cross' },
+  late: { kind: 'check warn', icon: 'warn' },
+  right: { kind: 'check good', icon: 'check' },
+  first: { kind: 'check', icon: 'dash' },
+  note: { kind: 'check', icon: 'dash' },
+}
+
+function Line({
+  look,
+  title,
+  children,
+}: {
+  look: keyof typeof looks
+  title: ComponentChildren
+  children: ComponentChildren
+}) {
+  return (
+    <div class={looks[look].kind} role={look === 'wrong' ? 'alert' : undefined}>
+      <Icon name={looks[look].icon} />
+      <strong>{title}</strong>
+      <p>{children}</p>
+    </div>
+  )
+}
+
+function Verdict({ state }: { state: BooksState }) {
+  const health = healthOf(state)
+  if (health === 'wrong')
+    return (
+      <Line look="wrong" title="The books are wrong">
+        What is listed here was found by two looks, one after the other. Repair nothing yet: keep a copy of the database
+        as it is, run <code>npx billfold verify</code>, and follow the runbook,{' '}
+        <code>docs/operations/runbooks.md#the-books-are-wrong</code>.
+      </Line>
+    )
+  if (health === 'late')
+    return (
+      <Line look="late" title="The check of the books is late">
+        Nothing wrong was found, but nobody has looked for {ageText(oldestOf(state), state.now)}. If this stays, see in
+        the log whether the job <code>check-books</code> fails, and in the database whether it is very busy.
+      </Line>
+    )
+  if (health === 'first')
+    return (
+      <Line look="first" title="The first check is under way">
+        It goes through all wallets in small slices, so that the service does not feel it.
+      </Line>
+    )
+  return (
+    <Line look="right" title="The books are right">
+      Every entry up to <When at={state.checkedUpTo} /> was checked, {ageText(state.checkedUpTo!, state.now)} ago:
+      sequences without gaps, running balances, outcomes and links.
+    </Line>
+  )
+}
+
+function oldestOf({ checkedUpTo, sumsAt, lastRoundAt, now }: BooksState): Date {
+  const recent = [checkedUpTo, sumsAt].flatMap((at) => at?.getTime() ?? [])
+  const oldest = Math.min(...recent)
+  // Where those are fresh, it is the round that takes too long.
+  return now.getTime() - oldest > 120_000 ? new Date(oldest) : (lastRoundAt ?? new Date(oldest))
+}
+
+function Sides({ request, state }: { request: AdminRequest; state: BooksState }) {
+  const { currency } = request.service.config
+  const { walletsMinor, positionsMinor, sumsAt, now } = state
+  if (walletsMinor === null || positionsMinor === null || !sumsAt) return null
+  const sum = walletsMinor + positionsMinor
+  return (
+    <Line
+      look={sum === 0n ? 'right' : 'wrong'}
+      title={
+        <>
+          Σ wallets + Σ positions = <Money minor={sum} currency={currency} />
+        </>
+      }
+    >
+      Wallets hold <Money minor={walletsMinor} currency={currency} />, positions stand at{' '}
+      <Money minor={positionsMinor} currency={currency} />, both {ageText(sumsAt, now)} ago.
+    </Line>
+  )
+}
+
+function Changes({ state }: { state: BooksState }) {
+  const { checkedUpTo, lastPassMs, lastPassWallets, lastPassEntries, now } = state
+  if (!checkedUpTo)
+    return (
+      <Line look="note" title="Following what changes">
+        The first pass has looked at {whole(state.passWallets)} wallets with {whole(state.passEntries)} entries so far.
+      </Line>
+    )
+  return (
+    <Line look="note" title="Following what changes">
+      Checked up to <When at={checkedUpTo} />, {ageText(checkedUpTo, now)} ago. The last pass looked at{' '}
+      {counted(lastPassWallets!, 'changed wallet')} with {counted(lastPassEntries!, 'entry', 'entries')} in{' '}
+      {lengthText(lastPassMs!)}.
+    </Line>
+  )
+}
+
+function Round({ state }: { state: BooksState }) {
+  const { lastRoundAt, lastRoundMs, lastWallets, lastTransfers, cursor, walletsChecked, transfersChecked } = state
+  return (
+    <Line look="note" title="Everything, from the beginning of each ledger">
+      {lastRoundAt ? (
+        <>
+          Last whole round <When at={lastRoundAt} />: {counted(lastWallets!, 'wallet')} with{' '}
+          {counted(lastTransfers!, 'entry', 'entries')} in {lengthText(lastRoundMs!)}.
+        </>
+      ) : (
+        'No whole round yet.'
+      )}
+      {state.isHurried &&
+        ' Rows of the ledger were changed, which never change: all of it is looked at again, in a hurry.'}
+      {cursor &&
+        ` One is under way: ${counted(walletsChecked, 'wallet')}, ${counted(transfersChecked, 'entry', 'entries')} so far.`}
+    </Line>
+  )
+}
+
+function Found({ problem, owner }: { problem: Problem; owner: User | undefined }) {
+  const { check, walletId, message, foundAt } = problem
+  return (
+    <div class="check bad">
+      <Icon name="cross" />
+      <strong>{titles[check as Check] ?? check}</strong>
+      <p>
+        {walletId && (
+          <>
+            <a href={`/admin/wallets/${walletId}`}>
+              {owner ? `${owner.firstName} ${owner.lastName}`.trim() || 'The wallet' : 'The wallet'}
+            </a>
+            {owner && (owner.email ? ` (${owner.email})` : ' (deleted)')}:{' '}
+          </>
+        )}
+        {message} <span class="muted">Found</span> <When at={new Date(foundAt)} />, <code>{check}</code>.
+      </p>
+    </div>
+  )
+}
+
+/** What each finding means, for someone who has never seen one. */
+const titles: Record<Check, string> = {
+  'entry-sequence': 'An entry is missing from a ledger',
+  'entry-running-balance': 'An entry does not follow from the one before it',
+  'entry-overdraft': 'A debit took more than there was',
+  'entry-time': 'An entry is older than the one before it',
+  'entry-reference-key': 'An entry has the key of another reference',
+  'entry-without-outcome': 'An entry has no outcome',
+  'entry-with-refusal': 'Money moved that was refused',
+  'entry-unlike-outcome': 'An entry and its outcome differ',
+  'entry-without-link': 'An app moved money of a user it was never linked to',
+  'wallet-missing': 'A wallet is missing',
+  'wallet-without-user': 'A wallet belongs to nobody',
+  'wallet-balance': 'A balance is not the sum of its entries',
+  'wallet-sequence': 'A wallet counts other entries than it has',
+  'wallet-last-entry': 'A balance is not what the last entry says',
+  'wallet-overdrawn-active': 'A wallet below zero is not on hold',
+  'wallet-frozen-without-debt': 'A wallet is on hold for a debt it does not have',
+  'link-dangling': 'A link leads nowhere',
+  'outcome-without-entry': 'An outcome has no entry',
+  'outcome-refusal-unfounded': 'A refusal had no reason',
+  'outcome-without-wallet': 'An outcome belongs to no wallet',
+  'position-differs': 'An account’s position is not the sum of its entries',
+  'books-unbalanced': 'Money was made or lost',
+}
+
+const whole = (count: number) => count.toLocaleString('en')
+const counted = (count: number, one: string, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`

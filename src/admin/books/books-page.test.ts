@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { newOperator, type TestOperator } from '../../../test/operator.ts'
+import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
+import { checkBooks } from '../../actions/money/check-books.ts'
+import { grantBonus } from '../../actions/money/manage-wallets.ts'
+import { patient } from '../../store/connection/database.ts'
+
+let rig: TestService
+let viewer: TestOperator
+let walletId: string
+
+beforeAll(async () => {
+  rig = await openTestService()
+  viewer = await newOperator(rig, 'viewer')
+  walletId = (await newUser(rig.service, await newApp(rig.service))).userId
+  const bonus = { walletId, amountMinor: 123_456n, referenceId: 'b', reason: 'x' }
+  await grantBonus(rig.service, operator, bonus)
+})
+afterAll(() => rig.close())
+
+/** The page as a person reads it: every part of the check is due, and done, before it is shown. */
+async function readPage(changes = 'only_row = true'): Promise<string> {
+  const { pool } = rig.service.db
+  await pool.query(
+    `update books_check set next_sums_at = '-infinity', next_pass_at = '-infinity', next_slice_at = '-infinity'`,
+  )
+  await checkBooks(patient(rig.service))
+  await pool.query(`update books_check set ${changes}`)
+  const html = await (await viewer.get('/admin/books')).text()
+  return html
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ (?=[.,:)])/g, '')
+}
+
+test('before the first look the page says that it is under way', async () => {
+  const html = await (await viewer.get('/admin/books')).text()
+  expect(html).toContain('The first check is under way')
+})
+
+test('the page is green, and says up to when and how fast it was checked', async () => {
+  const text = await readPage()
+  expect(text).toContain('The books are right')
+  expect(text).toMatch(/Every entry up to \S+ \S+ UTC was checked, \d+ s ago/)
+  expect(text).toContain('The last pass looked at 1 changed wallet with 1 entry in')
+  expect(text).toContain('1 wallet with 1 entry in')
+  expect(text).toContain('Wallets hold $1,234.56, positions stand at −$1,234.56')
+})
+
+test('the page is yellow when nobody has looked for a while, and says for how long', async () => {
+  const text = await readPage(`checked_up_to = now() - interval '7 minutes'`)
+  expect(text).toContain('The check of the books is late')
+  expect(text).toContain('nobody has looked for 7 min')
+  expect(text).not.toContain('The books are right')
+})
+
+test('the page is red in money, names the wallet and its user, and leads to the runbook', async () => {
+  await rig.service.db.pool.query('update wallets set balance = balance + 1001 where id = $1', [walletId])
+  const text = await readPage()
+  expect(text).toContain('The books are wrong')
+  expect(text).toContain('docs/operations/runbooks.md#the-books-are-wrong')
+  expect(text).toContain('A balance is not the sum of its entries')
+  expect(text).toContain(`Ada Lovelace (${walletId}@example.com): Wallet ${walletId}: its balance is $1,244.57, but`)
+  expect(text).toContain('Σ wallets + Σ positions = $10.01')
+  expect(await (await viewer.get('/admin/books')).text()).toContain(`href="/admin/wallets/${walletId}"`)
+})

@@ -1,0 +1,142 @@
+/** The form of a client app's settings, and the settings that such a form sent. */
+import type { AppInput } from '../../actions/apps/manage-apps.ts'
+import { scopes, type AppSettings } from '../../store/apps.ts'
+import { linesOf, type Form } from '../kit/form.ts'
+import { Field } from '../kit/parts.tsx'
+
+/** Only these fields are read; whatever else a form holds changes nothing. */
+export function inputOf(form: Form): AppInput {
+  return {
+    name: form.text('name'),
+    allowedOrigins: linesOf(form.text('allowedOrigins')),
+    allowedIframeParents: linesOf(form.text('allowedIframeParents')),
+    scopes: form.list('scopes'),
+    strictReferences: form.isChecked('strictReferences'),
+    accentColor: form.text('accentColor').trim() || null,
+    logoUrl: form.text('logoUrl').trim() || null,
+  }
+}
+
+/** What the fields show: the operator's text as typed, also where it is wrong. */
+export type Typed = Readonly<
+  Record<'name' | 'allowedOrigins' | 'allowedIframeParents' | 'accentColor' | 'logoUrl', string>
+> & {
+  readonly scopes: readonly string[]
+  readonly strictReferences: boolean
+}
+
+export function typedOf(form: Form): Typed {
+  return {
+    name: form.text('name'),
+    allowedOrigins: form.text('allowedOrigins'),
+    allowedIframeParents: form.text('allowedIframeParents'),
+    accentColor: form.text('accentColor'),
+    logoUrl: form.text('logoUrl'),
+    scopes: form.list('scopes'),
+    strictReferences: form.isChecked('strictReferences'),
+  }
+}
+
+export function typedOfSettings(settings: AppSettings): Typed {
+  return {
+    ...settings,
+    allowedOrigins: settings.allowedOrigins.join('\n'),
+    allowedIframeParents: settings.allowedIframeParents.join('\n'),
+    accentColor: settings.accentColor ?? '',
+    logoUrl: settings.logoUrl ?? '',
+  }
+}
+
+export const newApp: Typed = {
+  name: '',
+  allowedOrigins: '',
+  allowedIframeParents: '',
+  accentColor: '',
+  logoUrl: '',
+  scopes: [...scopes],
+  strictReferences: false,
+}
+
+const scopeTexts = {
+  'wallet:read': 'Read wallets and check balances',
+  'wallet:write': 'Debit and credit',
+} as const
+
+export function AppFields({ typed, problems }: { typed: Typed; problems: Readonly<Record<string, string>> }) {
+  return (
+    <>
+      <Field
+        label="Name"
+        name="name"
+        value={typed.name}
+        hint="Users see it in the widget."
+        problem={problems['name']}
+        attributes={{ required: true, maxlength: 100 }}
+      />
+      <Field
+        label="Allowed origins"
+        name="allowedOrigins"
+        rows={3}
+        value={typed.allowedOrigins}
+        hint="Where the app’s front end runs, one origin a line, such as https://shop.example."
+        problem={problems['allowedOrigins']}
+        attributes={{ spellcheck: 'false' }}
+      />
+      <Field
+        label="Allowed iframe parents"
+        name="allowedIframeParents"
+        rows={3}
+        value={typed.allowedIframeParents}
+        hint="The pages that may embed the widget. Scheme, host and port must match exactly."
+        problem={problems['allowedIframeParents']}
+        attributes={{ spellcheck: 'false' }}
+      />
+      <fieldset class="stack tight">
+        <legend class="small">
+          <strong>Scopes</strong>
+        </legend>
+        {scopes.map((scope) => (
+          <label class="choice" key={scope}>
+            <input type="checkbox" name="scopes" value={scope} checked={typed.scopes.includes(scope)} />
+            <span>
+              <code>{scope}</code>
+              <small>{scopeTexts[scope]}</small>
+            </span>
+          </label>
+        ))}
+        {problems['scopes'] && <p class="problem">{problems['scopes']}</p>}
+      </fieldset>
+      <label class="choice">
+        <input type="checkbox" name="strictReferences" checked={typed.strictReferences} />
+        <span>
+          Strict references
+          <small>
+            A repeated reference that asks for something else is refused with 409, instead of being answered with the
+            first outcome.
+          </small>
+        </span>
+      </label>
+      <details open={Boolean(typed.accentColor || typed.logoUrl || problems['accentColor'] || problems['logoUrl'])}>
+        <summary>Branding of the widget</summary>
+        <div class="columns">
+          <Field
+            label="Accent colour"
+            name="accentColor"
+            value={typed.accentColor}
+            hint="As #rrggbb. Kept legible whatever it is."
+            problem={problems['accentColor']}
+            attributes={{ placeholder: '#0e5a47', maxlength: 7 }}
+          />
+          <Field
+            label="Logo address"
+            name="logoUrl"
+            type="url"
+            value={typed.logoUrl}
+            hint="A picture on an https address."
+            problem={problems['logoUrl']}
+          />
+        </div>
+      </details>
+    </>
+  )
+}

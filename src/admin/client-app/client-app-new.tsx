@@ -1,0 +1,58 @@
+/** Registering a client app. */
+import { createApp, parseAppSettings } from '../../actions/apps/manage-apps.ts'
+import { takeForm } from '../../actions/operators/keep-session.ts'
+import { AppFields, inputOf, newApp, typedOf, type Typed } from './client-app-form.tsx'
+import { Form, Heading, Notice } from '../kit/parts.tsx'
+import { showPage, showProblem } from '../kit/respond.tsx'
+import { showSecret } from './client-app-secrets.tsx'
+import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
+
+export const newClientAppRoutes: AdminRoute[] = [
+  get('/admin/client-apps/new', (request) => show(request, newApp, {}), 'apps'),
+  post('/admin/client-apps', create, 'apps'),
+]
+
+async function show(
+  request: AdminRequest,
+  typed: Typed,
+  problems: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const hasProblems = Object.keys(problems).length > 0
+  const body = (
+    <>
+      <Heading title="Register an app" sub="Its credentials are shown once, right after this." />
+      {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}
+      <Form request={request} action="/admin/client-apps" class="card stack">
+        <input type="hidden" name="form" value={crypto.randomUUID()} />
+        <AppFields typed={typed} problems={problems} />
+        <div class="row">
+          <button class="button" type="submit">
+            Register
+          </button>
+          <a class="button quiet" href="/admin/client-apps">
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </>
+  )
+  return await showPage(request, { title: 'Register an app', here: 'apps', body, ...(hasProblems && { status: 422 }) })
+}
+
+async function create(request: AdminRequest): Promise<Response> {
+  const { service, form, actor } = request
+  const checked = parseAppSettings(inputOf(form), service.config)
+  if (checked.problems) return await show(request, typedOf(form), checked.problems)
+  // The answer shows the secret, so it cannot be a redirect, and a reload sends the form again. The form's id is taken once, so
+  // that no second app is registered.
+  const formId = form.text('form')
+  if (!(await takeForm(service, formId, 'app')))
+    return await showProblem(request, 409, 'This form was sent before: the app is in the list of client apps.')
+  const { clientId, clientSecret } = await createApp(service, actor, checked.settings)
+  return await showSecret(request, {
+    clientId,
+    clientSecret,
+    name: checked.settings.name,
+    title: 'The app is registered',
+  })
+}

@@ -1,0 +1,259 @@
+/** What the page of an app shows of the app: its money, its calls, its users, what is owed to it, and secrets that leaked. */
+import { readOwed, type Owed } from '../../actions/apps/settle-app.ts'
+import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
+import { counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
+import { findAppLinks, listAppCalls, type CallSum } from '../../store/app-calls.ts'
+import type { App } from '../../store/apps.ts'
+import { listAudit, type AuditRecord } from '../../store/audit.ts'
+import { listDays, type DayFlow } from '../../store/books/books.ts'
+import { FlowChart } from '../kit/chart.tsx'
+import { Badge, Facts, Field, Money, Table, When, withQuery } from '../kit/parts.tsx'
+import type { AdminRequest } from '../kit/route.ts'
+
+export type AppStory = {
+  readonly days: readonly DayFlow[]
+  readonly calls: readonly CallSum[]
+  readonly links: { readonly links: number; readonly countedAt: Date } | undefined
+  readonly leaks: readonly AuditRecord[]
+  readonly owed: Owed
+}
+
+const dayMs = 86_400_000
+const shownDays = 30
+const maxLeaks = 10
+
+const dayText = (at: Date) => at.toISOString().slice(0, 10)
+
+export async function readAppStory({ service }: AdminRequest, { clientId }: App): Promise<AppStory> {
+  const db = service.db.pool
+  const today = service.now().getTime()
+  const from = dayText(new Date(today - (shownDays - 1) * dayMs))
+  const until = dayText(new Date(today + dayMs))
+  const leaked = { subject: `app:${clientId}`, action: 'browser-call.refused' }
+  const [days, calls, links, leaks, owed] = await Promise.all([
+    listDays(db, { account: counterAccountOfApp(clientId), from, until }),
+    listAppCalls(db, clientId),
+    findAppLinks(db, clientId),
+    listAudit(db, leaked, { after: undefined, limit: maxLeaks }),
+    readOwed(db, clientId),
+  ])
+  return { days, calls, links, leaks, owed }
+}
+
+type Props = { request: AdminRequest; app: App; story: AppStory }
+
+export function AppMoney({ request, app, story }: Props) {
+  const { currency } = request.service.config
+  const now = request.service.now().getTime()
+  const all = Array.from({ length: shownDays }, (_, i) => dayText(new Date(now - (shownDays - 1 - i) * dayMs)))
+  const flowOf = (day: string) => story.days.find((each) => each.day === day)
+  const bars = all.map((day) => {
+    const { debitedMinor = 0n, creditedMinor = 0n } = flowOf(day) ?? {}
+    return {
+      label: day.slice(5),
+      up: majorNumber(debitedMinor, currency),
+      down: majorNumber(creditedMinor, currency),
+      title: `${day}: ${moneyText(debitedMinor, currency)} debited, ${moneyText(creditedMinor, currency)} credited`,
+    }
+  })
+  const spans = [
+    ['Today', all.slice(-1)],
+    ['7 days', all.slice(-7)],
+    ['30 days', all],
+  ] as const
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Volume</h2>
+        <a class="small" href={withQuery('/admin/books', { account: counterAccountOfApp(app.clientId) })}>
+          By month, in the books
+        </a>
+      </div>
+      {story.days.length > 0 && (
+        <div class="pager chart-frame">
+          <figure>
+            <FlowChart bars={bars} label="By day (UTC): debited above the line, credited below" />
+            <figcaption class="legend">
+              <span>Debited from wallets</span>
+              <span class="down">Credited to wallets</span>
+            </figcaption>
+          </figure>
+        </div>
+      )}
+      <Table label="Volume" head={['Days (UTC)', ['Debited'], ['Credited'], ['Transfers']]}>
+        {spans.map(([label, days]) => {
+          const flows = days.flatMap((day) => flowOf(day) ?? [])
+          const sum = (of: (flow: DayFlow) => bigint) => flows.reduce((total, flow) => total + of(flow), 0n)
+          return (
+            <tr key={label}>
+              <td>{label}</td>
+              <td class="number">
+                <Money minor={sum((flow) => flow.debitedMinor)} currency={currency} />
+              </td>
+              <td class="number">
+                <Money minor={sum((flow) => flow.creditedMinor)} currency={currency} />
+              </td>
+              <td class="number">{sum((flow) => BigInt(flow.transfers)).toLocaleString('en')}</td>
+            </tr>
+          )
+        })}
+      </Table>
+    </section>
+  )
+}
+
+/** Its entries as a file; the last thirty days, unless others are chosen. */
+export function AppLedger({ request, app }: Omit<Props, 'story'>) {
+  const now = request.service.now().getTime()
+  return (
+    <section class="card stack">
+      <h2>Ledger</h2>
+      <form class="row bottom" method="get" action={`/admin/client-apps/${app.clientId}/ledger.csv`}>
+        <Field label="From" name="from" type="date" value={dayText(new Date(now - (shownDays - 1) * dayMs))} />
+        <Field label="Until" name="until" type="date" value={dayText(new Date(now))} />
+        <button class="button quiet" type="submit">
+          Export as CSV
+        </button>
+      </form>
+      <p class="muted small">
+        Every entry on the app’s account, of all wallets, in the order of time. Days are UTC’s, 92 at most.
+      </p>
+    </section>
+  )
+}
+
+export function AppFacts({ request, app, story, liveSessions }: Props & { liveSessions: number }) {
+  const { currency } = request.service.config
+  const { links, calls, owed } = story
+  const total = (code: (code: string) => boolean, of: 'day' | 'week') =>
+    calls.filter((each) => code(each.code)).reduce((sum, each) => sum + each[of], 0)
+  const rateOf = (of: 'day' | 'week') =>
+    percent(
+      total(isFault, of),
+      total(() => true, of),
+    )
+  return (
+    <section class="card stack hero">
+      <OwedNow owed={owed} currency={currency} />
+      <Facts
+        rows={[
+          [
+            `Of that, up to ${owed.closedDay}`,
+            <>
+              <Money minor={owed.owedMinor} currency={currency} />{' '}
+              <a href={`/admin/client-apps/${app.clientId}/settlements`}>Settlements</a>
+            </>,
+          ],
+          ['Paid out through', owed.last ? owed.last.throughDay : 'nothing yet'],
+          [
+            'Users linked',
+            links ? (
+              <>
+                {links.links.toLocaleString('en')} <span class="muted">counted</span> <When at={links.countedAt} />
+              </>
+            ) : (
+              'counted within minutes'
+            ),
+          ],
+          ['Widget sessions open', liveSessions.toLocaleString('en')],
+          ['Calls in 24 hours', total(() => true, 'day').toLocaleString('en')],
+          ['Errors of the service', `${rateOf('day')} in 24 hours, ${rateOf('week')} in 7 days`],
+        ]}
+      />
+    </section>
+  )
+}
+
+export function OwedNow({ owed: { owedNowMinor }, currency }: { owed: Owed; currency: Currency }) {
+  return (
+    <div>
+      <p class="label muted">{owedNowMinor < 0n ? 'The app owes, as of now' : 'Owed to the app, as of now'}</p>
+      <p class="value">
+        <Money minor={magnitude(owedNowMinor)} currency={currency} />
+      </p>
+    </div>
+  )
+}
+
+/** The service's own; every other code is an answer. */
+function isFault(code: string): boolean {
+  return code === 'INTERNAL' || code === 'UNAVAILABLE'
+}
+
+function percent(part: number, whole: number): string {
+  if (whole === 0) return 'none'
+  return part === 0 ? '0 %' : `${((part / whole) * 100).toFixed(2)} %`
+}
+
+export function AppCallList({ story: { calls } }: { story: AppStory }) {
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Calls, by what was answered</h2>
+      </div>
+      {calls.length === 0 ? (
+        <p class="empty muted">No call in the last month. A call shows here within a minute.</p>
+      ) : (
+        <Table label="Calls" head={['Answer', 'Route', ['24 hours'], ['7 days'], 'Last']}>
+          {calls.map((each) => (
+            <tr key={`${each.route} ${each.code}`}>
+              <td>
+                <CodeBadge code={each.code} />
+              </td>
+              <td>
+                <code>{each.route}</code>
+              </td>
+              <td class="number">{each.day.toLocaleString('en')}</td>
+              <td class="number">{each.week.toLocaleString('en')}</td>
+              <td>
+                <When at={each.lastAt} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  )
+}
+
+function CodeBadge({ code }: { code: string }) {
+  if (code === 'ok' || code === 'replayed') return <Badge kind="good">{code}</Badge>
+  const isBad = isFault(code) || code === 'INVALID_CLIENT' || code === 'BROWSER_CALL_REFUSED'
+  return <Badge kind={isBad ? 'bad' : 'warn'}>{code}</Badge>
+}
+
+export function Leaks({ app, story: { leaks } }: { app: App; story: AppStory }) {
+  if (leaks.length === 0) return null
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Secrets seen in browsers</h2>
+        <a
+          class="small"
+          href={withQuery('/admin/audit', { subject: `app:${app.clientId}`, action: 'browser-call.refused' })}
+        >
+          All of them
+        </a>
+      </div>
+      <Table label="Secrets seen in browsers" head={['Time', 'Secret', 'From']}>
+        {leaks.map(({ id, at, detail, address }) => (
+          <tr key={id}>
+            <td>
+              <When at={at} />
+            </td>
+            <td>
+              {typeof detail['fingerprint'] === 'string' ? (
+                <>
+                  <Badge kind="bad">leaked</Badge> <code>{detail['fingerprint']}</code>: rotate it
+                </>
+              ) : (
+                <span class="muted">none of the app’s: somebody made it up</span>
+              )}
+            </td>
+            <td class="muted">{address}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}

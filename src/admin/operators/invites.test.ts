@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { createOperator, firstOperatorLink } from '../../actions/operators/manage-operators.ts'
+import { host, newOperator, newVisitor, password, type TestOperator } from '../../../test/operator.ts'
+import { openTestService, operator as testActor, type TestService } from '../../../test/service.ts'
+
+// Passwords are slow to check on purpose, and slower on a busy machine.
+setDefaultTimeout(180_000)
+
+let rig: TestService
+let boss: TestOperator
+
+beforeAll(async () => {
+  rig = await openTestService()
+  boss = await newOperator(rig)
+})
+afterAll(() => rig.close())
+
+const linkIn = async (response: Response) => /\/admin\/welcome\?token=[\w-]+/.exec(await response.text())![0]
+const makeInvite = async (by: TestOperator, forWhom?: string) =>
+  await linkIn(await by.post('/admin/operators/invite', { role: 'admin', for: forWhom }))
+const makeReset = async (by: TestOperator, id: string) => await linkIn(await by.post(`/admin/operators/${id}/reset`))
+
+async function open(link: string) {
+  const visitor = newVisitor(rig.app)
+  const shown = await visitor.get(link)
+  const token = new URL(link, host).searchParams.get('token')!
+  const fields = { token, email: `joined-${token.slice(0, 8).toLowerCase()}@example.com`, name: 'Joined', password }
+  return { shown: shown.status, sent: (await visitor.post('/admin/welcome', fields)).status }
+}
+
+const gone = { shown: 404, sent: 404 }
+const access = { demoted: { role: 'viewer', active: 'yes' }, removed: { role: 'admin' } }
+
+test.each(['demoted', 'removed'] as const)('links that an admin made end when the admin is %s', async (how) => {
+  const [clerk, other] = [await newOperator(rig), await newOperator(rig, 'viewer')]
+  const links = [await makeInvite(clerk), await makeReset(clerk, other.id)]
+  const kept = await makeInvite(boss)
+  expect((await boss.post(`/admin/operators/${clerk.id}/access`, access[how])).status).toBe(303)
+  for (const link of links) expect(await open(link)).toEqual(gone)
+  // Access given again does not bring back what was made before.
+  await boss.post(`/admin/operators/${clerk.id}/access`, { role: 'admin', active: 'yes' })
+  for (const link of links) expect(await open(link)).toEqual(gone)
+  expect(await open(kept)).toEqual({ shown: 200, sent: 303 })
+})
+
+test('a link whose maker lost the right some other way is worth nothing', async () => {
+  const clerk = await newOperator(rig)
+  const link = await makeInvite(clerk, 'Lost Right')
+  expect(await (await boss.get('/admin/operators')).text()).toContain('Lost Right')
+  await rig.service.db.pool.query(`update operators set role = 'viewer' where id = $1`, [clerk.id])
+  expect(await open(link)).toEqual(gone)
+  expect(await (await boss.get('/admin/operators')).text()).not.toContain('Lost Right')
+})
+
+test('a reset link ends with the access of the operator it is for', async () => {
+  const clerk = await newOperator(rig)
+  const link = await makeReset(boss, clerk.id)
+  await boss.post(`/admin/operators/${clerk.id}/access`, access.removed)
+  await boss.post(`/admin/operators/${clerk.id}/access`, { role: 'admin', active: 'yes' })
+  expect(await open(link)).toEqual(gone)
+})
+
+test('the link for the first operator ends when there is one, however they came', async () => {
+  const other = await openTestService()
+  const link = (await firstOperatorLink(other.service))!.slice(host.length)
+  expect((await newVisitor(other.app).get(link)).status).toBe(200)
+  await createOperator(other.service, testActor, { email: 'by@example.com', name: 'By', password, role: 'admin' })
+  expect((await newVisitor(other.app).get(link)).status).toBe(404)
+  await other.close()
+})
+
+test('open links are listed with who made them and for whom, and an admin can revoke one', async () => {
+  const viewer = await newOperator(rig, 'viewer')
+  const link = await makeInvite(boss, 'Grace Hopper')
+  const page = await (await boss.get('/admin/operators')).text()
+  const row = page.split('<tr').find((each) => each.includes('Grace Hopper'))!
+  expect(row).toContain(`>${boss.name}</td>`)
+  const action = /action="(\/admin\/operators\/invites\/[0-9a-f-]{36}\/revoke)"/.exec(row)![1]!
+  const seen = await (await viewer.get('/admin/operators')).text()
+  expect(seen).toContain('Grace Hopper')
+  expect(seen).not.toContain('/revoke')
+  expect((await viewer.post(action)).status).toBe(403)
+  expect((await boss.post(action)).status).toBe(303)
+  expect((await boss.post(action)).status).toBe(404)
+  expect(await open(link)).toEqual(gone)
+  expect(await (await boss.get('/admin/operators')).text()).not.toContain('Grace Hopper')
+  const { rows } = await rig.service.db.pool.query(`select actor from audit where action = 'operator.invite-revoked'`)
+  expect(rows).toEqual([{ actor: `operator:${boss.id}` }])
+})

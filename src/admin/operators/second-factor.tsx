@@ -1,0 +1,98 @@
+/** Setting up the second factor: a picture to scan, a first code, and recovery codes to keep. */
+import { signOut } from '../../actions/operators/keep-session.ts'
+import { getPendingSecret, totpUri } from '../../actions/operators/second-factor.ts'
+import { confirmSecondFactor, skipSecondFactor } from '../../actions/operators/sign-in-operator.ts'
+import { Copy, Field, Form, Notice } from '../kit/parts.tsx'
+import { QrPicture } from './qr-picture.tsx'
+import { showRecoveryCodes } from './recovery-codes.tsx'
+import { redirect, showPage, showProblem, withCookie } from '../kit/respond.tsx'
+import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
+
+export const secondFactorRoutes: AdminRoute[] = [
+  get('/admin/second-factor', (request) => showSetUp(request), 'enrol'),
+  post('/admin/second-factor', confirm, 'enrol'),
+  post('/admin/second-factor/skip', skip, 'enrol'),
+  post('/admin/second-factor/cancel', cancel, 'enrol'),
+]
+
+async function showSetUp(request: AdminRequest, problem?: string): Promise<Response> {
+  const { service, me } = request
+  const secret = await getPendingSecret(service, me.operator)
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>Protect your account</h1>
+        <p class="muted">
+          From now on a code from your phone is asked for after the password. Scan this picture with an authenticator
+          app.
+        </p>
+      </div>
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <QrPicture text={totpUri(service, me.operator, secret)} label="QR code for your authenticator app" />
+      <details>
+        <summary>You cannot scan it?</summary>
+        <p class="muted small">Enter this key in the app, with the name {me.operator.email}:</p>
+        <Copy label="key" text={secret.match(/.{1,4}/g)!.join(' ')} />
+      </details>
+      <Form request={request} action="/admin/second-factor" class="stack">
+        <Field
+          label="The six digits the app shows now"
+          name="code"
+          attributes={{
+            autocomplete: 'one-time-code',
+            inputmode: 'numeric',
+            required: true,
+            class: 'code-input',
+            maxlength: 10,
+          }}
+        />
+        <button class="button" type="submit">
+          Confirm
+        </button>
+      </Form>
+      <div class="row">
+        {!service.config.isProduction && (
+          <Form request={request} action="/admin/second-factor/skip">
+            <button class="link-button" type="submit">
+              Not now (development only)
+            </button>
+          </Form>
+        )}
+        <Form request={request} action="/admin/second-factor/cancel">
+          <button class="link-button" type="submit">
+            Sign out
+          </button>
+        </Form>
+      </div>
+    </section>
+  )
+  return await showPage(request, { title: 'Protect your account', body, ...(problem && { status: 422 }) })
+}
+
+const problems = {
+  wrong: 'That code does not fit. Check that the phone’s clock is right, and try the next one.',
+  ended: 'The picture from before has ended after ten minutes. Scan this one instead.',
+}
+
+async function confirm(request: AdminRequest): Promise<Response> {
+  const done = await confirmSecondFactor(
+    request.service,
+    request.me,
+    request.form.text('code').slice(0, 100),
+    request.device,
+  )
+  if (typeof done === 'string') return await showSetUp(request, problems[done])
+  const response = await showRecoveryCodes(request, done.recoveryCodes)
+  return withCookie(request, response, 'session', done.token)
+}
+
+async function skip(request: AdminRequest): Promise<Response> {
+  const token = await skipSecondFactor(request.service, request.me, request.device)
+  if (!token) return await showProblem(request, 403, 'In production the second factor cannot be left out.')
+  return withCookie(request, redirect('/admin'), 'session', token)
+}
+
+async function cancel(request: AdminRequest): Promise<Response> {
+  await signOut(request.service, request.me, request.device.address)
+  return withCookie(request, redirect('/admin/sign-in?done=signed-out'), 'session', '')
+}

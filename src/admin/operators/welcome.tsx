@@ -1,0 +1,107 @@
+/** The page of a one-time link, for a new operator or one who has lost the password or the phone. */
+import {
+  acceptInvite,
+  findInvite,
+  operatorProblems,
+  type OpenInvite,
+} from '../../actions/operators/manage-operators.ts'
+import { roleNames, roleTexts } from '../../actions/operators/rights.ts'
+import { Field, Form, Notice } from '../kit/parts.tsx'
+import { redirect, showPage, showProblem, withCookie } from '../kit/respond.tsx'
+import type { AdminRoute, PublicRequest } from '../kit/route.ts'
+
+export const welcomeRoutes: AdminRoute[] = [
+  { method: 'GET', path: '/admin/welcome', access: 'public', handle: show },
+  { method: 'POST', path: '/admin/welcome', access: 'public', handle: accept },
+]
+
+const gone = 'This link was used before, or is older than a day. Ask an admin for a new one.'
+
+async function show(request: PublicRequest): Promise<Response> {
+  const invite = await findInvite(request.service, request.query('token'))
+  return invite ? await welcomePage(request, invite, request.query('token'), {}) : await showProblem(request, 404, gone)
+}
+
+async function welcomePage(
+  request: PublicRequest,
+  { role, operator }: OpenInvite,
+  token: string,
+  problems: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { form } = request
+  const hasProblems = Object.keys(problems).length > 0
+  const title = operator ? 'Choose a new password' : `Welcome to ${request.service.config.about.name}`
+  const body = (
+    <section class="card stack narrow">
+      <div>
+        <h1>{title}</h1>
+        <p class="muted">
+          {operator
+            ? `For ${operator.email}. A second factor comes next; sessions that are open end.`
+            : `You will be ${roleNames[role]} here: ${roleTexts[role]}. A second factor comes next.`}
+        </p>
+      </div>
+      {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}
+      <Form request={request} action="/admin/welcome" class="stack">
+        <input type="hidden" name="token" value={token} />
+        {operator ? (
+          <input type="hidden" name="email" autocomplete="username" value={operator.email} />
+        ) : (
+          <>
+            <Field
+              label="Your name"
+              name="name"
+              value={form.text('name')}
+              problem={problems['name']}
+              attributes={{ autocomplete: 'name', required: true, maxlength: 100 }}
+            />
+            <Field
+              label="Email"
+              name="email"
+              type="email"
+              value={form.text('email')}
+              problem={problems['email']}
+              attributes={{ autocomplete: 'username', required: true }}
+            />
+          </>
+        )}
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          hint="At least 12 characters. A few words in a row are easy to remember and hard to guess."
+          problem={problems['password']}
+          attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
+        />
+        <button class="button" type="submit">
+          Continue
+        </button>
+      </Form>
+    </section>
+  )
+  return await showPage(request, { title, body, ...(hasProblems && { status: 422 }) })
+}
+
+async function accept(request: PublicRequest): Promise<Response> {
+  const { service, form } = request
+  const token = form.text('token')
+  const invite = await findInvite(service, token)
+  if (!invite) return await showProblem(request, 404, gone)
+  const { operator } = invite
+  const password = form.text('password')
+  const input = operator
+    ? { email: operator.email, name: operator.name, password }
+    : { email: form.text('email'), name: form.text('name'), password }
+  const problems = operatorProblems(input)
+  if (Object.keys(problems).length > 0) return await welcomePage(request, invite, token, problems)
+  const accepted = await acceptInvite(service, token, input, request.device)
+  if ('token' in accepted)
+    return withCookie(
+      request,
+      withCookie(request, redirect('/admin/second-factor'), 'session', accepted.token),
+      'form',
+      '',
+    )
+  if (accepted.problem === 'used') return await showProblem(request, 404, gone)
+  return await welcomePage(request, invite, token, { email: 'there is already an operator with this email' })
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { newClient } from '../../../test/client.ts'
+import { newOperator, type TestOperator } from '../../../test/operator.ts'
+import { newApp, newUser } from '../../../test/service.ts'
+import { beginDayThatStays } from '../../../test/time.ts'
+import { openBench, type Bench } from '../../../test/topup/rig.ts'
+
+setDefaultTimeout(180_000)
+
+let bench: Bench
+let viewer: TestOperator
+const query = (sql: string, values: unknown[] = []) => bench.service.db.pool.query(sql, values)
+
+beforeAll(async () => {
+  bench = await openBench({}, 20_000)
+  viewer = await newOperator(bench.opened, 'viewer')
+})
+// What is of today is looked at on the same day.
+beforeEach(() => beginDayThatStays())
+afterAll(() => bench.close())
+
+const page = async (range = '') => text(await (await viewer.get(`/admin${range && `?range=${range}`}`)).text())
+/** As it is read: without markup, with single spaces. */
+const text = (html: string) =>
+  html
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/&#?\w+;/g, '’')
+    .replace(/\s+/g, ' ')
+
+test('an overview without anything says so, in every range', async () => {
+  for (const range of ['', 'hour', 'day', 'week', 'month', 'quarter', 'nonsense']) {
+    const shown = await page(range)
+    for (const part of ['Held in wallets', '$0.00', 'Nothing moved.', 'No app moved money', 'None was begun yet'])
+      expect([range, shown]).toEqual([range, expect.stringContaining(part)])
+  }
+})
+
+test('money in and out is that of the range, over all writers, against as much before', async () => {
+  const app = await newApp(bench.service, { name: 'Fernweh' })
+  const user = await newUser(bench.service, app)
+  const client = newClient(bench.app.fetch, app)
+  await client.credit(user.serviceUserId, 100)
+  await client.debit(user.serviceUserId, 40)
+  // A day of last week by two writers, and a month ago.
+  await query(
+    `insert into positions (counter_account, day, writer, debited, credited, transfers)
+     select $1, (now() at time zone 'UTC')::date - days, writer, debited, credited, 1
+     from (values (7, 500, 3000, 1000), (7, 501, 1000, 1000), (40, 500, 900, 0)) as p(days, writer, debited, credited)`,
+    [`app:${app.clientId}`],
+  )
+  const day = await page('day')
+  expect(day).toContain('Into wallets today $100.00 +400 %')
+  expect(day).toContain('Out of wallets today $40.00 ±0 % $40.00 in the whole of')
+  expect(day).toContain('Fernweh $100.00 $20.00 $40.00 $40.00 2')
+  const week = await page('week')
+  expect(week).toContain('Out of wallets in the last 7 days $40.00 ±0 % $40.00 in the 7 days before')
+  expect(await page('month')).toContain('Out of wallets in the last 30 days $80.00 +788 % $9.00 in the 30 days before')
+  expect(await page('quarter')).toContain('Out of wallets in the last 91 days $89.00')
+  await query('delete from positions where writer >= 500')
+})
+
+test('what waits for a person is counted, and leads to its list', async () => {
+  const payer = await bench.newPayer()
+  const payment = await payer.begin(25)
+  bench.standIn.state.pay(payment)
+  await payer.confirm(payment)
+  const { id } = await bench.topup(payment)
+  await query(
+    `update topups set dispute = 'open', disputed = 2500, problem = 'mismatch', decline_code = 'x' where id = $1`,
+    [id],
+  )
+  const poor = await newUser(bench.service, bench.credentials)
+  await query(`update wallets set balance = -1234, frozen_for = 'debt' where id = $1`, [poor.userId])
+  const frozen = await newUser(bench.service, bench.credentials)
+  await query(`update wallets set frozen_for = 'operator' where id = $1`, [frozen.userId])
+  const shown = await page()
+  for (const part of [
+    'not what was ordered 1',
+    'Open disputes $25.00 1',
+    'Wallets in debt -$12.34 1',
+    'frozen by an operator 1',
+    'Begun 1',
+    'Paid $25.00 1',
+    'declined 1',
+  ])
+    expect(shown).toContain(part)
+  for (const [list, expected] of [
+    ['/admin/topups?state=disputed', payment],
+    ['/admin/topups?state=problem', payment],
+    ['/admin/wallets?state=debt', poor.userId],
+    ['/admin/wallets?state=operator', frozen.userId],
+  ] as const) {
+    const html = await (await viewer.get(list)).text()
+    expect(html).toContain(expected)
+    expect(html).toMatch(/<strong>1 (wallet|top-up)<\/strong>/)
+  }
+  await query(`update wallets set balance = 0, frozen_for = null`)
+  await query(`update topups set dispute = 'none', disputed = 0, problem = null`)
+})
+
+test('requests are shown by the minute and by steps, with their axes', async () => {
+  await query(
+    `insert into minutes select date_trunc('minute', now()) - n * interval '1 minute', gen_random_uuid(), 600, 1, 1, 1, 1, '{600}', 2
+     from generate_series(-1, 40) n`,
+  )
+  const hour = await (await viewer.get('/admin?range=hour')).text()
+  expect(text(hour)).toContain('Requests a minute 600')
+  // The newest minute is the current one, or already the one before.
+  expect(text(hour)).toMatch(/Faults, last hour 4[12] /)
+  expect(hour).toMatch(/aria-label="Requests a minute, \d\d:\d\d to \d\d:\d\d UTC: from 0 to 600, last 600/)
+  const day = text(await (await viewer.get('/admin?range=day')).text())
+  expect(day).toMatch(/Faults, last 24 hours 4[12] /)
+  expect(text(await (await viewer.get('/admin/overview?range=week&auto=1')).text())).toMatch(/last 48 hours 4[12] /)
+})

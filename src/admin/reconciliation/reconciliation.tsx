@@ -1,0 +1,326 @@
+/** The card processor's account beside the ledger: days, totals of both sides, and the payments of which they say otherwise. */
+import { maxReportBytes, parseReport } from '../../cards/stripe/report-file.ts'
+import { orderDay, reconcileFile } from '../../actions/topups/reconcile.ts'
+import {
+  getReconciliationState,
+  listDayTotals,
+  listOpenDifferences,
+  listResolvedDifferences,
+  type DayTotals,
+  type OpenDifference,
+  type ReconciliationState,
+  type ResolvedDifference,
+} from '../../store/books/reconciliation.ts'
+import { listOperators, type Operator } from '../../store/operators.ts'
+import { actorName } from '../kit/audit-table.tsx'
+import { differenceText } from './difference.tsx'
+import { Icon } from '../kit/icons.tsx'
+import { Badge, Empty, Field, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
+import { redirect, showPage } from '../kit/respond.tsx'
+import { get, may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
+
+export const reconciliationRoutes: AdminRoute[] = [
+  get('/admin/reconciliation', (request) => show(request)),
+  post('/admin/reconciliation/day', order, 'settle'),
+  { ...post('/admin/reconciliation/file', readFile, 'settle'), maxFormBytes: maxReportBytes + 64 * 1024 },
+]
+
+const shownDays = 31
+const shownDifferences = 200
+const shownSettled = 50
+
+type Problems = { readonly day?: string; readonly file?: readonly string[] }
+
+async function show(request: AdminRequest, problems: Problems = {}): Promise<Response> {
+  const db = request.service.db.patient.pool
+  const [state, differences, days, settled, operators] = await Promise.all([
+    getReconciliationState(db),
+    listOpenDifferences(db, shownDifferences),
+    listDayTotals(db, shownDays),
+    listResolvedDifferences(db, shownSettled),
+    listOperators(db),
+  ])
+  const body = (
+    <>
+      <Heading
+        title="Reconciliation"
+        sub="What the card processor booked in its account, against what the ledger says of the same payments. Days are UTC’s."
+      />
+      <section class="card stack">
+        <div class="checks">
+          <Verdict request={request} state={state} />
+        </div>
+      </section>
+      {differences.length > 0 && (
+        <Differences request={request} differences={differences} all={state.openDifferences} />
+      )}
+      {settled.length > 0 && <Settled request={request} settled={settled} operators={operators} />}
+      <Days request={request} days={days} />
+      {may(request, 'settle') && <Orders request={request} problems={problems} />}
+    </>
+  )
+  const status = problems.day || problems.file ? 422 : 200
+  return await showPage(request, { title: 'Reconciliation', here: 'reconciliation', body, status })
+}
+
+const lateAfterMs = 36 * 3_600_000
+
+function Verdict({ request, state }: { request: AdminRequest; state: ReconciliationState }) {
+  const { openDifferences, lastFinishedAt, lastDay, unfinishedDays, problem, now } = state
+  const isLate = !lastFinishedAt || now.getTime() - lastFinishedAt.getTime() > lateAfterMs
+  const [kind, icon, title] =
+    openDifferences > 0
+      ? (['bad', 'cross', `${openDifferences} ${openDifferences === 1 ? 'difference' : 'differences'}`] as const)
+      : problem || (isLate && lastFinishedAt)
+        ? (['warn', 'warn', 'The processor could not be read'] as const)
+        : lastFinishedAt
+          ? (['good', 'check', 'The processor and the ledger agree'] as const)
+          : (['', 'dash', 'Nothing was compared yet'] as const)
+  return (
+    <div class={`check ${kind}`} role={kind === 'bad' ? 'alert' : undefined}>
+      <Icon name={icon} />
+      <strong>{title}</strong>
+      <p>
+        {lastFinishedAt ? (
+          <>
+            Read up to {lastDay}, last compared <When at={lastFinishedAt} />.{' '}
+          </>
+        ) : request.service.cards ? (
+          'A day is read two hours after it has ended, beginning with the last seven. '
+        ) : (
+          'This service takes no cards. A report can still be read from a file. '
+        )}
+        {unfinishedDays > 0 && `${unfinishedDays} ${unfinishedDays === 1 ? 'day waits' : 'days wait'} to be read. `}
+        {problem}
+        {openDifferences > 0 && (
+          <>
+            What to do: <code>docs/books.md#a-difference</code>.
+          </>
+        )}
+      </p>
+    </div>
+  )
+}
+
+function Differences({
+  request,
+  differences,
+  all,
+}: {
+  request: AdminRequest
+  differences: readonly OpenDifference[]
+  all: number
+}) {
+  const { currency } = request.service.config
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Differences</h2>
+        {all > differences.length && <p class="muted">The oldest {differences.length}.</p>}
+      </div>
+      <Table label="Differences" head={['Day', 'Payment', 'What', ['Processor'], ['Ledger'], ['Difference'], 'Found']}>
+        {differences.map((each) => (
+          <tr key={`${each.paymentIntentId} ${each.kind}`}>
+            <td>{each.day}</td>
+            <td>
+              {each.topupId ? (
+                <a href={`/admin/topups/${each.topupId}`}>
+                  <code>{each.paymentIntentId}</code>
+                </a>
+              ) : (
+                <code>{each.paymentIntentId}</code>
+              )}
+            </td>
+            <td>
+              <a
+                href={withQuery('/admin/reconciliation/difference', { payment: each.paymentIntentId, kind: each.kind })}
+              >
+                {differenceText(each)}
+              </a>
+            </td>
+            <td class="number">
+              <Money minor={each.processorMinor} currency={currency} />
+            </td>
+            <td class="number">
+              <Money minor={each.ledgerMinor} currency={currency} />
+            </td>
+            <td class="number">
+              <Money minor={each.processorMinor - each.ledgerMinor} currency={currency} />
+            </td>
+            <td>
+              <When at={each.foundAt} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}
+
+type SettledProps = {
+  request: AdminRequest
+  settled: readonly ResolvedDifference[]
+  operators: readonly Operator[]
+}
+
+function Settled({ request, settled, operators }: SettledProps) {
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Settled by hand</h2>
+        <p class="muted">They differ still, and somebody has looked into them.</p>
+      </div>
+      <Table label="Settled by hand" head={['Settled', 'Payment', 'What', ['Difference'], 'By', 'Reason']}>
+        {settled.map((each) => (
+          <tr key={`${each.paymentIntentId} ${each.kind}`}>
+            <td class="nowrap">
+              <When at={each.resolvedAt} />
+            </td>
+            <td>
+              <code>{each.paymentIntentId}</code>
+            </td>
+            <td>{differenceText(each)}</td>
+            <td class="number">
+              <Money minor={each.processorMinor - each.ledgerMinor} currency={request.service.config.currency} />
+            </td>
+            <td>{actorName(operators, each.resolvedBy)}</td>
+            <td class="wide">{each.resolvedReason}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}
+
+function Days({ request, days }: { request: AdminRequest; days: readonly DayTotals[] }) {
+  const { currency } = request.service.config
+  if (days.length === 0)
+    return (
+      <section class="card flush">
+        <Empty title="No day was read yet">
+          <p>The first ones come by themselves within a minute, or with a report’s file.</p>
+        </Empty>
+      </section>
+    )
+  const amount = (minor: bigint) => (
+    <td class="number">{minor === 0n ? <span class="muted">–</span> : <Money minor={minor} currency={currency} />}</td>
+  )
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>Days</h2>
+        <p class="muted">
+          Each side by its own clock: around midnight a payment may stand on two days, and is no difference for that.
+        </p>
+      </div>
+      <Table
+        label="Days"
+        head={[
+          'Day',
+          'State',
+          ['Charges'],
+          ['In the ledger'],
+          ['Refunds'],
+          ['In the ledger'],
+          ['Disputes'],
+          ['In the ledger'],
+          ['Fees'],
+          ['Payouts'],
+        ]}
+      >
+        {days.map((day) => (
+          <tr key={day.day}>
+            <td>{day.day}</td>
+            <td>
+              <DayBadge day={day} />
+            </td>
+            {amount(day.charges)}
+            {amount(day.ledgerCharges)}
+            {amount(day.refunds)}
+            {amount(day.ledgerRefunds)}
+            {amount(day.disputes)}
+            {amount(day.ledgerDisputes)}
+            {amount(-day.fees)}
+            {amount(day.payouts)}
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}
+
+function DayBadge({ day: { openDifferences, finishedAt, problem, source } }: { day: DayTotals }) {
+  if (openDifferences > 0) return <Badge kind="bad">{openDifferences} differ</Badge>
+  if (finishedAt) return <Badge kind="good">{source === 'file' ? 'agrees, by file' : 'agrees'}</Badge>
+  return problem ? <Badge kind="warn">not read</Badge> : <Badge>waits</Badge>
+}
+
+function Orders({ request, problems }: { request: AdminRequest; problems: Problems }) {
+  return (
+    <div class="columns">
+      <section class="card stack">
+        <h2>Read a day again</h2>
+        <Form request={request} action="/admin/reconciliation/day" class="stack">
+          <Field label="Day" name="day" type="date" value={request.form.text('day')} problem={problems.day} />
+          <button class="button" type="submit">
+            Read it from the processor
+          </button>
+        </Form>
+      </section>
+      <section class="card stack">
+        <h2>Read a report’s file</h2>
+        {problems.file && (
+          <Notice kind="bad">
+            <p>Nothing was taken from the file.</p>
+            <ul>
+              {problems.file.map((problem) => (
+                <li key={problem}>{problem}</li>
+              ))}
+            </ul>
+          </Notice>
+        )}
+        <form class="stack" method="post" action="/admin/reconciliation/file" encType="multipart/form-data">
+          <input type="hidden" name="_token" value={request.formToken} />
+          <div class="field">
+            <label for="field-report">CSV file, 10 MB at most</label>
+            <input
+              id="field-report"
+              name="report"
+              type="file"
+              accept=".csv,text/csv"
+              required
+              aria-describedby="report-hint"
+            />
+            <p class="hint" id="report-hint">
+              Stripe’s “Balance change from activity”, itemized, with the columns of <code>docs/books.md#a-file</code>.
+            </p>
+          </div>
+          <button class="button" type="submit">
+            Compare
+          </button>
+        </form>
+      </section>
+    </div>
+  )
+}
+
+async function order(request: AdminRequest): Promise<Response> {
+  const day = request.form.text('day')
+  if (!isDay(day)) return await show(request, { day: 'Write a day, such as 2026-03-01.' })
+  if (!request.service.cards) return await show(request, { day: 'This service has no card processor to ask.' })
+  if (!(await orderDay(request.service, request.actor, day)))
+    return await show(request, { day: 'The day is not over: it can be read two hours after its end, by UTC.' })
+  return redirect('/admin/reconciliation?done=day-ordered')
+}
+
+function isDay(text: string): boolean {
+  return /^20\d\d-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
+}
+
+async function readFile(request: AdminRequest): Promise<Response> {
+  const report = parseReport(request.form.text('report'), request.service.config.currency)
+  if ('problems' in report) return await show(request, { file: report.problems })
+  const service = { ...request.service, db: request.service.db.patient }
+  await reconcileFile(service, request.actor, report.lines)
+  return redirect('/admin/reconciliation?done=report-read')
+}

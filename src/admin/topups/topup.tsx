@@ -1,0 +1,214 @@
+/** One card top-up: what the processor said, what the ledger was told, and giving it back. */
+import { refundTopup } from '../../actions/topups/refund-topup.ts'
+import { isUuid } from '../../actions/tokens.ts'
+import { parseDecimal, formatMinor } from '../../ledger/money.ts'
+import { findPerson } from '../../store/people/user-search.ts'
+import { listMovements, type Movement } from '../../store/topup-movements.ts'
+import { findTopup, type Topup } from '../../store/topups.ts'
+import { findWallet } from '../../store/wallets.ts'
+import { AmountAndReason, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
+import { Badge, Copy, Facts, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
+import { currencyOf, nameOf, problemTexts, TopupBadges } from '../kit/states.tsx'
+
+export const topupRoutes: AdminRoute[] = [
+  get('/admin/topups/:id', async (request) => await withTopup(request, (topup) => showTopup(request, topup))),
+  post(
+    '/admin/topups/:id/refund',
+    async (request) => await withTopup(request, (topup) => confirmRefund(request, topup)),
+    'refund',
+  ),
+  post(
+    '/admin/topups/:id/refund/order',
+    async (request) => await withTopup(request, (topup) => orderRefund(request, topup)),
+    'refund',
+  ),
+]
+
+async function withTopup(request: AdminRequest, show: (topup: Topup) => Promise<Response>): Promise<Response> {
+  const id = request.param('id')
+  const topup = isUuid(id) ? await findTopup(request.service.db.pool, id) : undefined
+  return topup ? await show(topup) : await showNotFound(request, 'top-up')
+}
+
+/** How much of the payment can still be refunded, by our own rows; the processor may know of more refunds and refuse. */
+function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disputedMinor }: Topup): bigint {
+  return problem === null ? creditedMinor - refundedMinor - disputedMinor : amountMinor
+}
+
+async function showTopup(request: AdminRequest, topup: Topup, problems: Problems = {}): Promise<Response> {
+  const db = request.service.db.pool
+  const [person, movements] = await Promise.all([findPerson(db, { id: topup.userId }), listMovements(db, topup.id)])
+  const isRefundable = may(request, 'refund') && refundableOf(topup) > 0n
+  const body = (
+    <>
+      <Heading title="Card top-up" sub={person && [nameOf(person), person.email].filter(Boolean).join(' · ')}>
+        <a class="button quiet small" href={`/admin/wallets/${topup.userId}`}>
+          The wallet
+        </a>
+        <a class="button quiet small" href={withQuery('/admin/audit', { subject: `topup:${topup.id}` })}>
+          History
+        </a>
+      </Heading>
+      {topup.problem && <Notice kind="bad">{problemTexts[topup.problem][1]}</Notice>}
+      <div class="columns">
+        <TopupFacts topup={topup} />
+        {isRefundable && <RefundForm request={request} topup={topup} problems={problems} />}
+      </div>
+      <Movements topup={topup} movements={movements} />
+    </>
+  )
+  const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
+  return await showPage(request, { title: 'Card top-up', here: 'topups', body, ...status })
+}
+
+function TopupFacts({ topup }: { topup: Topup }) {
+  const currency = currencyOf(topup)
+  return (
+    <section class="card stack hero">
+      <div>
+        <p class="label muted">Ordered</p>
+        <p class="value">
+          <Money minor={topup.amountMinor} currency={currency} />
+        </p>
+      </div>
+      <Facts
+        rows={[
+          ['State', <TopupBadges topup={topup} />],
+          ['Credited', <Money minor={topup.creditedMinor} currency={currency} />],
+          ['Refunded', <Money minor={topup.refundedMinor} currency={currency} />],
+          ['Held by disputes', <Money minor={topup.disputedMinor} currency={currency} />],
+          ['Last decline', topup.declineCode ?? 'none'],
+          ['Processor', topup.processor],
+          ['Payment', topup.paymentIntentId === null ? 'none' : <Copy label="payment" text={topup.paymentIntentId} />],
+          ['Begun', <When at={topup.createdAt} />],
+          ['Last word of the processor', <When at={topup.updatedAt} />],
+          ['Asked about again', <When at={topup.lookAt} />],
+        ]}
+      />
+    </section>
+  )
+}
+
+function RefundForm({ request, topup, problems }: { request: AdminRequest; topup: Topup; problems: Problems }) {
+  const left = formatMinor(refundableOf(topup), currencyOf(topup))
+  return (
+    <section class="card stack">
+      <h2>Refund</h2>
+      <Form request={request} action={`/admin/topups/${topup.id}/refund`} class="stack">
+        <AmountAndReason
+          request={request}
+          problems={problems}
+          currency={topup.currency}
+          value={left}
+          amountHint={`At most ${left}. It goes back to the card it came from.`}
+          reasonName="reason"
+          reasonHint="For the audit log."
+        />
+      </Form>
+    </section>
+  )
+}
+
+function Movements({ topup, movements }: { topup: Topup; movements: readonly Movement[] }) {
+  return (
+    <section class="card flush">
+      <div class="heading">
+        <h2>In the ledger</h2>
+      </div>
+      {movements.length === 0 ? (
+        <p class="empty muted">Nothing of it has moved in the wallet.</p>
+      ) : (
+        <Table label="In the ledger" head={['Type', 'Reference', 'Amount', 'Posted']}>
+          {movements.map((movement) => (
+            <tr key={movement.number}>
+              <td>{movement.referenceType}</td>
+              <td>
+                <code>{movement.referenceId}</code>
+              </td>
+              <td>
+                <Money minor={movement.amountMinor} currency={currencyOf(topup)} isSigned />
+              </td>
+              <td>
+                {movement.refusal ? <Badge kind="bad">{movement.refusal}</Badge> : <When at={movement.postedAt} />}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  )
+}
+
+type Order = { readonly amountMinor: bigint; readonly reason: string }
+
+function readOrder(request: AdminRequest, topup: Topup): Order | { problems: Problems } {
+  const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
+  const reason = request.form.text('reason').trim()
+  const left = refundableOf(topup)
+  const problems: Record<string, string> = {}
+  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > left)
+    problems['amount'] = `write an amount above zero, at most ${formatMinor(left, currencyOf(topup))}`
+  const problem = reasonProblem(reason)
+  if (problem) problems['reason'] = problem
+  return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
+}
+
+async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Response> {
+  const order = readOrder(request, topup)
+  if ('problems' in order) return await showTopup(request, topup, order.problems)
+  const currency = currencyOf(topup)
+  const { balanceMinor } = (await findWallet(request.service.db.pool, topup.userId))!
+  // A top-up with a problem was never credited, so its refund takes nothing out of the wallet.
+  const after = topup.problem === null ? balanceMinor - order.amountMinor : balanceMinor
+  const body = (
+    <>
+      <Heading title="Refund this?" sub={topup.paymentIntentId} />
+      <Form request={request} action={`/admin/topups/${topup.id}/refund/order`} class="card stack">
+        <input type="hidden" name="amount" value={request.form.text('amount').trim()} />
+        <input type="hidden" name="reason" value={order.reason} />
+        <input type="hidden" name="key" value={crypto.randomUUID()} />
+        <Facts
+          rows={[
+            ['Back to the card', <Money minor={order.amountMinor} currency={currency} />],
+            ['Balance now', <Money minor={balanceMinor} currency={currency} />],
+            ['Balance after', <Money minor={after} currency={currency} />],
+            ['Reason', order.reason],
+          ]}
+        />
+        {after < 0n && (
+          <Notice kind="warn">
+            The money is already spent: the wallet falls below zero and stays frozen until that is repaid.
+          </Notice>
+        )}
+        <div class="row">
+          <button class="button danger" type="submit">
+            Refund
+          </button>
+          <a class="button quiet" href={`/admin/topups/${topup.id}`}>
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </>
+  )
+  return await showPage(request, { title: 'Refund a top-up', here: 'topups', body })
+}
+
+/** The idempotency key is a field of the form: a form that is sent twice refunds once. The processor checks the amount. */
+async function orderRefund(request: AdminRequest, topup: Topup): Promise<Response> {
+  const key = request.form.text('key')
+  const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
+  const reason = request.form.text('reason').trim()
+  if (!isUuid(key) || amountMinor === undefined || reasonProblem(reason))
+    return await showProblem(request, 422, 'This form is not whole. Start again from the top-up.')
+  const result = await refundTopup(request.service, request.actor, { topupId: topup.id, amountMinor, key, reason })
+  if (result.kind === 'refunded') return redirect(`/admin/topups/${topup.id}?done=topup-refunded`)
+  if (result.kind === 'refused') return await showProblem(request, 409, `Nothing was refunded. ${result.message}`)
+  return await showProblem(
+    request,
+    503,
+    'The card processor does not answer. It may have made the refund: look at the top-up again in a few minutes before you try once more.',
+  )
+}

@@ -1,0 +1,78 @@
+/** What is about to happen to a wallet, shown once more with what it comes to. */
+import type { ComponentChildren } from 'preact'
+import type { Currency } from '../../ledger/money.ts'
+import { magnitude } from '../../ledger/reference.ts'
+import type { Person } from '../../store/people/user-search.ts'
+import type { WalletRow } from '../../store/wallets.ts'
+import { Facts, Form, Heading, Money } from '../kit/parts.tsx'
+import { showPage } from '../kit/respond.tsx'
+import type { AdminRequest } from '../kit/route.ts'
+import type { NavName } from '../kit/shell.tsx'
+import { nameOf } from '../kit/states.tsx'
+
+type Asked = {
+  readonly person: Person
+  readonly wallet: WalletRow
+  readonly amountMinor: bigint
+  readonly title: string
+  readonly here: NavName
+  readonly action: string
+  /** What the form sends on. */
+  readonly fields: Readonly<Record<string, string>>
+  readonly rows: readonly (readonly [label: string, value: ComponentChildren])[]
+  readonly note?: string
+  readonly button: string
+}
+
+export async function showConfirm(request: AdminRequest, asked: Asked): Promise<Response> {
+  const { person, wallet, amountMinor, title, here, action, fields, rows, note, button } = asked
+  const { currency, correctionApprovalAboveMinor } = request.service.config
+  const body = (
+    <>
+      <Heading title={title} sub={[nameOf(person), person.email].filter(Boolean).join(' · ')} />
+      <Form request={request} action={action} class="card stack">
+        {Object.entries(fields).map(([name, value]) => (
+          <input key={name} type="hidden" name={name} value={value} />
+        ))}
+        <Facts rows={rows} />
+        <BeforeAfter before={wallet.balanceMinor} after={wallet.balanceMinor + amountMinor} currency={currency} />
+        <p class="muted small">
+          {magnitude(amountMinor) > correctionApprovalAboveMinor
+            ? 'A second operator has to approve it; until then nothing moves.'
+            : 'It is done at once, unless what you moved here in the last day makes a second operator’s approval needed.'}{' '}
+          {note}
+        </p>
+        <div class="row">
+          <button class="button" type="submit">
+            {button}
+          </button>
+          <a class="button quiet" href={`/admin/wallets/${person.id}`}>
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </>
+  )
+  return await showPage(request, { title, here, body })
+}
+
+function BeforeAfter({ before, after, currency }: { before: bigint; after: bigint; currency: Currency }) {
+  return (
+    <div class="before-after">
+      <Side label="Balance now" minor={before} currency={currency} />
+      <span aria-hidden="true">→</span>
+      <Side label="Balance after" minor={after} currency={currency} />
+    </div>
+  )
+}
+
+function Side({ label, minor, currency }: { label: string; minor: bigint; currency: Currency }) {
+  return (
+    <div>
+      <p class="label muted small">{label}</p>
+      <p class="value">
+        <Money minor={minor} currency={currency} />
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,201 @@
+/** Asking for a correction: the form, the same once more with what it comes to, and the order, which counts once. */
+import {
+  askCorrection,
+  correctionProblems,
+  listCorrectionAccounts,
+  type CorrectionOrder,
+  type CorrectionProblem,
+} from '../../actions/money/correct-wallet.ts'
+import { isUuid } from '../../actions/tokens.ts'
+import { formatMinor, maxBalanceMinor, maxOperationMinor, parseDecimal } from '../../ledger/money.ts'
+import { magnitude } from '../../ledger/reference.ts'
+import { parseTransactionId } from '../../store/outcomes.ts'
+import type { Person } from '../../store/people/user-search.ts'
+import { findTransferByReference, findWallet, type Transfer, type WalletRow } from '../../store/wallets.ts'
+import { AmountAndReason, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
+import { showConfirm } from './confirm.tsx'
+import { Field, Form, Heading, Money, Notice, When } from '../kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
+import { accountName, nameOf } from '../kit/states.tsx'
+import { findPersonOf } from './wallet-view.tsx'
+
+const path = '/admin/wallets/:id/correct'
+
+export const correctRoutes: AdminRoute[] = [
+  get(path, (request) => withWallet(request, (of) => showForm(request, of)), 'correct'),
+  post(path, (request) => withWallet(request, (of) => confirm(request, of)), 'correct'),
+  post(`${path}/order`, (request) => withWallet(request, (of) => order(request, of)), 'correct'),
+]
+
+type Of = { readonly person: Person; readonly wallet: WalletRow }
+
+async function withWallet(request: AdminRequest, show: (of: Of) => Promise<Response>): Promise<Response> {
+  const person = await findPersonOf(request)
+  const wallet = person && (await findWallet(request.service.db.pool, person.id))
+  return person && wallet ? await show({ person, wallet }) : await showNotFound(request, 'wallet')
+}
+
+/** What a field holds: what was sent, or else what the address of the page proposes. */
+const valueOf = (request: AdminRequest, name: string) => request.form.text(name) || request.query(name)
+
+async function findTransaction(request: AdminRequest, walletId: string): Promise<Transfer | undefined> {
+  const key = parseTransactionId(valueOf(request, 'transaction').trim())
+  const found = key && (await findTransferByReference(request.service.db.pool, key))
+  return found && found.walletId === walletId ? found : undefined
+}
+
+async function showForm(request: AdminRequest, { person, wallet }: Of, problems: Problems = {}): Promise<Response> {
+  const { service } = request
+  const { currency } = service.config
+  const [accounts, apps, transaction] = await Promise.all([
+    listCorrectionAccounts(service, person.id),
+    service.apps.list(),
+    findTransaction(request, person.id),
+  ])
+  const hasProblems = Object.keys(problems).length > 0
+  // A transaction is mostly taken back whole, on the account it came from.
+  const proposed = transaction && accounts.includes(transaction.counterAccount) && transaction.counterAccount
+  const body = (
+    <>
+      <Heading title="Correct the wallet" sub={[nameOf(person), person.email].filter(Boolean).join(' · ')}>
+        <a class="button quiet small" href={`/admin/wallets/${person.id}`}>
+          The wallet
+        </a>
+      </Heading>
+      {hasProblems && <Notice kind="bad">Nothing was done. Please look at the fields again.</Notice>}
+      <Form request={request} action={`/admin/wallets/${person.id}/correct`} class="card stack">
+        <p>
+          The balance is <Money minor={wallet.balanceMinor} currency={currency} />. Above{' '}
+          <Money minor={service.config.correctionApprovalAboveMinor} currency={currency} />, what you moved in this
+          wallet in the last day included, a second operator has to approve.
+        </p>
+        <div class="columns">
+          <Field
+            label="Transaction it corrects"
+            name="transaction"
+            value={valueOf(request, 'transaction')}
+            hint={transaction ? <TransactionText request={request} transaction={transaction} /> : 'txn_…, or nothing.'}
+            problem={problems['transaction']}
+            attributes={{ autocomplete: 'off', spellcheck: 'false', maxlength: 40 }}
+          />
+          <Field
+            label="Other side"
+            name="account"
+            value={request.form.text('account') || proposed || 'adjustments'}
+            options={accounts.map((account): [string, string] => [account, accountName(apps, account)])}
+            hint="Who pays for it, or gets it. Adjustments are the service’s own gain or loss."
+            problem={problems['account']}
+          />
+        </div>
+        <Field
+          label="What it does"
+          name="direction"
+          value={request.form.text('direction') || (transaction && transaction.amountMinor < 0n ? 'credit' : 'debit')}
+          options={[
+            ['debit', 'Take money out of the wallet'],
+            ['credit', 'Put money into the wallet'],
+          ]}
+        />
+        <AmountAndReason
+          request={request}
+          problems={problems}
+          currency={currency.code}
+          value={transaction && formatMinor(magnitude(transaction.amountMinor), currency)}
+          reasonName="reason"
+          reasonHint="The user reads it in the wallet, and so do the apps that see the entry."
+        />
+      </Form>
+    </>
+  )
+  return await showPage(request, {
+    title: 'Correct the wallet',
+    here: 'corrections',
+    body,
+    ...(hasProblems && { status: 422 }),
+  })
+}
+
+function TransactionText({ request, transaction }: { request: AdminRequest; transaction: Transfer }) {
+  return (
+    <>
+      Entry {transaction.sequence}:{' '}
+      <Money minor={transaction.amountMinor} currency={request.service.config.currency} isSigned />,{' '}
+      {transaction.referenceType} {transaction.referenceId}, <When at={transaction.createdAt} />
+    </>
+  )
+}
+
+type Read = Omit<CorrectionOrder, 'id' | 'walletId'>
+
+async function readOrder(request: AdminRequest, { person }: Of): Promise<Read | { problems: Problems }> {
+  const { form, service } = request
+  const { currency } = service.config
+  const amountMinor = parseDecimal(form.text('amount').trim(), currency)
+  const reason = form.text('reason').trim()
+  const counterAccount = form.text('account')
+  const transaction = form.text('transaction').trim()
+  const corrects = parseTransactionId(transaction)
+  const problems: Record<string, string> = {}
+  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
+    problems['amount'] = `write an amount above zero with at most ${currency.decimals} decimals`
+  const wrong = reasonProblem(reason)
+  if (wrong) problems['reason'] = wrong
+  if (!(await listCorrectionAccounts(service, person.id)).includes(counterAccount))
+    problems['account'] = 'choose one of the list'
+  if (transaction !== '' && !(await findTransaction(request, person.id)))
+    problems['transaction'] = corrects ? correctionProblems['unknown-transaction'] : 'write txn_ and 32 characters'
+  if (Object.keys(problems).length > 0) return { problems }
+  const signed = form.text('direction') === 'credit' ? amountMinor! : -amountMinor!
+  return { amountMinor: signed, counterAccount, reason, corrects: corrects ?? null }
+}
+
+async function confirm(request: AdminRequest, of: Of): Promise<Response> {
+  const { person, wallet } = of
+  const read = await readOrder(request, of)
+  if ('problems' in read) return await showForm(request, of, read.problems)
+  const after = wallet.balanceMinor + read.amountMinor
+  if (read.amountMinor < 0n && after < 0n)
+    return await showForm(request, of, { amount: 'the wallet does not hold that much' })
+  if (after > maxBalanceMinor) return await showForm(request, of, { amount: 'the balance would be too high' })
+  const { service, form } = request
+  const { currency } = service.config
+  const transaction = await findTransaction(request, person.id)
+  const kept = ['amount', 'direction', 'account', 'transaction', 'reason']
+  const fields = Object.fromEntries(kept.map((name) => [name, form.text(name).trim()]))
+  return await showConfirm(request, {
+    person,
+    wallet,
+    amountMinor: read.amountMinor,
+    title: 'Make this correction?',
+    here: 'corrections',
+    action: `/admin/wallets/${person.id}/correct/order`,
+    fields: { ...fields, id: crypto.randomUUID() },
+    rows: [
+      ['Correction', <Money minor={read.amountMinor} currency={currency} isSigned />],
+      ['Other side', accountName(await service.apps.list(), read.counterAccount)],
+      ['Corrects', transaction ? <TransactionText request={request} transaction={transaction} /> : 'no transaction'],
+      ['Reason', read.reason],
+    ],
+    button: 'Make the correction',
+  })
+}
+
+/** The id is a field of the form: sent twice, it asks for one correction. */
+async function order(request: AdminRequest, of: Of): Promise<Response> {
+  const read = await readOrder(request, of)
+  if ('problems' in read) return await showForm(request, of, read.problems)
+  const id = request.form.text('id')
+  if (!isUuid(id)) return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  const asked = await askCorrection(request.service, request.actor, { id, walletId: of.person.id, ...read })
+  if ('problem' in asked)
+    return await showForm(request, of, { [fieldOf[asked.problem]]: correctionProblems[asked.problem] })
+  return redirect(`/admin/corrections/${asked.id}?done=correction-${asked.state}`)
+}
+
+const fieldOf: Readonly<Record<CorrectionProblem, string>> = {
+  'unknown-wallet': 'reason',
+  'unknown-account': 'account',
+  'unknown-transaction': 'transaction',
+  'too-much': 'amount',
+}

@@ -1,0 +1,106 @@
+/** What an operator may do to a wallet. Rare and with consequences, so each form opens on demand, below what there is to know. */
+import type { ComponentChildren } from 'preact'
+import type { Right } from '../../actions/operators/rights.ts'
+import type { WalletRow } from '../../store/wallets.ts'
+import { AmountAndReason, type Problems } from '../kit/amount-and-reason.tsx'
+import { Field, Form } from '../kit/parts.tsx'
+import { may, type AdminRequest } from '../kit/route.ts'
+
+type ActionProps = { request: AdminRequest; wallet: WalletRow; problems: Problems }
+
+type WalletAction = {
+  readonly right: Right
+  readonly title: (wallet: WalletRow) => string
+  /** The form is open when one of these has a mistake. */
+  readonly fields: readonly string[]
+  readonly Body: (props: ActionProps) => ComponentChildren
+}
+
+const actions: readonly WalletAction[] = [
+  { right: 'bonus', title: () => 'Grant a bonus', fields: ['amount', 'bonusReason'], Body: Bonus },
+  {
+    right: 'freeze',
+    title: (wallet) => (wallet.frozenFor === 'operator' ? 'Unfreeze the wallet' : 'Freeze the wallet'),
+    fields: ['reason'],
+    Body: Freeze,
+  },
+  { right: 'correct', title: () => 'Correct the balance', fields: ['correction'], Body: Correct },
+]
+
+export function WalletActions(props: ActionProps) {
+  const { request, wallet, problems } = props
+  const offered = actions.filter(({ right }) => may(request, right))
+  if (wallet.frozenFor === 'closed')
+    return (
+      <section class="card stack">
+        <h2>The account was deleted</h2>
+        <p class="muted">
+          The wallet is closed for good: it takes no money. A charge-back that still comes puts it below zero, which is
+          then the service’s loss.
+        </p>
+        {may(request, 'correct') && wallet.balanceMinor < 0n && <Correct {...props} />}
+      </section>
+    )
+  if (offered.length === 0) return null
+  return (
+    <section class="card stack" id="actions">
+      <h2>Actions</h2>
+      {offered.map(({ title, fields, Body }) => (
+        <details key={fields[0]} class="action" open={fields.some((field) => problems[field] !== undefined)}>
+          <summary>{title(wallet)}</summary>
+          <Body {...props} />
+        </details>
+      ))}
+    </section>
+  )
+}
+
+function Correct({ wallet }: ActionProps) {
+  return (
+    <p>
+      A debit or credit for a reason, on an account you choose; above an amount a second operator approves.{' '}
+      <a href={`/admin/wallets/${wallet.id}/correct`}>Ask for a correction</a> or see{' '}
+      <a href={`/admin/corrections?wallet=${wallet.id}`}>those of this wallet</a>.
+    </p>
+  )
+}
+
+function Bonus({ request, wallet, problems }: ActionProps) {
+  return (
+    <Form request={request} action={`/admin/wallets/${wallet.id}/bonus`} class="stack">
+      <AmountAndReason
+        request={request}
+        problems={problems}
+        currency={request.service.config.currency.code}
+        reasonName="bonusReason"
+        reasonHint="The user sees it in the wallet."
+      />
+    </Form>
+  )
+}
+
+function Freeze({ request, wallet, problems }: ActionProps) {
+  if (wallet.frozenFor === 'debt') return <p class="muted">The wallet thaws by itself when its debt is repaid.</p>
+  const isFrozen = wallet.frozenFor === 'operator'
+  return (
+    <Form request={request} action={`/admin/wallets/${wallet.id}/${isFrozen ? 'unfreeze' : 'freeze'}`} class="stack">
+      <Field
+        label={isFrozen ? 'Reason for unfreezing' : 'Reason for freezing'}
+        name="reason"
+        value={request.form.text('reason')}
+        hint={
+          isFrozen
+            ? 'For the audit log.'
+            : 'For the audit log. A frozen wallet takes credits only; its open widgets show it at once.'
+        }
+        problem={problems['reason']}
+        attributes={{ required: true, maxlength: 500 }}
+      />
+      <div>
+        <button class={`button small ${isFrozen ? '' : 'danger'}`} type="submit">
+          {isFrozen ? 'Unfreeze' : 'Freeze'}
+        </button>
+      </div>
+    </Form>
+  )
+}

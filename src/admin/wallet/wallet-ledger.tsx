@@ -1,0 +1,209 @@
+/** The entries of a wallet, page by page, with a filter. */
+import { ownerOfEntry } from '../../actions/money/inspect-reference.ts'
+import { parseMonth } from '../../actions/money/write-statement.ts'
+import { counterAccountOfApp } from '../../ledger/reference.ts'
+import type { App } from '../../store/apps.ts'
+import type { Correction } from '../../store/corrections.ts'
+import { transactionIdOf } from '../../store/outcomes.ts'
+import {
+  findFirstSequenceAt,
+  findLedgerPage,
+  type LedgerFilter,
+  type LedgerPage as StoredPage,
+} from '../../store/transfers.ts'
+import type { Transfer, WalletRow } from '../../store/wallets.ts'
+import { CorrectionMarks, readCorrectionsOf } from '../kit/correction-marks.tsx'
+import { Empty, Field, ListHead, Money, Pager, Table, When, withQuery } from '../kit/parts.tsx'
+import { may, type AdminRequest } from '../kit/route.ts'
+import { accountName } from '../kit/states.tsx'
+
+const pageSize = 50
+/** How many transfers one page of the list reads to find those that match the filter. */
+const span = 20_000
+
+export type LedgerPage = StoredPage & { readonly hasFilter: boolean; readonly corrections: readonly Correction[] }
+
+function filterOf(request: AdminRequest): LedgerFilter {
+  const text = (name: string) => request.query(name).trim() || undefined
+  const direction = text('direction')
+  return {
+    direction: direction === 'debit' || direction === 'credit' ? direction : undefined,
+    counterAccount: text('account'),
+    referenceType: text('type'),
+    referenceId: text('ref'),
+  }
+}
+
+export async function readLedger(request: AdminRequest, walletId: string): Promise<LedgerPage> {
+  const asked = request.query('before')
+  const before = /^\d{1,15}$/.test(asked) ? Number(asked) : undefined
+  const page = await findLedger(request, walletId, before, pageSize)
+  return { ...page, corrections: await readCorrectionsOf(request.service.db.pool, page.transfers) }
+}
+
+/** What fits the filter of the address, below a sequence. */
+export async function findLedger(
+  request: AdminRequest,
+  walletId: string,
+  before: number | undefined,
+  limit: number,
+): Promise<Omit<LedgerPage, 'corrections'>> {
+  const db = request.service.db.pool
+  const month = parseMonth(request.query('month'))
+  const filter = filterOf(request)
+  const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
+  const bottom = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
+  const hasFilter = month !== undefined || Object.values(filter).some((value) => value !== undefined)
+  const below = Math.min(top, before ?? Number.MAX_SAFE_INTEGER)
+  const page = await findLedgerPage(db, walletId, { bottom, top: below, limit, span }, filter)
+  return { ...page, hasFilter }
+}
+
+type LedgerProps = { request: AdminRequest; wallet: WalletRow; page: LedgerPage; apps: readonly App[] }
+
+export function Ledger({ request, wallet, page, apps }: LedgerProps) {
+  const path = `/admin/wallets/${wallet.id}`
+  const kept = {
+    direction: request.query('direction'),
+    account: request.query('account'),
+    type: request.query('type'),
+    ref: request.query('ref'),
+    month: request.query('month'),
+  }
+  return (
+    <section class="card flush" id="ledger">
+      <div class="heading">
+        <h2>Ledger</h2>
+      </div>
+      <form method="get" action={`${path}#ledger`}>
+        <details open={page.hasFilter}>
+          <summary>Filter</summary>
+          <div class="row bottom">
+            <Field
+              label="Direction"
+              name="direction"
+              value={kept.direction}
+              options={[
+                ['', 'Both'],
+                ['debit', 'Debits'],
+                ['credit', 'Credits'],
+              ]}
+            />
+            <Field
+              label="Other side"
+              name="account"
+              value={kept.account}
+              options={[
+                ['', 'Any'],
+                ['cards', 'Card top-ups'],
+                ['bonus', 'Bonuses'],
+                ['adjustments', 'Adjustments'],
+                ...apps.map((app) => [counterAccountOfApp(app.clientId), app.name] as const),
+              ]}
+            />
+            <Field label="Reference type" name="type" value={kept.type} />
+            <Field label="Reference id" name="ref" value={kept.ref} />
+            <Field label="Month" name="month" type="month" value={kept.month} />
+            <button class="button quiet" type="submit">
+              Apply
+            </button>
+          </div>
+        </details>
+      </form>
+      <ListHead
+        total={page.hasFilter ? undefined : wallet.sequence}
+        what={wallet.sequence === 1 ? 'entry' : 'entries'}
+        filters={[
+          ['direction', kept.direction],
+          ['other side', kept.account && accountName(apps, kept.account)],
+          ['type', kept.type],
+          ['reference', kept.ref],
+          ['month', kept.month && `${kept.month} UTC`],
+        ]}
+        clear={`${path}#ledger`}
+        csv={withQuery(`${path}/ledger.csv`, kept)}
+      />
+      {page.transfers.length === 0 ? (
+        <Empty title={page.hasFilter ? 'Nothing fits here' : 'No entries yet'}>
+          <p>
+            {page.isSpanEnd
+              ? `The last ${span.toLocaleString('en')} entries hold nothing like it. Older ones may.`
+              : page.hasFilter
+                ? 'No entry of this wallet fits the filter.'
+                : 'The first top-up, credit or bonus shows here.'}
+          </p>
+        </Empty>
+      ) : (
+        <Entries request={request} page={page} apps={apps} />
+      )}
+      <Pager
+        first={request.query('before') ? `${withQuery(path, kept)}#ledger` : undefined}
+        next={
+          page.nextBefore === undefined ? undefined : `${withQuery(path, { ...kept, before: page.nextBefore })}#ledger`
+        }
+        label={page.isSpanEnd ? 'Look further back' : 'Older'}
+      />
+    </section>
+  )
+}
+
+function Entries({ request, page, apps }: { request: AdminRequest; page: LedgerPage; apps: readonly App[] }) {
+  const mayCorrect = may(request, 'correct')
+  const { currency } = request.service.config
+  return (
+    <Table
+      label="Ledger"
+      head={[
+        ['#'],
+        ['Amount'],
+        ['Balance after'],
+        'Reference',
+        'Other side',
+        'Time',
+        'Description',
+        ...(mayCorrect ? [''] : []),
+      ]}
+    >
+      {page.transfers.map((transfer) => (
+        <tr key={transfer.sequence}>
+          <td class="number muted">{transfer.sequence}</td>
+          <td class="number">
+            <Money minor={transfer.amountMinor} currency={currency} isSigned />
+          </td>
+          <td class="number">
+            <Money minor={transfer.balanceAfterMinor} currency={currency} />
+          </td>
+          <td class="wide">
+            <a href={referencePath(transfer)}>
+              {transfer.referenceType} · {transfer.referenceId}
+            </a>
+          </td>
+          <td class="wide">{accountName(apps, transfer.counterAccount)}</td>
+          <td>
+            <When at={transfer.createdAt} />
+          </td>
+          <td class="wide">
+            <span class="muted">{transfer.description}</span>{' '}
+            <CorrectionMarks corrections={page.corrections} entry={transfer} />
+          </td>
+          {mayCorrect && (
+            <td class="nowrap end">
+              <a href={correctPath(transfer)}>
+                Correct…<span class="visually-hidden"> entry {transfer.sequence}</span>
+              </a>
+            </td>
+          )}
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+function referencePath(entry: Transfer): string {
+  const { referenceType: type, referenceId: id } = entry
+  return withQuery('/admin/references', { app: ownerOfEntry(entry), type, id })
+}
+
+function correctPath({ walletId, referenceKey }: Transfer): string {
+  return `/admin/wallets/${walletId}/correct?transaction=${transactionIdOf(referenceKey)}`
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { transact } from '../../store/connection/database.ts'
+import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
+import { newOperator, type TestOperator } from '../../../test/operator.ts'
+import { mailsTo } from '../../../test/page.ts'
+import { openBench, type Bench, type Payer } from '../../../test/topup/rig.ts'
+
+let bench: Bench
+let admin: TestOperator
+let support: TestOperator
+let payer: Payer
+let payment: string
+let page: string
+
+beforeAll(async () => {
+  bench = await openBench({}, 20_000)
+  admin = await newOperator(bench.opened)
+  support = await newOperator(bench.opened, 'support')
+  payer = await bench.newPayer()
+  payment = await payer.begin(25)
+  bench.standIn.state.pay(payment)
+  await payer.confirm(payment)
+  page = `/admin/wallets/${payer.userId}`
+})
+afterAll(() => bench.close())
+
+const text = async (response: Promise<Response>) => await (await response).text()
+const write = (note: string, form: string = crypto.randomUUID(), id = payer.userId) =>
+  support.post(`/admin/wallets/${id}/notes`, { note, form })
+const records = async (action: string, id = payer.userId) =>
+  (
+    await bench.service.db.pool.query<{ actor: string; detail: Record<string, unknown> }>(
+      'select actor, detail from audit where action = $1 and subject like $2 order by at',
+      [action, `%:${id}`],
+    )
+  ).rows
+
+test('the page tells the story in the order of an operator’s questions, and what may be done comes last', async () => {
+  await support.post(`${page}/freeze`, { reason: 'Odd sign-ins' })
+  await support.post(`${page}/unfreeze`, { reason: 'It was them' })
+  const html = await text(admin.get(page))
+  const order = [
+    'Who',
+    'Ledger',
+    'Card top-ups',
+    'Linked apps',
+    'Live widget sessions',
+    'Mails',
+    'What operators did',
+    'Notes',
+  ]
+  const places = [...order, 'Actions'].map((title) => html.indexOf(`<h2>${title}</h2>`))
+  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  expect(places).not.toContain(-1)
+  expect(html.slice(places[2], places[3])).toContain(payment)
+  expect(html.slice(places[5], places[6])).toContain('topup')
+  for (const shown of ['wallet.frozen', 'Odd sign-ins', 'It was them', support.name])
+    expect(html.slice(places[6], places[7])).toContain(shown)
+  // Closed until somebody asks for it.
+  expect(html.slice(places[8]).match(/<details class="action">/g)).toHaveLength(3)
+})
+
+test('what the user did is not among what operators did', async () => {
+  await bench.service.db.pool.query(
+    `insert into audit (id, actor, action, subject) select gen_random_uuid(), $1, 'user.signed-in', $1 from generate_series(1, 20)`,
+    [`user:${payer.userId}`],
+  )
+  const html = await text(admin.get(page))
+  expect(html).not.toContain('user.signed-in')
+  expect(html).toContain('wallet.unfrozen')
+})
+
+test('a note is kept once, however often its form is sent, with who and when, and its text is in no record', async () => {
+  const form = crypto.randomUUID()
+  for (let time = 0; time < 2; time++) expect((await write('Called twice,\n<b>angry</b>', form)).status).toBe(303)
+  const html = await text(admin.get(page))
+  expect(html.match(/Called twice,\n&lt;b>angry&lt;\/b>/g)).toHaveLength(2)
+  expect(html.slice(html.indexOf('<h2>Notes</h2>'))).toContain(support.name)
+  expect(await records('wallet.note-written')).toEqual([
+    { actor: `operator:${support.id}`, detail: { note: form, byRole: 'support' } },
+  ])
+})
+
+test('a mail is sent once more by its form, and the form sent again sends none; it is on record by its kind', async () => {
+  const email = `${payer.userId}@example.com`
+  const before = await mailsTo(email, bench.opened.logged, 1)
+  const html = await text(support.get(page))
+  const [, fact = ''] = /name="fact" value="(topup:[^"]+)"/.exec(html) ?? []
+  const form = crypto.randomUUID()
+  const again = (fields: Record<string, string>) => support.post(`${page}/mails`, { fact, form, ...fields })
+  for (let time = 0; time < 2; time++) expect((await again({})).status).toBe(303)
+  const after = await mailsTo(email, bench.opened.logged, before.length + 1)
+  expect(after.map(({ subject }) => subject)).toEqual([...before, before[0]!].map(({ subject }) => subject))
+  expect(await records('mail.sent-again')).toEqual([
+    { actor: `operator:${support.id}`, detail: { kind: 'topup', byRole: 'support' } },
+  ])
+  expect((await again({ fact: 'topup:of-nobody', form: crypto.randomUUID() })).status).toBe(409)
+  expect((await again({ form: 'once' })).status).toBe(422)
+  // What waits to be sent is not sent a second time.
+  await bench.service.db.pool.query(`update mails set due_at = now() + interval '1 hour' where fact = $1`, [fact])
+  expect((await again({ form: crypto.randomUUID() })).status).toBe(409)
+  expect(await text(support.get(page))).not.toContain('Send again')
+})
+
+test('nobody can change a note', async () => {
+  const change = bench.service.db.pool.query(`update notes set text = 'x'`).then(() => 'done', String)
+  expect(await change).toContain('append-only')
+})
+
+test.each(['', '   ', 'x'.repeat(2_001)])('a note of %#: is refused where it is written', async (note) => {
+  const response = await write(note)
+  expect(response.status).toBe(422)
+  expect(await response.text()).toContain('Write at most 2,000 characters')
+})
+
+test('notes end with the account, and how many did is on record', async () => {
+  const other = await bench.newPayer()
+  await write('One', crypto.randomUUID(), other.userId)
+  await write('Two', crypto.randomUUID(), other.userId)
+  const gone = await transact(bench.service.db, async (tx) =>
+    updateUserDeleted(tx, (await lockUser(tx, other.userId))!),
+  )
+  expect(gone).toBe(2)
+  expect((await write('Three', crypto.randomUUID(), other.userId)).status).toBe(409)
+  expect(await text(admin.get(`/admin/wallets/${other.userId}`))).toContain('No operator wrote anything down')
+})
+
+test('a form with a mistake comes back open', async () => {
+  const html = await text(admin.post(`${page}/bonus`, { amount: 'x', bonusReason: 'y' }))
+  expect(html).toMatch(/<details class="action" open>\s*<summary>Grant a bonus/)
+})

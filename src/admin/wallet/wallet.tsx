@@ -1,0 +1,197 @@
+/** A user's whole story, in the order of an operator's questions: who, how much, what happened, and what may be done. */
+import { askBonus } from '../../actions/money/correct-wallet.ts'
+import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
+import { sendMailAgain } from '../../actions/mails/send-again.ts'
+import { maxNoteLength, writeNote } from '../../actions/people/write-note.ts'
+import { isUuid } from '../../actions/tokens.ts'
+import { maxBalanceMinor, maxOperationMinor, parseDecimal } from '../../ledger/money.ts'
+import { isLongerThan } from '../../ledger/reference.ts'
+import { listAllLinks, type Person } from '../../store/people/user-search.ts'
+import { findUser } from '../../store/people/users.ts'
+import { findWallet } from '../../store/wallets.ts'
+import { listLiveSessionsOfUser } from '../../store/people/widget-sessions.ts'
+import { reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
+import { showConfirm } from './confirm.tsx'
+import { Heading, Money } from '../kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
+import { nameOf } from '../kit/states.tsx'
+import { WalletActions } from './wallet-actions.tsx'
+import { Ledger, readLedger } from './wallet-ledger.tsx'
+import { Acts, Mails, NewestNote, Notes, readStory, Topups } from './wallet-story.tsx'
+import { Balance, findPersonOf, Links, Sessions, Who } from './wallet-view.tsx'
+
+export const walletRoutes: AdminRoute[] = [
+  get('/admin/wallets/:id', (request) => show(request)),
+  post('/admin/wallets/:id/notes', keepNote, 'notes'),
+  post('/admin/wallets/:id/mails', sendAgain, 'mails'),
+  post('/admin/wallets/:id/freeze', freeze, 'freeze'),
+  post('/admin/wallets/:id/unfreeze', unfreeze, 'freeze'),
+  post('/admin/wallets/:id/bonus', confirmBonus, 'bonus'),
+  post('/admin/wallets/:id/bonus/grant', grant, 'bonus'),
+]
+
+/** Also the answer to a form with mistakes, which `problems` names by field. */
+async function showWallet(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
+  const { service } = request
+  const db = service.db.pool
+  const [wallet, user, links, sessions, apps, ledger, story] = await Promise.all([
+    findWallet(db, person.id),
+    findUser(db, person.id),
+    listAllLinks(db, person.id),
+    listLiveSessionsOfUser(db, person.id),
+    service.apps.list(),
+    readLedger(request, person.id),
+    readStory(request, person.id),
+  ])
+  const name = nameOf(person)
+  const body = (
+    <>
+      <Heading title={name} sub={person.email ?? 'The account was deleted; the books stay.'}>
+        <nav class="row small" aria-label="On this page">
+          <a href="#ledger">Ledger</a>
+          <a href="#notes">Notes</a>
+          <a href="#actions">Actions</a>
+        </nav>
+      </Heading>
+      <NewestNote notes={story.notes} />
+      <div class="columns">
+        <Who person={person} language={user?.language ?? null} links={links} />
+        <Balance request={request} person={person} wallet={wallet!} />
+      </div>
+      <Ledger request={request} wallet={wallet!} page={ledger} apps={apps} />
+      <Topups userId={person.id} topups={story.topups} />
+      <Links links={links} apps={apps} />
+      <Sessions sessions={sessions} apps={apps} />
+      <Mails request={request} person={person} mails={story.mails} />
+      <Acts userId={person.id} story={story} />
+      <Notes request={request} person={person} story={story} problems={problems} />
+      <WalletActions request={request} wallet={wallet!} problems={problems} />
+    </>
+  )
+  const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
+  return await showPage(request, { title: name, here: 'wallets', body, ...status })
+}
+
+async function show(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  return person ? await showWallet(request, person) : await showNotFound(request, 'wallet')
+}
+
+async function keepNote(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  const { form, service, actor, me } = request
+  const text = form.text('note').trim()
+  if (text === '' || isLongerThan(text, maxNoteLength))
+    return await showWallet(request, person, { note: `write at most ${maxNoteLength.toLocaleString('en')} characters` })
+  if (!isUuid(form.text('form')))
+    return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  if (person.email === null) return await showProblem(request, 409, 'The account was deleted: it takes no notes.')
+  await writeNote(service, actor, { id: form.text('form'), userId: person.id, operatorId: me.operator.id, text })
+  return redirect(`/admin/wallets/${person.id}?done=note-kept#notes`)
+}
+
+async function sendAgain(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  const { form, service, actor } = request
+  const formId = form.text('form')
+  if (!isUuid(formId)) return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  const mail = { formId, userId: person.id, fact: form.text('fact') }
+  if (!(await sendMailAgain(service, actor, mail)))
+    return await showProblem(request, 409, 'This mail is on its way, or kept no more.')
+  return redirect(`/admin/wallets/${person.id}?done=mail-again#mails`)
+}
+
+async function freeze(request: AdminRequest): Promise<Response> {
+  return await changeFreeze(request, freezeWallet, 'wallet-frozen')
+}
+
+async function unfreeze(request: AdminRequest): Promise<Response> {
+  return await changeFreeze(request, unfreezeWallet, 'wallet-unfrozen')
+}
+
+async function changeFreeze(request: AdminRequest, change: typeof freezeWallet, done: string): Promise<Response> {
+  const person = await findPersonOf(request)
+  if (!person) return await showNotFound(request, 'wallet')
+  const reason = request.form.text('reason').trim()
+  const problem = reasonProblem(reason)
+  if (problem) return await showWallet(request, person, { reason: problem })
+  const result = await change(request.service, request.actor, person.id, reason)
+  if (result === 'closed')
+    return await showProblem(request, 409, 'The account was deleted: its wallet is closed for good.')
+  request.service.live.poke(person.id)
+  return redirect(`/admin/wallets/${person.id}?done=${result === 'in-debt' ? 'wallet-in-debt' : done}`)
+}
+
+/* Granting a bonus: asked, shown once more with what it comes to, then done, once. */
+
+type Bonus = { readonly amountMinor: bigint; readonly reason: string }
+
+function readBonus(request: AdminRequest): Bonus | { problems: Record<string, string> } {
+  const { currency } = request.service.config
+  const amountMinor = parseDecimal(request.form.text('amount').trim(), currency)
+  const reason = request.form.text('bonusReason').trim()
+  const problems: Record<string, string> = {}
+  if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
+    problems['amount'] = `write an amount above zero with at most ${currency.decimals} decimals`
+  const problem = reasonProblem(reason)
+  if (problem) problems['bonusReason'] = problem
+  return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
+}
+
+async function confirmBonus(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  const wallet = person && (await findWallet(request.service.db.pool, person.id))
+  if (!person || !wallet) return await showNotFound(request, 'wallet')
+  const bonus = readBonus(request)
+  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  const { currency } = request.service.config
+  const after = wallet.balanceMinor + bonus.amountMinor
+  if (after > maxBalanceMinor) return await showWallet(request, person, { amount: 'the balance would be too high' })
+  return await showConfirm(request, {
+    person,
+    wallet,
+    amountMinor: bonus.amountMinor,
+    title: 'Grant this bonus?',
+    here: 'wallets',
+    action: `/admin/wallets/${person.id}/bonus/grant`,
+    fields: {
+      amount: request.form.text('amount').trim(),
+      bonusReason: bonus.reason,
+      referenceId: crypto.randomUUID(),
+    },
+    rows: [
+      ['Bonus', <Money minor={bonus.amountMinor} currency={currency} isSigned />],
+      ['Reason', bonus.reason],
+    ],
+    note: 'A wrong one is taken back by a correction. What the service gave is in the books under “Bonuses”.',
+    button: 'Grant the bonus',
+  })
+}
+
+/** The referenceId is a field of the form: a form that is sent twice grants one bonus, or asks for one. */
+async function grant(request: AdminRequest): Promise<Response> {
+  const person = await findPersonOf(request)
+  const referenceId = request.form.text('referenceId')
+  if (!person) return await showNotFound(request, 'wallet')
+  const bonus = readBonus(request)
+  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  if (!isUuid(referenceId))
+    return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  const { service, actor } = request
+  const result = await askBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
+  if (result.kind === 'correction')
+    return redirect(`/admin/corrections/${result.correction.id}?done=correction-${result.correction.state}`)
+  if (result.kind !== 'outcome' || result.outcome.refusal)
+    return await showProblem(
+      request,
+      409,
+      result.kind === 'unknown-user'
+        ? 'The bonus was not granted: the account was deleted.'
+        : 'The bonus was not granted: the balance would be too high.',
+    )
+  service.live.poke(person.id)
+  return redirect(`/admin/wallets/${person.id}?done=bonus-granted`)
+}
