@@ -1,5 +1,5 @@
 /** One of every mail there is, for tests and for people to look at. */
-import { mailLanguage } from '../src/actions/mails/mail-words.ts'
+import { chooseLanguage } from '../src/languages/languages.ts'
 import type { Letter } from '../src/actions/mails/letter.ts'
 import {
   writeCodeLetter,
@@ -63,7 +63,7 @@ export const reader: Reader = { firstName: 'Ada', nameOf: () => 'Small Hours' }
 
 /** By name, in a language. */
 export function sampleLetters(lang: string, who = reader): Record<string, Letter> {
-  const writer = { language: mailLanguage(lang), config: sampleConfig }
+  const writer = { language: chooseLanguage(lang), config: sampleConfig }
   const codes = Object.entries(codeMails).map(([name, mail]) => [name, writeCodeLetter(writer, mail)] as const)
   const told = Object.entries(facts).map(([name, fact]) => {
     const letter = writeNotification(writer, fact, who)

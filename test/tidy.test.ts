@@ -40,13 +40,24 @@ const roomOf = (path: string) => (path.startsWith('src/') ? path.split('/').slic
 /** What each room may import, besides itself and npm packages. */
 const arrows: Record<string, readonly string[]> = {
   'src/ledger': [],
+  'src/languages': [],
   'src/store': ['src/ledger', 'src/config.ts'],
   'src/cards': ['src/ledger'],
   sandbox: ['src/cards', 'src/ledger'],
-  'src/actions': ['sdk', 'sandbox', 'src/ledger', 'src/store', 'src/cards', 'src/config.ts', 'src/platform'],
-  'src/web': ['src/ledger', 'sdk'],
+  'src/actions': [
+    'sdk',
+    'sandbox',
+    'src/ledger',
+    'src/languages',
+    'src/store',
+    'src/cards',
+    'src/config.ts',
+    'src/platform',
+  ],
+  'src/web': ['src/ledger', 'src/languages', 'sdk'],
   'src/api': [
     'src/actions',
+    'src/languages',
     'src/store',
     'src/ledger',
     'src/cards',
@@ -56,7 +67,17 @@ const arrows: Record<string, readonly string[]> = {
     'sandbox',
     'sdk',
   ],
-  'src/widget': ['src/actions', 'src/api', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'sdk'],
+  'src/widget': [
+    'src/actions',
+    'src/languages',
+    'src/api',
+    'src/store',
+    'src/ledger',
+    'src/cards',
+    'src/web',
+    'src/config.ts',
+    'sdk',
+  ],
   'src/admin': ['src/actions', 'src/store', 'src/ledger', 'src/cards', 'src/web', 'src/config.ts', 'src/platform'],
   // It knows a service by its address alone, so that it can test any implementation.
   conform: [],
@@ -194,7 +215,7 @@ const sharedNames =
 const sharedByAudience = 'account icons live pages parts route sign-in'.split(' ')
 
 test('no two files of the program share a base name unless they are the same thing for two audiences', () => {
-  // The texts of a language are called by its code, in the folder of what they are the texts of.
+  // The files in a language's folder are named after what they are the texts of.
   const named = ['src/', 'conform/', 'sandbox/'].flatMap(inFolder).filter(({ path }) => !path.includes('/languages/'))
   const byName = Map.groupBy(named, ({ path }) => path.replace(/^.*\/|\.tsx?$/g, ''))
   const shared = [...byName].filter(([, files]) => files.length > 1).map(([name]) => name)

@@ -6,8 +6,6 @@ import { mailedCode, newEmail, readEvents } from '../../test/page.ts'
 import { newApp, operator, type Credentials } from '../../test/service.ts'
 import { beginDayThatStays } from '../../test/time.ts'
 import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
-import { languageCodes } from '../actions/people/change-account.ts'
-import { languages } from '../widget/languages.ts'
 
 setDefaultTimeout(180_000)
 
@@ -89,8 +87,13 @@ describe('names and language', () => {
     expect(await member.history()).toEqual(['name-changed', 'app-connected', 'created'])
   })
 
-  test('the languages that can be chosen are those of the hosted pages', () => {
-    expect([...languageCodes]).toEqual([...languages.keys()].sort() as never)
+  test('a language that the service does not have is refused', async () => {
+    const member = await newMember()
+    const { status, body } = await member.post('language', { language: 'tlh' })
+    expect({ status, fields: body['fields'] }).toEqual({
+      status: 400,
+      fields: { language: expect.stringContaining('must be one of') },
+    })
   })
 
   test('names that did not change are not on record', async () => {

@@ -1,10 +1,11 @@
 /** The account of the user of a session: what it holds, and how its user changes and ends it. */
 import { z } from 'zod'
-import { changeLanguage, changeNames, languageCodes, readAccount } from '../actions/people/change-account.ts'
+import { changeLanguage, changeNames, readAccount } from '../actions/people/change-account.ts'
 import { beginEmailChange, confirmEmailChange } from '../actions/people/change-email.ts'
 import { changePassword } from '../actions/people/change-password.ts'
 import { deleteAccount, findKeptReason, keptReasons } from '../actions/people/delete-account.ts'
 import type { Service } from '../actions/service.ts'
+import { languages } from '../languages/languages.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 import { timestamp } from './shapes.ts'
@@ -14,9 +15,15 @@ import { readSessionCall } from './widget-call.ts'
 import { widgetMailRoutes } from './widget-mails.ts'
 import * as shape from './widget-shapes.ts'
 
+/** Not an enum in the API description: a new language must not break clients generated from it. */
 const language = z
-  .enum(languageCodes, `must be one of ${languageCodes.join(', ')}`)
-  .describe('Of the hosted pages, where their address names none, and of mails')
+  .string()
+  .refine((code) => languages.has(code), `must be one of ${[...languages.keys()].join(', ')}`)
+  .meta({
+    pattern: '^[a-z]{2,3}$',
+    description:
+      'The code of a language of the hosted pages and of mails. `lang` in the address of a page takes precedence',
+  })
 
 const account = z
   .object({

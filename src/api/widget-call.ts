@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
 import { checkSession } from '../actions/people/open-session.ts'
-import { findMailLanguage } from '../actions/mails/mail-words.ts'
+import { findLanguage } from '../languages/languages.ts'
 import type { App } from '../store/apps.ts'
 import type { Session } from '../store/people/widget-sessions.ts'
 import { parseAcceptLanguage } from '../web/accept-language.ts'
@@ -78,6 +78,6 @@ export async function unlessBusy(work: () => Promise<Answer>): Promise<Answer> {
 export type From = { readonly address: string; readonly lang: string | undefined; readonly userAgent: string | null }
 
 export function fromOf({ request, context }: Call): From {
-  const tags = parseAcceptLanguage(request.headers.get('accept-language') ?? '')
-  return { address: context.address, lang: findMailLanguage(tags), userAgent: request.headers.get('user-agent') }
+  const tags = parseAcceptLanguage(request.headers.get('accept-language'))
+  return { address: context.address, lang: findLanguage(...tags)?.code, userAgent: request.headers.get('user-agent') }
 }

@@ -1,8 +1,9 @@
-/** Which languages a browser, or the script of one of our pages, asks for. */
+/** The languages that a browser, or the script of a hosted page, asks for. */
+import { chooseLanguage, type Language } from '../languages/languages.ts'
 
-/** The language tags of an Accept-Language header, most wanted first. `q=0` means "not this one". */
-export function parseAcceptLanguage(header: string): string[] {
-  return header
+/** The language tags of an Accept-Language header, preferred first. `q=0` excludes a tag. */
+export function parseAcceptLanguage(header: string | null | undefined): string[] {
+  return (header ?? '')
     .slice(0, 500)
     .split(',')
     .map((part) => {
@@ -13,4 +14,9 @@ export function parseAcceptLanguage(header: string): string[] {
     .filter(({ weight }) => weight > 0)
     .sort((a, b) => b.weight - a.weight)
     .map(({ tag }) => tag)
+}
+
+/** The language of the address's `lang`, else the browser's preferred one, else English. */
+export function negotiateLanguage(asked: string | undefined, acceptLanguage: string | undefined): Language {
+  return chooseLanguage(asked, ...parseAcceptLanguage(acceptLanguage))
 }

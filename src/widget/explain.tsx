@@ -4,7 +4,7 @@ import type { Unplaced } from '../actions/apps/find-placement.ts'
 import { Icon, type IconName } from './client/icons.tsx'
 import { AppMark, Legal } from './client/parts.tsx'
 import type { ServiceData } from './page-data.ts'
-import type { Words } from './words.ts'
+import type { Words } from '../languages/words.ts'
 
 export type Explanation = {
   readonly reason: Unplaced
@@ -55,7 +55,7 @@ export function ServicePage({ service, icon, title, footer, children }: ServiceP
   )
 }
 
-type ExplainProps = { what: Explanation; words: Words; service: ServiceData }
+type ExplainProps = { what: Explanation; words: Words['wallet']; service: ServiceData }
 
 export function ExplainPage({ what, words, service }: ExplainProps) {
   const { reason, isOutside, origin } = what
@@ -77,7 +77,7 @@ export function ExplainPage({ what, words, service }: ExplainProps) {
 }
 
 /** What a hosted page shows where scripts do not run. */
-export function NoScript({ words, nonce }: { words: Words; nonce: string }) {
+export function NoScript({ words, nonce }: { words: Words['wallet']; nonce: string }) {
   return (
     <noscript>
       <style nonce={nonce}>{'#root{display:none}'}</style>

@@ -1,19 +1,18 @@
 /**
- * Views of the wallet page that are not its first: their script and their words are loaded when they are asked for, so that the
- * wallet, which everyone opens, stays small. To add one:
+ * Views of the wallet page whose script and words load on demand, so that the first view, which everyone opens, stays small.
+ * To add one:
  *
- * 1. its name here, and its script's in `scripts` of `web/assets`: `<name>.js`; the script exports its component as `View`;
- * 2. its words in `languages/<name>/`, a file for each language, and their English in `LaterWords`;
+ * 1. add its name here, and its script `<name>.js` to `scripts` in `web/assets`; the script exports its component as `View`;
+ * 2. add its words as `<name>.ts` to each folder in `src/languages`, and to `Words` there;
  *    the view reads them with `usePage<'<name>'>()`;
- * 3. its component in `Views` of `client/load-view.tsx`, and `<LoadView name="<name>">` where it is shown.
+ * 3. add its component to `Views` in `client/load-view.tsx`, and `<LoadView name="<name>">` where it is shown.
  */
-import type { words as account } from './languages/account/en.ts'
-import type { words as activity } from './languages/activity/en.ts'
+import type { Words } from '../languages/words.ts'
 
-export const laterViews = ['account', 'activity'] as const
+export const laterViews = ['account', 'activity'] as const satisfies (keyof Words)[]
 
 export type LaterView = (typeof laterViews)[number]
-export type LaterWords = { readonly account: typeof account; readonly activity: typeof activity }
+export type LaterWords = Pick<Words, LaterView>
 
-/** Where the browser finds them. */
+/** The addresses of a view's script and words. */
 export type LaterFiles = { readonly script: string; readonly words: string }

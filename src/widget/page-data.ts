@@ -1,6 +1,6 @@
 /** What the server hands to the script of a hosted page. Nothing in it is secret: the session token is only in the address. */
 import type { LaterFiles, LaterView } from './later-views.ts'
-import type { Words } from './words.ts'
+import type { Words } from '../languages/words.ts'
 
 export type PageData = {
   readonly page: 'wallet' | 'topup'
@@ -11,7 +11,7 @@ export type PageData = {
   readonly browserLang: string
   readonly theme?: 'light' | 'dark' | undefined
   /** Those of the first view; a view that is loaded later brings its own. */
-  readonly words: Words
+  readonly words: Words['wallet']
   readonly later: Readonly<Partial<Record<LaterView, LaterFiles>>>
   /** Where all words of each language are, for a user who has chosen another than the page came in. */
   readonly languages?: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { newClient } from '../../test/client.ts'
 import { newApp, newUser, openTestService, operator, type Credentials, type TestService } from '../../test/service.ts'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
-import { languages } from './languages.ts'
+import { languages } from '../languages/languages.ts'
 import { laterViews } from './later-views.ts'
 import type { PageData } from './page-data.ts'
 
@@ -212,9 +212,9 @@ describe('the pages', () => {
     for (const view of laterViews) {
       const response = await opened.app.fetch(new Request(`http://billfold.test${later[view]!.words}`))
       expect(response.headers.get('cache-control')).toContain('immutable')
-      expect(await response.json()).toEqual(languages.get('de')!.later[view])
+      expect(await response.json()).toEqual(languages.get('de')![view])
     }
-    expect(html).not.toContain(languages.get('de')!.later.account.appsText)
+    expect(html).not.toContain(languages.get('de')!.account.appsText)
   })
 })
 

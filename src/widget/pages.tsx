@@ -4,7 +4,9 @@ import { findPlacement, originOf, type Placement, type Unplaced } from '../actio
 import { logoPath } from '../actions/apps/logo-path.ts'
 import type { Service } from '../actions/service.ts'
 import type { Config } from '../config.ts'
+import { languages, type Language } from '../languages/languages.ts'
 import { majorNumber, maxBalanceMinor, parseDecimal } from '../ledger/money.ts'
+import { negotiateLanguage } from '../web/accept-language.ts'
 import { scriptUrls, styleUrl } from '../web/assets.ts'
 import { compressedPageResponse, newNonce, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
@@ -12,9 +14,8 @@ import { brandStyle } from './brand.ts'
 import { TopupApp } from './client/topup-app.tsx'
 import { WalletApp } from './client/wallet-app.tsx'
 import { ExplainPage, NoScript, type Explanation } from './explain.tsx'
-import { laterViews } from './later-views.ts'
+import { laterFiles, languageFiles } from './language-files.ts'
 import type { PageData } from './page-data.ts'
-import { chooseLanguage, languages, type Language } from './languages.ts'
 import { logoRoute } from './logo.ts'
 import { paperPages } from './papers.tsx'
 import { serviceData } from './service-data.ts'
@@ -39,7 +40,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     referer: c.req.header('referer'),
   })
   // An app that names a language has chosen; else the user has; else the browser.
-  const browser = chooseLanguage(c.req.query('lang'), c.req.header('accept-language'))
+  const browser = negotiateLanguage(c.req.query('lang'), c.req.header('accept-language'))
   const chosen = placement.kind === 'session' ? placement.session.language : null
   const language = (c.req.query('lang') === undefined && chosen && languages.get(chosen)) || browser
   if (placement.kind === 'unknown') return await explain(service, language, theme, explanationOf(placement.reason, c))
@@ -51,7 +52,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
   const html = renderPage(
     {
       title: [
-        page === 'topup' ? language.words.addMoney : language.words.wallet,
+        page === 'topup' ? language.wallet.addMoney : language.wallet.wallet,
         placement.app.name,
         data.service.name,
       ].join(' · '),
@@ -64,7 +65,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
       data,
       body: (
         <>
-          <NoScript words={language.words} nonce={nonce} />
+          <NoScript words={language.wallet} nonce={nonce} />
           <main id="root" class={`widget ${page}`}>
             {page === 'topup' ? <TopupApp page={data} /> : <WalletApp page={data} />}
           </main>
@@ -100,7 +101,7 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
     dir: language.dir,
     browserLang,
     theme,
-    words: language.words,
+    words: language.wallet,
     later,
     ...(others && { languages: others }),
     clientId: app.clientId,
@@ -119,19 +120,6 @@ function pageData(service: Service, { kind, app, parents }: Known, shown: Shown)
       scriptUrl: service.cards?.page.scriptUrl ?? null,
     },
   }
-}
-
-async function languageFiles(): Promise<Record<string, string>> {
-  const files = [...languages.values()].map(async ({ code, url }) => [code, await url()] as const)
-  return Object.fromEntries(await Promise.all(files))
-}
-
-async function laterFiles(language: Language): Promise<PageData['later']> {
-  const files = laterViews.map(async (view) => {
-    const script = (await scriptUrls(`${view}.js`)).at(-1)!
-    return [view, { script, words: await language.laterUrl(view) }] as const
-  })
-  return Object.fromEntries(await Promise.all(files))
 }
 
 function needOf({ currency }: Config, asked: string | undefined): number | null {
@@ -175,12 +163,12 @@ async function explain(
   const nonce = newNonce()
   const html = renderPage(
     {
-      title: `${language.words.wallet} · ${config.about.name}`,
+      title: `${language.wallet.wallet} · ${config.about.name}`,
       lang: language.code,
       dir: language.dir,
       theme,
       styles: [await styleUrl('widget.css')],
-      body: <ExplainPage what={what} words={language.words} service={serviceData(config.about)} />,
+      body: <ExplainPage what={what} words={language.wallet} service={serviceData(config.about)} />,
     },
     nonce,
   )

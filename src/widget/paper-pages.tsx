@@ -2,19 +2,19 @@
 import type { ComponentChildren } from 'preact'
 import type { ActivityEntry } from '../actions/money/read-activity.ts'
 import { toWidgetTransaction } from '../api/widget-activity.ts'
+import type { Language } from '../languages/languages.ts'
+import { fill } from '../languages/words.ts'
 import type { Currency } from '../ledger/money.ts'
 import { titleOf } from './client/activity/latest.tsx'
 import { exactTime, formatMoney } from './client/format.ts'
 import type { Say } from './client/page-context.tsx'
 import { AppMark } from './client/parts.tsx'
 import { ServicePage } from './explain.tsx'
-import type { Language } from './languages.ts'
 import type { ServiceData } from './page-data.ts'
-import { fillIsolated } from './words.ts'
 
 /** The texts of entries are those of the wallet page. */
-export function sayIn({ words, code }: Language): Say {
-  return (key, values = {}) => fillIsolated(words[key], values, code)
+export function sayIn({ wallet, code }: Language): Say {
+  return (key, values = {}) => fill(wallet[key], values, code)
 }
 
 export type PaperProblem = 'used' | 'ended' | 'tooMany' | 'badRequest'
@@ -90,7 +90,7 @@ type ReceiptShown = { entry: ActivityEntry; name: string; timeZone: string; curr
 type ReceiptProps = { language: Language; about: ServiceData; shown: ReceiptShown }
 
 export function ReceiptPage({ language, about, shown }: ReceiptProps) {
-  const { code, later, paper: words } = language
+  const { code, activity, paper: words } = language
   const transaction = toWidgetTransaction(shown.entry, shown.currency)
   const { app, description, type, amount, currency, createdAt, receiptCode, referenceId, card } = transaction
   const isIn = type === 'CREDIT'
@@ -106,21 +106,11 @@ export function ReceiptPage({ language, about, shown }: ReceiptProps) {
       <Rows
         rows={[
           [words.receiptCode, <b dir="ltr">{receiptCode}</b>],
-          [later.activity.when, exactTime(new Date(createdAt), code, shown.timeZone)],
-          [
-            later.activity[isIn ? 'from' : 'to'],
-            isCard ? later.activity.yourCard : <bdi>{app?.name ?? about.name}</bdi>,
-          ],
+          [activity.when, exactTime(new Date(createdAt), code, shown.timeZone)],
+          [activity[isIn ? 'from' : 'to'], isCard ? activity.yourCard : <bdi>{app?.name ?? about.name}</bdi>],
           [words.holder, <bdi>{shown.name}</bdi>],
-          ...(app && description && description !== title ? [[later.activity.description, description] as const] : []),
-          ...(app
-            ? [
-                [
-                  fillIsolated(later.activity.theirReference, { app: app.name }, code),
-                  <bdi>{referenceId}</bdi>,
-                ] as const,
-              ]
-            : []),
+          ...(app && description && description !== title ? [[activity.description, description] as const] : []),
+          ...(app ? [[fill(activity.theirReference, { app: app.name }, code), <bdi>{referenceId}</bdi>] as const] : []),
           ...(refunded as [string, string][]),
         ]}
       />

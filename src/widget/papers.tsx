@@ -19,6 +19,8 @@ import { findStatement, sumStatement } from '../actions/money/write-statement.ts
 import { exportData } from '../actions/people/export-data.ts'
 import { checkSession } from '../actions/people/open-session.ts'
 import type { Service } from '../actions/service.ts'
+import { languages, type Language } from '../languages/languages.ts'
+import { negotiateLanguage } from '../web/accept-language.ts'
 import { scriptUrls, styleUrl } from '../web/assets.ts'
 import { readBody } from '../web/body.ts'
 import { download } from '../web/csv.ts'
@@ -26,7 +28,6 @@ import { plainHeaders } from '../web/headers.ts'
 import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx'
 import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
-import { chooseLanguage, languages, type Language } from './languages.ts'
 import { ProblemPage, ReceiptPage, Sheet, type PaperProblem } from './paper-pages.tsx'
 import { serviceData } from './service-data.ts'
 import { csvLines, marker, rowChunks, StatementPage, type StatementShown } from './statement-page.tsx'
@@ -59,14 +60,14 @@ const orderForm = z.object({
 
 async function order(service: Service, c: HonoContext): Promise<Response> {
   c.env.route = path
-  const browser = chooseLanguage(undefined, c.req.header('accept-language'))
+  const browser = negotiateLanguage(undefined, c.req.header('accept-language'))
   const isForm = (c.req.header('content-type') ?? '').split(';')[0]!.trim() === 'application/x-www-form-urlencoded'
   if (!isForm) return await problem(service, browser, 'badRequest', 415)
   const body = await readBody(c.req.raw, maxFormBytes)
   if (body === 'too-long') return await problem(service, browser, 'badRequest', 413)
   if (body === 'too-late') return await problem(service, browser, 'badRequest', 408, { connection: 'close' })
   const form = orderForm.safeParse(Object.fromEntries(new URLSearchParams(new TextDecoder().decode(body))))
-  const language = chooseLanguage(form.data?.lang, c.req.header('accept-language'))
+  const language = negotiateLanguage(form.data?.lang, c.req.header('accept-language'))
   const paper = form.data && paperOf(form.data, language)
   if (!paper) return await problem(service, language, 'badRequest', 400)
   const { session } = await checkSession(service, form.data.session)
@@ -89,7 +90,7 @@ async function show(service: Service, c: HonoContext): Promise<Response> {
   c.env.route = `${path}/:token`
   const token = c.req.param('token') ?? ''
   const ordered = /^[\w-]{32}$/.test(token) ? await takePaper(service, token) : undefined
-  const browser = chooseLanguage(undefined, c.req.header('accept-language'))
+  const browser = negotiateLanguage(undefined, c.req.header('accept-language'))
   if (!ordered) return await problem(service, browser, 'used', 404)
   const language = languages.get(ordered.paper.lang) ?? browser
   const { paper } = ordered

@@ -5,14 +5,14 @@ import { describeTransfers } from '../actions/money/read-activity.ts'
 import { listStatementEntries, type Statement } from '../actions/money/write-statement.ts'
 import type { Service } from '../actions/service.ts'
 import { toWidgetTransaction } from '../api/widget-activity.ts'
+import type { Language } from '../languages/languages.ts'
+import { fill } from '../languages/words.ts'
 import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
 import { csvLine, plain } from '../web/csv.ts'
 import { titleOf } from './client/activity/latest.tsx'
 import { formatMoney, monthName } from './client/format.ts'
-import type { Language } from './languages.ts'
 import type { ServiceData } from './page-data.ts'
 import { Rows, sayIn, Sheet } from './paper-pages.tsx'
-import { fill } from './words.ts'
 
 export type StatementShown = {
   readonly language: Language
@@ -37,8 +37,7 @@ type StatementProps = {
 
 export function StatementPage({ shown, about, sums, currency, fileUrl }: StatementProps) {
   const { language, timeZone, name, statement } = shown
-  const { code, later } = language
-  const words = language.paper
+  const { code, activity, paper: words } = language
   const money = (minor: bigint) => formatMoney(majorNumber(minor, currency), currency.code, code)
   const count = statement.lastSequence - statement.firstSequence + 1
   return (
@@ -56,15 +55,15 @@ export function StatementPage({ shown, about, sums, currency, fileUrl }: Stateme
       {count === 0 && <p>{words.noEntries}</p>}
       {count > maxRows && (
         <p class="note">
-          {fill(words.tooLong, { shown: String(maxRows), count: new Intl.NumberFormat(code).format(count) })}
+          {fill(words.tooLong, { shown: String(maxRows), count: new Intl.NumberFormat(code).format(count) }, code)}
         </p>
       )}
       {count > 0 && (
         <table>
           <thead>
             <tr>
-              <th scope="col">{later.activity.when}</th>
-              <th scope="col">{later.activity.description}</th>
+              <th scope="col">{activity.when}</th>
+              <th scope="col">{activity.description}</th>
               <th scope="col">{words.amount}</th>
               <th scope="col">{words.balance}</th>
             </tr>
@@ -132,8 +131,7 @@ export async function* rowChunks(service: Service, shown: StatementShown): Async
 export async function* csvLines(service: Service, shown: StatementShown): AsyncGenerator<string> {
   const { language, timeZone, statement } = shown
   const { currency } = service.config
-  const words = language.paper
-  const { activity } = language.later
+  const { activity, paper: words } = language
   const say = sayIn(language)
   const money = (minor: bigint) => plain(formatMinor(minor, currency))
   const time = isoTime(timeZone)

@@ -3,10 +3,9 @@
  * the button, and a mail program's own (RFC 8058), post to the same address. The link is all that is asked for.
  */
 import type { Context } from 'hono'
-import type { MailLanguage } from '../actions/mails/mail-words.ts'
-import { findMailLanguage, mailLanguage, say } from '../actions/mails/mail-words.ts'
 import { chooseMail, readStopLink, stopPath, type StopLink } from '../actions/mails/stop-mails.ts'
 import type { Service } from '../actions/service.ts'
+import { chooseLanguage, type Language } from '../languages/languages.ts'
 import { findMailReader } from '../store/mails.ts'
 import { parseAcceptLanguage } from '../web/accept-language.ts'
 import { styleUrl } from '../web/assets.ts'
@@ -29,8 +28,8 @@ async function stopMails(service: Service, c: HonoContext, isAct: boolean): Prom
   const token = c.req.query('token') ?? ''
   const link = await readStopLink(service, token)
   const reader = link && (await findMailReader(service.db.pool, link.userId))
-  const asked = findMailLanguage(parseAcceptLanguage(c.req.header('accept-language') ?? ''))
-  const language = mailLanguage(reader?.language, asked, reader?.pageLanguage)
+  const asked = parseAcceptLanguage(c.req.header('accept-language'))
+  const language = chooseLanguage(reader?.language, ...asked, reader?.pageLanguage)
   if (!link || !reader) return await show(service, language, { kind: 'bad' })
   if (isAct) await chooseMail(service, link.userId, link.choice, false)
   return await show(service, language, { kind: isAct ? 'done' : 'ask', link, token })
@@ -40,15 +39,15 @@ type Shown =
   | { readonly kind: 'bad' }
   | { readonly kind: 'ask' | 'done'; readonly link: StopLink; readonly token: string }
 
-async function show(service: Service, language: MailLanguage, shown: Shown): Promise<Response> {
+async function show(service: Service, { code, dir, mail: words }: Language, shown: Shown): Promise<Response> {
   const nonce = newNonce()
   const about = serviceData(service.config.about)
-  const title = say(language, shown.kind === 'bad' ? 'stopBad' : shown.kind === 'done' ? 'stopDone' : 'stopAsk')
+  const title = words[shown.kind === 'bad' ? 'stopBad' : shown.kind === 'done' ? 'stopDone' : 'stopAsk']
   const html = renderPage(
     {
       title: `${title} · ${about.name}`,
-      lang: language.code,
-      dir: language.dir,
+      lang: code,
+      dir,
       styles: [await styleUrl('widget.css')],
       body: (
         <ServicePage
@@ -57,17 +56,17 @@ async function show(service: Service, language: MailLanguage, shown: Shown): Pro
           title={title}
         >
           {shown.kind === 'bad' ? (
-            <p class="muted">{say(language, 'stopBadText')}</p>
+            <p class="muted">{words.stopBadText}</p>
           ) : (
             <>
-              <p>{say(language, kinds[shown.link.choice])}</p>
-              <p class="muted">{say(language, 'stopBack')}</p>
+              <p>{words[kinds[shown.link.choice]]}</p>
+              <p class="muted">{words.stopBack}</p>
             </>
           )}
           {shown.kind === 'ask' && (
             <form method="post" action={`${stopPath}?token=${encodeURIComponent(shown.token)}`}>
               <button class="button" type="submit">
-                {say(language, 'stopButton')}
+                {words.stopButton}
               </button>
             </form>
           )}

@@ -2,7 +2,7 @@
 import { test } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { writeMail } from '../../src/actions/mails/letter.ts'
-import { mailLanguage } from '../../src/actions/mails/mail-words.ts'
+import { chooseLanguage } from '../../src/languages/languages.ts'
 import { launchChromium } from '../chromium.ts'
 import { sampleConfig, sampleLetters } from '../mail-samples.ts'
 import { wantsPictures } from './axe.ts'
@@ -27,7 +27,7 @@ test.skipIf(!wantsPictures)(
     for (const [lang, colorScheme, width] of looks) {
       const page = await browser.newPage({ colorScheme, viewport: { width, height: 400 } })
       for (const [name, letter] of Object.entries(sampleLetters(lang))) {
-        const look = { language: mailLanguage(lang), about: sampleConfig.about, hasLogo: false }
+        const look = { language: chooseLanguage(lang), about: sampleConfig.about, hasLogo: false }
         await page.setContent(writeMail(letter, look).html)
         await page.screenshot({ path: `${folder}mail-${name}-${lang}-${colorScheme}-${width}.png`, fullPage: true })
       }

@@ -6,7 +6,7 @@
  * no script, no font and no picture from elsewhere: a logo travels inside the mail, so opening it tells nobody anything.
  */
 import type { About } from '../../config.ts'
-import { say, type MailLanguage } from './mail-words.ts'
+import type { Language } from '../../languages/languages.ts'
 
 export type Letter = {
   readonly subject: string
@@ -32,7 +32,7 @@ export const logoId = 'logo'
 
 export function writeMail(
   letter: Letter,
-  { language, about, hasLogo }: { language: MailLanguage; about: About; hasLogo: boolean },
+  { language, about, hasLogo }: { language: Language; about: About; hasLogo: boolean },
 ): WrittenMail {
   const footer = footerOf(letter, language, about)
   return {
@@ -44,13 +44,13 @@ export function writeMail(
 
 type Footer = { readonly why: string; readonly links: readonly (readonly [name: string, address: string])[] }
 
-function footerOf({ why, stopUrl }: Letter, language: MailLanguage, about: About): Footer {
+function footerOf({ why, stopUrl }: Letter, { mail: words }: Language, about: About): Footer {
   const help = about.supportUrl ?? (about.supportEmail && `mailto:${about.supportEmail}`)
   const links = [
-    [say(language, 'help'), help],
-    [say(language, 'terms'), about.termsUrl],
-    [say(language, 'privacy'), about.privacyUrl],
-    [say(language, 'stop'), stopUrl],
+    [words.help, help],
+    [words.terms, about.termsUrl],
+    [words.privacy, about.privacyUrl],
+    [words.stop, stopUrl],
   ] as const
   return { why, links: links.flatMap(([name, address]) => (address ? [[name, address] as const] : [])) }
 }
@@ -101,7 +101,7 @@ const dark = Object.entries(colors)
   .join('')
 const sheet = `:root{color-scheme:light dark;supported-color-schemes:light dark}@media (prefers-color-scheme:dark){${dark}}@media (max-width:480px){.card{padding:24px 20px !important}.code{font-size:28px !important;letter-spacing:5px !important}}`
 
-type Look = { readonly language: MailLanguage; readonly about: About; readonly hasLogo: boolean }
+type Look = { readonly language: Language; readonly about: About; readonly hasLogo: boolean }
 
 function htmlOf(letter: Letter, footer: Footer, { language: { code, dir }, about, hasLogo }: Look): string {
   const align = dir === 'rtl' ? 'right' : 'left'

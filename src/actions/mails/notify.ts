@@ -3,6 +3,7 @@
  * background by whichever process takes it first, and tried again for a day while the mail server is away. Nobody waits for it,
  * and a mail that is lost harms nobody: each is sent at most once.
  */
+import { chooseLanguage } from '../../languages/languages.ts'
 import { patient, type Queryable } from '../../store/connection/database.ts'
 import {
   claimDueMails,
@@ -13,7 +14,6 @@ import {
   type MailChoice,
 } from '../../store/mails.ts'
 import type { Service } from '../service.ts'
-import { mailLanguage } from './mail-words.ts'
 import { stopUrlOf } from './stop-mails.ts'
 import { writeNotification, type Notification } from './write-letters.ts'
 
@@ -91,7 +91,7 @@ async function sendOne(
   const reader = await findMailReader(db.pool, userId)
   const choice = choiceOf(notification)
   if (!reader || (choice && reader.stopped.includes(choice))) return false
-  const to = mailLanguage(reader.language, language, reader.pageLanguage)
+  const to = chooseLanguage(reader.language, language, reader.pageLanguage)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
   const nameOf = (clientId: string) => apps.get(clientId) ?? clientId
   const letter = writeNotification({ language: to, config }, notification, { firstName: reader.firstName, nameOf })

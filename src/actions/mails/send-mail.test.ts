@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseConfig } from '../../config.ts'
+import { chooseLanguage } from '../../languages/languages.ts'
 import { openLog } from '../../platform/log.ts'
 import { openMetrics } from '../../platform/metrics.ts'
-import { mailLanguage } from './mail-words.ts'
 import { startMailServer, type MailServer } from '../../../test/mail-server.ts'
 import { openMail } from './send-mail.ts'
 
@@ -35,7 +35,7 @@ const isTaken = () => server.taken.length > 0
 
 const letter = {
   to: 'ada@example.com',
-  language: mailLanguage('en'),
+  language: chooseLanguage('en'),
   letter: { subject: '123456 is your code', title: 'Code', code: '123456', lines: ['Enter it.'], why: 'You asked.' },
 }
 

@@ -3,17 +3,17 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
+import type { Language } from '../../languages/languages.ts'
 import { faultFields, type Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { newId } from '../tokens.ts'
 import { fetchLogo, keepLogos, type Logo } from '../fetch-logo.ts'
 import { logoId, writeMail, type Letter, type WrittenMail } from './letter.ts'
-import type { MailLanguage } from './mail-words.ts'
 
 /** A letter on its way to somebody, in their language. */
 export type Mail = {
   readonly to: string
-  readonly language: MailLanguage
+  readonly language: Language
   readonly letter: Letter
 }
 

@@ -1,8 +1,9 @@
 /** What the service writes to people. Who has not proved that a mailbox is theirs is told nothing that a stranger wrote. */
 import type { Config } from '../../config.ts'
+import type { Language } from '../../languages/languages.ts'
+import { fill, isolate, type Words } from '../../languages/words.ts'
 import { majorNumber } from '../../ledger/money.ts'
 import type { Letter } from './letter.ts'
-import { foreign, say, type MailLanguage, type MailWords } from './mail-words.ts'
 
 /* Codes, and what is written instead of one. They are asked for, and nobody keeps them. */
 
@@ -14,17 +15,18 @@ export type CodeMail =
   | { readonly kind: 'change-new'; readonly code: string }
 
 export type Writer = {
-  readonly language: MailLanguage
+  readonly language: Language
   readonly config: Pick<Config, 'about' | 'currency'>
 }
 
 export function writeCodeLetter({ language, config }: Writer, mail: CodeMail): Letter {
-  const text = (key: keyof MailWords, values: Record<string, string> = {}) => say(language, key, values)
+  const text = (key: keyof Words['mail'], values: Record<string, string> = {}) =>
+    fill(language.mail[key], values, language.code)
   const service = { service: config.about.name }
   const app = 'appName' in mail ? { app: foreign(mail.appName) } : {}
   const why = text(mail.kind === 'change-old' ? 'why' : 'whyStranger', service)
   const code = 'code' in mail ? { code: mail.code } : {}
-  const plain = (title: keyof MailWords, ...lines: string[]): Letter => ({
+  const plain = (title: keyof Words['mail'], ...lines: string[]): Letter => ({
     subject: text(title),
     title: text(title),
     lines,
@@ -99,12 +101,13 @@ export type Reader = { readonly firstName: string; readonly nameOf: (clientId: s
 
 export function writeNotification({ language, config }: Writer, fact: Notification, reader: Reader): Letter {
   const { about, currency } = config
-  const text = (key: keyof MailWords, values: Record<string, string> = {}) => say(language, key, values)
+  const text = (key: keyof Words['mail'], values: Record<string, string> = {}) =>
+    fill(language.mail[key], values, language.code)
   const service = { service: about.name }
   const money = (minor: string | bigint) => moneyText(BigInt(minor), currency, language.code)
   const when = (at: string) => [text('when'), timeText(at, language.code)] as const
   const by = (browser: string | null) => (browser ? [[text('browser'), browserText(browser)] as const] : [])
-  const letter = (title: keyof MailWords, values: Record<string, string>, ...lines: string[]): Letter => ({
+  const letter = (title: keyof Words['mail'], values: Record<string, string>, ...lines: string[]): Letter => ({
     subject: text(title, values),
     title: text(title, values),
     lines: [text('hello', { name: foreign(reader.firstName, 40) }), ...lines],
@@ -200,6 +203,20 @@ export function maskEmail(email: string): string {
   return foreign(`${first}•••${email.slice(at)}`, 80)
 }
 
+/**
+ * A name or description that somebody else wrote, for the middle of a line of ours. It has no line ends, nothing that turns
+ * the writing direction, and an end; and no mail program makes a link of a web address in it.
+ */
+export function foreign(text: string, maxLength = 60): string {
+  const plain = text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
+    .trim()
+  const letters = Array.from(plain)
+  const short = letters.length > maxLength ? `${letters.slice(0, maxLength - 1).join('')}…` : plain
+  return short.replace(/[.:@/](?=\S)/g, '$&\u200c')
+}
+
 /** `Firefox/Linux`, of which either may be unknown. */
 function browserText(browser: string): string {
   return browser
@@ -220,7 +237,7 @@ function moneyText(minor: bigint, currency: Config['currency'], lang: string): s
   }).formatToParts(majorNumber(minor, currency))
   // In a line from right to left, the letters and the sign of a symbol such as US$ would change places.
   const isolated = parts.map(({ type, value }) =>
-    type === 'currency' && lang === 'ar' ? `\u2068${value}\u2069` : value.replace('-', '\u2212'),
+    type === 'currency' ? isolate(value, lang) : value.replace('-', '\u2212'),
   )
   return isolated.join('')
 }

@@ -5,11 +5,6 @@ import type { Session } from '../../store/people/widget-sessions.ts'
 import { record } from '../audit.ts'
 import type { Service } from '../service.ts'
 
-/** The languages of the hosted pages and of mails. */
-export const languageCodes = ['ar', 'de', 'en', 'es', 'fr', 'ja', 'pt'] as const
-
-export type LanguageCode = (typeof languageCodes)[number]
-
 /** Undefined when the user was deleted a moment ago. */
 export async function readAccount(service: Service, session: Session): Promise<LiveUser | undefined> {
   return await findLiveUser(service.db.pool, session.userId)
@@ -30,6 +25,6 @@ export async function changeNames(
   })
 }
 
-export async function changeLanguage(service: Service, session: Session, language: LanguageCode): Promise<void> {
+export async function changeLanguage(service: Service, session: Session, language: string): Promise<void> {
   await updateLanguage(service.db.pool, session.userId, language)
 }

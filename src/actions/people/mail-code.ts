@@ -1,4 +1,5 @@
 /** Six digits by mail. Everything but the mail itself happens for an unknown address too. */
+import { chooseLanguage } from '../../languages/languages.ts'
 import type { App } from '../../store/apps.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import {
@@ -11,7 +12,6 @@ import {
 import { getIdentity, type Identity } from '../../store/people/users.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
-import { mailLanguage } from '../mails/mail-words.ts'
 import { writeCodeLetter, type CodeMail } from '../mails/write-letters.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
@@ -44,7 +44,7 @@ export function signUpMail({ name: appName }: App, code: string, { userId }: Ide
 
 /** In the language the user has chosen, else that of the page where it was asked for. */
 export function mailCode(service: Service, to: string, lang: string | undefined, mail: CodeMail): void {
-  const language = mailLanguage(lang)
+  const language = chooseLanguage(lang)
   service.mail.send({ to, language, letter: writeCodeLetter({ language, config: service.config }, mail) })
 }
 

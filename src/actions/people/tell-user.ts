@@ -1,6 +1,6 @@
 /** A mail to a user about what happened to the account, in the language the user has chosen. */
+import { chooseLanguage } from '../../languages/languages.ts'
 import type { LiveUser } from '../../store/people/users.ts'
-import { mailLanguage } from '../mails/mail-words.ts'
 import { writeNotification, type Notification } from '../mails/write-letters.ts'
 import type { Service } from '../service.ts'
 
@@ -10,7 +10,7 @@ export async function tellUser(
   fact: Notification,
 ): Promise<void> {
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
-  const language = mailLanguage(chosen)
+  const language = chooseLanguage(chosen)
   const reader = { firstName, nameOf: (clientId: string) => apps.get(clientId) ?? clientId }
   const letter = writeNotification({ language, config: service.config }, fact, reader)
   service.mail.send({ to: email, language, letter })

@@ -1,5 +1,5 @@
 /** Money and time as the reader writes them. */
-import { isolate } from '../words.ts'
+import { isolate } from '../../languages/words.ts'
 
 export function formatMoney(amount: number, currency: string, lang: string, isSigned = false): string {
   return moneyParts(amount, currency, lang, isSigned)

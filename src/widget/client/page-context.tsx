@@ -3,7 +3,7 @@ import { createContext, type ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { PageData } from '../page-data.ts'
 import type { LaterView, LaterWords } from '../later-views.ts'
-import { fillIsolated, type WordKey, type Words } from '../words.ts'
+import { fill, type WordKey, type Words } from '../../languages/words.ts'
 
 export const PageContext = createContext<PageData | null>(null)
 
@@ -13,9 +13,9 @@ export type Say<Key extends string = WordKey> = (key: Key, values?: Readonly<Rec
 export function usePage<View extends LaterView = never>() {
   const page = useContext(PageContext)!
   const { lang, appName, service } = page
-  const words = page.words as Words & LaterWords[View]
+  const words = page.words as Words['wallet'] & LaterWords[View]
   const say: Say<keyof typeof words & string> = (key, values = {}) =>
-    fillIsolated(words[key], { app: appName, service: service.name, ...values }, lang)
+    fill(words[key], { app: appName, service: service.name, ...values }, lang)
   return { ...page, say }
 }
 

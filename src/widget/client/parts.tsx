@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ServiceData } from '../page-data.ts'
-import type { Words } from '../words.ts'
+import type { Words } from '../../languages/words.ts'
 import { usePage } from './page-context.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
@@ -122,7 +122,7 @@ export function Support() {
   )
 }
 
-type LegalProps = { service: ServiceData; words: Words }
+type LegalProps = { service: ServiceData; words: Words['wallet'] }
 
 /** The operator's links, quietly under a form. */
 export function Legal({ service, words }: LegalProps) {

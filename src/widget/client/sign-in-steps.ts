@@ -1,5 +1,5 @@
 /** The steps of signing in: what each asks for, what it calls, and what may be wrong with it. Pure. */
-import type { WordKey } from '../words.ts'
+import type { WordKey } from '../../languages/words.ts'
 import type { Failure } from './call.ts'
 
 export const steps = {

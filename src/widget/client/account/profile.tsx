@@ -1,5 +1,6 @@
 /** Name, email, password and language: each a form of its own. */
 import { useState } from 'preact/hooks'
+import { languageName } from '../../../languages/language-name.ts'
 import { call, type Failure } from '../call.ts'
 import { Field, PasswordField } from '../fields.tsx'
 import { usePage } from '../page-context.tsx'
@@ -219,10 +220,4 @@ export function Languages({ info, token, onDone, onLanguage }: LanguagesProps) {
       </AccountForm>
     </>
   )
-}
-
-/** As its own speakers write it. */
-export function languageName(code: string): string {
-  const name = new Intl.DisplayNames([code], { type: 'language' }).of(code) ?? code
-  return name.charAt(0).toLocaleUpperCase(code) + name.slice(1)
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { CreateIntentResponse } from '../../../../sdk/contract.ts'
-import type { WordKey } from '../../words.ts'
+import type { WordKey } from '../../../languages/words.ts'
 import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { Heading, Notice } from '../parts.tsx'

@@ -1,0 +1,36 @@
+import type { Words } from '../words.ts'
+
+export const words: Words['paper'] = {
+  receipt: 'Recibo',
+  statement: 'Extracto',
+  print: 'Imprimir',
+  csvFile: 'Archivo CSV',
+  questions: '¿Preguntas?',
+  receiptCode: 'Código del recibo',
+  holder: 'Monedero de',
+  refunded: 'Reembolsado a la tarjeta',
+  opening: 'Saldo inicial',
+  closing: 'Saldo final',
+  moneyIn: 'Entradas',
+  moneyOut: 'Salidas',
+  timeZone: 'Horas en',
+  noEntries: 'En este mes no hubo movimientos.',
+  tooLong:
+    'Este mes tiene {count} movimientos. Aquí están los primeros {shown}; el archivo para hojas de cálculo los tiene todos.',
+  amount: 'Importe',
+  balance: 'Saldo',
+  reference: 'Referencia',
+  currency: 'Moneda',
+  usedTitle: 'Esta página solo se abre una vez',
+  usedText: 'Para proteger tus datos, el enlace ha caducado. Ábrela de nuevo desde tu monedero.',
+  endedTitle: 'Tu sesión ha terminado',
+  endedText: 'Vuelve a tu monedero e inténtalo de nuevo.',
+  tooManyTitle: 'Demasiadas a la vez',
+  tooManyText: 'Espera unos minutos e inténtalo de nuevo desde tu monedero.',
+  badRequestTitle: 'No se ha podido abrir esta página',
+  badRequestText: 'Vuelve a tu monedero e inténtalo de nuevo.',
+  data: 'Mis datos',
+  dataText:
+    'Todo lo que este servicio guarda sobre ti, en un archivo JSON: tu cuenta, las apps que has conectado, tus recargas, lo que ha pasado con tu cuenta y todos los movimientos de tu monedero.',
+  dataFile: 'Descargar',
+}

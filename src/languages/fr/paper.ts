@@ -1,0 +1,36 @@
+import type { Words } from '../words.ts'
+
+export const words: Words['paper'] = {
+  receipt: 'Reçu',
+  statement: 'Relevé',
+  print: 'Imprimer',
+  csvFile: 'Fichier CSV',
+  questions: 'Des questions ?',
+  receiptCode: 'Code du reçu',
+  holder: 'Portefeuille de',
+  refunded: 'Remboursé sur la carte',
+  opening: 'Solde initial',
+  closing: 'Solde final',
+  moneyIn: 'Entrées',
+  moneyOut: 'Sorties',
+  timeZone: 'Heures en',
+  noEntries: 'Aucune opération ce mois-ci.',
+  tooLong:
+    'Ce mois compte {count} opérations. Voici les {shown} premières ; le fichier pour tableur les contient toutes.',
+  amount: 'Montant',
+  balance: 'Solde',
+  reference: 'Référence',
+  currency: 'Devise',
+  usedTitle: 'Cette page ne s’ouvre qu’une fois',
+  usedText: 'Pour protéger vos données, son lien a expiré. Ouvrez-la de nouveau depuis votre portefeuille.',
+  endedTitle: 'Votre session est terminée',
+  endedText: 'Revenez à votre portefeuille et réessayez.',
+  tooManyTitle: 'Trop de demandes',
+  tooManyText: 'Patientez quelques minutes, puis réessayez depuis votre portefeuille.',
+  badRequestTitle: 'Impossible d’ouvrir cette page',
+  badRequestText: 'Revenez à votre portefeuille et réessayez.',
+  data: 'Mes données',
+  dataText:
+    'Tout ce que ce service conserve sur vous, dans un fichier JSON : votre compte, les applis liées, vos ajouts d’argent, ce qui est arrivé à votre compte et chaque mouvement de votre portefeuille.',
+  dataFile: 'Télécharger',
+}

@@ -1,0 +1,36 @@
+import type { Words } from '../words.ts'
+
+export const words: Words['paper'] = {
+  receipt: '領収書',
+  statement: '取引明細',
+  print: '印刷',
+  csvFile: 'CSV ファイル',
+  questions: 'お問い合わせ：',
+  receiptCode: '領収書番号',
+  holder: 'ウォレット名義',
+  refunded: 'カードへの返金額',
+  opening: '期首残高',
+  closing: '期末残高',
+  moneyIn: '入金',
+  moneyOut: '出金',
+  timeZone: '表示時刻',
+  noEntries: 'この月の取引はありません。',
+  tooLong:
+    'この月の取引は {count} 件です。ここには最初の {shown} 件を表示しています。表計算用ファイルにはすべて含まれます。',
+  amount: '金額',
+  balance: '残高',
+  reference: '参照番号',
+  currency: '通貨',
+  usedTitle: 'このページは一度だけ開けます',
+  usedText: 'データ保護のためリンクは無効になりました。ウォレットからもう一度開いてください。',
+  endedTitle: 'セッションが終了しました',
+  endedText: 'ウォレットに戻って、もう一度お試しください。',
+  tooManyTitle: 'リクエストが多すぎます',
+  tooManyText: '数分待ってから、ウォレットからもう一度お試しください。',
+  badRequestTitle: 'ページを開けませんでした',
+  badRequestText: 'ウォレットに戻って、もう一度お試しください。',
+  data: '自分のデータ',
+  dataText:
+    'このサービスが保存しているお客様の情報のすべてを、1つのJSONファイルにまとめています。アカウント、連携アプリ、チャージ、アカウントの履歴、ウォレットのすべての取引が含まれます。',
+  dataFile: 'ダウンロード',
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { negotiateLanguage } from '../web/accept-language.ts'
+import { laterViews } from '../widget/later-views.ts'
+import { languageName } from './language-name.ts'
+import { languages } from './languages.ts'
+import { directionOf, fill, type Words } from './words.ts'
+
+const english = languages.get('en')!
+const files = ['account', 'activity', 'mail', 'paper', 'wallet'] as const satisfies (keyof Words)[]
+const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort()
+
+test('the list of languages is the list of folders', () => {
+  const folders = readdirSync(import.meta.dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(folders.length).toBeGreaterThanOrEqual(7)
+  expect([...languages.keys()].sort()).toEqual(folders.map(({ name }) => name).sort())
+})
+
+for (const [code, language] of languages) {
+  test(`${code} has the same files as English, the same texts, and the same names in braces`, () => {
+    expect(readdirSync(`${import.meta.dir}/${code}`).sort()).toEqual(files.map((file) => `${file}.ts`))
+    for (const file of files) {
+      const texts: Readonly<Record<string, string>> = language[file]
+      expect(Object.keys(texts)).toEqual(Object.keys(english[file]))
+      for (const [key, text] of Object.entries(english[file])) {
+        const translated = texts[key]!
+        expect({ key, isEmpty: translated.trim() === '' }).toEqual({ key, isEmpty: false })
+        expect({ key, names: placeholders(translated) }).toEqual({ key, names: placeholders(text) })
+      }
+    }
+  })
+
+  test(`${code} runs in the direction that the runtime's data gives for it`, () => {
+    const locale = new Intl.Locale(code) as Intl.Locale & { getTextInfo(): { direction: 'ltr' | 'rtl' } }
+    expect(directionOf(code)).toBe(locale.getTextInfo().direction)
+  })
+
+  if (code === 'en') continue
+  test(`${code} is translated: hardly a text is the English one`, () => {
+    const same = files.map((file) => {
+      const own: Readonly<Record<string, string>> = language[file]
+      return Object.entries(english[file]).filter(([key, text]) => own[key] === text).length
+    })
+    expect(Math.max(...same)).toBeLessThan(5)
+  })
+}
+
+test('languages are listed by their own names, Latin script first', () => {
+  const names = [...languages.keys()].map(languageName)
+  expect(names.slice(0, 5)).toEqual(['Deutsch', 'English', 'Español', 'Français', 'Português'])
+  expect(names).toEqual(names.toSorted((a, b) => a.localeCompare(b, 'en')))
+})
+
+test('no view that loads on demand has a key of the first view', () => {
+  const first = new Set(Object.keys(english.wallet))
+  for (const view of laterViews) expect(Object.keys(english[view]).filter((key) => first.has(key))).toEqual([])
+})
+
+test.each([
+  ['de', 'fr', 'de'],
+  ['pt-BR', undefined, 'pt'],
+  [undefined, 'fr-CA,fr;q=0.9,en;q=0.8', 'fr'],
+  [undefined, 'en;q=0.2, ja;q=0.9', 'ja'],
+  [undefined, 'de;q=0, es;q=0.1', 'es'],
+  ['xx', 'ar', 'ar'],
+  ['__proto__', 'constructor', 'en'],
+  [undefined, undefined, 'en'],
+])('lang %p and Accept-Language %p give %p', (asked, accepted, code) => {
+  expect(negotiateLanguage(asked, accepted).code).toBe(code)
+})
+
+test('a value is filled in as text, whatever it contains', () => {
+  const filled = fill('{app} and {app}: {amount}', { app: '$& {amount}' }, 'en')
+  expect(filled).toBe('$& {amount} and $& {amount}: {amount}')
+})
+
+test('a value that could reorder its sentence is isolated', () => {
+  expect(fill('{app}!', { app: 'Shop' }, 'ar')).toBe('\u2068Shop\u2069!')
+  expect(fill('{app}!', { app: 'متجر' }, 'en')).toBe('\u2068متجر\u2069!')
+  expect(fill('{app}!', { app: 'Shop' }, 'en')).toBe('Shop!')
+})

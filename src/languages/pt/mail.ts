@@ -1,0 +1,103 @@
+import type { Words } from '../words.ts'
+
+export const words: Words['mail'] = {
+  hello: 'Olá, {name}.',
+  why: 'Você recebe este e-mail porque tem uma carteira em {service}.',
+  whyStranger: 'Você recebe este e-mail porque alguém digitou este endereço em {service}.',
+  help: 'Ajuda',
+  terms: 'Termos',
+  privacy: 'Privacidade',
+  stop: 'Não receber mais e-mails deste tipo',
+  codeLife: 'Ele vale uma vez, por 15 minutos.',
+
+  amount: 'Valor',
+  balance: 'Saldo depois',
+  owed: 'Você deve',
+  app: 'Aplicativo',
+  forWhat: 'Referente a',
+  receipt: 'Recibo',
+  when: 'Quando',
+  browser: 'Navegador',
+
+  confirmSubject: '{code} é o código da sua carteira',
+  confirmTitle: 'Confirme seu e-mail',
+  confirmText: 'Digite este código na carteira de {app} para confirmar este endereço de e-mail.',
+  confirmElse: 'Se você não se cadastrou, não faça nada: sem o código nenhuma conta é criada.',
+  takenTitle: 'Você já tem uma carteira',
+  takenText: 'Alguém, provavelmente você, tentou se cadastrar na carteira de {app} com este endereço de e-mail.',
+  takenNext: 'Você já tem uma conta: entre com ela ou escolha “Esqueceu a senha?”.',
+  takenElse: 'Se não foi você, não há nada a fazer. Nada foi alterado.',
+  resetSubject: '{code} é o seu código para uma nova senha',
+  resetTitle: 'Escolha uma nova senha',
+  resetText: 'Digite este código na carteira de {app} para escolher uma nova senha.',
+  resetElse: 'Se você não o pediu, não faça nada: sua senha continua a mesma. Não diga este código a ninguém.',
+  unconfirmedTitle: 'Sua carteira espera pelo código',
+  unconfirmedText: 'Alguém, provavelmente você, pediu uma nova senha na carteira de {app}.',
+  unconfirmedNext:
+    'Ainda não há conta com este endereço de e-mail: um cadastro espera pelo código que enviamos. Digite-o, ou cadastre-se de novo para receber outro.',
+  noPasswordTitle: 'Escolha uma senha para sua carteira',
+  noPasswordText:
+    'Seu endereço de e-mail está confirmado. Enquanto isso, alguém se cadastrou com ele mais de uma vez, com senhas diferentes. Não temos como saber qual é a sua, por isso nenhuma delas vale.',
+  noPasswordNext: 'Para escolher uma, vá para a entrada e escolha “Esqueceu a senha?”.',
+  changeSubject: '{code} é o seu código para trocar de e-mail',
+  changeTitle: 'Trocar o e-mail da sua carteira',
+  changeOldText:
+    'Alguém, provavelmente você, quer trocar o e-mail da sua carteira por {email}. Digite este código na sua carteira para permitir.',
+  changeOldElse:
+    'Se não foi você, não diga este código a ninguém e escolha uma nova senha: quem o pediu está conectado à sua carteira.',
+  changeNewText: 'Digite este código na sua carteira para que este seja o e-mail dela.',
+  changeNewElse: 'Se você não o pediu, não faça nada: sem o código nada muda.',
+
+  welcomeTitle: 'Boas-vindas a {service}',
+  welcomeText: 'Sua carteira está pronta: uma só para {app} e todos os outros aplicativos que a usam.',
+  welcomeNext:
+    'Escolha “Adicionar dinheiro” para enchê-la com cartão. Cada pagamento e cada recarga aparece na sua carteira, em qualquer aplicativo em que você a abrir.',
+  welcomeElse: 'Nunca pedimos sua senha nem um código por e-mail ou telefone.',
+  topupTitle: '{amount} na sua carteira',
+  topupText: 'Seu pagamento com cartão chegou. Este é o seu recibo.',
+  refundTitle: '{amount} voltam para o seu cartão',
+  refundText: 'Uma recarga foi reembolsada. O dinheiro saiu da sua carteira; seu banco o mostrará em alguns dias.',
+  disputeTitle: 'Um pagamento com cartão de {amount} foi estornado',
+  disputeText:
+    'Seu banco tomou de volta um pagamento com o qual você adicionou dinheiro, porque ele foi contestado. O valor saiu da sua carteira.',
+  disputeNext:
+    'Se você não o contestou, fale com seu banco. Se o pagamento for considerado correto, o dinheiro volta sozinho.',
+  debtText: 'Seu saldo agora está negativo, por isso os pagamentos estão suspensos.',
+  debtNext:
+    'Para quitar, abra sua carteira em um aplicativo que a usa e escolha “Quitar {amount}”. Ela volta a funcionar assim que o saldo chegar a zero.',
+  returnedTitle: '{amount} estão de volta na sua carteira',
+  returnedText: 'Voltou o que havia saído da sua carteira por um pagamento com cartão contestado ou reembolsado.',
+  declinedTitle: 'Seu cartão foi recusado',
+  declinedText: 'Você queria adicionar {amount} à sua carteira. O cartão foi recusado e nenhum outro pagamento chegou.',
+  declinedNext:
+    'Nada foi cobrado. Para tentar de novo, abra sua carteira e escolha “Adicionar dinheiro”. Use outro cartão ou fale com seu banco.',
+  firstTitle: 'Primeiro pagamento a {app}',
+  firstText: '{app} fez a primeira cobrança na sua carteira desde que você o conectou em {date}.',
+  firstNext: 'Se estiver certo, não há nada a fazer. Sobre o pagamento em si, fale com {app}.',
+  firstElse:
+    'Para impedir outros pagamentos, abra sua carteira, escolha “Conta”, depois “Aplicativos que usam minha carteira”, e desconecte o aplicativo.',
+  passwordTitle: 'Sua carteira tem uma nova senha',
+  passwordText: 'A senha da sua carteira foi alterada.',
+  passwordElse: 'Se não foi você, escolha agora mesmo “Esqueceu a senha?” e troque também a senha do seu e-mail.',
+  emailTitle: 'Sua carteira tem um novo e-mail',
+  emailText:
+    'O e-mail da sua carteira foi trocado por {email}. A partir de agora as mensagens vão para lá e não mais para cá.',
+  emailElse: 'Se não foi você, fale agora mesmo com o suporte.',
+  signInTitle: 'Nova entrada na sua carteira',
+  signInText: 'Alguém, provavelmente você, entrou de um lugar que ainda não conhecíamos.',
+  signInElse: 'Se não foi você, escolha agora mesmo “Esqueceu a senha?” e defina uma nova.',
+  deletedTitle: 'Sua carteira foi excluída',
+  deletedText: 'Sua conta foi excluída. Seu nome, seu e-mail e sua senha não estão mais conosco.',
+  deletedNext: 'Se quiser uma carteira de novo, cadastre-se: será uma nova.',
+
+  receiptsKind: 'Recibos e avisos de pagamentos com cartão',
+  paymentsKind: 'Primeiro pagamento a um novo aplicativo',
+  signInsKind: 'Entradas de um lugar novo',
+  stopAsk: 'Não receber mais estes e-mails?',
+  stopButton: 'Não receber mais',
+  stopDone: 'Estes e-mails não chegam mais',
+  stopBack: 'Você pode ativá-los de novo na sua carteira, em “Conta”.',
+  stopBad: 'Este link não funciona',
+  stopBadText:
+    'Ele está incompleto ou é antigo demais. Os e-mails que você recebe são escolhidos na sua carteira, em “Conta”.',
+}

@@ -1,0 +1,40 @@
+/** The texts of one language, and how they are filled in. The pages' scripts bundle this file: it imports types alone. */
+import type { words as account } from './en/account.ts'
+import type { words as activity } from './en/activity.ts'
+import type { words as mail } from './en/mail.ts'
+import type { words as paper } from './en/paper.ts'
+import type { words as wallet } from './en/wallet.ts'
+
+type Translated<English> = Readonly<Record<keyof English, string>>
+
+/** One property per file in a language's folder. */
+export type Words = {
+  readonly wallet: Translated<typeof wallet>
+  readonly account: Translated<typeof account>
+  readonly activity: Translated<typeof activity>
+  readonly paper: Translated<typeof paper>
+  readonly mail: Translated<typeof mail>
+}
+
+export type WordKey = keyof Words['wallet']
+
+/**
+ * Replaces each name in braces with its value, isolated so that the value's writing direction does not reorder the sentence.
+ * A name without a value stays in the text, so that the mistake is visible.
+ */
+export function fill(text: string, values: Readonly<Record<string, string>>, lang: string): string {
+  return text.replace(/\{(\w+)\}/g, (braces, name: string) => {
+    const value = values[name]
+    return value === undefined ? braces : isolate(value, lang)
+  })
+}
+
+export function directionOf(lang: string): 'ltr' | 'rtl' {
+  return /^(ar|ckb|fa|he|ks|ps|sd|ug|ur|yi)\b/.test(lang) ? 'rtl' : 'ltr'
+}
+
+/** Adds isolating marks around a name or amount whose writing direction could reorder the rest of the line. */
+export function isolate(text: string, lang: string): string {
+  const canReorder = directionOf(lang) === 'rtl' || /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(text)
+  return canReorder ? `\u2068${text}\u2069` : text
+}
