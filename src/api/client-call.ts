@@ -1,4 +1,4 @@
-/** The order of checks of every call that carries a client secret: browser? → credentials → scope → shape. */
+/** Checks every call that carries a client secret, in this order: browser? → credentials → scope → shape. */
 import type { z } from 'zod'
 import { authenticate, recordBrowserCall } from '../actions/apps/authenticate.ts'
 import type { Service } from '../actions/service.ts'
@@ -11,7 +11,7 @@ export type ClientCall<T> =
   | {
       readonly app: App
       readonly input: T
-      /** When the whole request was here, by performance.now(): its answer is due from then on. */
+      /** When the whole request had arrived, by performance.now(). The deadline of the answer counts from here. */
       readonly arrivedAt: number
       readonly refusal?: never
     }
@@ -20,7 +20,7 @@ export type ClientCall<T> =
 type ClientCallShape<T> = {
   readonly scope?: Scope
   readonly schema: z.ZodType<T>
-  /** Of a POST: one JSON object, unless said otherwise. */
+  /** Reads the body of a POST; by default it must be one JSON object. */
   readonly readBody?: (request: Request) => Promise<Input | Answer>
 }
 
@@ -52,12 +52,12 @@ export async function readClientCall<T>(
   return 'refusal' in parsed ? parsed : { app, input: parsed.input, arrivedAt }
 }
 
-/** A call that is refused counts for the app it names, if there is one. */
+/** A refused call is counted for the app it names, if that app exists. */
 async function nameApp(service: Service, { context }: Call, clientId: unknown): Promise<void> {
   if (typeof clientId === 'string') context.appId = (await service.apps.find(clientId))?.clientId
 }
 
-/** No backend sends these; every browser does. A secret that comes with them has leaked. */
+/** Browsers send these headers and backends do not, so a secret that arrives with one of them has leaked. */
 function isFromBrowser(request: Request): boolean {
   return request.headers.has('origin') || request.headers.has('sec-fetch-site')
 }
@@ -76,7 +76,7 @@ function refuseSpoiled({ field, problem }: { field: string; problem: string }): 
   return isTooLong ? refuseFields({ [field]: problem }) : refuse('INVALID_REQUEST', { fields: { [field]: problem } })
 }
 
-/** An amount that is the only thing wrong has a code of its own. */
+/** A wrong amount has its own code when it is the only wrong field. */
 function refuseFields(fields: Record<string, string>): Answer {
   const names = Object.keys(fields)
   const isAmountAlone = names.length === 1 && (names[0] === 'amount' || names[0] === 'requiredAmount')

@@ -1,4 +1,4 @@
-/** The API's page: swagger-ui from here, so that it works offline and calls nobody. */
+/** The API documentation page. Swagger UI is served from this service, so the page works offline and loads nothing from other hosts. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -29,7 +29,7 @@ const page = `<!doctype html>
 
 const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null, supportedSubmitMethods: [], defaultModelsExpandDepth: -1 })\n`
 
-// swagger-ui draws its icons from data: addresses and sets styles on elements; nothing comes from another host.
+// Swagger UI uses data: images and inline styles; nothing else needs an exception.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 

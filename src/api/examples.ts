@@ -1,4 +1,4 @@
-/** Examples for the API's documentation. A test sends each of them. */
+/** Examples for the API documentation. A test sends each of them. */
 
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
 
@@ -63,7 +63,7 @@ export const walletExample = {
   },
 }
 
-/** The same, as the user sees them. */
+/** The transactions of the wallet example with the fields that only the widget gets. */
 export const widgetTransactions = walletExample.output.transactions.map((transaction) => ({
   ...transaction,
   app: { clientId: 'app_0123456789abcdef0123', name: 'Example shop', logo: null },

@@ -1,4 +1,4 @@
-/** For those who run the service: is the process alive, can it work, and how does it do. */
+/** Health checks for operators and load balancers: whether the process is alive and whether it can take requests. */
 import { z } from 'zod'
 import { isProbe, probeHeader } from '../actions/deployment/probe.ts'
 import type { Service } from '../actions/service.ts'
@@ -13,18 +13,18 @@ export type Readiness = { isDraining: boolean }
 const readinessBody = z
   .object({
     status: z.enum(['ok', 'unavailable']),
-    database: z.string().describe('`ok`, or what is wrong with it'),
-    draining: z.boolean().describe('The process is about to end'),
+    database: z.string().describe('`ok`, or what is wrong with the database'),
+    draining: z.boolean().describe('The process is shutting down and takes no new requests'),
   })
   .meta({ id: 'Readiness' })
 
 const seenBody = z
   .object({
     version: z.string(),
-    address: z.string().describe('Whom the service takes the caller for'),
-    forwardedFor: z.array(z.string()).describe('What the proxies wrote into X-Forwarded-For'),
+    address: z.string().describe('The client address as the service sees it'),
+    forwardedFor: z.array(z.string()).describe('The addresses in X-Forwarded-For, in order'),
   })
-  .describe('Only for the doctor of this deployment, which proves itself with SECRETS_KEY')
+  .describe('Only for `npx billfold doctor` of this deployment, which authenticates with SECRETS_KEY')
 
 export function healthRoutes(service: Service, readiness: Readiness): Route[] {
   const askDatabase = openDatabaseState(service)
@@ -34,12 +34,13 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       path: '/healthz',
       tag: 'Operations',
       summary: 'Whether the process is alive',
-      description: 'An embedding page may ask it too, without reading the answer.',
+      description:
+        'An embedding page may call it across origins to test whether the service is reachable; it cannot read the answer.',
       output: z.object({ status: z.literal('ok'), seen: seenBody.optional() }).meta({ id: 'Health' }),
       errors: [],
       isProbe: true,
       example: { output: { status: 'ok' } },
-      // An embedding page may ask, without reading the answer, whether the service can be reached at all.
+      // The SDK in an embedding page calls this with `no-cors` to test whether the service is reachable.
       handle: async (call) => ({
         ...answer({ status: 'ok', ...(await seenBy(service, call)) }),
         headers: { 'cross-origin-resource-policy': 'cross-origin' },
@@ -50,11 +51,14 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       path: '/readyz',
       tag: 'Operations',
       summary:
-        'Whether requests should come here: the database takes writes, is migrated, and the process is not ending',
-      description: 'For load balancers: the status alone says it.',
+        'Whether the process can take requests: the database is migrated and takes writes, and the process is not shutting down',
+      description: 'For load balancers: the status code alone is enough.',
       output: readinessBody,
       others: {
-        503: { description: 'Send requests elsewhere; `database` and `draining` say why.', schema: readinessBody },
+        503: {
+          description: 'Send requests to another process; `database` and `draining` say why.',
+          schema: readinessBody,
+        },
       },
       errors: [],
       isProbe: true,
@@ -64,7 +68,7 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
   ]
 }
 
-/** How the question got here, for `npx billfold doctor` of this deployment alone. */
+/** How the request reached this process, only for `npx billfold doctor` of this deployment. */
 async function seenBy(service: Service, { request, context }: Call): Promise<{ seen?: z.infer<typeof seenBody> }> {
   const token = request.headers.get(probeHeader)
   if (token === null || !(await isProbe(service, token))) return {}
@@ -80,10 +84,10 @@ async function readyAnswer(askDatabase: () => Promise<string>, { isDraining }: R
 }
 
 const goodForMs = 1_000
-/** Who asks whether to send requests here has other places to send them. */
+/** A load balancer has other processes to use, so a slow database must count as unavailable quickly. */
 const askWithinMs = 1_000
 
-/** However many ask, the database is written to once a second at most; what was bad is looked at again at once. */
+/** Caches a good state for a second and shares a check under way, so that probes write at most once a second. A bad state is not cached. */
 function openDatabaseState(service: Service): () => Promise<string> {
   let goodUntil = 0
   let asking: Promise<string> | undefined

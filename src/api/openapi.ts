@@ -1,4 +1,4 @@
-/** The OpenAPI document, made from the schemas that validate. */
+/** The OpenAPI document, generated from the schemas that validate requests. */
 import { z } from 'zod'
 import { ERROR_MEANINGS } from '../../sdk/contract.ts'
 import { keptReasons } from '../actions/people/delete-account.ts'
@@ -9,7 +9,7 @@ import type { Proof, Route } from './route.ts'
 import { mismatch } from './shapes.ts'
 
 type Json = Record<string, unknown>
-/** Schemas that have a name of their own, gathered on the way. */
+/** Named schemas, collected while the paths are generated. */
 type Named = Record<string, Json>
 
 export function openapiRoute({ config }: Service, routes: readonly Route[]): Route {
@@ -18,8 +18,8 @@ export function openapiRoute({ config }: Service, routes: readonly Route[]): Rou
     method: 'GET',
     path: '/api/openapi.json',
     tag: 'Operations',
-    summary: 'This description of the API',
-    description: 'Made from the schemas that check requests. `/docs` shows it to people.',
+    summary: 'This API description',
+    description: 'Generated from the schemas that validate requests. `/docs` shows it as a page.',
     output: z.looseObject({ openapi: z.string() }),
     errors: [],
     example: { output: { openapi: '3.1.0' } },
@@ -41,14 +41,14 @@ function openapi(routes: readonly Route[], publicUrl: string): Json {
       title: 'Billfold',
       version: '1.1.0',
       description,
-      contact: { name: 'Whoever runs this service', url: publicUrl },
+      contact: { name: 'The operator of this service', url: publicUrl },
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: publicUrl, description: 'The service that this description was read from' }],
+    servers: [{ url: publicUrl, description: 'The service that serves this description' }],
     tags: [
       { name: 'Server', description: 'For the backends of client apps only.' },
-      { name: 'Widget', description: 'Sessions, made by a backend; and the calls of the hosted pages.' },
-      { name: 'Operations', description: 'For those who run the service.' },
+      { name: 'Widget', description: 'Session creation by backends, and the calls of the hosted pages.' },
+      { name: 'Operations', description: 'For operators of the service.' },
     ],
     paths,
     components: {
@@ -59,11 +59,11 @@ function openapi(routes: readonly Route[], publicUrl: string): Json {
   }
 }
 
-const description = `Wallet balances and an exact ledger, over plain HTTP. Money is JSON numbers in major units. Lengths count characters as Unicode does (code points).
+const description = `Wallet balances and an exact ledger over plain HTTP. Amounts are JSON numbers in major units. Lengths count Unicode code points.
 
-A backend shows who it is by \`clientId\` and \`clientSecret\`: in the query of a GET, in the JSON body of a POST, and in no header. OpenAPI has no word for credentials in a body: where they are part of one, its schema requires them, and \`security\` is empty. Where \`security\` names them, they are the query parameters of the same names: send each once.
+A backend authenticates with \`clientId\` and \`clientSecret\`: in the query of a GET, in the JSON body of a POST, never in a header. OpenAPI cannot describe credentials in a body, so the schema of such a body requires them and \`security\` is empty. Where \`security\` names them, they are the query parameters of the same names: send each once.
 
-Answers may grow new fields: ignore those you do not know. A path that is not here answers 404 \`NOT_FOUND\`, and a method that is not here 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`.`
+Answers may gain new fields: ignore those you do not know. An unknown path answers 404 \`NOT_FOUND\`; an unknown method answers 405 \`METHOD_NOT_ALLOWED\` with an \`Allow\` header.`
 
 const securitySchemes = {
   clientId: { type: 'apiKey', in: 'query', name: 'clientId', description: 'Public identifier of the client app' },
@@ -71,14 +71,19 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'query',
     name: 'clientSecret',
-    description: 'Secret of the client app: for backends only. One that comes from a browser is refused',
+    description: 'Secret of the client app, for backends only. A secret sent from a browser is refused',
   },
-  session: { type: 'apiKey', in: 'query', name: 'session', description: 'A widget session, `ws_…`: five minutes' },
+  session: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'session',
+    description: 'A widget session token, `ws_…`, valid for five minutes',
+  },
   stripe: {
     type: 'apiKey',
     in: 'header',
     name: 'stripe-signature',
-    description: 'Stripe’s signature over the body as it was sent',
+    description: 'Stripe’s signature over the body as sent',
   },
   sandbox: {
     type: 'apiKey',
@@ -97,17 +102,17 @@ const security: Record<Proof, Json> = {
 
 const headers = {
   RequestId: {
-    description: 'Finds this request in the log; in an error body it is `requestId`',
+    description: 'Identifies this request in the log; an error body repeats it as `requestId`',
     required: true,
     schema: { type: 'string', pattern: '^req_' },
   },
   RetryAfter: {
-    description: 'Seconds after which trying again makes sense',
+    description: 'Seconds to wait before the next attempt',
     required: true,
     schema: { type: 'integer', minimum: 0 },
   },
   IdempotentReplayed: {
-    description: 'The reference was used before: this is its first outcome, and nothing moved',
+    description: 'The reference was used before: this is its first outcome, and no money moved',
     required: false,
     schema: { const: 'true' },
   },
@@ -133,13 +138,13 @@ function operation(route: Route, named: Named): Json {
   }
 }
 
-/** The same statuses and headers as a GET, and no body. */
+/** A HEAD answers with the statuses and headers of the GET and no body. */
 function headOperation(route: Route, named: Named): Json {
   const answers = responses(route, named)
   for (const answer of Object.values(answers)) delete answer.content
   return {
     tags: [route.tag],
-    summary: `${route.summary}, asked with HEAD`,
+    summary: `${route.summary} (HEAD)`,
     description: route.description,
     operationId: operationId('HEAD', route.path),
     security: [],
@@ -154,7 +159,7 @@ function operationId(method: string, path: string): string {
     .join('')
 }
 
-/** Left out it is 401 and not 400, so the schemas that check do not ask for it; whoever calls has to send it. */
+/** Required of callers, but a missing one is 401 and not 400, so the validating schemas leave them optional. */
 const proofFields = ['clientId', 'clientSecret', 'session']
 
 function objectSchema(schema: z.ZodType, named: Named = {}): Json & { properties: Json; required: string[] } {
@@ -190,11 +195,11 @@ function requestBody({ input, example, proof, lines }: Route, named: Named): Jso
   }
 }
 
-/** The same as lines: what stands in a list of the example is a line each, and so is an example without one. */
+/** The NDJSON form: each element of an example's list is one line; an example without a list is one line itself. */
 function linesContent(examples: readonly object[]): Json {
   const lines = examples.flatMap((example) => Object.values(example).find(Array.isArray) ?? [example])
   const example = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
-  return { 'application/x-ndjson': { schema: { type: 'string', description: 'Lines of JSON' }, example } }
+  return { 'application/x-ndjson': { schema: { type: 'string', description: 'One JSON object per line' }, example } }
 }
 
 type Response = Json & { content?: Json }
@@ -203,7 +208,7 @@ function responses(route: Route, named: Named): Record<string, Response> {
   const { output, example, status = 200, others = {}, mediaType = 'application/json', isIdempotent } = route
   const found: Record<string, Response> = {
     [status]: {
-      description: status === 202 ? 'It is under way.' : 'It worked.',
+      description: status === 202 ? 'Accepted.' : 'Success.',
       headers: { ...requestIdHeader, ...(isIdempotent ? replayedHeader : {}) },
       content: {
         [mediaType]: { schema: jsonSchema(output, named), example: example.output },
@@ -215,7 +220,7 @@ function responses(route: Route, named: Named): Record<string, Response> {
     const content = { 'application/json': { schema: jsonSchema(schema, named) } }
     found[status] = { description, headers: requestIdHeader, content }
   }
-  // A Host that is none is refused, and a fault is a fault, whatever was asked.
+  // Any request can be refused for a malformed Host header, and any can fail.
   const codes = new Set<RefusalCode>(['INVALID_REQUEST', ...route.errors, 'INTERNAL'])
   for (const [status, here] of Map.groupBy(codes, (code) => statusOf(code, route.method))) {
     found[status] = errorResponse(status, here, isIdempotent)
@@ -229,7 +234,7 @@ function errorResponse(status: number, codes: readonly RefusalCode[], isIdempote
     headers: {
       ...requestIdHeader,
       ...(status === 429 || status === 503 ? retryAfterHeader : {}),
-      // A refusal for want of money is recorded, and repeated like any other outcome.
+      // INSUFFICIENT_BALANCE is recorded as an outcome, so a repeat replays it.
       ...(status === 400 && isIdempotent ? replayedHeader : {}),
     },
     content: {
@@ -241,7 +246,7 @@ function errorResponse(status: number, codes: readonly RefusalCode[], isIdempote
   }
 }
 
-/** Named schemas go to the components, and are referred to from there. */
+/** Collects named schemas in `named`; the result refers to them as components. */
 function jsonSchema(schema: z.ZodType, named: Named): Json {
   const around = z.toJSONSchema(z.object({ it: schema }), { io: 'input', reused: 'inline', unrepresentable: 'any' })
   const { $defs = {}, properties } = JSON.parse(
@@ -252,17 +257,26 @@ function jsonSchema(schema: z.ZodType, named: Named): Json {
 }
 
 const errorBody = z.object({
-  error: z.string().describe('For people'),
-  code: z.string().describe('For programs'),
-  requestId: z.string().describe('Finds this request in the log'),
+  error: z.string().describe('A message for people'),
+  code: z.string().describe('A stable code for programs'),
+  requestId: z.string().describe('Identifies this request in the log'),
   requiresAuth: z.literal(true).optional().describe('The user must sign in through the widget'),
-  fields: z.record(z.string(), z.string()).optional().describe('What is wrong, by field'),
-  requiredScope: z.enum(['wallet:read', 'wallet:write']).optional().describe('INSUFFICIENT_SCOPE: the one it needs'),
-  balance: z.number().optional().describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: as it was then'),
-  requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: what was asked for'),
-  shortfall: z.number().optional().describe('INSUFFICIENT_BALANCE: what is missing'),
-  reason: z.enum(keptReasons).optional().describe('ACCOUNT_NOT_DELETABLE: what keeps it'),
+  fields: z.record(z.string(), z.string()).optional().describe('What is wrong, by field name'),
+  requiredScope: z
+    .enum(['wallet:read', 'wallet:write'])
+    .optional()
+    .describe('INSUFFICIENT_SCOPE: the scope that the call needs'),
+  balance: z
+    .number()
+    .optional()
+    .describe('INSUFFICIENT_BALANCE, BALANCE_LIMIT: the balance at the time of the refusal'),
+  requiredAmount: z.number().optional().describe('INSUFFICIENT_BALANCE: the amount of the debit'),
+  shortfall: z.number().optional().describe('INSUFFICIENT_BALANCE: the missing amount'),
+  reason: z.enum(keptReasons).optional().describe('ACCOUNT_NOT_DELETABLE: why the account cannot be deleted'),
   declineCode: z.string().optional().describe('CARD_DECLINED: the card processor’s reason'),
-  replayed: z.literal(true).optional().describe('A recorded refusal, answered again'),
-  mismatch: z.array(mismatch).optional().describe('In what a repeat differs from the first use of its reference'),
+  replayed: z.literal(true).optional().describe('A recorded refusal, replayed because its reference was used again'),
+  mismatch: z
+    .array(mismatch)
+    .optional()
+    .describe('The fields in which a repeat differs from the first use of its reference'),
 })

@@ -1,9 +1,9 @@
-/** The one table from a code to its status and sentence, and the shape of every JSON answer. */
+/** The one table from error code to status and message, and the shape of every JSON answer. */
 import type { ErrorCode } from '../../sdk/contract.ts'
 
 type Row = readonly [status: number, error: string]
 
-/** What the service can refuse with. ACCOUNT_NOT_LINKED is for the client's side alone: without a link there is nothing to ask. */
+/** The service never sends ACCOUNT_NOT_LINKED: the client side decides it, because without a link it has nothing to ask for. */
 export type RefusalCode = Exclude<ErrorCode, 'ACCOUNT_NOT_LINKED'>
 
 const refusals: Record<RefusalCode, Row> = {
@@ -15,7 +15,7 @@ const refusals: Record<RefusalCode, Row> = {
   INSUFFICIENT_BALANCE: [400, 'The balance is not sufficient. A new attempt uses a new referenceId.'],
   BALANCE_LIMIT: [
     400,
-    'The balance would pass the highest one the service keeps. A new attempt uses a new referenceId.',
+    'The balance would exceed the highest one the service keeps. A new attempt uses a new referenceId.',
   ],
   WALLET_INACTIVE: [403, 'The wallet is not active: it takes credits only.'],
   REFERENCE_CONFLICT: [409, 'The reference was used before for a different operation.'],
@@ -34,15 +34,15 @@ const refusals: Record<RefusalCode, Row> = {
   INVALID_CODE: [400, 'The code is wrong, used or expired.'],
   ACCOUNT_NOT_DELETABLE: [409, 'The account cannot be deleted yet; `reason` says why.'],
   WEAK_PASSWORD: [400, 'The password is too short, too long or too common.'],
-  RATE_LIMITED: [429, 'Too many requests; wait as long as Retry-After says.'],
+  RATE_LIMITED: [429, 'Too many requests; wait for the time in Retry-After.'],
   PAYLOAD_TOO_LARGE: [413, 'The body is larger than 64 KiB.'],
   REQUEST_TIMEOUT: [408, 'The body did not arrive in time; nothing was done, and sending the request again is safe.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json in UTF-8.'],
-  METHOD_NOT_ALLOWED: [405, 'The path does not have this method; Allow names those it has.'],
+  METHOD_NOT_ALLOWED: [405, 'The path does not support this method; Allow lists those it supports.'],
   NOT_FOUND: [404, 'There is nothing at this path.'],
   PROCESSOR_UNAVAILABLE: [503, 'The card processor does not answer; the rest of the wallet works.'],
   UNAVAILABLE: [503, 'The service cannot answer now. Sending the same request again is safe.'],
-  INTERNAL: [500, 'Something unexpected happened; the log has it under the requestId.'],
+  INTERNAL: [500, 'Something unexpected happened; the log has the details under this requestId.'],
 }
 
 export type Answer = {
@@ -65,12 +65,12 @@ export function refuse(code: RefusalCode, extras: Extras = {}, headers: Readonly
   return { status, body: { error, code, ...extras }, headers }
 }
 
-/** An unknown user is 401 to those who read, and 404 to those who change something. */
+/** The contract answers an unknown user with 401 on a read and with 404 on a change. */
 export function statusOf(code: RefusalCode, method: 'GET' | 'POST'): number {
   return code === 'USER_NOT_FOUND' && method === 'GET' ? 401 : refusals[code][0]
 }
 
-/** A person has to sign in, so the contract wants to see requiresAuth. */
+/** The contract requires requiresAuth wherever the user has to sign in. */
 export function refuseUnknownUser(method: 'GET' | 'POST'): Answer {
   return { ...refuse('USER_NOT_FOUND', { requiresAuth: true }), status: statusOf('USER_NOT_FOUND', method) }
 }

@@ -1,11 +1,11 @@
-/** What a caller sent, read with bounds: a query without repeats, or one JSON object of at most 64 KiB. */
+/** Reads the input of a call within bounds: a query without repeated names, or one JSON object of at most 64 KiB. */
 import { readBody } from '../web/body.ts'
 import { refuse, type Answer } from './reply.ts'
 import { parseStrictJson, type Parsed, type Spoiled } from './strict-json.ts'
 
 export type Input = {
   readonly values: Readonly<Record<string, unknown>>
-  /** A field that cannot be believed, because it came twice or too long, and why. */
+  /** The first field whose value is not trustworthy, because it came twice or has too many digits, and the reason. */
   readonly spoiled?: Spoiled | undefined
 }
 
@@ -34,7 +34,7 @@ export function toInput(parsed: Parsed): Input | Answer {
   return { values: parsed.value, spoiled: parsed.spoiled }
 }
 
-/** The rest of the body may still come, and must not be taken for the next request. */
+/** Closes the connection: the rest of the body may still arrive and must not be parsed as the next request. */
 export function refuseLate(): Answer {
   return refuse('REQUEST_TIMEOUT', {}, { connection: 'close' })
 }

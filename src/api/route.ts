@@ -1,4 +1,4 @@
-/** A JSON route: what it is called, what it takes and gives, and what it does. OpenAPI is made from the same object. */
+/** A JSON route: path, input, output and handler. The OpenAPI document is generated from the same object. */
 import type { z } from 'zod'
 import type { RequestContext } from '../web/request-context.ts'
 import type { Answer, RefusalCode } from './reply.ts'
@@ -12,7 +12,7 @@ export type Route = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly tag: 'Server' | 'Widget' | 'Operations'
-  /** How the caller shows who it is; left out where anybody may call. */
+  /** How the caller authenticates; absent on public routes. */
   readonly proof?: Proof
   readonly summary: string
   readonly description?: string
@@ -21,20 +21,20 @@ export type Route = {
   /** For a POST that also has a query. */
   readonly query?: z.ZodType
   readonly output: z.ZodType
-  /** Of success: 200 unless said otherwise. */
+  /** The success status; 200 by default. */
   readonly status?: 200 | 202
-  /** By status: what else it answers that is no refusal. */
+  /** Other answers of this route that are not refusals, by status. */
   readonly others?: Readonly<Record<number, { readonly description: string; readonly schema: z.ZodType }>>
-  /** Repeats are marked by a header. */
+  /** A header marks a replayed answer. */
   readonly isIdempotent?: true
-  /** Load balancers may ask it with HEAD as well. */
+  /** Also answers HEAD, for load balancers. */
   readonly isProbe?: true
-  /** Of the output: JSON unless said otherwise. */
+  /** The media type of the output; JSON by default. */
   readonly mediaType?: 'application/json' | 'text/event-stream'
-  /** Takes and gives lines of JSON as well. */
+  /** Also takes and returns NDJSON. */
   readonly lines?: true
   readonly errors: readonly RefusalCode[]
   readonly example: { readonly input?: object; readonly output: unknown }
-  /** A stream is a Response already. */
+  /** A stream returns a Response instead of an Answer. */
   readonly handle: (call: Call) => Promise<Answer | Response>
 }

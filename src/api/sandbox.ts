@@ -11,7 +11,7 @@ export function sandboxPages(service: Service, web: WebApp): void {
   if (!sandbox) return
   const pages = new Hono<{ Bindings: RequestContext }>()
   pages.use(async (c, next) => {
-    // Its addresses hold payments and their secrets.
+    // Logged instead of the path, because these paths contain payment ids and secrets.
     c.env.route = `${sandboxPath}/*`
     await next()
   })

@@ -1,4 +1,4 @@
-/** Many debits and credits in one request, each as if it had been sent alone. */
+/** Many debits and credits in one request, each answered as if it had been sent alone. */
 import { z } from 'zod'
 import { postAllForApp, type AppPosting } from '../actions/money/post.ts'
 import type { Service } from '../actions/service.ts'
@@ -26,13 +26,13 @@ const bulkAnswer = z
         z.union([
           postingAnswer.extend({ status: z.literal(200) }),
           z.looseObject({
-            status: z.int().min(400).max(599).describe('The status that the operation alone would have had'),
-            error: z.string().describe('For people'),
-            code: z.string().describe('For programs'),
+            status: z.int().min(400).max(599).describe('The status that the operation would have had alone'),
+            error: z.string().describe('A message for people'),
+            code: z.string().describe('A stable code for programs'),
           }),
         ]),
       )
-      .describe('One for each operation, in their order'),
+      .describe('One per operation, in the same order'),
   })
   .meta({ id: 'Bulk' })
 
@@ -43,7 +43,7 @@ export function bulkRoute(service: Service): Route {
     ...postingFields(currency),
   })
   const listed = `must be a list of 1 to ${maxOperations} operations`
-  // Each operation is looked at by itself: one that is wrong is refused, and the others are not.
+  // Operations are validated one by one below, so a wrong one does not refuse the others.
   const schema = z.object({
     ...shape.credentialFields,
     operations: z.array(z.custom<Parsed>(), listed).min(1, listed).max(maxOperations, listed),
@@ -55,9 +55,9 @@ export function bulkRoute(service: Service): Route {
     proof: 'client',
     summary: 'Many debits and credits at once',
     description: [
-      `Up to ${maxOperations} operations in a body of at most 1 MiB. Each is done, refused or repeated exactly as if it had been sent alone, with its own`,
-      'reference; those of one user in the order of the list. 200 means that every operation has its own `status`, not that all of them worked. As',
-      `\`${ndjson}\` the first line has the credentials, every other line an operation; the answer then has a line for each.`,
+      `Up to ${maxOperations} operations in a body of at most 1 MiB. Each is posted, refused or replayed exactly as if it had been sent alone, under its own`,
+      'reference. Operations of one user are posted in the order of the list. 200 means that every operation has its own `status`, not that all of them succeeded. As',
+      `\`${ndjson}\` the first line holds the credentials and every other line one operation; the answer then has one line per operation.`,
     ].join(' '),
     input: z.object({ ...shape.credentialFields, operations: z.array(operation).min(1).max(maxOperations) }),
     output: bulkAnswer,
@@ -95,7 +95,7 @@ function isPosting(one: AppPosting | { readonly refusal: Answer }): one is AppPo
   return !('refusal' in one)
 }
 
-/** Of an operation whose fate is open, while others of the same request have theirs. The writer has logged why. */
+/** Answers an operation whose outcome is unknown, beside others that have one. The writer has logged the cause. */
 function refuseFault(error: unknown): Answer {
   return refuse(isRetryable(error) ? 'UNAVAILABLE' : 'INTERNAL')
 }
@@ -109,7 +109,7 @@ function linesResponse(lines: readonly object[]): Response {
   return new Response(text, { headers: { ...plainHeaders, 'content-type': ndjson } })
 }
 
-/** The values of the request, of which `operations` is a list of what was read of each. */
+/** Returns the fields of the request; each element of `operations` is a `Parsed`. */
 async function readBulk(request: Request): Promise<Input | Answer> {
   const hasLines = isLines(request)
   if (!hasLines && !isJson(request.headers.get('content-type'))) return refuse('UNSUPPORTED_MEDIA_TYPE')
@@ -131,7 +131,7 @@ function readObject(text: string): Input | Answer {
 }
 
 function readLines(text: string): Input | Answer {
-  // One more than may be there is enough to know that there are too many.
+  // One line above the limit is enough to refuse the request.
   const [first = '', ...rest] = text.trimEnd().split('\n', maxOperations + 2)
   const read = toInput(parseObject(first))
   if ('status' in read) return read

@@ -1,4 +1,4 @@
-/** The server-to-server wallet API: for the backends of client apps only. */
+/** The server-to-server wallet API, for the backends of client apps only. */
 import { z } from 'zod'
 import { postForApp } from '../actions/money/post.ts'
 import { readWallet } from '../actions/money/read-wallet.ts'
@@ -35,7 +35,7 @@ const walletAnswer = z
     nextBefore: z
       .int()
       .nullable()
-      .describe('Give it as `before` for the next page, also after a page that was not full; null on the last'),
+      .describe('Pass it as `before` to get the next page, also after a page that was not full; null on the last page'),
   })
   .meta({ id: 'Wallet' })
 
@@ -45,11 +45,16 @@ const checkedBalance = z
 
 export const postingAnswer = z
   .object({
-    balance: shape.money.describe('After this debit or credit; of a repeat, as it was after the first use'),
-    message: z.string().describe('For people'),
+    balance: shape.money.describe(
+      'The balance after this debit or credit; a repeat returns the balance after the first use',
+    ),
+    message: z.string().describe('A message for people'),
     transactionId: shape.transactionId,
-    replayed: z.literal(true).optional().describe('The reference was used before: this is its first outcome'),
-    mismatch: z.array(shape.mismatch).optional().describe('In what a repeat differs from the first use'),
+    replayed: z
+      .literal(true)
+      .optional()
+      .describe('The reference was used before: this is its first outcome, and no money moved'),
+    mismatch: z.array(shape.mismatch).optional().describe('The fields in which a repeat differs from the first use'),
   })
   .meta({ id: 'Posting' })
 
@@ -68,8 +73,8 @@ function walletRoute(service: Service): Route {
     proof: 'client',
     summary: 'Read a wallet',
     description: [
-      'The transactions are the app’s own and the service’s own (TOPUP, BONUS, CORRECTION), newest first. A page looks at 5,000 entries of the',
-      'wallet at most, those of other apps included: it may hold fewer than `limit`, even none, while `nextBefore` says where to go on.',
+      'Returns the transactions of this app and of the service itself (TOPUP, BONUS, CORRECTION), newest first. A page scans at most 5,000 entries of',
+      'the wallet, including those of other apps, so it may hold fewer than `limit` transactions or none; continue with `nextBefore` until it is null.',
     ].join(' '),
     input: schema,
     output: walletAnswer,
@@ -107,7 +112,7 @@ function checkBalanceRoute(service: Service): Route {
     tag: 'Server',
     proof: 'client',
     summary: 'Check whether a balance would cover an amount',
-    description: 'Nothing is reserved: only a debit decides.',
+    description: 'Nothing is reserved; only a debit decides.',
     input: schema,
     output: checkedBalance,
     errors: [...callErrors, 'INVALID_AMOUNT', 'USER_NOT_FOUND', ...alwaysErrors],
@@ -131,7 +136,7 @@ function checkBalanceRoute(service: Service): Route {
   }
 }
 
-/** What is asked of a debit or a credit, besides who asks. */
+/** The fields of a debit or credit besides the credentials. */
 export const postingFields = (currency: Currency) => ({
   serviceUserId: shape.serviceUserId,
   amount: shape.amount(currency),
@@ -149,7 +154,7 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
     tag: 'Server',
     proof: 'client',
     summary: direction === 'debit' ? 'Take money from a wallet' : 'Put money into a wallet',
-    description: 'Idempotent on (referenceType, referenceId): a repeat answers the first outcome and moves nothing.',
+    description: 'Idempotent on (referenceType, referenceId): a repeat returns the first outcome and moves no money.',
     input: schema,
     output: postingAnswer,
     isIdempotent: true,
@@ -158,7 +163,7 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
       'INVALID_AMOUNT',
       'USER_NOT_FOUND',
       ...(direction === 'debit' ? (['WALLET_INACTIVE'] as const) : []),
-      // A repeat answers the first outcome of its reference, which may have been the other direction's.
+      // A repeat returns the first outcome of its reference, which may have been a posting in the other direction.
       'INSUFFICIENT_BALANCE',
       'BALANCE_LIMIT',
       'REFERENCE_CONFLICT',
@@ -188,7 +193,7 @@ export function answerTo(service: Service, app: App, result: PostingResult): Ans
   return toAnswer(service, result)
 }
 
-/** The same for the first use and for every repeat: it is made from the outcome alone. */
+/** Depends on the recorded outcome alone, so the first use and every repeat get the same answer. */
 function toAnswer(service: Service, { outcome, replay }: Extract<PostingResult, { kind: 'outcome' }>): Answer {
   const { currency } = service.config
   const { amountMinor, balanceMinor, refusal } = outcome

@@ -1,4 +1,4 @@
-/** The fields that several routes share, as schemas that validate and document. */
+/** Schemas of the fields that several routes share. They validate requests and document them. */
 import { z } from 'zod'
 import { majorNumber, maxOperationMinor, parseAmount, parseDecimal, type Currency } from '../ledger/money.ts'
 import {
@@ -16,16 +16,16 @@ const label = (max: number) =>
     .refine((text) => isLabel(text, max), `must be text of 1 to ${max} characters, without control characters`)
     .meta({ minLength: 1, maxLength: max, pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$' })
 
-/** Documented here, checked by authenticate before any other field is looked at. */
+/** Only documented here: `authenticate` checks them before any other field is validated. */
 export const credentialFields = {
   clientId: z.unknown().meta({ type: 'string', description: 'Public identifier of the client app' }),
-  clientSecret: z.unknown().meta({ type: 'string', description: 'Secret of the client app; backend only' }),
+  clientSecret: z.unknown().meta({ type: 'string', description: 'Secret of the client app, for backends only' }),
 }
 
-export const serviceUserId = label(128).describe('The link of the app’s user to a service account, su_…')
-export const referenceType = label(maxReferenceTypeLength).describe('A free label such as ORDER_PAYMENT')
+export const serviceUserId = label(128).describe('Identifies the app’s user in the service, su_…')
+export const referenceType = label(maxReferenceTypeLength).describe('A free label, such as ORDER_PAYMENT')
 export const referenceId = label(maxReferenceIdLength).describe(
-  'With referenceType the idempotency key: a repeat answers the first outcome and moves nothing',
+  'Together with referenceType the idempotency key: a repeat returns the first outcome and moves no money',
 )
 export const description = z
   .string('must be text')
@@ -59,7 +59,7 @@ export function requiredAmount(currency: Currency) {
     })
 }
 
-/** Of a query. */
+/** A whole number in a query, where every value is text. */
 export const whole = (min: number, max: number) => {
   const message = `must be a whole number from ${min} to ${max}`
   return z

@@ -1,8 +1,8 @@
-/** JSON as money needs it: valid UTF-8, one object, no key twice, no number that a double cannot hold. */
+/** Strict JSON for amounts: valid UTF-8, one object, no repeated key, no number that a double cannot represent exactly. */
 
 export type Spoiled = { readonly field: string; readonly problem: string }
 
-/** The object, and the first of its fields that cannot be believed; or why there is no object at all. */
+/** The object and the first of its fields that is not trustworthy, or why there is no object. */
 export type Parsed =
   | { readonly value: Record<string, unknown>; readonly spoiled?: Spoiled | undefined }
   | { readonly value?: never; readonly problem: string }
@@ -37,8 +37,8 @@ export function parseObject(text: string): Parsed {
 }
 
 /**
- * What the objects of one list in a parsed object hold, each read as strictly as one alone. Elements that are no objects are
- * told so. The text is the object's own, and has the list once: of two the object itself is spoiled.
+ * Checks each object in one list of a parsed object as strictly as a single object; other elements get a problem instead.
+ * `text` is the text of the outer object. If it holds the list twice, the outer object itself is already spoiled.
  */
 export function parseElements(text: string, list: readonly unknown[], name: string): Parsed[] {
   const texts = elementTexts(text, name)
@@ -49,7 +49,7 @@ export function parseElements(text: string, list: readonly unknown[], name: stri
   })
 }
 
-/** The text of each object that stands directly in the list of that name. */
+/** The text of each object that is a direct element of the list with that name. */
 function elementTexts(text: string, name: string): string[] {
   const found: string[] = []
   let depth = 0
@@ -75,9 +75,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * JSON.parse keeps the last of two equal keys and rounds long numbers, without a word. This walk over text that is
- * already known to be JSON notices both, for the fields of the object itself: it counts them, and only when there are
- * more than the object has does it walk again, to tell which one came twice.
+ * JSON.parse silently keeps the last of two equal keys and rounds long numbers. This scan of text that is known to be valid
+ * JSON detects both for the top-level fields. It only counts the keys; a second scan, which finds the repeated key, runs
+ * only when the count is higher than that of the parsed object.
  */
 function findSpoiled(text: string, fieldCount: number, seen?: Set<string>): Spoiled | undefined {
   let fields = 0
@@ -106,7 +106,7 @@ function findSpoiled(text: string, fieldCount: number, seen?: Set<string>): Spoi
       i = end - 1
     }
   }
-  // Twice at most, whatever the text: should the two counts ever disagree for another reason, no field is to blame.
+  // At most two scans: if the counts ever differ for another reason, no field is reported.
   return fields === fieldCount || seen ? undefined : findSpoiled(text, fieldCount, new Set())
 }
 
@@ -117,7 +117,7 @@ function unescaped(key: string): string {
 function endOfString(text: string, start: number): number {
   const end = text.indexOf('"', start + 1)
   if (text.charCodeAt(end - 1) !== 0x5c) return end
-  // A backslash stands before it: only a walk from the start tells whether this is the end.
+  // After a backslash only a scan from the start of the string can tell whether this quote ends it.
   let at = start + 1
   while (text.charCodeAt(at) !== 0x22) at += text.charCodeAt(at) === 0x5c ? 2 : 1
   return at

@@ -1,4 +1,4 @@
-/** From the ledger's own terms to the contract's. */
+/** Converts a ledger transfer to the contract's transaction. */
 import type { Transaction } from '../../sdk/contract.ts'
 import { majorNumber, type Currency } from '../ledger/money.ts'
 import { transactionIdOf } from '../store/outcomes.ts'

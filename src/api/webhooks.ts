@@ -1,4 +1,4 @@
-/** Where the card processor sends its webhooks. The signature is checked over the body exactly as it arrived. */
+/** Receives webhooks of the card processor. The signature is verified over the body exactly as it arrived. */
 import { z } from 'zod'
 import { receiveEvent } from '../actions/topups/receive-event.ts'
 import type { Service } from '../actions/service.ts'
@@ -10,12 +10,12 @@ import type { Call, Route } from './route.ts'
 
 const maxWebhookBytes = 1024 * 1024
 
-/** What of an event is looked at, for the description alone: the processor decides what else is in it. */
+/** The fields of an event that the service reads. They only document the route: the processor may send more. */
 const events = {
   stripe: {
     schema: z.looseObject({
       id: z.string(),
-      type: z.string().describe('payment_intent.*, charge.* and refund.* are looked at'),
+      type: z.string().describe('payment_intent.*, charge.* and refund.* are processed'),
       data: z.looseObject({ object: z.looseObject({ id: z.string() }) }),
     }),
     example: {
@@ -28,7 +28,7 @@ const events = {
   sandbox: {
     schema: z.looseObject({
       id: z.string(),
-      type: z.string().describe('payment.*, refund.* and dispute.* are looked at'),
+      type: z.string().describe('payment.*, refund.* and dispute.* are processed'),
       paymentIntentId: z.string().optional(),
     }),
     example: { id: 'evt_sandbox_1', type: 'payment.succeeded', paymentIntentId: 'pi_sandbox_1' },
@@ -36,7 +36,10 @@ const events = {
 }
 
 const receivedBody = z
-  .object({ received: z.literal(true), isOurs: z.boolean().describe('Whether it was about a payment of this service') })
+  .object({
+    received: z.literal(true),
+    isOurs: z.boolean().describe('Whether the event concerns a payment of this service'),
+  })
   .meta({ id: 'Heard' })
 
 export function webhookRoutes(service: Service): Route[] {
@@ -49,9 +52,9 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
     path: `/api/processor/${kind}`,
     tag: 'Operations',
     proof: kind,
-    summary: kind === 'stripe' ? 'Webhooks of Stripe' : 'Webhooks of the sandbox processor',
+    summary: kind === 'stripe' ? 'Receive a Stripe webhook' : 'Receive a webhook of the sandbox processor',
     description:
-      'Signed by the card processor. An event only says which payment to look at; events about anything else are answered 200 and ignored.',
+      'Signed by the card processor. An event only names the payment to check: the service asks the processor for its state. Other events are answered 200 and ignored.',
     input: events[kind].schema,
     output: receivedBody,
     errors: [
@@ -76,13 +79,13 @@ async function receiveWebhook(service: Service, kind: 'stripe' | 'sandbox', { re
   if (body === 'too-long') return refuse('PAYLOAD_TOO_LARGE', { error: 'The body is larger than 1 MiB.' })
   const event = await cards.parseWebhook(new Uint8Array(body), request.headers, service.now())
   if (event === 'invalid-signature') return refuse('INVALID_REQUEST', { error: 'The signature is not valid.' })
-  if (event === 'malformed') return refuse('INVALID_REQUEST', { error: 'The body is no event.' })
+  if (event === 'malformed') return refuse('INVALID_REQUEST', { error: 'The body is not an event.' })
   if (event === 'ignored') return answer({ received: true, isOurs: false })
   try {
     return answer({ received: true, isOurs: await receiveEvent(service, event) })
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
-    // Any answer but 2xx makes the processor send it again; the sweeper would find out as well.
+    // Any answer but 2xx makes the processor send the event again. The background check would resolve the payment as well.
     return refuse('PROCESSOR_UNAVAILABLE', {}, { 'retry-after': '10' })
   }
 }

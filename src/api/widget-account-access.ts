@@ -1,4 +1,4 @@
-/** Where a user is signed in, how to end that, and what happened to the account. */
+/** Where a user is signed in, signing out, and the history of the account. */
 import { z } from 'zod'
 import { accountEvents, readHistory } from '../actions/people/read-history.ts'
 import { listSignedIn, signOut } from '../actions/people/sign-out.ts'
@@ -14,7 +14,9 @@ import { clientId, exampleIds, message, sessionErrors, sessionQuery } from './wi
 const browser = z
   .string()
   .nullable()
-  .describe('The browser and the system it runs on, as `Firefox/Linux`; either may be missing, null when both are')
+  .describe(
+    'Browser and operating system, as `Firefox/Linux`; either part may be empty, and the value is null when both are unknown',
+  )
 
 const signedIn = z
   .object({
@@ -31,11 +33,11 @@ const signedIn = z
               lastAt: timestamp,
               isLive: z.boolean().describe('The wallet is open there'),
               isThis: z.boolean(),
-              isThisNetwork: z.boolean().describe('In the network that this call comes from'),
+              isThisNetwork: z.boolean().describe('Used from the same network as this call'),
             }),
           )
           .max(10)
-          .describe('Those that used the wallet within the last day, newest first'),
+          .describe('Browsers that used the wallet within the last day, newest first'),
       }),
     ),
   })
@@ -49,12 +51,12 @@ const history = z
         at: timestamp,
         event: z.enum(accountEvents),
         by: z.enum(['you', 'support']),
-        appName: z.string().nullable().describe('The app in whose wallet it was done'),
+        appName: z.string().nullable().describe('The app whose widget was used'),
         browser,
-        isEverywhere: z.boolean().describe('Of signing out: of all apps'),
+        isEverywhere: z.boolean().describe('For `signed-out`: whether the user signed out of all apps'),
       }),
     ),
-    nextBefore: z.string().nullable().describe('`before` of the next page; null on the last one'),
+    nextBefore: z.string().nullable().describe('Pass it as `before` to get the next page; null on the last page'),
   })
   .meta({ id: 'AccountHistory' })
 
@@ -70,8 +72,8 @@ function signedInRoute(service: Service): Route {
     path: '/api/widget/account/signed-in',
     tag: 'Widget',
     proof: 'session',
-    summary: 'Where the user is signed in',
-    description: 'The apps whose backends may open the wallet, and the browsers that used it there.',
+    summary: 'List where the user is signed in',
+    description: 'The apps whose backends may create sessions, and the browsers that used the wallet there.',
     input: sessionQuery,
     output: signedIn,
     errors: sessionErrors,
@@ -103,13 +105,13 @@ function signOutRoute(service: Service): Route {
     path: '/api/widget/account/sign-out',
     summary: 'Sign out of one app',
     description:
-      'Its sessions end, and it can open no other until the user signs in again. It stays connected: its debits and credits go on.',
+      'Ends the sessions of the app; it cannot create another until the user signs in again. The app stays connected: its debits and credits continue.',
     output: message,
     example: { input: { clientId: exampleIds.clientId }, output: { message: 'Signed out.' } },
     run: async (session, input, { address }) => {
       if (await signOut(service, session, { clientId: input.clientId, address }))
         return answer({ message: 'Signed out.' })
-      return refuse('INVALID_REQUEST', { fields: { clientId: 'is no app where this user is signed in' } })
+      return refuse('INVALID_REQUEST', { fields: { clientId: 'is not an app where this user is signed in' } })
     },
   })
 }
@@ -117,7 +119,7 @@ function signOutRoute(service: Service): Route {
 function signOutEverywhereRoute(service: Service): Route {
   return accountChange(service, z.object({}), {
     path: '/api/widget/account/sign-out-everywhere',
-    summary: 'Sign out of all apps, this one too',
+    summary: 'Sign out of all apps, including this one',
     output: message,
     example: { input: {}, output: { message: 'Signed out.' } },
     run: async (session, _, { address }) => {
@@ -133,7 +135,7 @@ function historyRoute(service: Service): Route {
       .string()
       .refine(isUuid, 'must be the nextBefore of a page')
       .optional()
-      .describe('Only what happened before: the nextBefore of a page'),
+      .describe('Returns only events before this one: the `nextBefore` of the previous page'),
   })
   const id = '019bf2c4-9e00-7000-8000-000000000001'
   return {
@@ -141,8 +143,8 @@ function historyRoute(service: Service): Route {
     path: '/api/widget/account/history',
     tag: 'Widget',
     proof: 'session',
-    summary: 'What happened to the account',
-    description: 'Twenty at a time, the newest first.',
+    summary: 'Read the history of the account',
+    description: 'Twenty events per page, newest first.',
     input: schema,
     output: history,
     errors: sessionErrors,

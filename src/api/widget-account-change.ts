@@ -1,4 +1,4 @@
-/** A POST with `?session=` that changes something of the account, as a route. */
+/** Builds the route of a POST with `?session=` that changes the account. */
 import type { z } from 'zod'
 import type { Service } from '../actions/service.ts'
 import type { Session } from '../store/people/widget-sessions.ts'

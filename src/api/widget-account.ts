@@ -1,4 +1,4 @@
-/** The account of the user of a session: what it holds, and how its user changes and ends it. */
+/** The account of a session's user: reading, changing and deleting it. */
 import { z } from 'zod'
 import { changeLanguage, changeNames, readAccount } from '../actions/people/change-account.ts'
 import { beginEmailChange, confirmEmailChange } from '../actions/people/change-email.ts'
@@ -30,10 +30,15 @@ const account = z
     email: z.string(),
     firstName: z.string(),
     lastName: z.string(),
-    language: language.nullable().describe('Null when none was chosen'),
-    hasPassword: z.boolean().describe('False after a sign-up that could not know which password was meant'),
+    language: language.nullable().describe('Null when the user has not chosen one'),
+    hasPassword: z
+      .boolean()
+      .describe('False when the email signed up twice with different passwords, so none was stored'),
     createdAt: timestamp,
-    keptReason: z.enum(keptReasons).nullable().describe('Why the account cannot be deleted now; null when it can'),
+    keptReason: z
+      .enum(keptReasons)
+      .nullable()
+      .describe('Why the account cannot be deleted now; null when it can be deleted'),
   })
   .meta({ id: 'Account' })
 
@@ -61,7 +66,7 @@ function accountRoute(service: Service): Route {
     path: '/api/widget/account',
     tag: 'Widget',
     proof: 'session',
-    summary: 'The account of the user',
+    summary: 'Read the account',
     input: shape.sessionQuery,
     output: account,
     errors: shape.sessionErrors,
@@ -127,7 +132,7 @@ function passwordRoute(service: Service): Route {
   return accountChange(service, z.object({ password: shape.password, newPassword: shape.password }), {
     path: '/api/widget/account/password',
     summary: 'Change the password',
-    description: 'All other sessions of the user end, and other apps need a new sign-in to open the wallet.',
+    description: 'Ends all other sessions of the user; other apps need a new sign-in before they can open the wallet.',
     output: done,
     errors: ['INVALID_CREDENTIALS', 'WEAK_PASSWORD', 'RATE_LIMITED'],
     example: { input: { password: examplePassword, newPassword: 'eight merry otters' }, output: isDone },
@@ -142,8 +147,9 @@ function passwordRoute(service: Service): Route {
 function emailRoute(service: Service): Route {
   return accountChange(service, z.object({ email: shape.email }), {
     path: '/api/widget/account/email',
-    summary: 'Ask for another email; codes are mailed to both addresses',
-    description: 'The same answer for an email that has an account already: its owner gets a mail that says so.',
+    summary: 'Request a change of the email; codes are mailed to both addresses',
+    description:
+      'The answer is the same for an email that already has an account; the owner of that account gets a mail about it.',
     status: 202,
     output: z.object({ next: z.literal('confirm') }),
     errors: ['RATE_LIMITED'],
@@ -161,13 +167,13 @@ function emailRoute(service: Service): Route {
 function confirmEmailRoute(service: Service): Route {
   const schema = z.object({
     email: shape.email,
-    oldCode: shape.mailedCode.describe('From the mail to the address there was'),
-    newCode: shape.mailedCode.describe('From the mail to the new one'),
+    oldCode: shape.mailedCode.describe('The code mailed to the current address'),
+    newCode: shape.mailedCode.describe('The code mailed to the new address'),
   })
   return accountChange(service, schema, {
     path: '/api/widget/account/email/confirm',
-    summary: 'Change the email, with both codes',
-    description: 'The codes work once, for fifteen minutes. Sent again after it was done, it answers that it is done.',
+    summary: 'Confirm the change of the email with both codes',
+    description: 'Each code works once, for fifteen minutes. Repeating a confirmed change answers success again.',
     output: done,
     errors: ['INVALID_CODE', 'RATE_LIMITED'],
     example: { input: { email: 'ada@example.org', oldCode: '204863', newCode: '917240' }, output: isDone },
@@ -184,8 +190,8 @@ function deleteRoute(service: Service): Route {
     path: '/api/widget/account/delete',
     summary: 'Delete the account',
     description: [
-      'Refused while there is money, debt, an open dispute or a top-up under way; `reason` says which. Afterwards every',
-      'serviceUserId of the user answers like an unknown one, for debits and credits alike.',
+      'Refused while the wallet holds money or debt or is frozen, or while a dispute or top-up is open; `reason` says which. Afterwards every',
+      'serviceUserId of the user is unknown to the service, for debits and credits alike.',
     ].join(' '),
     output: done,
     errors: ['INVALID_CREDENTIALS', 'ACCOUNT_NOT_DELETABLE', 'RATE_LIMITED'],
@@ -198,9 +204,9 @@ function deleteRoute(service: Service): Route {
   })
 }
 
-/** The refusals of whatever asks for the password again. */
+/** The refusals that all actions share that ask for the password again. */
 function toProvedAnswer(result: { readonly kind: string; readonly retryAfterSeconds?: number }): Answer | undefined {
   if (result.retryAfterSeconds !== undefined) return refuseFor(result.retryAfterSeconds)
   if (result.kind !== 'wrong') return undefined
-  return refuse('INVALID_CREDENTIALS', { error: 'The password is not the one of this account.' })
+  return refuse('INVALID_CREDENTIALS', { error: 'The password is wrong.' })
 }

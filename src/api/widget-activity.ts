@@ -1,4 +1,4 @@
-/** What happened in a wallet, for its user: the whole of it, by pages, with a search and filters. */
+/** The full transaction history of a wallet for its user: paged, searched and filtered. */
 import { z } from 'zod'
 import { logoPath } from '../actions/apps/logo-path.ts'
 import { readActivity, type ActivityEntry } from '../actions/money/read-activity.ts'
@@ -17,21 +17,21 @@ import { readSessionCall } from './widget-call.ts'
 import { clientId, exampleIds, sessionErrors, sessionQuery } from './widget-shapes.ts'
 
 const walletApp = z
-  .object({ clientId: z.string(), name: z.string(), logo: z.string().nullable().describe('A path of this service') })
+  .object({ clientId: z.string(), name: z.string(), logo: z.string().nullable().describe('A path on this service') })
   .meta({ id: 'WalletApp' })
 
 export const widgetTransaction = shape.transaction
   .extend({
-    app: walletApp.nullable().describe('The app that took or gave the money; null when it was the service itself'),
-    receiptCode: z.string().describe('By which support finds the transaction'),
+    app: walletApp.nullable().describe('The app that debited or credited the wallet; null for the service itself'),
+    receiptCode: z.string().describe('The code by which support finds the transaction'),
     card: z
       .object({
-        refunded: shape.money.describe('Of the top-up, given back to the card'),
-        disputed: shape.money.describe('Of the top-up, held back by the bank'),
+        refunded: shape.money.describe('How much of the top-up was refunded to the card'),
+        disputed: shape.money.describe('How much of the top-up the bank holds back in a dispute'),
         dispute: z.enum(['none', 'open', 'won', 'lost']),
       })
       .optional()
-      .describe('What became of the card payment, of an entry that one made'),
+      .describe('The state of the card payment; only on a transaction that a card payment made'),
   })
   .meta({ id: 'WidgetTransaction' })
 
@@ -44,9 +44,9 @@ const activityAnswer = z
       .int()
       .positive()
       .nullable()
-      .describe('Give it as `before` for the next page, also after a page that was not full; null on the last'),
-    apps: z.array(walletApp).describe('Every app that ever used the wallet'),
-    firstAt: shape.timestamp.nullable().describe('When the first entry was made'),
+      .describe('Pass it as `before` to get the next page, also after a page that was not full; null on the last page'),
+    apps: z.array(walletApp).describe('Every app that has ever used the wallet'),
+    firstAt: shape.timestamp.nullable().describe('The time of the first transaction'),
     currency: shape.currencyCode,
   })
   .meta({ id: 'WidgetActivity' })
@@ -61,7 +61,7 @@ const ownTypes = [
   'CORRECTION',
 ]
 
-/** In a query, what is no Unicode has become U+FFFD by the time it is read. */
+/** Parsing a query turns malformed Unicode into U+FFFD, so that character is refused too. */
 const isReadable = (text: string) => text.isWellFormed() && !/[\0\uFFFD]/.test(text)
 
 const activityQuery = z.object({
@@ -71,20 +71,20 @@ const activityQuery = z.object({
   app: clientId
     .refine(isReadable, 'must be well-formed text')
     .optional()
-    .describe('Of one app, by its clientId; `service` for the service’s own'),
+    .describe('Only transactions of this app, by clientId; `service` for those of the service itself'),
   search: z
     .string('must be text')
     .refine((text) => !isLongerThan(text, 100), 'must have at most 100 characters')
     .refine(isReadable, 'must be well-formed text without NUL')
     .meta({ maxLength: 100 })
     .optional()
-    .describe('In the description, the reference, the app’s name; or a receipt’s code'),
+    .describe('Text in the description, the reference or the app’s name, or a receipt code'),
   types: z
     .string('must be text')
     .refine((text) => text.split(',').every((type) => ownTypes.includes(type)), `must be among ${ownTypes.join()}`)
     .meta({ pattern: `^(${ownTypes.join('|')})(,(${ownTypes.join('|')}))*$` })
     .optional()
-    .describe('Beside what `search` finds: the service’s own entries of these types'),
+    .describe('Also returns the service’s own transactions of these types, in addition to what `search` finds'),
 })
 
 export function activityRoute(service: Service): Route {
@@ -94,10 +94,10 @@ export function activityRoute(service: Service): Route {
     path: '/api/widget/activity',
     tag: 'Widget',
     proof: 'session',
-    summary: 'Everything that happened in the wallet',
+    summary: 'Read the full transaction history',
     description: [
-      'Thirty entries a page, newest first. A page looks at 5,000 entries of the wallet at most: it may hold fewer, even none,',
-      'while `nextBefore` says where to go on.',
+      'Thirty transactions per page, newest first. A page scans at most 5,000 entries of the wallet, so it may hold fewer',
+      'transactions or none; continue with `nextBefore` until it is null.',
     ].join(' '),
     input: activityQuery,
     output: activityAnswer,

@@ -1,4 +1,4 @@
-/** Signing up and in, inside the hosted pages. What these answer never tells whether an email has an account. */
+/** Sign-up and sign-in in the hosted pages. No answer reveals whether an email has an account. */
 import { z } from 'zod'
 import type { Connected } from '../actions/people/manage-links.ts'
 import type { Limited } from '../actions/limits.ts'
@@ -38,8 +38,9 @@ function signUpRoute(service: Service): Route {
   const { password, firstName, lastName } = shape
   return authRoute(service, z.object({ clientId, email, password, firstName, lastName }), {
     path: '/api/widget/auth/sign-up',
-    summary: 'Sign up; a code is mailed',
-    description: 'The same answer for an email that has an account already: its owner gets a mail that says so.',
+    summary: 'Sign up; the service mails a code',
+    description:
+      'The answer is the same for an email that already has an account; the owner of that account gets a mail about it.',
     status: 202,
     output: next('confirm'),
     errors: ['WEAK_PASSWORD', ...errors],
@@ -58,7 +59,7 @@ function signUpRoute(service: Service): Route {
 function confirmRoute(service: Service): Route {
   return authRoute(service, z.object({ clientId, email, code: shape.mailedCode }), {
     path: '/api/widget/auth/confirm',
-    summary: 'Confirm the email of a sign-up, which makes the account',
+    summary: 'Confirm the email of a sign-up and create the account',
     description: 'A code works once, for fifteen minutes.',
     output: shape.connected,
     errors: ['INVALID_CODE', ...errors],
@@ -71,7 +72,7 @@ function resendRoute(service: Service): Route {
   return mailRoute(service, 'confirm', resendConfirmCode, {
     path: '/api/widget/auth/resend',
     summary: 'Mail another code for a sign-up',
-    description: 'The same answer whether there is such a sign-up or not.',
+    description: 'The answer is the same whether or not such a sign-up exists.',
   })
 }
 
@@ -97,7 +98,7 @@ function forgotRoute(service: Service): Route {
   return mailRoute(service, 'reset', sendResetCode, {
     path: '/api/widget/auth/forgot',
     summary: 'Mail a code for a new password',
-    description: 'The same answer whether there is such an account or not.',
+    description: 'The answer is the same whether or not such an account exists.',
   })
 }
 
@@ -120,8 +121,8 @@ function mailRoute(
 function resetRoute(service: Service): Route {
   return authRoute(service, z.object({ clientId, email, code: shape.mailedCode, password: shape.password }), {
     path: '/api/widget/auth/reset',
-    summary: 'Choose a new password with a mailed code, and sign in',
-    description: 'Link codes handed out before are worth nothing any more.',
+    summary: 'Set a new password with a mailed code, and sign in',
+    description: 'Invalidates all link codes issued before.',
     output: shape.connected,
     errors: ['INVALID_CODE', 'WEAK_PASSWORD', ...errors],
     example: { input: { ...example, code: '204863', password: examplePassword }, output: connectedExample },

@@ -1,4 +1,4 @@
-/** The order of checks of every call the hosted pages make: from here? → session or app → shape. */
+/** Checks every call of the hosted pages, in this order: own origin? → session or app → shape. */
 import type { z } from 'zod'
 import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
@@ -16,7 +16,7 @@ export type SessionCall<T> =
   | { readonly session: Session; readonly input: T; readonly refusal?: never }
   | { readonly refusal: Answer }
 
-/** A call with `?session=`. The schema is of the JSON body, for a POST. */
+/** Reads a call with `?session=`. The schema describes the query of a GET and the JSON body of a POST. */
 export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {
   if (!isFromOwnPages(service, call.request)) return { refusal: refuse('CROSS_SITE_REFUSED') }
   const query = readQuery(call.request)
@@ -34,7 +34,7 @@ export type PageCall<T> =
   | { readonly app: App; readonly input: T; readonly refusal?: never }
   | { readonly refusal: Answer }
 
-/** A call of the signed-out page, which names its app. */
+/** Reads a call of the signed-out page, which names its app in the body. */
 export async function readPageCall<T extends { clientId: string }>(
   service: Service,
   call: Call,
@@ -51,8 +51,8 @@ export async function readPageCall<T extends { clientId: string }>(
 }
 
 /**
- * Only our own pages may call. Browsers say where a call comes from; those that do not send Sec-Fetch-Site (or reach us
- * over plain http) send Origin with every POST and every call across origins.
+ * Refuses browser calls from other sites. Browsers that do not send Sec-Fetch-Site, or reach the service over plain HTTP,
+ * send Origin with every POST and every cross-origin call.
  */
 function isFromOwnPages(service: Service, request: Request): boolean {
   const site = request.headers.get('sec-fetch-site')
@@ -60,11 +60,11 @@ function isFromOwnPages(service: Service, request: Request): boolean {
   const origin = request.headers.get('origin')
   if (origin === null || origin === service.config.publicUrl) return true
   if (service.config.isProduction) return false
-  // In development the page may have been opened by another name of this machine than the configured one.
+  // In development the page may be open under another host name of this machine than the configured one.
   return URL.canParse(origin) && new URL(origin).host === (request.headers.get('host') ?? new URL(request.url).host)
 }
 
-/** More passwords wait to be checked than can be in reasonable time. */
+/** Answers 429 when too many password checks are already waiting. */
 export async function unlessBusy(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work()
@@ -74,7 +74,7 @@ export async function unlessBusy(work: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Where the call comes from; `lang` is the language of the page, whose script asks for it. */
+/** The origin of a call; `lang` is the language of the page, which its script sends as Accept-Language. */
 export type From = { readonly address: string; readonly lang: string | undefined; readonly userAgent: string | null }
 
 export function fromOf({ request, context }: Call): From {

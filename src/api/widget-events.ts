@@ -1,4 +1,4 @@
-/** The live wallet: a stream of server-sent events, for as long as the session lives. */
+/** The live wallet: a stream of server-sent events that ends with the session. */
 import { z } from 'zod'
 import type { Service } from '../actions/service.ts'
 import { endOf } from '../actions/people/open-session.ts'
@@ -11,9 +11,9 @@ import { readSessionCall } from './widget-call.ts'
 import { exampleIds, sessionErrors, sessionQuery } from './widget-shapes.ts'
 
 const expiringMs = 45_000
-/** Shorter than the time after which a server or proxy takes a silent connection for a dead one. */
+/** Shorter than the idle timeout of common servers and proxies. */
 const pingMs = 15_000
-/** Events a reader may be behind; one that has stopped reading is cut off rather than kept in memory. */
+/** How many events may be buffered for one reader; a reader that falls further behind is disconnected to bound memory. */
 const maxBehind = 64
 
 export function eventsRoute(service: Service): Route {
@@ -22,10 +22,10 @@ export function eventsRoute(service: Service): Route {
     path: '/api/widget/events',
     tag: 'Widget',
     proof: 'session',
-    summary: 'Changes of the wallet as they happen',
+    summary: 'Stream the changes of the wallet',
     description: [
-      'Server-sent events: `wallet` {balance, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the end',
-      'of the session; `expired` at its end; `ended` {code} when it is revoked. The stream ends with the session.',
+      'Server-sent events: `wallet` {balance, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the session',
+      'expires; `expired` when it does; `ended` {code} when it is revoked. The stream ends with the session.',
     ].join(' '),
     input: sessionQuery,
     output: z.string(),
@@ -98,7 +98,7 @@ function openStream(service: Service, session: Session): Response | Answer {
   stop = service.live.watch({ session, look, end: close })
   if (!stop) return refuseFor(5)
   const leftMs = session.expiresAt.getTime() - session.readAt.getTime()
-  // A lost connection is opened again by the browser after this long.
+  // The browser reconnects a lost stream after this many milliseconds.
   write('retry: 1000\n\n')
   show(session)
   const expiresAt = session.expiresAt.toISOString()

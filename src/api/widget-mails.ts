@@ -1,4 +1,4 @@
-/** Which mails the user of a session wants. Those about the account's safety and about debts always come. */
+/** Which optional mails a user gets. Mails about the safety of the account and about debts are always sent. */
 import { z } from 'zod'
 import { chooseMail, readMailChoices } from '../actions/mails/stop-mails.ts'
 import type { Service } from '../actions/service.ts'
@@ -12,7 +12,9 @@ import * as shape from './widget-shapes.ts'
 const choice = z.enum(mailChoices, `must be one of ${mailChoices.join(', ')}`)
 const output = z
   .object({
-    mails: z.array(z.object({ choice, isWanted: z.boolean() })).describe('The kinds that can be stopped'),
+    mails: z
+      .array(z.object({ choice, isWanted: z.boolean() }))
+      .describe('The kinds of mail that the user can turn off'),
   })
   .meta({ id: 'MailChoices' })
 
@@ -31,9 +33,9 @@ export function widgetMailRoutes(service: Service): Route[] {
       path: '/api/widget/account/mails',
       tag: 'Widget',
       proof: 'session',
-      summary: 'Which mails the user wants',
+      summary: 'Read which mails the user gets',
       description:
-        'Receipts and news of card payments, the first payment to a new app, sign-ins from a new place. Mails about the account’s safety and about debts always come.',
+        'Receipts and changes of card payments, the first payment to a new app, sign-ins from a new place. Mails about the safety of the account and about debts are always sent.',
       input: shape.sessionQuery,
       output,
       errors: shape.sessionErrors,
@@ -45,7 +47,7 @@ export function widgetMailRoutes(service: Service): Route[] {
     },
     accountChange(service, z.object({ choice, isWanted: z.boolean('must be true or false') }), {
       path: '/api/widget/account/mails',
-      summary: 'Stop a kind of mail, or have it again',
+      summary: 'Turn a kind of mail off or on',
       output,
       example: { input: { choice: 'sign-ins', isWanted: false }, output: example },
       run: async ({ userId }, input) => toAnswer(await chooseMail(service, userId, input.choice, input.isWanted)),
@@ -53,7 +55,7 @@ export function widgetMailRoutes(service: Service): Route[] {
   ]
 }
 
-/** Undefined of a user who was deleted a moment ago. */
+/** `stopped` is undefined when the user was deleted since the session was checked. */
 function toAnswer(stopped: readonly string[] | undefined): Answer {
   if (!stopped) return refuse('INVALID_SESSION')
   return answer({ mails: mailChoices.map((each) => ({ choice: each, isWanted: !stopped.includes(each) })) })

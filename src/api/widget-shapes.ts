@@ -1,10 +1,10 @@
-/** The fields of the widget's routes, and what their examples share. */
+/** Schemas of the fields that the widget's routes share, and the ids in their examples. */
 import { z } from 'zod'
 import { isEmail, isName, maxNameLength, normaliseEmail } from '../actions/people/create-user.ts'
 import { maxPasswordLength } from '../actions/people/password-rules.ts'
 import { isLabel, isLongerThan } from '../ledger/reference.ts'
 
-/** Checked by the routes themselves: what is no session at all is 401, like one that has ended. */
+/** Only documented here: a malformed token answers 401 like an expired one, not 400. */
 export const sessionQuery = z.object({
   session: z.unknown().meta({ type: 'string', description: 'The widget session token, ws_…' }),
 })
@@ -19,7 +19,7 @@ export const email = z
   .max(320, 'must be an email address')
   .refine((text) => isEmail(normaliseEmail(text)), 'must be an email address')
 
-/** A code point may take two units of text. What a new password must be is for the rules to say, with a code of its own. */
+/** `max` counts UTF-16 units, of which a code point may take two. The rules for new passwords answer with their own code, WEAK_PASSWORD. */
 export const password = z
   .string('must be text')
   .min(1, 'must be text')
@@ -43,8 +43,8 @@ export const lastName = name.describe('Shown in the widget')
 export const message = z.object({ message: z.string() }).meta({ id: 'Message' })
 export const connected = z
   .object({
-    serviceUserId: z.string().describe('The link of this app and user, su_…'),
-    linkCode: z.string().describe('One-time, for two minutes: the app’s backend verifies it'),
+    serviceUserId: z.string().describe('Identifies this user to this app, su_…'),
+    linkCode: z.string().describe('Works once, for two minutes; the app’s backend verifies it'),
   })
   .meta({ id: 'Connected' })
 

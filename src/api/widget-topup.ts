@@ -1,4 +1,4 @@
-/** Top-ups by card, as the hosted page asks for them. */
+/** Card top-ups, for the hosted top-up page. */
 import { z } from 'zod'
 import { confirmTopup, type ConfirmedTopup } from '../actions/topups/confirm-topup.ts'
 import { createTopup } from '../actions/topups/create-topup.ts'
@@ -28,19 +28,21 @@ const exampleId = 'pi_sandbox_0123456789abcdef0123456789abcdef'
 const createdIntent = z
   .object({
     paymentIntentId: z.string(),
-    clientSecret: z.string().describe('Of this one payment, for the processor’s form'),
+    clientSecret: z.string().describe('The secret of this payment, for the card processor’s form'),
     amount: shape.money,
     currency: shape.currencyCode,
     status: z.enum(statuses),
     publishableKey: z.string(),
-    expiresAt: shape.timestamp.describe('An unpaid payment is cancelled then'),
+    expiresAt: shape.timestamp.describe('When the payment is cancelled if it is still unpaid'),
   })
   .meta({ id: 'TopupIntent' })
 
 const topupState = z
   .object({
     status: z.enum(statuses),
-    balance: shape.money.describe('After the credit, once it is in the ledger; until then as it is now'),
+    balance: shape.money.describe(
+      'The balance after the credit once it is in the ledger; until then the current balance',
+    ),
     transaction: shape.transaction.optional().describe('The credit, once it is in the ledger'),
     message: z.string(),
     nextAction: z
@@ -65,7 +67,7 @@ function createIntentRoute(service: Service): Route {
       error: `A top-up must be ${bounds}.`,
       fields: { amount: `must be ${bounds}` },
     }),
-    'amount-unsupported': refuse('INVALID_AMOUNT', { fields: { amount: 'the card processor does not take it' } }),
+    'amount-unsupported': refuse('INVALID_AMOUNT', { fields: { amount: 'is not accepted by the card processor' } }),
     'balance-limit': refuse('BALANCE_LIMIT'),
     inactive: refuse('WALLET_INACTIVE'),
     unavailable,
@@ -75,9 +77,8 @@ function createIntentRoute(service: Service): Route {
     path: '/api/widget/topup/create-intent',
     tag: 'Widget',
     proof: 'session',
-    summary: 'Begin a card top-up',
-    description:
-      'The answer is for the card processor’s own form in the page: no card number ever reaches the service.',
+    summary: 'Start a card top-up',
+    description: 'The answer is for the card processor’s own form in the page; no card number reaches the service.',
     query: sessionQuery,
     input: schema,
     output: createdIntent,
@@ -127,12 +128,13 @@ function confirmRoute(service: Service): Route {
     path: '/api/widget/topup/confirm',
     tag: 'Widget',
     proof: 'session',
-    summary: 'Ask what became of a card top-up',
-    description: 'The card processor is asked, whatever the browser believes. Repeating it is harmless.',
+    summary: 'Read the result of a card top-up',
+    description:
+      'Asks the card processor for the state of the payment and does not trust the browser. Repeating the call is safe.',
     query: sessionQuery,
     input: schema,
     output: topupState,
-    others: { 202: { description: 'The bank takes its time.', schema: topupState } },
+    others: { 202: { description: 'The bank is still processing the payment.', schema: topupState } },
     errors: ['CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
     example: {
       input: { paymentIntentId: exampleId },
@@ -147,11 +149,11 @@ function confirmRoute(service: Service): Route {
 }
 
 const openMessages = {
-  requires_payment_method: 'No card was charged yet.',
-  requires_action: 'The payer’s bank asks for a confirmation.',
-  processing: 'The bank takes its time. The money arrives by itself as soon as it is paid.',
-  failed: 'The payment failed for good. No money was taken; begin a new top-up.',
-  cancelled: 'The payment was cancelled. No money was taken; begin a new top-up.',
+  requires_payment_method: 'No card has been charged yet.',
+  requires_action: 'The payer’s bank asks for confirmation.',
+  processing: 'The bank is still processing the payment. The money is added as soon as it is paid.',
+  failed: 'The payment failed. No money was taken; start a new top-up.',
+  cancelled: 'The payment was cancelled. No money was taken; start a new top-up.',
 }
 
 function answerConfirmed(service: Service, confirmed: ConfirmedTopup): Answer {

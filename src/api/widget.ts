@@ -1,4 +1,4 @@
-/** Widget sessions, and the calls the hosted pages make with one. */
+/** Widget sessions, and the calls that the hosted pages make with a session. */
 import { z } from 'zod'
 import { disconnectApp, listConnectedApps, verifyLink } from '../actions/people/manage-links.ts'
 import { parseOrigin } from '../actions/apps/origins.ts'
@@ -36,7 +36,7 @@ const createdSession = z
       pattern: '^ws_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
       description: '`ws_` and a UUID',
     }),
-    expiresAt: shape.timestamp.describe('Five minutes from now; ISO 8601, in UTC'),
+    expiresAt: shape.timestamp.describe('Five minutes after creation; ISO 8601, in UTC'),
   })
   .meta({ id: 'WidgetSession' })
 
@@ -44,17 +44,19 @@ const widgetWallet = z
   .object({
     balance: shape.money,
     transactions: z.array(widgetTransaction).max(10),
-    waiting: z.array(waitingTopup).max(5).describe('Card top-ups that the bank is still working on'),
+    waiting: z.array(waitingTopup).max(5).describe('Card top-ups that the bank is still processing'),
     isActive: z.boolean(),
     currency: shape.currencyCode,
     user: z.object({
       firstName: z.string(),
       lastName: z.string(),
-      language: z.string().nullable().describe('Which the user has chosen; null when none'),
+      language: z.string().nullable().describe('The language that the user has chosen; null when none'),
     }),
     app: z.object({ name: z.string() }),
-    linkKey: z.string().describe('The same in every session of one serviceUserId, and in no other'),
-    frozenReason: z.enum(['operator', 'debt']).optional().describe('Why it is not active'),
+    linkKey: z
+      .string()
+      .describe('Identifies the user of this app: the same in every session of one serviceUserId, and in no other'),
+    frozenReason: z.enum(['operator', 'debt']).optional().describe('Why the wallet is not active'),
     expiresAt: shape.timestamp.describe('When the session ends'),
     serverTime: shape.timestamp,
   })
@@ -68,16 +70,16 @@ const connectedApps = z
         appName: z.string(),
         connectedAt: shape.timestamp,
         isThisApp: z.boolean(),
-        scopes: z.array(z.string()).describe('What the app may do; nothing while it is switched off'),
+        scopes: z.array(z.string()).describe('What the app may do; empty while the app is inactive'),
         month: z
           .object({
             debited: shape.money,
             credited: shape.money,
             isCut: z
               .boolean()
-              .describe('Only the newest 5,000 entries of the wallet are in it: it was at least that much'),
+              .describe('Only the newest 5,000 entries of the wallet are counted, so the real sums may be higher'),
           })
-          .describe('What it took from this wallet and gave to it this month, in UTC'),
+          .describe('The sums that the app debited and credited this month (UTC)'),
       }),
     ),
   })
@@ -111,7 +113,7 @@ function verifyLinkRoute(service: Service): Route {
     tag: 'Server',
     proof: 'client',
     summary: 'Prove that a browser’s user owns a serviceUserId',
-    description: 'A link code works once, for two minutes, and only for the app whose widget handed it out.',
+    description: 'A link code works once, for two minutes, and only for the app whose widget issued it.',
     input: schema,
     output: verifiedLink,
     errors: [...backendErrors, 'INVALID_LINK_CODE', ...alwaysErrors],
@@ -125,7 +127,7 @@ function verifyLinkRoute(service: Service): Route {
   }
 }
 
-/** An http origin is an origin in production too: it is only not on any list there. */
+/** Accepts http origins in production too: there they are well-formed, but on no app's list. */
 function toOrigin(text: string): string | undefined {
   const parsed = parseOrigin(text, { isProduction: false })
   return parsed.problem === undefined ? parsed.origin : undefined
@@ -137,7 +139,9 @@ function sessionRoute(service: Service): Route {
     .max(300, 'must be an origin such as https://shop.example')
     .refine((text) => toOrigin(text) !== undefined, 'must be an origin such as https://shop.example')
     .nullish()
-    .describe('The origin of the embedding page, one of allowedIframeParents: the session works nowhere else')
+    .describe(
+      'The origin of the embedding page, one of the app’s allowedIframeParents; the session works in no other page',
+    )
   const schema = z.object({ ...shape.credentialFields, serviceUserId: shape.serviceUserId, parentOrigin })
   return {
     method: 'POST',
@@ -145,7 +149,7 @@ function sessionRoute(service: Service): Route {
     tag: 'Widget',
     proof: 'client',
     summary: 'Create a widget session',
-    description: 'For the backend of the client app. The session lives for five minutes.',
+    description: 'For the backend of the client app. The session is valid for five minutes.',
     input: schema,
     output: createdSession,
     errors: [...backendErrors, 'USER_NOT_FOUND', 'ORIGIN_NOT_ALLOWED', ...alwaysErrors],
@@ -174,8 +178,8 @@ function walletRoute(service: Service): Route {
     path: '/api/widget/wallet',
     tag: 'Widget',
     proof: 'session',
-    summary: 'The wallet as its user sees it',
-    description: 'The last ten transactions, of every app and of the service itself.',
+    summary: 'Read the wallet as its user sees it',
+    description: 'Returns the last ten transactions, of all apps and of the service itself.',
     input: sessionQuery,
     output: widgetWallet,
     errors: sessionErrors,
@@ -226,7 +230,7 @@ function logoutRoute(service: Service): Route {
     tag: 'Widget',
     proof: 'session',
     summary: 'End the session',
-    description: 'It answers like an unknown one from then on.',
+    description: 'Afterwards the session is unknown to the service.',
     query: sessionQuery,
     input: schema,
     output: message,
@@ -248,8 +252,8 @@ function linksRoute(service: Service): Route {
     path: '/api/widget/links',
     tag: 'Widget',
     proof: 'session',
-    summary: 'The apps that use this wallet',
-    description: 'Those the user signed in through, and has not disconnected.',
+    summary: 'List the apps that use this wallet',
+    description: 'The apps that the user has signed in through and not disconnected.',
     input: sessionQuery,
     output: connectedApps,
     errors: sessionErrors,
@@ -296,7 +300,7 @@ function disconnectRoute(service: Service): Route {
     tag: 'Widget',
     proof: 'session',
     summary: 'Disconnect an app from this wallet',
-    description: 'Its serviceUserId answers like an unknown one from then on, and its sessions are over.',
+    description: 'Ends the app’s sessions; afterwards its serviceUserId is unknown to the service.',
     query: sessionQuery,
     input: schema,
     output: message,
@@ -307,7 +311,7 @@ function disconnectRoute(service: Service): Route {
       if (read.refusal) return read.refusal
       const isDisconnected = await disconnectApp(service, read.session, read.input.clientId, call.context.address)
       if (isDisconnected) return answer({ message: 'Disconnected.' })
-      return refuse('INVALID_REQUEST', { fields: { clientId: 'is no app that uses this wallet' } })
+      return refuse('INVALID_REQUEST', { fields: { clientId: 'is not an app that uses this wallet' } })
     },
   }
 }
