@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { checkBooks } from '../src/actions/money/check-books.ts'
 import { createOperator } from '../src/actions/operators/manage-operators.ts'
-import { startSession } from '../src/actions/operators/keep-session.ts'
+import { startSession } from '../src/actions/operators/manage-sessions.ts'
 import type { Service } from '../src/actions/service.ts'
 import { buildApp } from '../src/app.ts'
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 /** npx billfold … */
 import { loadCommands } from './cli/commands.ts'
-import { run } from './cli/run.ts'
+import { runCommandLine } from './cli/run.ts'
 
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -16,7 +16,7 @@ process.stdout.on('error', () => interrupted.abort(new Error('Nobody reads the o
 
 const args = process.argv.slice(2)
 const commands = await loadCommands(args.find((arg) => !arg.startsWith('-')))
-const exitCode = await run(args, commands, {
+const exitCode = await runCommandLine(args, commands, {
   environment: process.env,
   input: process.stdin,
   output: process.stdout,

@@ -1,7 +1,7 @@
 /** Every form of the admin area, with input that is accepted, and who sends it. */
 import { generateSync } from 'otplib'
-import { startSession } from '../src/actions/operators/keep-session.ts'
-import { totpPlace } from '../src/actions/operators/second-factor.ts'
+import { startSession } from '../src/actions/operators/manage-sessions.ts'
+import { totpContext } from '../src/actions/operators/second-factor.ts'
 import { settleApp } from '../src/actions/apps/settle-app.ts'
 import { askCorrection } from '../src/actions/money/correct-wallet.ts'
 import { newId } from '../src/actions/tokens.ts'
@@ -46,7 +46,7 @@ export function adminForms(bench: Bench, admin: TestOperator) {
   }
 
   async function giveSecret(column: 'totp_secret' | 'totp_pending', id: string): Promise<void> {
-    const sealed = await bench.service.secrets.seal(secret, totpPlace({ id }))
+    const sealed = await bench.service.secrets.seal(secret, totpContext({ id }))
     await query(
       `update operators set ${column} = $2, totp_pending_until = now() + interval '5 minutes' where id = $1`,
       [id, sealed],

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream'
 import type { Io } from '../src/cli/command.ts'
 import { loadCommands } from '../src/cli/commands.ts'
-import { run } from '../src/cli/run.ts'
+import { runCommandLine } from '../src/cli/run.ts'
 
 export type Ended = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
 
@@ -32,7 +32,7 @@ export async function runCommand(
 export async function callCommand(args: readonly string[], environment: Record<string, string>): Promise<Ended> {
   const [output, errors] = [new PassThrough(), new PassThrough()]
   const io = { environment, input: new PassThrough(), output, errors, signal: new AbortController().signal }
-  const exitCode = await run(args, await loadCommands(), io as unknown as Io)
+  const exitCode = await runCommandLine(args, await loadCommands(), io as unknown as Io)
   return { exitCode, stdout: textIn(output), stderr: textIn(errors) }
 }
 

@@ -1,6 +1,6 @@
 /** An operator with a browser's manners: cookies are kept, forms carry their token, requests say where they come from. */
 import { createOperator } from '../src/actions/operators/manage-operators.ts'
-import { formTokenOf, startSession } from '../src/actions/operators/keep-session.ts'
+import { formTokenOf, startSession } from '../src/actions/operators/manage-sessions.ts'
 import type { App } from '../src/app.ts'
 import type { Role } from '../src/store/operators.ts'
 import { operator as testActor, type TestService } from './service.ts'

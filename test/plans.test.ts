@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { checkBooks } from '../src/actions/money/check-books.ts'
 import { createSession } from '../src/actions/people/open-session.ts'
-import { connect } from '../src/actions/people/manage-links.ts'
+import { connectApp } from '../src/actions/people/manage-links.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
 import { findApp } from '../src/store/apps.ts'
@@ -179,7 +179,7 @@ const paths: Path[] = [
     1,
     async (client) => {
       const app = await findApp(opened.service.db.pool, credentials.clientId)
-      const { linkCode } = (await connect(opened.service.db.pool, app!, people[7]!.userId, '10.0.0.1'))!
+      const { linkCode } = (await connectApp(opened.service.db.pool, app!, people[7]!.userId, '10.0.0.1'))!
       ok(await client.post('/api/server/link/verify', { ...credentials, linkCode }))
     },
   ],

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { generateSync } from 'otplib'
 import { rotateSecret } from '../src/actions/apps/manage-apps.ts'
 import { takeLimit } from '../src/actions/limits.ts'
-import { findSignedIn, startSession } from '../src/actions/operators/keep-session.ts'
+import { findSignedInOperator, startSession } from '../src/actions/operators/manage-sessions.ts'
 import { createOperator, findInvite, inviteOperator } from '../src/actions/operators/manage-operators.ts'
 import { getPendingSecret } from '../src/actions/operators/second-factor.ts'
 import { confirmSecondFactor } from '../src/actions/operators/sign-in-operator.ts'
-import { connect } from '../src/actions/people/manage-links.ts'
+import { connectApp } from '../src/actions/people/manage-links.ts'
 import { checkSession, createSession } from '../src/actions/people/open-session.ts'
 import { createTopup } from '../src/actions/topups/create-topup.ts'
 import { sweepTopups } from '../src/actions/topups/sweep-topups.ts'
@@ -58,7 +58,9 @@ const pass = async (ms: number) => {
 
 /** The operator each of them takes the token for. */
 const isIn = async (token: string) =>
-  await Promise.all(services.map(async ({ service }) => await findSignedIn(service, token, { isByHand: false })))
+  await Promise.all(
+    services.map(async ({ service }) => await findSignedInOperator(service, token, { isByHand: false })),
+  )
 
 /** What each says, by whichever the thing was made. */
 const makers = [0, 1]
@@ -126,7 +128,7 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
           linkCode,
         })
       ).status
-    const codes = [0, 1, 2, 3].map(async () => (await connect(made().db.pool, app, userId, '10.0.0.1'))!.linkCode)
+    const codes = [0, 1, 2, 3].map(async () => (await connectApp(made().db.pool, app, userId, '10.0.0.1'))!.linkCode)
     const [one, two, three, four] = (await Promise.all(codes)) as [string, string, string, string]
     await pass(1.5 * minuteMs)
     expect([await verify(0, one), await verify(1, two)]).toEqual([200, 200])

@@ -1,7 +1,7 @@
 /** What must hold over several processes: the widget's codes, sessions, links and live changes. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createUser } from '../src/actions/people/create-user.ts'
-import { connect } from '../src/actions/people/manage-links.ts'
+import { connectApp } from '../src/actions/people/manage-links.ts'
 import { findApp } from '../src/store/apps.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient } from './client.ts'
@@ -72,7 +72,7 @@ test('a link to a receipt is handed out by one process and opens on one of two, 
 test('a link code used on two processes at once works on one of them', async () => {
   const app = (await findApp(opened.service.db.pool, credentials.clientId))!
   for (let round = 0; round < 10; round++) {
-    const { linkCode } = (await connect(opened.service.db.pool, app, user.userId, '10.0.0.1'))!
+    const { linkCode } = (await connectApp(opened.service.db.pool, app, user.userId, '10.0.0.1'))!
     const replies = await Promise.all(
       [0, 1, 0, 1].map((i) => client(i).post('/api/server/link/verify', { ...credentials, linkCode })),
     )

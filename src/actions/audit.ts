@@ -12,7 +12,7 @@ export type Actor = {
   readonly role?: Role
 }
 
-export async function record(
+export async function recordAudit(
   db: Queryable,
   actor: Actor,
   action: string,

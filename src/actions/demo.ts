@@ -10,7 +10,7 @@ import { acceptsSecret, readDemoSecret, writeDemoSecret } from './demo-secret.ts
 import { rotateSecret, updateApp } from './apps/manage-apps.ts'
 import { grantBonus } from './money/manage-wallets.ts'
 import { isPassword } from './people/passwords.ts'
-import { record } from './audit.ts'
+import { recordAudit } from './audit.ts'
 import type { Service } from './service.ts'
 import { hashSecret, newClientSecret, newId, newServiceUserId } from './tokens.ts'
 
@@ -73,7 +73,7 @@ async function insertDemoApp(service: Service, origins: readonly string[]): Prom
   await transact(service.db, async (tx) => {
     await insertApp(tx, clientId, settings)
     await insertSecret(tx, newId(), clientId, hashSecret(clientSecret))
-    await record(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
+    await recordAudit(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
   })
   return clientSecret
 }

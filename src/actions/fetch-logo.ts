@@ -39,7 +39,7 @@ const maxKept = 200
 type Kept = { readonly until: number; readonly logo: Promise<Logo | undefined> }
 
 /** Visitors of the same moment share one fetch; a failure is not tried again for five minutes. */
-export function keepLogos(fetch: (url: string) => Promise<Logo | undefined>) {
+export function openLogoCache(fetch: (url: string) => Promise<Logo | undefined>) {
   const kept = new Map<string, Kept>()
   return (url: string, nowMs: number): Promise<Logo | undefined> => {
     const found = kept.get(url)

@@ -42,8 +42,8 @@ function openRig() {
   const watch = (name: string, walletId = name) => {
     walletOf.set(name, walletId)
     const seen: (number | undefined)[] = []
-    const look = (session: Session | undefined) => void seen.push(session?.sequence)
-    const stop = live.watch({ session: sessionOf(name, walletId), look, end: () => stop?.() })
+    const onCheck = (session: Session | undefined) => void seen.push(session?.sequence)
+    const stop = live.watch({ session: sessionOf(name, walletId), onCheck, end: () => stop?.() })
     return { seen, stop }
   }
   /** As another process would: nobody tells us. */

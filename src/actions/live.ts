@@ -15,7 +15,7 @@ import type { SeenWallet } from '../store/wallets.ts'
 export type Watcher = {
   readonly session: Session
   /** The session as it is now; undefined when it is gone. Called after each look at it, changed or not. */
-  readonly look: (session: Session | undefined) => void
+  readonly onCheck: (session: Session | undefined) => void
   /** The process is about to end. */
   readonly end: () => void
 }
@@ -31,7 +31,7 @@ export type Live = {
 }
 
 /** What it asks the database. */
-export type LiveQuestions = {
+export type LiveQueries = {
   /** The same text as before when nothing was committed since. */
   readonly getMoment: () => Promise<string>
   readonly findStirred: (seen: readonly SeenWallet[]) => Promise<readonly string[]>
@@ -62,7 +62,7 @@ const inTurn = 500
 /** Of one question, so that none takes long. */
 const chunk = 1_000
 
-export function openLive(questions: LiveQuestions, fault: (error: unknown) => void): Live {
+export function openLive(questions: LiveQueries, fault: (error: unknown) => void): Live {
   const wallets = new Map<string, Watched>()
   /** Those to look at next. */
   const due = new Set<string>()
@@ -156,7 +156,7 @@ export function openLive(questions: LiveQuestions, fault: (error: unknown) => vo
       const wallet = wallets.get(userId)
       if (wallet) Object.assign(wallet, { sequence, frozenFor })
     }
-    for (const watchers of sets) for (const each of watchers) each.look(found.get(keyOf(each.session)))
+    for (const watchers of sets) for (const each of watchers) each.onCheck(found.get(keyOf(each.session)))
   }
 
   function add(walletId: string): void {

@@ -3,7 +3,7 @@ import { serviceNamespace } from '../ledger/reference.ts'
 import { findApp } from '../store/apps.ts'
 import { referenceKeyOf } from '../store/outcomes.ts'
 import { analyzeSeeded, insertSeed, type SeedUser } from '../store/seed.ts'
-import { record, type Actor } from './audit.ts'
+import { recordAudit, type Actor } from './audit.ts'
 import type { Service } from './service.ts'
 import { newId, newServiceUserId } from './tokens.ts'
 
@@ -22,7 +22,7 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
   const { clientId, creditMinor } = order
   const detail = { users: order.users, creditMinor: String(creditMinor) }
   // Before the first slice, each of which commits by itself: no seeded user is ever without an audit record.
-  await record(db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
+  await recordAudit(db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
   const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
   if (creditMinor > 0n) service.referenceTypes.note(serviceNamespace, gift.referenceType)
   const serviceUserIds: string[] = []
@@ -37,7 +37,7 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
   // A row of a position belongs to one connection, or they would wait for each other.
   await Promise.all([work(0), work(-1), work(-2)])
   await analyzeSeeded(db.pool)
-  await record(db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
+  await recordAudit(db.pool, actor, 'users.seeded', `app:${clientId}`, detail)
   return { serviceUserIds }
 }
 

@@ -1,5 +1,5 @@
 /** Who did what, when and from where. */
-import { record } from '../actions/audit.ts'
+import { recordAudit } from '../actions/audit.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { countAudit, listAudit, listAuditActions, type AuditFilter } from '../store/audit.ts'
 import { listOperators } from '../store/operators.ts'
@@ -117,7 +117,7 @@ async function exportCsv(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const filter = filterOf(request)
   const page = { limit: 1_000, isOldestFirst: isOldestFirst(request) }
-  await record(service.db.pool, actor, 'audit.exported', 'audit')
+  await recordAudit(service.db.pool, actor, 'audit.exported', 'audit')
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
     if (before && before.last === undefined) return undefined
     const records = await listAudit(service.db.pool, filter, { ...page, after: before?.last })

@@ -67,7 +67,7 @@ export const adminRoutes: readonly AdminRoute[] = [
 const elsewhere: AdminRoute = {
   method: 'GET',
   path: '/admin/*',
-  access: 'look',
+  access: 'view',
   handle: (request) => showNotFound(request),
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { generateSync } from 'otplib'
-import { formTokenOf } from '../actions/operators/keep-session.ts'
-import { totpPlace } from '../actions/operators/second-factor.ts'
+import { formTokenOf } from '../actions/operators/manage-sessions.ts'
+import { totpContext } from '../actions/operators/second-factor.ts'
 import { updatePendingTotp, updateTotpConfirmed } from '../store/operators.ts'
 import { newOperator, newVisitor, password, type TestOperator } from '../../test/operator.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
@@ -275,7 +275,7 @@ test('in production the cookie is bound to this host and to https, and the secon
 test('a code of the authenticator signs in once, however many ask at the same time', async () => {
   const operator = await newOperator(rig)
   const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
-  const sealed = await rig.service.secrets.seal(secret, totpPlace(operator))
+  const sealed = await rig.service.secrets.seal(secret, totpContext(operator))
   await updatePendingTotp(rig.service.db.pool, operator.id, { sealed, lifetimeMs: 60_000 })
   await updateTotpConfirmed(rig.service.db.pool, operator.id, { sealed, step: 0 })
   const visitors = await Promise.all(

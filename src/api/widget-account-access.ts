@@ -1,7 +1,7 @@
 /** Where a user is signed in, signing out, and the history of the account. */
 import { z } from 'zod'
 import { accountEvents, readHistory } from '../actions/people/read-history.ts'
-import { listSignedIn, signOut } from '../actions/people/sign-out.ts'
+import { listSignedInApps, signOut } from '../actions/people/sign-out.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { answer, refuse } from './reply.ts'
@@ -88,7 +88,7 @@ function signedInRoute(service: Service): Route {
     handle: async (call) => {
       const read = await readSessionCall(service, call, sessionQuery)
       if (read.refusal) return read.refusal
-      const apps = await listSignedIn(service, read.session, call.context.address)
+      const apps = await listSignedInApps(service, read.session, call.context.address)
       return answer({
         apps: apps.map(({ browsers, since, ...app }) => ({
           ...app,

@@ -89,8 +89,8 @@ describe('it works', () => {
   test('the stream of a wallet never goes back to what was read before its newest event', async () => {
     const { service } = opened
     const { live } = service
-    let look: Parameters<typeof live.watch>[0]['look'] | undefined
-    const watching: typeof live = { ...live, watch: (watcher) => ((look = watcher.look), live.watch(watcher)) }
+    let onCheck: Parameters<typeof live.watch>[0]['onCheck'] | undefined
+    const watching: typeof live = { ...live, watch: (watcher) => ((onCheck = watcher.onCheck), live.watch(watcher)) }
     Object.assign(service, { live: watching })
     const session = await newSession()
     const { next } = await watch(session)
@@ -99,7 +99,7 @@ describe('it works', () => {
     const early = await findSession(service.db.pool, hashSecret(session))
     await client.credit(user.serviceUserId, 5)
     expect(await next()).toEqual(wallet(5, 1))
-    look!(early)
+    onCheck!(early)
     await client.credit(user.serviceUserId, 1)
     expect(await next()).toEqual(wallet(6, 2))
   })

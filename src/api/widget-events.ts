@@ -85,7 +85,7 @@ function openStream(service: Service, session: Session): Response | Answer {
     shown = text
     sequence = data.sequence
   }
-  const look = (current: Session | undefined) => {
+  const onCheck = (current: Session | undefined) => {
     const code = current ? endOf(current) : 'INVALID_SESSION'
     if (code) end(code)
     else show(current!)
@@ -95,7 +95,7 @@ function openStream(service: Service, session: Session): Response | Answer {
     start: (opened) => void (controller = opened),
     cancel: finish,
   })
-  stop = service.live.watch({ session, look, end: close })
+  stop = service.live.watch({ session, onCheck, end: close })
   if (!stop) return refuseFor(5)
   const leftMs = session.expiresAt.getTime() - session.readAt.getTime()
   // The browser reconnects a lost stream after this many milliseconds.

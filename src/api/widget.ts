@@ -5,7 +5,7 @@ import { parseOrigin } from '../actions/apps/origins.ts'
 import { readWidgetWallet } from '../actions/money/read-activity.ts'
 import type { Service } from '../actions/service.ts'
 import { linkKeyOf } from '../actions/tokens.ts'
-import { createSession, noteBrowser, revokeSession } from '../actions/people/open-session.ts'
+import { createSession, recordBrowser, revokeSession } from '../actions/people/open-session.ts'
 import { majorNumber } from '../ledger/money.ts'
 import { readClientCall } from './client-call.ts'
 import { walletExample, widgetTransactions } from './examples.ts'
@@ -203,7 +203,7 @@ function walletRoute(service: Service): Route {
       if (read.refusal) return read.refusal
       const { session } = read
       const userAgent = call.request.headers.get('user-agent')
-      await noteBrowser(service, session, { userAgent, address: call.context.address })
+      await recordBrowser(service, session, { userAgent, address: call.context.address })
       const { wallet, entries, waiting, appName } = await readWidgetWallet(service, session)
       return answer({
         balance: majorNumber(wallet.balanceMinor, currency),

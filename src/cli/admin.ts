@@ -15,7 +15,7 @@ import { findOperatorByEmail, listOperators, roles, type Operator, type Role } f
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command } from './command.ts'
 import { withService } from './data.ts'
 import { readPassword } from './password.ts'
-import { facts, shownTime } from './table.ts'
+import { formatFields, formatTime } from './table.ts'
 
 export const adminCommands: readonly Command[] = [
   {
@@ -45,7 +45,7 @@ ${roles.map((role) => `${role.padEnd(9)}${roleTexts[role]}`).join('\n')}`,
         const operatorId = await createOperator(service, actorOf(invocation), { email, name, role, password })
         if (!operatorId) throw new CommandRefused(`There is an operator with the email ${email} already.`)
         const url = `${service.config.publicUrl}/admin`
-        const text = facts([
+        const text = formatFields([
           ['operatorId', operatorId],
           ['email', email],
           ['role', role],
@@ -89,7 +89,7 @@ ends in 24 hours.`,
           [
             role.padEnd(7),
             hasAccess ? 'access   ' : 'no access',
-            (shownTime(signedInAt) ?? 'never signed in').padEnd(20),
+            (formatTime(signedInAt) ?? 'never signed in').padEnd(20),
             email,
             name,
           ].join('  '),
@@ -132,7 +132,7 @@ the audit log keeps its names; the last admin cannot be removed.`,
             invite.inviteId,
             invite.kind.padEnd(6),
             invite.role.padEnd(7),
-            `until ${shownTime(invite.until)}`,
+            `until ${formatTime(invite.until)}`,
             `by ${invite.madeBy}`,
             `for ${invite.for ?? 'whoever opens it first'}`,
           ].join('  '),

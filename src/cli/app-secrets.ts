@@ -4,7 +4,7 @@ import { isUuid } from '../actions/tokens.ts'
 import { unknownApp } from './apps.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Command } from './command.ts'
 import { withService } from './data.ts'
-import { facts, shownTime } from './table.ts'
+import { formatFields, formatTime } from './table.ts'
 
 const choices = Object.keys(overlaps).join(', ')
 
@@ -24,10 +24,10 @@ export const appSecretCommands: readonly Command[] = [
         const rotated = await rotateSecret(service, actorOf(invocation), clientId, overlap)
         if (!rotated) throw unknownApp(invocation)
         const { clientSecret, previousEndsAt } = rotated
-        const text = facts([
+        const text = formatFields([
           ['clientId', clientId],
           ['clientSecret', clientSecret],
-          ['old ones end', shownTime(previousEndsAt)],
+          ['old ones end', formatTime(previousEndsAt)],
         ])
         const note = 'Keep the secret now: it is not shown again.'
         return { json: { clientId, clientSecret, previousEndsAt }, text: `${text}\n${note}` }

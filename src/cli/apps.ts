@@ -5,7 +5,7 @@ import { findApp, listApps, scopes, type App, type AppSettings } from '../store/
 import { CommandRefused, UsageMistake, actorOf, isSet, textOf, textsOf } from './command.ts'
 import type { Invocation, Command, Flag } from './command.ts'
 import { withService } from './data.ts'
-import { facts, shownList, shownTime } from './table.ts'
+import { formatFields, formatList, formatTime } from './table.ts'
 
 const settingFlags: Readonly<Record<string, Flag>> = {
   origin: {
@@ -43,7 +43,7 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
           logoUrl: textOf(invocation, 'logo-url'),
         })
         const { clientId, clientSecret } = await createApp(service, actorOf(invocation), settings)
-        const text = facts([
+        const text = formatFields([
           ['clientId', clientId],
           ['clientSecret', clientSecret],
         ])
@@ -165,20 +165,20 @@ function toJson(app: App) {
 }
 
 function describe(app: App): string {
-  const shown = facts([
+  const shown = formatFields([
     ['clientId', app.clientId],
     ['name', app.name],
     ['active', app.isActive ? 'yes' : 'no'],
-    ['origins', shownList(app.allowedOrigins)],
-    ['parents', shownList(app.allowedIframeParents)],
-    ['scopes', shownList(app.scopes)],
+    ['origins', formatList(app.allowedOrigins)],
+    ['parents', formatList(app.allowedIframeParents)],
+    ['scopes', formatList(app.scopes)],
     ['strict references', app.strictReferences ? 'yes' : 'no'],
-    ['created', shownTime(app.createdAt)],
+    ['created', formatTime(app.createdAt)],
   ])
   const secrets = app.secrets.map((secret) => {
-    const end = secret.expiresAt && `${secret.hasEnded ? 'ended' : 'ends'} ${shownTime(secret.expiresAt)}`
-    const used = secret.lastUsedAt ? `last used ${shownTime(secret.lastUsedAt)}` : 'never used'
-    return `  ${secret.id}  …${fingerprintOf(secret.hash)}  ${[`made ${shownTime(secret.createdAt)}`, used, end].filter(Boolean).join(', ')}`
+    const end = secret.expiresAt && `${secret.hasEnded ? 'ended' : 'ends'} ${formatTime(secret.expiresAt)}`
+    const used = secret.lastUsedAt ? `last used ${formatTime(secret.lastUsedAt)}` : 'never used'
+    return `  ${secret.id}  …${fingerprintOf(secret.hash)}  ${[`made ${formatTime(secret.createdAt)}`, used, end].filter(Boolean).join(', ')}`
   })
   return [shown, 'secrets', ...secrets].join('\n')
 }

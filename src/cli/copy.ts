@@ -2,7 +2,7 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { Writable, type Readable } from 'node:stream'
-import { record } from '../actions/audit.ts'
+import { recordAudit } from '../actions/audit.ts'
 import { openSecrets } from '../actions/secrets/open-secrets.ts'
 import { sealPlainSecrets } from '../actions/secrets/reseal.ts'
 import type { CopyHead } from '../store/copy/copy-file.ts'
@@ -127,7 +127,10 @@ async function importFrom(invocation: Invocation, { config, connection }: Data, 
     acceptsFaults: isSet(invocation, 'accept-faults'),
     onProgress: (table, rows) => progress.show(`${table}: ${rows} rows`),
     onRestored: async (db, { head, end }) =>
-      await record(db, actorOf(invocation), 'books.imported', 'books', { createdAt: head.createdAt, rows: end.rows }),
+      await recordAudit(db, actorOf(invocation), 'books.imported', 'books', {
+        createdAt: head.createdAt,
+        rows: end.rows,
+      }),
     onFault: (fault) => {
       progress.clear()
       invocation.io.errors.write(`${fault.check}: ${fault.message}\n`)

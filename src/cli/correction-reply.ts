@@ -4,12 +4,12 @@ import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
 import type { Correction } from '../store/corrections.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { CommandRefused, type Reply } from './command.ts'
-import { facts } from './table.ts'
+import { formatFields } from './table.ts'
 
 export function replyOf(correction: Correction, currency: Currency): Reply {
   const { id, state, refusal, amountMinor } = correction
   if (refusal) throw new CommandRefused(`Nothing moved. ${correctionRefusals[refusal] ?? refusal}`)
-  const text = facts([
+  const text = formatFields([
     ['correction', id],
     ['amount', `${formatMinor(amountMinor, currency)} ${currency.code}`],
     ['state', state === 'waiting' ? 'waits for a second person: nothing moved yet' : state],

@@ -15,7 +15,7 @@ import { parseTransactionId } from '../store/outcomes.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Command, type Invocation, type Reply } from './command.ts'
 import { replyOf, toJson } from './correction-reply.ts'
 import { withService } from './data.ts'
-import { shownTime } from './table.ts'
+import { formatTime } from './table.ts'
 import { amountOf, reasonOf } from './wallet.ts'
 import { findWalletId } from './wallet-show.ts'
 
@@ -67,7 +67,7 @@ operator approves it in the admin area: the command line can approve only what a
             each.id,
             each.state.padEnd(9),
             formatMinor(each.amountMinor, currency).padStart(14),
-            shownTime(each.askedAt),
+            formatTime(each.askedAt),
             `by ${each.askedBy}`,
             each.reason.replaceAll(/\p{C}/gu, '·'),
           ].join('  '),

@@ -4,7 +4,7 @@ import { describeAll, describeOne } from './help.ts'
 import { findCommand, parseInvocation } from './parse.ts'
 import { version } from '../platform/version.ts'
 
-export async function run(args: readonly string[], commands: readonly Command[], io: Io): Promise<number> {
+export async function runCommandLine(args: readonly string[], commands: readonly Command[], io: Io): Promise<number> {
   // Known before anything is understood, so that a script gets its one object for a mistake too.
   const isJson = args.includes('--json')
   let about = ''
@@ -18,7 +18,7 @@ export async function run(args: readonly string[], commands: readonly Command[],
     const reply = await found.command.run({ positionals, values, isJson, io })
     return await print(reply, isJson, io)
   } catch (error) {
-    return await tellProblem(error, about, isJson, io)
+    return await reportProblem(error, about, isJson, io)
   }
 }
 
@@ -28,7 +28,7 @@ async function print(reply: Reply, isJson: boolean, io: Io): Promise<number> {
   return reply.exitCode ?? 0
 }
 
-async function tellProblem(error: unknown, about: string, isJson: boolean, io: Io): Promise<number> {
+async function reportProblem(error: unknown, about: string, isJson: boolean, io: Io): Promise<number> {
   const message = error instanceof Error ? error.message : String(error)
   const isUsage = error instanceof UsageMistake
   if (isJson) await write(io.output, `${JSON.stringify({ error: message })}\n`)

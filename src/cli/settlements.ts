@@ -7,7 +7,7 @@ import { findLastSettlement, listSettlements, type Settlement } from '../store/b
 import { unknownApp } from './apps.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Command, type Invocation } from './command.ts'
 import { withService } from './data.ts'
-import { facts, shownTime } from './table.ts'
+import { formatFields, formatTime } from './table.ts'
 import { reasonOf } from './wallet.ts'
 
 const clientIdExample = 'app_0123456789abcdef0123'
@@ -27,7 +27,7 @@ export const settlementCommands: readonly Command[] = [
         if (!(await findApp(db, clientId))) throw unknownApp(invocation)
         const owed = await readOwed(db, clientId)
         const settlements = await listSettlements(db, clientId, { limit: shownSettlements })
-        const shown = facts([
+        const shown = formatFields([
           ['owed now', `${formatMinor(owed.owedNowMinor, currency)} ${currency.code}`],
           [`owed up to ${owed.closedDay}`, `${formatMinor(owed.owedMinor, currency)} ${currency.code}`],
           ['paid out through', owed.last?.throughDay ?? 'nothing yet'],
@@ -93,7 +93,7 @@ function lineOf(each: Settlement, currency: Currency): string {
     `#${each.number}`.padEnd(5),
     `${each.fromDay ?? 'the beginning'} – ${each.throughDay}`,
     formatMinor(each.amountMinor, currency).padStart(14),
-    shownTime(each.madeAt),
+    formatTime(each.madeAt),
     `by ${each.madeBy}`,
     `${each.reverses ? 'taken back: ' : ''}${each.reference.replaceAll(/\p{C}/gu, '·')}`,
   ].join('  ')

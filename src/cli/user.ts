@@ -4,7 +4,7 @@ import { findApp } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command } from './command.ts'
 import { withService } from './data.ts'
 import { readPassword } from './password.ts'
-import { facts } from './table.ts'
+import { formatFields } from './table.ts'
 
 export const userCommands: readonly Command[] = [
   {
@@ -33,7 +33,10 @@ an argument, for arguments stand in the process list and in the shell's history.
         const created = await createUser(service, actor, { ...person, password, clientId })
         if (!created) throw new CommandRefused(`There is a user with the email ${person.email} already.`)
         const { userId, serviceUserId } = created
-        const text = facts([['userId', userId], ...(serviceUserId ? [['serviceUserId', serviceUserId] as const] : [])])
+        const text = formatFields([
+          ['userId', userId],
+          ...(serviceUserId ? [['serviceUserId', serviceUserId] as const] : []),
+        ])
         return { json: { userId, serviceUserId: serviceUserId ?? null, ...person }, text }
       })
     },

@@ -16,7 +16,7 @@ import {
   type WalletRow,
 } from '../store/wallets.ts'
 import { CommandRefused, UsageMistake, textOf, wholeNumber, type Invocation, type Reply } from './command.ts'
-import { facts, shownTime } from './table.ts'
+import { formatFields, formatTime } from './table.ts'
 
 export async function showWallet(service: Service, invocation: Invocation): Promise<Reply> {
   const limit = wholeNumber(textOf(invocation, 'limit') ?? '10')
@@ -28,7 +28,7 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
   const user = await findUser(pool, walletId)
   const links = await listLinksOfUser(pool, walletId)
   const money = (minor: bigint) => formatMinor(minor, currency)
-  const text = facts([
+  const text = formatFields([
     ['wallet', walletId],
     ['user', user?.email ? `${user.firstName} ${user.lastName} <${user.email}>` : user ? 'deleted' : null],
     ['balance', `${money(wallet.balanceMinor)} ${currency.code}`],
@@ -62,7 +62,7 @@ export async function showReceipt(service: Service, invocation: Invocation): Pro
   if (found.length === 0) throw new CommandRefused(`No transaction has the receipt code ${code}.`)
   const users = await Promise.all(found.map(({ walletId }) => findUser(pool, walletId)))
   const text = found.map((t, i) =>
-    facts([
+    formatFields([
       ['receipt', receiptCodeOf(t.referenceKey)],
       ['transaction', transactionIdOf(t.referenceKey)],
       ['wallet', t.walletId],
@@ -105,7 +105,7 @@ function lineOf(t: Transfer, money: (minor: bigint) => string): string {
   const amount = `${t.amountMinor > 0n ? '+' : ''}${money(t.amountMinor)}`.padStart(14)
   // A reference is an app's own text: nothing in it may steer the terminal it is shown on.
   const reference = `${t.referenceType} ${t.referenceId}`.replaceAll(/\p{C}/gu, '·')
-  return `${shownTime(t.createdAt)} ${amount} → ${money(t.balanceAfterMinor).padStart(12)}  ${t.counterAccount}  ${reference}`
+  return `${formatTime(t.createdAt)} ${amount} → ${money(t.balanceAfterMinor).padStart(12)}  ${t.counterAccount}  ${reference}`
 }
 
 /** By the wallet's id, by the email of its user, or by a serviceUserId. */

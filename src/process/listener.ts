@@ -33,7 +33,7 @@ export async function steerToNewest(port: number, listeners: number): Promise<bo
 }
 
 /** New connections are spread over all listeners again: a number that no socket has leaves the choice to the kernel. */
-export async function spreadAgain(port: number): Promise<boolean> {
+export async function stopSteering(port: number): Promise<boolean> {
   return await tryAttach(port, attachReuseportProgram, [answerWith(0xffff_ffff)])
 }
 

@@ -1,6 +1,6 @@
 /** Several processes on one port: started, started again, replaced one by one, asked for their metrics as one, and ended together. */
 import { AggregatorRegistry, type MetricObject, type Registry } from 'prom-client'
-import { spreadAgain, steerToNewest } from './listener.ts'
+import { stopSteering, steerToNewest } from './listener.ts'
 
 export type Workers = {
   /**
@@ -207,7 +207,7 @@ export function joinParent(registry: Registry, port: number, leave: () => void):
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'merged') asked.get(message.id)?.(message.text)
     else if (message.kind === 'steer') void steerToNewest(port, message.listeners).then(() => send({ kind: 'steered' }))
-    else if (message.kind === 'spread') void spreadAgain(port)
+    else if (message.kind === 'spread') void stopSteering(port)
     else if (message.kind === 'leave') leave()
     else void registry.getMetricsAsJSON().then((metrics) => send({ kind: 'collected', id: message.id, metrics }))
   })

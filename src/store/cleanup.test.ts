@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
-import { connect } from '../actions/people/manage-links.ts'
+import { connectApp } from '../actions/people/manage-links.ts'
 import { createSession } from '../actions/people/open-session.ts'
 import { findApp } from './apps.ts'
 import { deleteExpired, ending, staying } from './cleanup.ts'
@@ -36,7 +36,7 @@ async function fill(): Promise<void> {
   const app = (await findApp(pool, credentials.clientId))!
   const { userId, serviceUserId } = await newUser(service, credentials)
   await createSession(service, app, { serviceUserId, parentOrigin: null })
-  await connect(pool, app, userId, '10.0.0.1')
+  await connectApp(pool, app, userId, '10.0.0.1')
   const email = `${userId}@example.com`
   await upsertMailedCode(pool, { email, purpose: 'confirm', id: userId, codeHash: 'x', lifetimeMs: hourMs / 4 })
   const waiting = { email, passwordHash: 'x', firstName: 'A', lastName: 'B', lifetimeMs: 24 * hourMs }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { logoPath, serviceLogoPath } from '../actions/apps/logo-path.ts'
 import { isPublicAddress } from '../actions/public-fetch.ts'
-import { fetchLogo, keepLogos, pictureType } from '../actions/fetch-logo.ts'
+import { fetchLogo, openLogoCache, pictureType } from '../actions/fetch-logo.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 
@@ -71,7 +71,7 @@ describe('logos', () => {
 
   test('a logo is fetched once for all visitors of an hour, and a failure is not tried again at once', async () => {
     let fetches = 0
-    const keep = keepLogos(async (url) => {
+    const keep = openLogoCache(async (url) => {
       fetches++
       return url === 'good' ? { type: 'image/png', bytes: png } : undefined
     })

@@ -1,11 +1,11 @@
 /** Logos from our own origin, fetched at most once an hour in each process: an app's at /widget/logo/:clientId, the service's at /widget/logo. */
-import { fetchLogo, keepLogos } from '../actions/fetch-logo.ts'
+import { fetchLogo, openLogoCache } from '../actions/fetch-logo.ts'
 import type { Service } from '../actions/service.ts'
 import { plainHeaders } from '../web/headers.ts'
 import type { WebApp } from '../web/request-context.ts'
 
 export function logoRoute(service: Service, web: WebApp): void {
-  const keep = keepLogos(fetchLogo)
+  const keep = openLogoCache(fetchLogo)
   web.get('/widget/logo/:clientId', async (c) => {
     c.env.route = '/widget/logo/:clientId'
     const app = await service.apps.find(c.req.param('clientId'))

@@ -1,5 +1,5 @@
 /** What every page and form of the admin area must refuse, by who may reach it; and a request that it must not. */
-import { endSessions, formTokenOf, startSession } from '../../src/actions/operators/keep-session.ts'
+import { endSessions, formTokenOf, startSession } from '../../src/actions/operators/manage-sessions.ts'
 import { hasRight } from '../../src/actions/operators/rights.ts'
 import type { AdminRoute } from '../../src/admin/kit/route.ts'
 import { roles, type Role } from '../../src/store/operators.ts'

@@ -1,7 +1,7 @@
 /** What the suite over every route tries its doors with: apps, users, sessions and operators in every state that must be refused. */
 import { setAppActive, rotateSecret, revokeSecret } from '../../src/actions/apps/manage-apps.ts'
 import { createSession, revokeSession, checkSession } from '../../src/actions/people/open-session.ts'
-import { connect } from '../../src/actions/people/manage-links.ts'
+import { connectApp } from '../../src/actions/people/manage-links.ts'
 import { updateLinkDisconnected } from '../../src/store/links.ts'
 import { newClient } from '../client.ts'
 import { linkUser, newApp, newUser, operator, type Credentials, type TestService, type TestUser } from '../service.ts'
@@ -77,7 +77,7 @@ export async function openRig(opened: TestService) {
     /** The owner as another app knows them. */
     linkedTo: (who: Credentials) => linkUser(service, who, owner.userId),
     sessionOf: (serviceUserId: string) => sessionFor(app, serviceUserId),
-    newLinkCode: async () => (await connect(pool, await find(app), owner.userId, '10.0.0.1'))!.linkCode,
+    newLinkCode: async () => (await connectApp(pool, await find(app), owner.userId, '10.0.0.1'))!.linkCode,
   }
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { formTokenOf } from '../../src/actions/operators/keep-session.ts'
+import { formTokenOf } from '../../src/actions/operators/manage-sessions.ts'
 import { reconcileDue } from '../../src/actions/topups/reconcile.ts'
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { getReconciliationState, listDayTotals, listOpenDifferences } from '../../src/store/books/reconciliation.ts'

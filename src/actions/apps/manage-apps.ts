@@ -3,7 +3,7 @@ import type { AppSettings } from '../../store/apps.ts'
 import * as store from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
 import { parseOrigins } from './origins.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import { isName, maxNameLength } from '../people/create-user.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newClientId, newClientSecret, newId } from '../tokens.ts'
@@ -60,7 +60,7 @@ export async function createApp(
   await transact(service.db, async (tx) => {
     await store.insertApp(tx, clientId, settings)
     await store.insertSecret(tx, newId(), clientId, hashSecret(clientSecret))
-    await record(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
+    await recordAudit(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
   })
   await service.apps.refresh()
   return { clientId, clientSecret }
@@ -79,7 +79,7 @@ export async function updateApp(
       ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof AppSettings]),
     )
     const was = Object.fromEntries(changed.map(([key]) => [key, before[key as keyof AppSettings]]))
-    await record(tx, actor, 'app.changed', `app:${clientId}`, { from: was, to: Object.fromEntries(changed) })
+    await recordAudit(tx, actor, 'app.changed', `app:${clientId}`, { from: was, to: Object.fromEntries(changed) })
   })
 }
 
@@ -91,7 +91,7 @@ export async function setAppActive(
 ): Promise<boolean> {
   return await changeApp(service, clientId, async (tx) => {
     await store.updateAppActive(tx, clientId, isActive)
-    await record(tx, actor, isActive ? 'app.activated' : 'app.deactivated', `app:${clientId}`)
+    await recordAudit(tx, actor, isActive ? 'app.activated' : 'app.deactivated', `app:${clientId}`)
   })
 }
 
@@ -111,7 +111,7 @@ export async function rotateSecret(
     const secretId = newId()
     await store.insertSecret(tx, secretId, clientId, hashSecret(clientSecret))
     previousEndsAt = await store.updateOtherSecretsEnd(tx, clientId, secretId, overlaps[overlap])
-    await record(tx, actor, 'app.secret-rotated', `app:${clientId}`, { secretId, overlap })
+    await recordAudit(tx, actor, 'app.secret-rotated', `app:${clientId}`, { secretId, overlap })
   })
   return previousEndsAt && { clientSecret, previousEndsAt }
 }
@@ -126,7 +126,7 @@ export async function revokeSecret(
   let isRevoked = false
   await changeApp(service, clientId, async (tx) => {
     isRevoked = await store.updateSecretEnd(tx, clientId, secretId)
-    if (isRevoked) await record(tx, actor, 'app.secret-revoked', `app:${clientId}`, { secretId })
+    if (isRevoked) await recordAudit(tx, actor, 'app.secret-revoked', `app:${clientId}`, { secretId })
   })
   return isRevoked
 }

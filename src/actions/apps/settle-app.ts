@@ -7,7 +7,7 @@ import { getPositionBefore } from '../../store/books/books.ts'
 import * as store from '../../store/books/settlements.ts'
 import type { NewSettlement, Settlement } from '../../store/books/settlements.ts'
 import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 
 export type Owed = {
@@ -111,7 +111,7 @@ async function change(
     await store.insertSettlement(tx, { ...decided, number, madeBy: actor.name })
     const { throughDay, amountMinor, reference } = decided
     const detail = { number, throughDay, amountMinor: String(amountMinor), reference }
-    await record(tx, actor, action, `app:${clientId}`, detail)
+    await recordAudit(tx, actor, action, `app:${clientId}`, detail)
     return (await store.findSettlement(tx, id))!
   })
 }

@@ -21,7 +21,7 @@ import { closeService, openService } from '../service.ts'
 import { examineDatabase } from './examine-database.ts'
 import { examineSettings } from './examine-settings.ts'
 import { examineWork } from './examine-work.ts'
-import { checkMail, checkProcessor, checkWayIn } from './look-outside.ts'
+import { checkMail, checkProcessor, checkPublicUrl } from './examine-outside.ts'
 
 /** Nothing is changed: not a table, not a setting, and no mail is sent. */
 export async function examineDeployment(
@@ -32,7 +32,7 @@ export async function examineDeployment(
     lookInside(config),
     checkMail(config),
     checkProcessor(config),
-    checkWayIn(config, openSecrets(config), new Date()),
+    checkPublicUrl(config, openSecrets(config), new Date()),
   ])
   return bySeverity([...inside, ...wayIn, mail, ...processor, ...examineSettings(config, misspelt)])
 }

@@ -6,16 +6,16 @@ import type { Service } from '../service.ts'
 import type { Secrets } from '../secrets/open-secrets.ts'
 
 export const probeHeader = 'x-billfold-probe'
-const place = { purpose: 'probe', id: 'doctor' }
+const context = { purpose: 'probe', id: 'doctor' }
 const goodForMs = 60_000
 
 export async function sealProbe(secrets: Secrets, now: Date): Promise<string> {
-  return await secrets.seal(String(now.getTime()), place)
+  return await secrets.seal(String(now.getTime()), context)
 }
 
 export async function isProbe({ secrets, now }: Pick<Service, 'secrets' | 'now'>, token: string): Promise<boolean> {
   try {
-    return Math.abs(Number(await secrets.unseal(token, place)) - now().getTime()) < goodForMs
+    return Math.abs(Number(await secrets.unseal(token, context)) - now().getTime()) < goodForMs
   } catch {
     return false
   }

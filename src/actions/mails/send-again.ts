@@ -2,7 +2,7 @@
 import { transact } from '../../store/connection/database.ts'
 import { updateMailAgain } from '../../store/mails.ts'
 import { insertForm } from '../../store/operator-invites.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { sendSoon } from './notify.ts'
 
@@ -18,7 +18,7 @@ export async function sendMailAgain(
   const isDone = await transact(service.db, async (tx) => {
     if (!(await insertForm(tx, formId, `user:${userId}`))) return true
     const kind = await updateMailAgain(tx, userId, fact)
-    if (kind !== undefined) await record(tx, actor, 'mail.sent-again', `user:${userId}`, { kind })
+    if (kind !== undefined) await recordAudit(tx, actor, 'mail.sent-again', `user:${userId}`, { kind })
     return kind !== undefined
   })
   sendSoon(service)

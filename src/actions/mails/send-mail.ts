@@ -7,7 +7,7 @@ import type { Language } from '../../languages/languages.ts'
 import { faultFields, type Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { newId } from '../tokens.ts'
-import { fetchLogo, keepLogos, type Logo } from '../fetch-logo.ts'
+import { fetchLogo, openLogoCache, type Logo } from '../fetch-logo.ts'
 import { logoId, writeMail, type Letter, type WrittenMail } from './letter.ts'
 
 /** A letter on its way to somebody, in their language. */
@@ -42,7 +42,7 @@ type MailConfig = Pick<Config, 'mail' | 'about' | 'dataDir' | 'isProduction'>
 
 export function openMail(config: MailConfig, log: Log, metrics: Pick<Metrics, 'mail'>): MailSender {
   const delivery = config.mail.smtpUrl ? smtp(config.mail.smtpUrl, config.mail.from) : intoFolder(config, log)
-  const keepLogo = keepLogos(fetchLogo)
+  const keepLogo = openLogoCache(fetchLogo)
   const closing = new AbortController()
   const waiting: Mail[] = []
   let running = 0

@@ -4,7 +4,7 @@ import type { BooksState } from '../../store/verify/books-check.ts'
 import type { Step } from './check-step.ts'
 
 type BooksMetrics = {
-  readonly show: (state: BooksState) => void
+  readonly update: (state: BooksState) => void
   readonly count: (part: Step['name'], entries: number, ms: number) => void
 }
 
@@ -72,7 +72,7 @@ function openBooksMetrics(registry: Registry): BooksMetrics {
     registers: [registry],
   })
   return {
-    show: (next) => {
+    update: (next) => {
       state = next
       heardAt = performance.now()
     },

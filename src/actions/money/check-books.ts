@@ -17,14 +17,14 @@ import type { Service } from '../service.ts'
 import { booksMetrics } from './books-metrics.ts'
 import { changesStep } from './check-changes.ts'
 import { roundStep } from './check-round.ts'
-import { keyOf, type Step } from './check-step.ts'
+import { problemKey, type Step } from './check-step.ts'
 import { sumsStep } from './check-sums.ts'
 
 /** What it is time for, unless another process is at it. */
 export async function checkBooks(service: Service): Promise<void> {
   for (const step of [sumsStep, changesStep, roundStep]) await takeStep(service, step)
   const state = await hurry(service)
-  booksMetrics(service.metrics.registry).show(state)
+  booksMetrics(service.metrics.registry).update(state)
 }
 
 /** Then it is the turn of the other parts again. */
@@ -48,8 +48,8 @@ async function hurry(service: Service): Promise<BooksState> {
  * both times is called a fault. Nothing is written down between the two: another process may as well do the second.
  */
 async function takeStep(service: Service, step: Step): Promise<void> {
-  const first = await lookOnce(service, step, undefined)
-  const done = first?.suspects ? await lookOnce(service, step, first.suspects) : first
+  const first = await checkOnce(service, step, undefined)
+  const done = first?.candidates ? await checkOnce(service, step, first.candidates) : first
   if (!done?.after) return
   report(service, done.before, done.after)
   booksMetrics(service.metrics.registry).count(step.name, done.entries, done.tookMs)
@@ -59,30 +59,30 @@ type Taken = {
   readonly before: BooksState
   /** Undefined after a first look that has found something. */
   readonly after: BooksState | undefined
-  readonly suspects: ReadonlySet<string> | undefined
+  readonly candidates: ReadonlySet<string> | undefined
   readonly entries: number
   readonly tookMs: number
 }
 
-async function lookOnce(
+async function checkOnce(
   service: Service,
   step: Step,
-  suspects: ReadonlySet<string> | undefined,
+  candidates: ReadonlySet<string> | undefined,
 ): Promise<Taken | undefined> {
   const words = (minor: bigint) => moneyText(minor, service.config.currency).replace('-', '−')
   return await transact(service.db, async (tx): Promise<Taken | undefined> => {
-    await beginStep(tx, suspects !== undefined)
+    await beginStep(tx, candidates !== undefined)
     const before = await lockBooksState(tx)
     if (!before || step.dueAt(before) > before.now) return undefined
     const startedAt = performance.now()
-    const { faults, entries, keep } = await step.look(tx, before, words, suspects !== undefined)
+    const { faults, entries, keep } = await step.check(tx, before, words, candidates !== undefined)
     const tookMs = performance.now() - startedAt
-    if (!suspects && faults.length > 0)
-      return { before, after: undefined, suspects: new Set(faults.map(keyOf)), entries, tookMs }
-    const confirmed = faults.filter((fault) => suspects?.has(keyOf(fault)))
+    if (!candidates && faults.length > 0)
+      return { before, after: undefined, candidates: new Set(faults.map(problemKey)), entries, tookMs }
+    const confirmed = faults.filter((fault) => candidates?.has(problemKey(fault)))
     const after = await keep(tx, confirmed, tookMs)
     await updateBooksState(tx, after)
-    return { before, after, suspects: undefined, entries, tookMs: performance.now() - startedAt }
+    return { before, after, candidates: undefined, entries, tookMs: performance.now() - startedAt }
   }).catch((error: unknown) => {
     // Another process took the lock between our look and ours, and has taken the step.
     if (isContention(error)) return undefined
@@ -91,10 +91,10 @@ async function lookOnce(
 }
 
 function report(service: Service, before: BooksState, after: BooksState): void {
-  const known = new Set(before.problems.map(keyOf))
+  const known = new Set(before.problems.map(problemKey))
   for (const problem of after.problems) {
     const { check, walletId, message } = problem
-    if (!known.has(keyOf(problem))) service.log.error('the books are wrong', { check, walletId, problem: message })
+    if (!known.has(problemKey(problem))) service.log.error('the books are wrong', { check, walletId, problem: message })
   }
   if (after.isHurried && !before.isHurried)
     service.log.warn('rows of the ledger were changed: all of it is checked again', {

@@ -30,7 +30,7 @@ const betweenPassesMs = 5_000
 export const changesStep: Step = {
   name: 'changes',
   dueAt: ({ nextPassAt }) => nextPassAt,
-  look: async (tx, before, words, isSecond) => {
+  check: async (tx, before, words, isSecond) => {
     const state = before.pass ? before : startPass(before)
     const page = await nextPage(tx, state.pass!.from, walletsPerPage)
     const plan = planStretches(page, state.pass!.target, isSecond)

@@ -25,12 +25,12 @@ const dayEndsAfterMs = 10 * 60_000
 export const roundStep: Step = {
   name: 'round',
   dueAt: ({ nextSliceAt }) => nextSliceAt,
-  look: async (tx, before, words) => {
+  check: async (tx, before, words) => {
     const state = before.cursor ? before : startRound(before)
     const { from, sequence = 0 } = state.cursor!
     const slice = await nextSlice(tx, from, entriesPerSlice)
     if (slice.wallets === 1 && slice.entries - sequence > entriesPerSlice)
-      return await lookAtCut(tx, state, slice, sequence, words)
+      return await checkCut(tx, state, slice, sequence, words)
     const found =
       sequence === 0
         ? await verifySlice(tx, slice, words)
@@ -43,11 +43,11 @@ export const roundStep: Step = {
       entries: slice.entries - sequence,
       keep: async (writing, confirmed, tookMs) => {
         await dropPoints(writing, found)
-        const isLookedAt = (problem: Problem) =>
+        const isChecked = (problem: Problem) =>
           isIn(slice, problem, sequence) || (isLast && problem.check === 'position-differs')
         const next = {
           ...state,
-          problems: replaceProblems(state, isLookedAt, confirmed),
+          problems: replaceProblems(state, isChecked, confirmed),
           cursor: { from: slice.until },
           walletsChecked: state.walletsChecked + slice.wallets,
           transfersChecked: state.transfersChecked + slice.entries - sequence,
@@ -61,7 +61,7 @@ export const roundStep: Step = {
 }
 
 /** The next entries of a wallet that is too large for one look. */
-async function lookAtCut(tx: Transaction, state: BooksState, slice: Slice, sequence: number, words: MoneyWords) {
+async function checkCut(tx: Transaction, state: BooksState, slice: Slice, sequence: number, words: MoneyWords) {
   const until = sequence + entriesPerSlice
   const faults = await verifyCut(tx, slice, sequence, until, words)
   return {

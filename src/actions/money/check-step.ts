@@ -7,10 +7,10 @@ export type Step = {
   readonly name: 'sums' | 'changes' | 'round'
   readonly dueAt: (state: BooksState) => Date
   /** Reads only. The second look is at a fresh snapshot, when the first one has found something. */
-  readonly look: (tx: Transaction, state: BooksState, words: MoneyWords, isSecond: boolean) => Promise<Look>
+  readonly check: (tx: Transaction, state: BooksState, words: MoneyWords, isSecond: boolean) => Promise<StepResult>
 }
 
-export type Look = {
+export type StepResult = {
   readonly faults: readonly Fault[]
   readonly entries: number
   /** Writes down how far the check is, and returns its state; given is what two looks have found. */
@@ -20,26 +20,30 @@ export type Look = {
 /** More would not tell more: with so many, the table as a whole is in ruins. */
 const maxProblems = 50
 
-export function keyOf({ check, walletId, sequence }: Pick<Fault, 'check' | 'walletId' | 'sequence'> | Problem): string {
+export function problemKey({
+  check,
+  walletId,
+  sequence,
+}: Pick<Fault, 'check' | 'walletId' | 'sequence'> | Problem): string {
   return [check, walletId, sequence].join(' ')
 }
 
 /** Those of what was looked at again give way to what was found now. */
 export function replaceProblems(
   { problems, now }: BooksState,
-  isLookedAt: (problem: Problem) => boolean,
+  isChecked: (problem: Problem) => boolean,
   found: readonly Fault[],
 ): Problem[] {
-  const since = new Map(problems.map((problem) => [keyOf(problem), problem.foundAt]))
+  const since = new Map(problems.map((problem) => [problemKey(problem), problem.foundAt]))
   const faults = found.map((fault): Problem => ({
     check: fault.check,
     walletId: fault.walletId,
     sequence: fault.sequence,
     message: fault.message,
-    foundAt: since.get(keyOf(fault)) ?? now.toISOString(),
+    foundAt: since.get(problemKey(fault)) ?? now.toISOString(),
   }))
-  const again = new Set(faults.map(keyOf))
-  const others = problems.filter((problem) => !isLookedAt(problem) && !again.has(keyOf(problem)))
+  const again = new Set(faults.map(problemKey))
+  const others = problems.filter((problem) => !isChecked(problem) && !again.has(problemKey(problem)))
   return [...others, ...faults].slice(0, maxProblems)
 }
 

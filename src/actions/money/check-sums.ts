@@ -21,7 +21,7 @@ function hurryAfter(state: BooksState, rewrites: number): Partial<BooksState> {
 export const sumsStep: Step = {
   name: 'sums',
   dueAt: ({ nextSumsAt }) => nextSumsAt,
-  look: async (tx, state, words) => {
+  check: async (tx, state, words) => {
     const { walletsMinor, positionsMinor } = await getSides(tx)
     const rewrites = await countRewrites(tx)
     const difference = walletsMinor + positionsMinor

@@ -10,7 +10,7 @@ import { listAppsOfUser } from '../../store/links.ts'
 import { referenceKeyOf, uuidOfReferenceKey } from '../../store/outcomes.ts'
 import { findTransferByReference, lockWallet } from '../../store/wallets.ts'
 import type { PostingResult } from '../../store/writer/posting.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { postBonus, recordBonus, type Bonus } from './manage-wallets.ts'
 import { postForService, type ServicePosting } from './post.ts'
@@ -52,7 +52,7 @@ export async function askCorrection(
     if (problem) return problem
     const needsApproval = await isAboveLimit(service, tx, actor, order)
     if (await store.insertCorrection(tx, { ...order, needsApproval, askedBy: actor.name }))
-      await record(tx, actor, 'correction.asked', `wallet:${order.walletId}`, {
+      await recordAudit(tx, actor, 'correction.asked', `wallet:${order.walletId}`, {
         ...detailOf(order),
         counterAccount: order.counterAccount,
         reason: order.reason,
@@ -147,7 +147,7 @@ async function decideOn(
     if (isOwn !== (state === 'withdrawn')) return { problem: isOwn ? 'own' : 'not-own' }
     const detail = { ...detailOf(before), askedBy: before.askedBy, ...(reason !== null && { reason }) }
     await store.updateCorrectionDecided(tx, id, { state, by: actor.name, reason })
-    await record(tx, actor, `correction.${state}`, `wallet:${before.walletId}`, detail)
+    await recordAudit(tx, actor, `correction.${state}`, `wallet:${before.walletId}`, detail)
     return { correction: (await store.findCorrection(tx, id))! }
   })
 }
@@ -181,7 +181,7 @@ async function post(service: Service, actor: Actor, correction: Correction): Pro
         : 'WALLET_CLOSED'
   return await transact(service.db, async (tx) => {
     if (await store.updateCorrectionPosted(tx, id, refusal))
-      await record(tx, actor, `correction.${refusal ? 'refused' : 'posted'}`, `wallet:${walletId}`, {
+      await recordAudit(tx, actor, `correction.${refusal ? 'refused' : 'posted'}`, `wallet:${walletId}`, {
         ...detailOf(correction),
         ...(refusal && { refusal }),
       })

@@ -3,7 +3,7 @@ import { transact, type Queryable } from '../../store/connection/database.ts'
 import type { PostingResult } from '../../store/writer/posting.ts'
 import { lockWallet, updateFreeze } from '../../store/wallets.ts'
 import { postForService } from './post.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 
 export type FreezeResult = 'done' | 'unknown-wallet' | 'already' | 'in-debt' | 'closed'
@@ -20,7 +20,7 @@ export async function freezeWallet(
     if (wallet.frozenFor === 'closed') return 'closed'
     if (wallet.frozenFor === 'operator') return 'already'
     await updateFreeze(tx, walletId, 'operator', reason)
-    await record(tx, actor, 'wallet.frozen', `wallet:${walletId}`, { reason })
+    await recordAudit(tx, actor, 'wallet.frozen', `wallet:${walletId}`, { reason })
     return 'done'
   })
 }
@@ -40,7 +40,7 @@ export async function unfreezeWallet(
     if (wallet.frozenFor === 'debt') return 'in-debt'
     const isInDebt = wallet.balanceMinor < 0n
     await updateFreeze(tx, walletId, isInDebt ? 'debt' : null, null)
-    await record(tx, actor, 'wallet.unfrozen', `wallet:${walletId}`, { reason, isInDebt })
+    await recordAudit(tx, actor, 'wallet.unfrozen', `wallet:${walletId}`, { reason, isInDebt })
     return isInDebt ? 'in-debt' : 'done'
   })
 }
@@ -60,7 +60,7 @@ export async function grantBonus(service: Service, actor: Actor, bonus: Bonus): 
 
 /** Before the money moves, which the writer does in a transaction of its own: no bonus is ever without an audit record. */
 export async function recordBonus(db: Queryable, actor: Actor, bonus: Bonus): Promise<void> {
-  await record(db, actor, 'wallet.bonus-ordered', `wallet:${bonus.walletId}`, detailOf(bonus))
+  await recordAudit(db, actor, 'wallet.bonus-ordered', `wallet:${bonus.walletId}`, detailOf(bonus))
 }
 
 function detailOf({ amountMinor, referenceId, reason }: Bonus): Record<string, string> {
@@ -78,6 +78,6 @@ export async function postBonus(service: Service, actor: Actor, bonus: Bonus): P
     description: reason,
   })
   if (result.kind === 'outcome' && !result.replay && !result.outcome.refusal)
-    await record(service.db.pool, actor, 'wallet.bonus-granted', `wallet:${walletId}`, detailOf(bonus))
+    await recordAudit(service.db.pool, actor, 'wallet.bonus-granted', `wallet:${walletId}`, detailOf(bonus))
   return result
 }

@@ -7,10 +7,10 @@ import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
 import { isEmail, isName, maxNameLength, normaliseEmail } from '../people/create-user.ts'
 import { ownPasswords, takeLimit, type Limited } from '../limits.ts'
-import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
+import { actorOf, startSession, type Device, type SignedInOperator } from './manage-sessions.ts'
 import { findPasswordProblem } from '../people/password-rules.ts'
 import { hashPassword, isPassword } from '../people/passwords.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import { hasRight } from './rights.ts'
 import { renewRecoveryCodes } from './second-factor.ts'
 import type { Service } from '../service.ts'
@@ -54,7 +54,11 @@ async function insertOperator(
   const id = newId(service.now())
   const operator = { id, email: normaliseEmail(email), name: name.trim(), role, passwordHash }
   if (!(await store.insertOperator(tx, operator))) return undefined
-  await record(tx, actor, 'operator.created', `operator:${id}`, { email: operator.email, name: operator.name, role })
+  await recordAudit(tx, actor, 'operator.created', `operator:${id}`, {
+    email: operator.email,
+    name: operator.name,
+    role,
+  })
   return id
 }
 
@@ -67,7 +71,7 @@ export async function inviteOperator(
   { role, forWhom }: { role: Role; forWhom: string | null },
 ): Promise<string> {
   return await transact(service.db, async (tx) => {
-    await record(tx, actor, 'operator.invited', 'operators', { role, ...(forWhom !== null && { for: forWhom }) })
+    await recordAudit(tx, actor, 'operator.invited', 'operators', { role, ...(forWhom !== null && { for: forWhom }) })
     return await insertInvite(tx, actor, { operatorId: null, role, forWhom })
   })
 }
@@ -78,7 +82,7 @@ export async function resetOperator(service: Service, actor: Actor, id: string):
     const operator = await store.findOperator(tx, id)
     if (!operator) return undefined
     await invites.deleteInvitesOf(tx, id)
-    await record(tx, actor, 'operator.reset', `operator:${id}`)
+    await recordAudit(tx, actor, 'operator.reset', `operator:${id}`)
     return await insertInvite(tx, actor, { operatorId: id, role: operator.role, forWhom: null })
   })
 }
@@ -102,7 +106,7 @@ export async function revokeInvite(service: Service, actor: Actor, id: string): 
     const { operatorId, role, forWhom, createdBy } = invite
     const subject = operatorId ? `operator:${operatorId}` : 'operators'
     const detail = { role, ...(forWhom !== null && { for: forWhom }), madeBy: createdBy }
-    await record(tx, actor, 'operator.invite-revoked', subject, detail)
+    await recordAudit(tx, actor, 'operator.invite-revoked', subject, detail)
     return true
   })
 }
@@ -114,7 +118,7 @@ export async function firstOperatorLink(service: Service): Promise<string | unde
   if (service.config.isProduction || (await store.hasOperators(service.db.pool))) return undefined
   return await transact(service.db, async (tx) => {
     await invites.deleteInvitesBy(tx, firstActor.name)
-    await record(tx, firstActor, 'operator.invited', 'operators', { role: 'admin' })
+    await recordAudit(tx, firstActor, 'operator.invited', 'operators', { role: 'admin' })
     const path = await insertInvite(tx, firstActor, { operatorId: null, role: 'admin', forWhom: null })
     return `${service.config.publicUrl}${path}`
   })
@@ -162,7 +166,7 @@ async function renewOperator(tx: Transaction, id: string, passwordHash: string, 
   await store.updatePassword(tx, id, passwordHash)
   await store.updateTotpCleared(tx, id)
   await deleteSessions(tx, id)
-  await record(tx, actorOf({ id }, address), 'operator.renewed', `operator:${id}`)
+  await recordAudit(tx, actorOf({ id }, address), 'operator.renewed', `operator:${id}`)
   return id
 }
 
@@ -188,10 +192,10 @@ export async function changeAccess(
     if (!isAdminLeft) return 'last-admin'
     await store.updateOperatorAccess(tx, id, access)
     const from = { role: before.role, isActive: before.isActive }
-    await record(tx, actor, 'operator.access-changed', `operator:${id}`, { from, to: access })
+    await recordAudit(tx, actor, 'operator.access-changed', `operator:${id}`, { from, to: access })
     if (!access.isActive) await deleteSessions(tx, id)
     const links = await endLinks(tx, id, access)
-    if (links > 0) await record(tx, actor, 'operator.links-ended', `operator:${id}`, { links })
+    if (links > 0) await recordAudit(tx, actor, 'operator.links-ended', `operator:${id}`, { links })
     return 'done'
   })
 }
@@ -211,9 +215,9 @@ async function checkOwnPassword(service: Service, operator: Operator, password: 
 }
 
 /** All other sessions end. */
-export async function changePassword(
+export async function changeOperatorPassword(
   service: Service,
-  { operator, session }: SignedIn,
+  { operator, session }: SignedInOperator,
   { before, after }: { before: string; after: string },
   address: string,
 ): Promise<OwnPassword> {
@@ -223,7 +227,7 @@ export async function changePassword(
   await transact(service.db, async (tx) => {
     await store.updatePassword(tx, operator.id, passwordHash)
     await deleteSessions(tx, operator.id, { except: session.id })
-    await record(tx, actorOf(operator, address), 'operator.password-changed', `operator:${operator.id}`)
+    await recordAudit(tx, actorOf(operator, address), 'operator.password-changed', `operator:${operator.id}`)
   })
   return 'right'
 }
@@ -238,7 +242,7 @@ export async function changeRecoveryCodes(
   const checked = await checkOwnPassword(service, operator, password)
   if (checked !== 'right') return checked
   return await transact(service.db, async (tx) => {
-    await record(tx, actorOf(operator, address), 'operator.recovery-codes-renewed', `operator:${operator.id}`)
+    await recordAudit(tx, actorOf(operator, address), 'operator.recovery-codes-renewed', `operator:${operator.id}`)
     return { codes: await renewRecoveryCodes(tx, operator.id) }
   })
 }
@@ -246,14 +250,19 @@ export async function changeRecoveryCodes(
 /** The way to another authenticator: the session shows its code before the old one is replaced. */
 export async function restartSecondFactor(
   service: Service,
-  { operator, session }: SignedIn,
+  { operator, session }: SignedInOperator,
   password: string,
   device: Device,
 ): Promise<{ token: string } | Exclude<OwnPassword, 'right'>> {
   const checked = await checkOwnPassword(service, operator, password)
   if (checked !== 'right') return checked
   return await transact(service.db, async (tx) => {
-    await record(tx, actorOf(operator, device.address), 'operator.second-factor-restarted', `operator:${operator.id}`)
+    await recordAudit(
+      tx,
+      actorOf(operator, device.address),
+      'operator.second-factor-restarted',
+      `operator:${operator.id}`,
+    )
     await deleteSessions(tx, operator.id, { only: session.id })
     return { token: await startSession(service, tx, operator.id, 'enrol', device) }
   })

@@ -10,7 +10,7 @@ const finance = ['finance', 'admin'] as const
 const admin = ['admin'] as const
 
 const table = {
-  look: { about: 'See every page and every file, and keep one’s own account', roles: everybody },
+  view: { about: 'See every page and every file, and keep one’s own account', roles: everybody },
   freeze: { about: 'Freeze and unfreeze wallets', roles: support },
   notes: { about: 'Write notes about users', roles: support },
   mails: { about: 'Send a user a mail once more', roles: support },

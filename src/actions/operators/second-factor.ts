@@ -4,7 +4,7 @@ import { getDatabaseTime } from '../../store/connection/database.ts'
 import type { Queryable, Transaction } from '../../store/connection/database.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator } from '../../store/operators.ts'
-import type { Place } from '../secrets/seal.ts'
+import type { SealContext } from '../secrets/seal.ts'
 import type { Service } from '../service.ts'
 import { hashSecret } from '../tokens.ts'
 
@@ -22,19 +22,19 @@ const pendingMs = 10 * 60_000
 /** The secret that is being set up: the one from before, or a new one, so that a reload shows the same picture. */
 export async function getPendingSecret(service: Service, operator: Operator): Promise<string> {
   const { pool } = service.db
-  const place = totpPlace(operator)
+  const context = totpContext(operator)
   let sealed = await store.findPendingTotp(pool, operator.id)
   if (sealed === undefined) {
-    const fresh = await service.secrets.seal(loadOtp().generateSecret(), place)
+    const fresh = await service.secrets.seal(loadOtp().generateSecret(), context)
     await store.updatePendingTotp(pool, operator.id, { sealed: fresh, lifetimeMs: pendingMs })
     // Another page of the same operator may have been first.
     sealed = (await store.findPendingTotp(pool, operator.id)) ?? fresh
   }
-  return await service.secrets.unseal(sealed, place)
+  return await service.secrets.unseal(sealed, context)
 }
 
 /** An operator's secret opens for this operator alone. */
-export function totpPlace({ id }: Pick<Operator, 'id'>): Place {
+export function totpContext({ id }: Pick<Operator, 'id'>): SealContext {
   return { purpose: 'operator-totp', id }
 }
 
@@ -61,7 +61,7 @@ export async function takeCode(
   code: string,
 ): Promise<'app' | 'recovery' | undefined> {
   const now = await getDatabaseTime(db)
-  const secret = operator.totpSealed && (await service.secrets.unseal(operator.totpSealed, totpPlace(operator)))
+  const secret = operator.totpSealed && (await service.secrets.unseal(operator.totpSealed, totpContext(operator)))
   const step = secret ? stepOfCode(secret, code, now) : undefined
   if (step !== undefined) return (await store.updateTotpStep(db, operator.id, step)) ? 'app' : undefined
   const isTaken = await store.updateRecoveryCodeUsed(db, operator.id, hashRecoveryCode(code), now)

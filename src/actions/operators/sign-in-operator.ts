@@ -21,10 +21,10 @@ import {
   takeLimit,
   type Limited,
 } from '../limits.ts'
-import { actorOf, startSession, type Device, type SignedIn } from './keep-session.ts'
+import { actorOf, startSession, type Device, type SignedInOperator } from './manage-sessions.ts'
 import { isPassword } from '../people/passwords.ts'
-import { record } from '../audit.ts'
-import { renewRecoveryCodes, stepOfCode, takeCode, totpPlace } from './second-factor.ts'
+import { recordAudit } from '../audit.ts'
+import { renewRecoveryCodes, stepOfCode, takeCode, totpContext } from './second-factor.ts'
 import type { Service } from '../service.ts'
 
 export type SignInResult =
@@ -67,7 +67,7 @@ async function tryPassword(
   const stage = operator.totpSealed === null ? 'enrol' : 'code'
   // A right password that no code follows is how a stolen one shows.
   const token = await transact(service.db, async (tx) => {
-    await record(tx, actorOf(operator, device.address), 'operator.password-accepted', `operator:${operator.id}`)
+    await recordAudit(tx, actorOf(operator, device.address), 'operator.password-accepted', `operator:${operator.id}`)
     return await startSession(service, tx, operator.id, stage, device)
   })
   return { kind: 'session', token, stage }
@@ -76,7 +76,7 @@ async function tryPassword(
 /** The second step. The unfinished session ends, and a whole one with a new token begins. */
 export async function signInWithCode(
   service: Service,
-  signedIn: SignedIn,
+  signedIn: SignedInOperator,
   code: string,
   device: Device,
 ): Promise<SignInResult> {
@@ -85,7 +85,7 @@ export async function signInWithCode(
 
 async function tryCode(
   service: Service,
-  { operator, session }: SignedIn,
+  { operator, session }: SignedInOperator,
   code: string,
   device: Device,
 ): Promise<SignInResult> {
@@ -99,7 +99,7 @@ async function tryCode(
     const actor = actorOf(operator, device.address)
     const taken = await takeCode(service, tx, operator, code)
     if (!taken) {
-      await record(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
+      await recordAudit(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
       return { kind: 'wrong' }
     }
     await deleteSessions(tx, operator.id, { only: session.id })
@@ -115,19 +115,19 @@ export type Enrolled = { readonly token: string; readonly recoveryCodes: readonl
 /** The first code of a new authenticator. All other sessions end. */
 export async function confirmSecondFactor(
   service: Service,
-  { operator }: SignedIn,
+  { operator }: SignedInOperator,
   code: string,
   device: Device,
 ): Promise<Enrolled | 'wrong' | 'ended'> {
   const sealed = await findPendingTotp(service.db.pool, operator.id)
   if (sealed === undefined) return 'ended'
-  const secret = await service.secrets.unseal(sealed, totpPlace(operator))
+  const secret = await service.secrets.unseal(sealed, totpContext(operator))
   const step = stepOfCode(secret, code, await getDatabaseTime(service.db.pool))
   if (step === undefined) return 'wrong'
   return await transact(service.db, async (tx) => {
     if (!(await updateTotpConfirmed(tx, operator.id, { sealed, step }))) return 'ended'
     const recoveryCodes = await renewRecoveryCodes(tx, operator.id)
-    await record(tx, actorOf(operator, device.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
+    await recordAudit(tx, actorOf(operator, device.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
     await deleteSessions(tx, operator.id)
     return { token: await startWholeSession(service, tx, operator, device, 'new second factor'), recoveryCodes }
   })
@@ -136,7 +136,7 @@ export async function confirmSecondFactor(
 /** In development a newcomer may look around first. Undefined in production, where nobody may. */
 export async function skipSecondFactor(
   service: Service,
-  { operator, session }: SignedIn,
+  { operator, session }: SignedInOperator,
   device: Device,
 ): Promise<string | undefined> {
   if (service.config.isProduction) return undefined
@@ -155,7 +155,9 @@ async function startWholeSession(
 ): Promise<string> {
   await updateSignedIn(tx, operator.id, service.now())
   await upsertAddress(tx, 'operator', operator.id, addressHash(device.address))
-  await record(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, { with: by })
+  await recordAudit(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, {
+    with: by,
+  })
   return await startSession(service, tx, operator.id, 'full', device)
 }
 
@@ -171,5 +173,5 @@ async function recordFailure(
   { address }: Device,
 ): Promise<void> {
   const subject = operator ? `operator:${operator.id}` : 'operator:unknown'
-  await record(service.db.pool, { name: 'stranger', address }, action, subject)
+  await recordAudit(service.db.pool, { name: 'stranger', address }, action, subject)
 }

@@ -2,7 +2,7 @@
 import { transact } from '../../store/connection/database.ts'
 import { findLiveUser, lockUser, updateLanguage, updateNames, type LiveUser } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
 
 /** Undefined when the user was deleted a moment ago. */
@@ -21,7 +21,7 @@ export async function changeNames(
     const user = await lockUser(tx, userId)
     if (!user || (user.firstName === firstName && user.lastName === lastName)) return
     await updateNames(tx, userId, { firstName, lastName })
-    await record(tx, { name: `user:${userId}`, address }, 'user.name-changed', `user:${userId}`, { clientId })
+    await recordAudit(tx, { name: `user:${userId}`, address }, 'user.name-changed', `user:${userId}`, { clientId })
   })
 }
 

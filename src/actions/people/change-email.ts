@@ -6,7 +6,7 @@ import { sqlState, transact, uniqueViolation } from '../../store/connection/data
 import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '../../store/people/email-changes.ts'
 import { findLiveUser, getIdentity, lockUser, updateEmail } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
@@ -88,7 +88,7 @@ async function makeChange(service: Service, change: Change): Promise<boolean> {
       const user = await lockUser(tx, userId)
       if (!user || !(await deleteEmailChange(tx, userId, changeId))) return false
       await updateEmail(tx, userId, email)
-      await record(tx, { name: `user:${userId}`, address }, 'user.email-changed', `user:${userId}`, { clientId })
+      await recordAudit(tx, { name: `user:${userId}`, address }, 'user.email-changed', `user:${userId}`, { clientId })
       const notification = { kind: 'email-changed', at: service.now().toISOString(), newEmail: email } as const
       await notify(tx, userId, notification, { id: changeId, email: user.email })
       return true

@@ -3,7 +3,7 @@ import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
 import { lockUser, updatePassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import type { Limited } from '../limits.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
@@ -11,7 +11,7 @@ import { newId } from '../tokens.ts'
 import { findPasswordProblem } from './password-rules.ts'
 import { hashPassword } from './passwords.ts'
 import { provePassword } from './prove-password.ts'
-import { browserName } from './browser-name.ts'
+import { browserName } from '../browser-name.ts'
 
 export type PasswordChange =
   | Limited
@@ -39,7 +39,7 @@ export async function changePassword(
     await deleteLinkCodesOfUser(tx, userId)
     await updateLinksSignedOut(tx, userId, { exceptLinkId: linkId })
     await updateSessionsRevoked(tx, userId, { except: tokenHash })
-    await record(tx, { name: `user:${userId}`, address }, 'user.password-changed', `user:${userId}`, { clientId })
+    await recordAudit(tx, { name: `user:${userId}`, address }, 'user.password-changed', `user:${userId}`, { clientId })
     const at = service.now().toISOString()
     await notify(tx, userId, { kind: 'password-changed', at, browser: browserName(attempt.userAgent) }, { id: newId() })
     return true

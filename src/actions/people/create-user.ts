@@ -3,7 +3,7 @@ import { isLabel } from '../../ledger/reference.ts'
 import { transact } from '../../store/connection/database.ts'
 import { getOrInsertLink } from '../../store/links.ts'
 import { insertUser } from '../../store/people/users.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import { hashPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
 import { newId, newServiceUserId } from '../tokens.ts'
@@ -28,7 +28,7 @@ export async function createUser(service: Service, actor: Actor, user: NewUser):
     const email = normaliseEmail(user.email)
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
     const link = clientId && (await getOrInsertLink(tx, { id: newServiceUserId(), clientId, userId: id }))
-    await record(tx, actor, 'user.created', `user:${id}`, clientId ? { clientId } : {})
+    await recordAudit(tx, actor, 'user.created', `user:${id}`, clientId ? { clientId } : {})
     return { userId: id, serviceUserId: link ? link.id : undefined }
   })
 }

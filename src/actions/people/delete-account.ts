@@ -8,13 +8,13 @@ import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { findUnresolved, listOpenTopups } from '../../store/topups.ts'
 import { findWallet, lockWallet, updateFreeze, type WalletRow } from '../../store/wallets.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import type { Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
 import { resolveTopup } from '../topups/resolve-topup.ts'
 import { cancelUnpaid } from '../topups/topup-limits.ts'
 import { provePassword } from './prove-password.ts'
-import { tellUser } from './tell-user.ts'
+import { notifyUser } from './notify-user.ts'
 
 /** Why an account cannot be deleted yet. */
 export const keptReasons = ['balance', 'debt', 'frozen', 'topup', 'dispute'] as const
@@ -48,12 +48,12 @@ export async function deleteAccount(
     await updateFreeze(tx, userId, 'closed', null)
     const notes = await updateUserDeleted(tx, user)
     const detail = notes > 0 ? { clientId, notesDeleted: notes } : { clientId }
-    await record(tx, { name: `user:${userId}`, address }, 'user.deleted', `user:${userId}`, detail)
+    await recordAudit(tx, { name: `user:${userId}`, address }, 'user.deleted', `user:${userId}`, detail)
     return { kind: 'deleted' }
   })
   if (deletion.kind !== 'deleted') return deletion
   service.live.poke(userId)
-  await tellUser(service, proved.user, { kind: 'deleted' })
+  await notifyUser(service, proved.user, { kind: 'deleted' })
   return deletion
 }
 

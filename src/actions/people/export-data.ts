@@ -13,7 +13,7 @@ import { listSessionsOfUser } from '../../store/people/widget-sessions.ts'
 import { listTopups, type Topup } from '../../store/topups.ts'
 import { listTransfersUpwards } from '../../store/transfers.ts'
 import { findWallet, type Transfer } from '../../store/wallets.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { accountActions } from './read-history.ts'
 
@@ -27,7 +27,7 @@ export async function exportData(
 ): Promise<AsyncGenerator<string> | undefined> {
   const user = await findLiveUser(service.db.pool, userId)
   if (!user) return undefined
-  await record(service.db.pool, { name: `user:${userId}`, address }, 'user.data-exported', `user:${userId}`)
+  await recordAudit(service.db.pool, { name: `user:${userId}`, address }, 'user.data-exported', `user:${userId}`)
   return writeData(service, user)
 }
 

@@ -4,16 +4,16 @@ import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
 import { upsertMailLanguage } from '../../store/mails.ts'
 import { getIdentity, type Identity } from '../../store/people/users.ts'
-import { connect, type Connected } from './manage-links.ts'
+import { connectApp, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode, type Asked } from './mail-code.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import { isPassword } from './passwords.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
-import { browserName } from './browser-name.ts'
+import { browserName } from '../browser-name.ts'
 
 export type LogIn = Asked & { readonly password: string; readonly userAgent: string | null }
 
@@ -51,11 +51,11 @@ async function signIn(
 ): Promise<Connected | undefined> {
   const browser = browserName(userAgent)
   const signedIn = await transact(service.db, async (tx) => {
-    const connected = await connect(tx, app, userId, address)
+    const connected = await connectApp(tx, app, userId, address)
     if (!connected) return undefined
     const isNewPlace = await upsertAddress(tx, 'user', userId, addressHash(address))
     const detail = { clientId: app.clientId, browser }
-    await record(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
+    await recordAudit(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
     if (lang) await upsertMailLanguage(tx, userId, lang)
     const notification = { kind: 'sign-in', at: service.now().toISOString(), browser } as const
     if (isNewPlace) await notify(tx, userId, notification, { id: newId(), lang })

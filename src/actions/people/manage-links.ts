@@ -13,7 +13,7 @@ import { sumByCounterAccount, type Sums } from '../../store/books/month-sums.ts'
 import { findFirstSequenceAt } from '../../store/transfers.ts'
 import { insertNewLink } from '../../store/new-links.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newLinkCode, newServiceUserId } from '../tokens.ts'
 
@@ -75,7 +75,7 @@ export async function disconnectApp(
     const link = links.find((each) => each.clientId === clientId)
     if (!link || !(await updateLinkDisconnected(tx, session.userId, link.id))) return false
     const actor = { name: `user:${session.userId}`, address }
-    await record(tx, actor, 'link.disconnected', `user:${session.userId}`, { clientId })
+    await recordAudit(tx, actor, 'link.disconnected', `user:${session.userId}`, { clientId })
     return true
   })
   if (isDisconnected) service.live.poke(session.userId)
@@ -94,7 +94,7 @@ export type Connected = { readonly kind: 'connected'; readonly serviceUserId: st
 const linkCodeLifetimeMs = 2 * 60_000
 
 /** Undefined when the user was deleted a moment ago. */
-export async function connect(
+export async function connectApp(
   tx: Queryable,
   app: App,
   userId: string,
@@ -105,7 +105,7 @@ export async function connect(
   if (!link) return undefined
   const actor = { name: `user:${userId}`, address }
   if (link.isNew) {
-    await record(tx, actor, 'link.connected', `user:${userId}`, { clientId })
+    await recordAudit(tx, actor, 'link.connected', `user:${userId}`, { clientId })
     await insertNewLink(tx, { linkId: link.id, clientId, userId })
   }
   const linkCode = newLinkCode()

@@ -10,7 +10,7 @@ import {
   type Session,
 } from '../../store/people/widget-sessions.ts'
 import { addressHash } from '../limits.ts'
-import { browserName } from './browser-name.ts'
+import { browserName } from '../browser-name.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newSessionToken } from '../tokens.ts'
 
@@ -62,7 +62,7 @@ export function endOf(session: Session): 'SESSION_EXPIRED' | 'INVALID_SESSION' |
 }
 
 /** The first call with a session tells which browser uses it: the session itself was asked for by the app's backend. */
-export async function noteBrowser(
+export async function recordBrowser(
   service: Service,
   session: Session,
   { userAgent, address }: { userAgent: string | null; address: string },

@@ -5,14 +5,14 @@ import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
 import { updatePassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked } from '../../store/people/widget-sessions.ts'
-import { connect } from './manage-links.ts'
+import { connectApp } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
 import { checkCode, useCode, type Asked } from './mail-code.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import { hashPassword } from './passwords.ts'
-import { record } from '../audit.ts'
-import { browserName } from './browser-name.ts'
+import { recordAudit } from '../audit.ts'
+import { browserName } from '../browser-name.ts'
 import type { Service } from '../service.ts'
 import type { Confirmed } from './sign-up.ts'
 
@@ -37,14 +37,14 @@ export async function resetPassword(
     await updateSessionsRevoked(tx, user.id)
     await upsertAddress(tx, 'user', user.id, addressHash(address))
     const actor = { name: `user:${user.id}`, address }
-    await record(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
+    await recordAudit(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
     const notification = {
       kind: 'password-changed',
       at: service.now().toISOString(),
       browser: browserName(attempt.userAgent),
     } as const
     await notify(tx, user.id, notification, { id: checked.id, lang: attempt.lang })
-    return { user, connected: await connect(tx, app, user.id, address) }
+    return { user, connected: await connectApp(tx, app, user.id, address) }
   })
   if (!changed?.connected) return { kind: 'wrong-code' }
   service.live.poke(changed.user.id)

@@ -6,11 +6,11 @@
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
 import { listPlaces, updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import { addressHash } from '../limits.ts'
 import type { Service } from '../service.ts'
 
-export type SignedIn = {
+export type SignedInApp = {
   readonly clientId: string
   readonly appName: string
   readonly isThisApp: boolean
@@ -25,7 +25,7 @@ export type SignedIn = {
   }[]
 }
 
-export async function listSignedIn(service: Service, session: Session, address: string): Promise<SignedIn[]> {
+export async function listSignedInApps(service: Service, session: Session, address: string): Promise<SignedInApp[]> {
   const places = await listPlaces(service.db.pool, session.userId, session.tokenHash)
   const here = addressHash(address)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app]))
@@ -54,7 +54,7 @@ export async function signOut(
     await deleteLinkCodesOfUser(tx, userId)
     await updateSessionsRevoked(tx, userId, { clientId })
     const actor = { name: `user:${userId}`, address }
-    await record(tx, actor, 'user.signed-out', `user:${userId}`, clientId ? { clientId } : { everywhere: true })
+    await recordAudit(tx, actor, 'user.signed-out', `user:${userId}`, clientId ? { clientId } : { everywhere: true })
     return true
   })
   if (isDone) service.live.poke(userId)

@@ -8,7 +8,7 @@ import { transact } from '../../store/connection/database.ts'
 import { upsertMailLanguage } from '../../store/mails.ts'
 import { deleteSignUp, upsertSignUp } from '../../store/people/sign-ups.ts'
 import { getIdentity, insertUser } from '../../store/people/users.ts'
-import { connect, type Connected } from './manage-links.ts'
+import { connectApp, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
 import {
@@ -23,7 +23,7 @@ import {
 } from './mail-code.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import { hashPassword, isPassword } from './passwords.ts'
-import { record } from '../audit.ts'
+import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 
@@ -71,8 +71,8 @@ export async function confirmEmail(service: Service, app: App, attempt: Asked & 
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
     await upsertAddress(tx, 'user', id, addressHash(address))
     const actor = { name: `user:${id}`, address }
-    await record(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
-    const connected = await connect(tx, app, id, address)
+    await recordAudit(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
+    const connected = await connectApp(tx, app, id, address)
     if (!connected) return undefined
     const { lang } = attempt
     if (lang) await upsertMailLanguage(tx, id, lang)

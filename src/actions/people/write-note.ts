@@ -1,7 +1,7 @@
 /** A note about a user, for other operators. */
 import { transact } from '../../store/connection/database.ts'
 import { insertNote } from '../../store/people/notes.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 
 export const maxNoteLength = 2_000
@@ -15,6 +15,6 @@ export async function writeNote(
   await transact(service.db, async (tx) => {
     // The text stays out of the record, which outlives the account.
     if (await insertNote(tx, note))
-      await record(tx, actor, 'wallet.note-written', `wallet:${note.userId}`, { note: note.id })
+      await recordAudit(tx, actor, 'wallet.note-written', `wallet:${note.userId}`, { note: note.id })
   })
 }

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isKeyText, type Config } from '../../config.ts'
-import { seal, toSecretKey, unseal, type Place, type SecretKey } from './seal.ts'
+import { seal, toSecretKey, unseal, type SealContext, type SecretKey } from './seal.ts'
 
 export type Secrets = {
   /** With the first key. */
-  readonly seal: (text: string, place: Place) => Promise<string>
-  readonly unseal: (sealed: string, place: Place) => Promise<string>
+  readonly seal: (text: string, context: SealContext) => Promise<string>
+  readonly unseal: (sealed: string, context: SealContext) => Promise<string>
   /** All of them, the one that encrypts first; in development one is made when there is none. */
   readonly keys: () => Promise<readonly SecretKey[]>
   /** Those that are there, without making one. */
@@ -30,8 +30,8 @@ export function openSecrets({ secretsKeys, dataDir }: Pick<Config, 'secretsKeys'
       const inFile = configured.length > 0 ? undefined : await readKeyFile(dataDir)
       return inFile === undefined ? configured : [toSecretKey(inFile)]
     },
-    seal: async (text, place) => seal((await keys())[0]!, text, place),
-    unseal: async (sealed, place) => unseal(await keys(), sealed, place),
+    seal: async (text, context) => seal((await keys())[0]!, text, context),
+    unseal: async (sealed, context) => unseal(await keys(), sealed, context),
   }
 }
 
@@ -41,7 +41,7 @@ async function readKeyFile(dataDir: string): Promise<string | undefined> {
     throw error
   })
   if (text === undefined) return undefined
-  // Another one in its place would leave every secret unreadable, so a damaged file is never replaced.
+  // Replacing it would leave every secret unreadable, so a damaged file is never replaced.
   if (!isKeyText(text.trim())) throw new Error(`${fileIn(dataDir)} holds no key: put it back, or set SECRETS_KEY.`)
   return text.trim()
 }

@@ -2,7 +2,7 @@
 import { transact, type Database, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import { hasPlainTexts, listKeysInUse, lockTextsWithout, updateSealedText } from '../../store/sealed.ts'
 import { sealedColumns, sealedMark } from '../../store/sealed.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Secrets } from './open-secrets.ts'
 import { isSealed, KeyMissing, keyIdOf, missingKeySentence } from './seal.ts'
 
@@ -26,7 +26,7 @@ export async function sealPlainSecrets(db: Database, secrets: Secrets): Promise<
   if (!(await hasPlainTexts(db.pool))) return
   await transact(db, async (tx) => {
     const { resealed } = await reseal(tx, secrets, sealedMark)
-    if (resealed > 0) await record(tx, system, 'secrets.encrypted', 'secrets', { secrets: resealed })
+    if (resealed > 0) await recordAudit(tx, system, 'secrets.encrypted', 'secrets', { secrets: resealed })
   })
 }
 
@@ -45,7 +45,7 @@ export async function rotateKeys(
     if (!dropsLost) await refuseMissing(secrets, missing)
     const { resealed, dropped } = await reseal(tx, secrets, `${sealedMark}${keyId}:`, missing)
     const rotated = { keyId, secrets: resealed, dropped }
-    if (resealed + dropped > 0) await record(tx, actor, 'secrets.key-rotated', 'secrets', rotated)
+    if (resealed + dropped > 0) await recordAudit(tx, actor, 'secrets.key-rotated', 'secrets', rotated)
     return rotated
   })
 }
@@ -80,10 +80,10 @@ async function reseal(
   const counts = { resealed: 0, dropped: 0 }
   for (const column of sealedColumns) {
     for (const { id, text } of await lockTextsWithout(tx, column, beginning)) {
-      const place = { purpose: column.purpose, id }
+      const context = { purpose: column.purpose, id }
       const isLost = isSealed(text) && lost.includes(keyIdOf(text))
-      const plain = isSealed(text) && !isLost ? await secrets.unseal(text, place) : text
-      await updateSealedText(tx, column, id, isLost ? null : await secrets.seal(plain, place))
+      const plain = isSealed(text) && !isLost ? await secrets.unseal(text, context) : text
+      await updateSealedText(tx, column, id, isLost ? null : await secrets.seal(plain, context))
       counts[isLost ? 'dropped' : 'resealed']++
     }
   }

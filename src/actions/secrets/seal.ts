@@ -5,7 +5,7 @@ import { sealedMark } from '../../store/sealed.ts'
 export type SecretKey = { readonly id: string; readonly bytes: Buffer }
 
 /** In which column's rows it stands, and in which row. */
-export type Place = { readonly purpose: string; readonly id: string }
+export type SealContext = { readonly purpose: string; readonly id: string }
 
 /** A sentence for whoever runs the service: it has not the key that a secret was encrypted with. */
 export class KeyMissing extends Error {}
@@ -18,18 +18,18 @@ export function toSecretKey(base64: string): SecretKey {
 
 const [nonceLength, tagLength] = [12, 16]
 
-export function seal({ id, bytes }: SecretKey, text: string, place: Place): string {
+export function seal({ id, bytes }: SecretKey, text: string, context: SealContext): string {
   const nonce = randomBytes(nonceLength)
   const cipher = createCipheriv('aes-256-gcm', bytes, nonce)
-  cipher.setAAD(additionalData(place))
+  cipher.setAAD(additionalData(context))
   const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
   return `${sealedMark}${id}:${Buffer.concat(parts).toString('base64url')}`
 }
 
-/** Throws when no key opens it: KeyMissing when there is no such key, another error when the text is not of this place. */
-export function unseal(keys: readonly SecretKey[], sealed: string, place: Place): string {
+/** Throws when no key opens it: KeyMissing when there is no such key, another error when the text belongs to another row. */
+export function unseal(keys: readonly SecretKey[], sealed: string, context: SealContext): string {
   // Taken as it is, a plain text would let whoever can write to the database choose an operator's secret.
-  if (!isSealed(sealed)) throw new Error(`A secret of ${place.purpose}:${place.id} is not encrypted.`)
+  if (!isSealed(sealed)) throw new Error(`A secret of ${context.purpose}:${context.id} is not encrypted.`)
   const keyId = keyIdOf(sealed)
   const key = keys.find(({ id }) => id === keyId)
   if (!key) throw new KeyMissing(missingKeySentence([keyId], keys))
@@ -37,7 +37,7 @@ export function unseal(keys: readonly SecretKey[], sealed: string, place: Place)
   const decipher = createDecipheriv('aes-256-gcm', key.bytes, data.subarray(0, nonceLength), {
     authTagLength: tagLength,
   })
-  decipher.setAAD(additionalData(place))
+  decipher.setAAD(additionalData(context))
   decipher.setAuthTag(data.subarray(-tagLength))
   return decipher.update(data.subarray(nonceLength, -tagLength), undefined, 'utf8') + decipher.final('utf8')
 }
@@ -59,6 +59,6 @@ export function missingKeySentence(missing: readonly string[], keys: readonly Pi
   )
 }
 
-function additionalData({ purpose, id }: Place): Buffer {
+function additionalData({ purpose, id }: SealContext): Buffer {
   return Buffer.from(`${purpose}:${id}`)
 }

@@ -23,7 +23,7 @@ import {
   type ReconciliationState,
 } from '../../store/books/reconciliation.ts'
 import { transact } from '../../store/connection/database.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 
 /** One run of the job reads for so long; the next goes on where it stopped. */
@@ -97,7 +97,9 @@ export async function reconcileNow(
   days: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<string[]> {
-  await record(service.db.pool, actor, 'reconciliation.ordered', 'reconciliation', { days: days ?? 'all that wait' })
+  await recordAudit(service.db.pool, actor, 'reconciliation.ordered', 'reconciliation', {
+    days: days ?? 'all that wait',
+  })
   await insertDueDays(service.db.pool)
   const wanted = days ?? (await listUnfinishedDays(service.db.pool)).map(({ day }) => day)
   for (const day of wanted) {
@@ -112,7 +114,7 @@ export async function reconcileNow(
 export async function orderDay(service: Service, actor: Actor, day: string): Promise<boolean> {
   if (!(await isDayOver(service.db.pool, day))) return false
   await transact(service.db, async (tx) => {
-    await record(tx, actor, 'reconciliation.ordered', `reconciliation:${day}`, {})
+    await recordAudit(tx, actor, 'reconciliation.ordered', `reconciliation:${day}`, {})
     await resetDay(tx, day)
   })
   return true
@@ -121,7 +123,7 @@ export async function orderDay(service: Service, actor: Actor, day: string): Pro
 /** The days of a file that are over, with all of its lines. */
 export async function reconcileFile(service: Service, actor: Actor, lines: readonly AccountLine[]): Promise<string[]> {
   const days = [...new Set(lines.map(({ createdAt }) => createdAt.toISOString().slice(0, 10)))].sort()
-  await record(service.db.pool, actor, 'reconciliation.file-read', 'reconciliation', { lines: lines.length, days })
+  await recordAudit(service.db.pool, actor, 'reconciliation.file-read', 'reconciliation', { lines: lines.length, days })
   for (let i = 0; i < lines.length; i += 1_000)
     await upsertLines(service.db.pool, service.cards?.page.kind ?? 'stripe', lines.slice(i, i + 1_000))
   const over: string[] = []
@@ -142,7 +144,7 @@ export async function resolveDifference(
     if (!(await updateDifferenceResolved(tx, difference, { by: actor.name, reason }))) return false
     const amounts = { processorMinor: String(processorMinor), ledgerMinor: String(ledgerMinor) }
     const detail = { paymentIntentId, kind, ...amounts, reason }
-    await record(tx, actor, 'reconciliation.difference-settled', `reconciliation:${day}`, detail)
+    await recordAudit(tx, actor, 'reconciliation.difference-settled', `reconciliation:${day}`, detail)
     return true
   })
 }

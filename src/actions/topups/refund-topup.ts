@@ -3,7 +3,7 @@ import { isRefusal, ProcessorUnavailable, type Refund, type RefusalCode } from '
 import { faultFields } from '../../platform/log.ts'
 import { getDatabaseTime } from '../../store/connection/database.ts'
 import { findTopup, hastenTopupLook } from '../../store/topups.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { resolveTopup } from './resolve-topup.ts'
 
@@ -34,11 +34,11 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
   const { paymentIntentId } = topup
   const detail = { amountMinor: String(amountMinor), key, reason }
   // Recorded before the processor is asked, so that no refund is ever ordered without an audit record.
-  await record(service.db.pool, actor, 'topup.refund-ordered', `topup:${topupId}`, detail)
+  await recordAudit(service.db.pool, actor, 'topup.refund-ordered', `topup:${topupId}`, detail)
   try {
     const refund = await cards.refundPayment({ paymentIntentId, amountMinor, idempotencyKey: `${topupId}-${key}` })
     if (isRefusal(refund)) {
-      await record(service.db.pool, actor, 'topup.refund-refused', `topup:${topupId}`, {
+      await recordAudit(service.db.pool, actor, 'topup.refund-refused', `topup:${topupId}`, {
         ...detail,
         code: refund.refused,
       })

@@ -1,5 +1,5 @@
 /** The books: each account's position by day and month, and whether they are right. */
-import { record } from '../../actions/audit.ts'
+import { recordAudit } from '../../actions/audit.ts'
 import type { Service } from '../../actions/service.ts'
 import { monthOf, parseMonth, type Month } from '../../actions/money/write-statement.ts'
 import { formatMinor, majorNumber, moneyText } from '../../ledger/money.ts'
@@ -192,7 +192,7 @@ async function settlement(request: AdminRequest): Promise<Response> {
   const month = parseMonth(request.query('month'))
   if (!month) return await showProblem(request, 422, 'Write the month as year and month, such as 2025-03.')
   const account = request.query('account') || undefined
-  await record(service.db.pool, actor, 'books.settlement-exported', 'books', {
+  await recordAudit(service.db.pool, actor, 'books.settlement-exported', 'books', {
     month: month.text,
     account: account ?? 'all',
   })

@@ -1,5 +1,5 @@
 /** The entries on an app's account as a file, of all wallets, in the order of time. */
-import { record } from '../../actions/audit.ts'
+import { recordAudit } from '../../actions/audit.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import { findApp } from '../../store/apps.ts'
 import { listDays } from '../../store/books/books.ts'
@@ -35,7 +35,7 @@ async function exportLedger(request: AdminRequest): Promise<Response> {
   if (!from || !until || until <= from || until.getTime() - from.getTime() > maxDays * dayMs)
     return await showProblem(request, 422, `Choose a first and a last day, ${maxDays} days at most.`)
   const [first, last] = [request.query('from'), request.query('until')]
-  await record(service.db.pool, actor, 'app.ledger-exported', `app:${app.clientId}`, { from: first, until: last })
+  await recordAudit(service.db.pool, actor, 'app.ledger-exported', `app:${app.clientId}`, { from: first, until: last })
   const account = counterAccountOfApp(app.clientId)
   const days = await listDays(service.db.pool, { account, from: dayText(from), until: dayText(until) })
   const countOf = (at: Date) => days.find(({ day }) => day === dayText(at))?.transfers ?? 0

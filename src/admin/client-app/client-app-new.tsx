@@ -1,6 +1,6 @@
 /** Registering a client app. */
 import { createApp, parseAppSettings } from '../../actions/apps/manage-apps.ts'
-import { takeForm } from '../../actions/operators/keep-session.ts'
+import { takeForm } from '../../actions/operators/manage-sessions.ts'
 import { AppFields, inputOf, newApp, typedOf, type Typed } from './client-app-form.tsx'
 import { Form, Heading, Notice } from '../kit/parts.tsx'
 import { showPage, showProblem } from '../kit/respond.tsx'

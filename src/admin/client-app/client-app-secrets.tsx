@@ -1,6 +1,6 @@
 /** A client app's secrets: listed, shown once, rotated with an overlap, revoked. */
 import { overlaps, revokeSecret, rotateSecret, type Overlap } from '../../actions/apps/manage-apps.ts'
-import { takeForm } from '../../actions/operators/keep-session.ts'
+import { takeForm } from '../../actions/operators/manage-sessions.ts'
 import { fingerprintOf, isUuid } from '../../actions/tokens.ts'
 import { findApp, type App, type AppSecret } from '../../store/apps.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'

@@ -1,5 +1,5 @@
 /** The client apps: who they are, whether they may request, and when they last did. */
-import { record } from '../../actions/audit.ts'
+import { recordAudit } from '../../actions/audit.ts'
 import { listApps, type App } from '../../store/apps.ts'
 import { csvLine, csvPages, download } from '../../web/csv.ts'
 import { byTime } from '../kit/filters.tsx'
@@ -205,7 +205,7 @@ const head = [
 
 async function exportCsv(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
-  await record(service.db.pool, actor, 'apps.exported', 'apps')
+  await recordAudit(service.db.pool, actor, 'apps.exported', 'apps')
   const { matching } = await findMatching(request)
   const lines = matching.map((app) =>
     csvLine([

@@ -1,5 +1,5 @@
 /** What the service owes an app, what it paid out, and marking a period as paid out. */
-import { record } from '../../actions/audit.ts'
+import { recordAudit } from '../../actions/audit.ts'
 import {
   isDay,
   readOwed,
@@ -248,7 +248,7 @@ async function answer(request: AdminRequest, app: App, settled: Settled, done: s
 
 async function exportCsv(request: AdminRequest, app: App): Promise<Response> {
   const { service, actor } = request
-  await record(service.db.pool, actor, 'settlements.exported', `app:${app.clientId}`)
+  await recordAudit(service.db.pool, actor, 'settlements.exported', `app:${app.clientId}`)
   return download(`settlements-${app.clientId}.csv`, linesOf(service, app))
 }
 

@@ -1,6 +1,12 @@
 /** What stands before every page and action: session, stage, origin, token, right, in this order. */
 import { randomBytes } from 'node:crypto'
-import { actorOf, findSignedIn, formTokenOf, isFormToken, type SignedIn } from '../../actions/operators/keep-session.ts'
+import {
+  actorOf,
+  findSignedInOperator,
+  formTokenOf,
+  isFormToken,
+  type SignedInOperator,
+} from '../../actions/operators/manage-sessions.ts'
 import { hasRight, lacking } from '../../actions/operators/rights.ts'
 import type { Service } from '../../actions/service.ts'
 import type { Config } from '../../config.ts'
@@ -20,7 +26,7 @@ export async function answerTo(
   const url = new URL(raw.url)
   const { config } = service
   const sessionToken = readCookie(config, raw, 'session') ?? ''
-  const me = await findSignedIn(service, sessionToken, { isByHand: url.searchParams.get('auto') !== '1' })
+  const me = await findSignedInOperator(service, sessionToken, { isByHand: url.searchParams.get('auto') !== '1' })
   const formCookie = readCookie(config, raw, 'form') ?? ''
   const isNewcomer = me === undefined && !/^[\w-]{43}$/.test(formCookie)
   const bound = me ? sessionToken : isNewcomer ? randomBytes(32).toString('base64url') : formCookie
@@ -67,7 +73,7 @@ async function decide(route: AdminRoute, request: PublicRequest, bound: string):
   return await route.handle(own)
 }
 
-function isAtStage(access: Exclude<AdminRoute['access'], 'public'>, me: SignedIn | undefined): boolean {
+function isAtStage(access: Exclude<AdminRoute['access'], 'public'>, me: SignedInOperator | undefined): boolean {
   if (!me) return false
   return me.session.stage === (access === 'code' || access === 'enrol' ? access : 'full')
 }

@@ -1,5 +1,5 @@
 /** A page or action of the admin area, and who may reach it. */
-import type { Device, SignedIn } from '../../actions/operators/keep-session.ts'
+import type { Device, SignedInOperator } from '../../actions/operators/manage-sessions.ts'
 import type { Actor } from '../../actions/audit.ts'
 import { hasRight, type Right } from '../../actions/operators/rights.ts'
 import type { Service } from '../../actions/service.ts'
@@ -18,10 +18,10 @@ export type PublicRequest = {
   readonly device: Device
   /** What every form sends back as its field `_token`. */
   readonly formToken: string
-  readonly me: SignedIn | undefined
+  readonly me: SignedInOperator | undefined
 }
 
-export type AdminRequest = PublicRequest & { readonly me: SignedIn; readonly actor: Actor }
+export type AdminRequest = PublicRequest & { readonly me: SignedInOperator; readonly actor: Actor }
 
 /** A right; or `code`, `enrol`: signed in by password, with the second factor still to show or to set up. */
 export type Access = 'code' | 'enrol' | Right
@@ -39,7 +39,7 @@ export type AdminRoute = {
 export type Handle = (request: AdminRequest) => Promise<Response>
 
 /** A page that every operator may see, unless `access` says otherwise. */
-export function get(path: string, handle: Handle, access: Access = 'look'): AdminRoute {
+export function get(path: string, handle: Handle, access: Access = 'view'): AdminRoute {
   return { method: 'GET', path, access, handle }
 }
 

@@ -1,12 +1,12 @@
 /** An operator's own account: password, second factor, sessions. */
 import {
-  changePassword,
+  changeOperatorPassword,
   changeRecoveryCodes,
   passwordProblem,
   restartSecondFactor,
   type OwnPassword,
 } from '../../actions/operators/manage-operators.ts'
-import { endSessions, listOwnSessions } from '../../actions/operators/keep-session.ts'
+import { endSessions, listOperatorSessions } from '../../actions/operators/manage-sessions.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import { countRecoveryCodes } from '../../store/operators.ts'
 import { Badge, Facts, Field, Form, Heading, Table, When } from '../kit/parts.tsx'
@@ -16,18 +16,18 @@ import { showRecoveryCodes } from './recovery-codes.tsx'
 
 export const accountRoutes: AdminRoute[] = [
   get('/admin/account', (request) => show(request)),
-  post('/admin/account/password', setPassword, 'look'),
-  post('/admin/account/recovery-codes', renewCodes, 'look'),
-  post('/admin/account/second-factor', restart, 'look'),
-  post('/admin/account/sessions/end', endOne, 'look'),
-  post('/admin/account/sessions/end-all', endAll, 'look'),
+  post('/admin/account/password', setPassword, 'view'),
+  post('/admin/account/recovery-codes', renewCodes, 'view'),
+  post('/admin/account/second-factor', restart, 'view'),
+  post('/admin/account/sessions/end', endOne, 'view'),
+  post('/admin/account/sessions/end-all', endAll, 'view'),
 ]
 
 async function show(request: AdminRequest, problems: Readonly<Record<string, string>> = {}): Promise<Response> {
   const { service, me } = request
   const { operator } = me
   const [sessions, codesLeft] = await Promise.all([
-    listOwnSessions(service, operator.id),
+    listOperatorSessions(service, operator.id),
     countRecoveryCodes(service.db.pool, operator.id),
   ])
   const facts = [
@@ -151,7 +151,7 @@ async function setPassword(request: AdminRequest): Promise<Response> {
   const after = form.text('after')
   const weakness = passwordProblem(after, me.operator.email)
   if (weakness) return await show(request, { after: weakness })
-  const checked = await changePassword(
+  const checked = await changeOperatorPassword(
     service,
     me,
     { before: form.text('before').slice(0, 1024), after },

@@ -1,6 +1,6 @@
 /** Who may sign in here, and as what. */
 import { changeAccess, inviteOperator, resetOperator, revokeInvite } from '../../actions/operators/manage-operators.ts'
-import { endSessions } from '../../actions/operators/keep-session.ts'
+import { endSessions } from '../../actions/operators/manage-sessions.ts'
 import { rights, roleNames, roleTexts } from '../../actions/operators/rights.ts'
 import { isName } from '../../actions/people/create-user.ts'
 import { isUuid } from '../../actions/tokens.ts'

@@ -1,5 +1,5 @@
 /** Setting up the second factor: a picture to scan, a first code, and recovery codes to keep. */
-import { signOut } from '../../actions/operators/keep-session.ts'
+import { signOutOperator } from '../../actions/operators/manage-sessions.ts'
 import { getPendingSecret, totpUri } from '../../actions/operators/second-factor.ts'
 import { confirmSecondFactor, skipSecondFactor } from '../../actions/operators/sign-in-operator.ts'
 import { Copy, Field, Form, Notice } from '../kit/parts.tsx'
@@ -93,6 +93,6 @@ async function skip(request: AdminRequest): Promise<Response> {
 }
 
 async function cancel(request: AdminRequest): Promise<Response> {
-  await signOut(request.service, request.me, request.device.address)
+  await signOutOperator(request.service, request.me, request.device.address)
   return withCookie(request, redirect('/admin/sign-in?done=signed-out'), 'session', '')
 }

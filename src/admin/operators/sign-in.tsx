@@ -1,5 +1,5 @@
 /** Signing in and out. */
-import { signOut } from '../../actions/operators/keep-session.ts'
+import { signOutOperator } from '../../actions/operators/manage-sessions.ts'
 import { signInWithCode, signInWithPassword, type SignInResult } from '../../actions/operators/sign-in-operator.ts'
 import { safeNext } from '../kit/guard.ts'
 import { Field, Form, Notice } from '../kit/parts.tsx'
@@ -11,7 +11,7 @@ export const signInRoutes: AdminRoute[] = [
   { method: 'POST', path: '/admin/sign-in', access: 'public', handle: signIn },
   get('/admin/sign-in/code', (request) => showCode(request), 'code'),
   post('/admin/sign-in/code', giveCode, 'code'),
-  post('/admin/sign-out', leave, 'look'),
+  post('/admin/sign-out', leave, 'view'),
   post('/admin/sign-in/cancel', leave, 'code'),
 ]
 
@@ -132,6 +132,6 @@ async function giveCode(request: AdminRequest): Promise<Response> {
 }
 
 async function leave(request: AdminRequest): Promise<Response> {
-  await signOut(request.service, request.me, request.device.address)
+  await signOutOperator(request.service, request.me, request.device.address)
   return withCookie(request, redirect('/admin/sign-in?done=signed-out'), 'session', '')
 }

@@ -1,5 +1,5 @@
 /** Card top-ups: all of them, those of one user or app, or those that somebody has to look at. */
-import { record } from '../../actions/audit.ts'
+import { recordAudit } from '../../actions/audit.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import { formatMinor } from '../../ledger/money.ts'
 import { listPeople } from '../../store/people/user-search.ts'
@@ -186,7 +186,7 @@ async function exportCsv(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const filter = filterOf(request)
   const page = { limit: 1_000, isOldestFirst: isOldestFirst(request) }
-  await record(service.db.pool, actor, 'topups.exported', 'topups')
+  await recordAudit(service.db.pool, actor, 'topups.exported', 'topups')
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
     if (before && !before.next) return undefined
     const found = await findTopupPage(service.db.pool, filter, { ...page, after: before?.next })

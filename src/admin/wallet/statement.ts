@@ -2,7 +2,7 @@
  * A wallet's entries as a file: the statement of a month, with a line for what it opened and closed with; or whatever fits the filter of
  * the ledger.
  */
-import { record } from '../../actions/audit.ts'
+import { recordAudit } from '../../actions/audit.ts'
 import type { Service } from '../../actions/service.ts'
 import { findStatement, listStatementEntries, parseMonth, type Statement } from '../../actions/money/write-statement.ts'
 import { formatMinor } from '../../ledger/money.ts'
@@ -25,7 +25,7 @@ async function show(request: AdminRequest): Promise<Response> {
   const month = parseMonth(request.query('month'))
   if (!month) return await showProblem(request, 422, 'Write the month as year and month, such as 2025-03.')
   const statement = await findStatement(service, person.id, month)
-  await record(service.db.pool, actor, 'wallet.statement-exported', `wallet:${person.id}`, { month: month.text })
+  await recordAudit(service.db.pool, actor, 'wallet.statement-exported', `wallet:${person.id}`, { month: month.text })
   return download(`statement-${person.id}-${month.text}.csv`, linesOf(service, statement))
 }
 
@@ -49,7 +49,7 @@ async function exportLedger(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const person = await findPersonOf(request)
   if (!person) return await showNotFound(request, 'wallet')
-  await record(service.db.pool, actor, 'wallet.ledger-exported', `wallet:${person.id}`)
+  await recordAudit(service.db.pool, actor, 'wallet.ledger-exported', `wallet:${person.id}`)
   const read = async (before: LedgerLines | undefined): Promise<LedgerLines | undefined> => {
     if (before && before.next === undefined) return undefined
     const page = await findLedger(request, person.id, before?.next, 1_000)

@@ -1,5 +1,5 @@
 /** Finding a wallet. */
-import { record } from '../../actions/audit.ts'
+import { recordAudit } from '../../actions/audit.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import { formatMinor } from '../../ledger/money.ts'
 import {
@@ -190,7 +190,7 @@ async function exportCsv(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const { currency } = service.config
   const [q, filter] = [request.query('q').trim(), filterOf(request)]
-  await record(service.db.pool, actor, 'wallets.exported', 'wallets')
+  await recordAudit(service.db.pool, actor, 'wallets.exported', 'wallets')
   const readPage = async (before: CsvPage | undefined): Promise<CsvPage | undefined> => {
     if (before && !before.next) return undefined
     const found = await read(request, q, filter, before?.next ?? '', 1_000)

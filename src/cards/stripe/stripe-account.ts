@@ -1,6 +1,6 @@
 /** What Stripe says of the account behind the keys: whether it takes them, and which webhook endpoints it has. */
 import { Stripe } from 'stripe'
-import { connect, type StripeSettings } from './stripe.ts'
+import { openStripe, type StripeSettings } from './stripe.ts'
 
 export type Endpoint = { readonly url: string; readonly isEnabled: boolean; readonly events: readonly string[] }
 
@@ -11,7 +11,7 @@ export type StripeAccount =
   | { readonly kind: 'known'; readonly isLive: boolean; readonly endpoints: readonly Endpoint[] | undefined }
 
 export async function readStripeAccount(settings: StripeSettings): Promise<StripeAccount> {
-  const stripe = connect(settings)
+  const stripe = openStripe(settings)
   try {
     const { livemode } = await stripe.balance.retrieve()
     return { kind: 'known', isLive: livemode, endpoints: await listEndpoints(stripe) }

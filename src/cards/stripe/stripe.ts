@@ -33,7 +33,7 @@ export type StripeSettings = {
 }
 
 export function createStripeProcessor(settings: StripeSettings): CardProcessor {
-  const stripe = connect(settings)
+  const stripe = openStripe(settings)
   return {
     page: pageFor(settings.publishableKey),
     createPayment: (order) => createPayment(stripe, settings, order),
@@ -49,7 +49,7 @@ export function createStripeProcessor(settings: StripeSettings): CardProcessor {
  * One retry, and the time-out of an attempt chosen so that both attempts and the SDK's pause of half a second between them end within
  * `timeoutMs`: a browser's request to us is still waiting. The SDK sends the retry with the same idempotency key.
  */
-export function connect(settings: StripeSettings): Stripe {
+export function openStripe(settings: StripeSettings): Stripe {
   const timeoutMs = settings.timeoutMs ?? 8_000
   return new Stripe(settings.secretKey, {
     apiVersion: stripeApiVersion,

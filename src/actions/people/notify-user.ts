@@ -4,7 +4,7 @@ import type { LiveUser } from '../../store/people/users.ts'
 import { writeNotification, type Notification } from '../mails/write-letters.ts'
 import type { Service } from '../service.ts'
 
-export async function tellUser(
+export async function notifyUser(
   service: Service,
   { email, firstName, language: chosen }: LiveUser,
   fact: Notification,

@@ -91,7 +91,7 @@ const answerWithinMs = 5_000
 /** An address that no machine has (RFC 5737): whoever takes us for it believes what callers say of themselves. */
 const forged = '203.0.113.77'
 
-export async function checkWayIn(config: Config, secrets: Secrets, now: Date): Promise<Check[]> {
+export async function checkPublicUrl(config: Config, secrets: Secrets, now: Date): Promise<Check[]> {
   const { publicUrl, isProduction } = config
   const headers = { [probeHeader]: await sealProbe(secrets, now), 'x-forwarded-for': forged }
   const name = 'PUBLIC_URL'
@@ -101,7 +101,7 @@ export async function checkWayIn(config: Config, secrets: Secrets, now: Date): P
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
     const state = isProduction ? 'bad' : 'warn'
-    return [{ name, state, text: `${publicUrl} does not answer: ${said}`, fix: wayInFix(said) }]
+    return [{ name, state, text: `${publicUrl} does not answer: ${said}`, fix: publicUrlFix(said) }]
   }
   const body = await readJson(response)
   if (response.status !== 200 || body?.['status'] !== 'ok')
@@ -129,7 +129,7 @@ const unseen: Check = {
   fix: 'Run this with the settings of the service, in its folder or container.',
 }
 
-function wayInFix(said: string): string {
+function publicUrlFix(said: string): string {
   if (/certificate|self.signed|CERT|altname/i.test(said))
     return 'The certificate: its name, its chain, its end. A private authority is named by NODE_EXTRA_CA_CERTS.'
   return 'Is the service started, is the name in the DNS, and do proxy and firewall let port 443 through?'

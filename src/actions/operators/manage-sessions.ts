@@ -5,11 +5,11 @@ import { insertForm } from '../../store/operator-invites.ts'
 import * as store from '../../store/operator-sessions.ts'
 import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'
 import type { Operator } from '../../store/operators.ts'
-import { record, type Actor } from '../audit.ts'
+import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, isUuid, newId } from '../tokens.ts'
 
-export type SignedIn = { readonly session: OperatorSession; readonly operator: Operator }
+export type SignedInOperator = { readonly session: OperatorSession; readonly operator: Operator }
 
 /** Where a request comes from, as far as an operator should see it again in a list. */
 export type Device = { readonly address: string; readonly browser: string }
@@ -40,11 +40,11 @@ export async function startSession(
   return token
 }
 
-export async function findSignedIn(
+export async function findSignedInOperator(
   service: Service,
   token: string,
   { isByHand }: { isByHand: boolean },
-): Promise<SignedIn | undefined> {
+): Promise<SignedInOperator | undefined> {
   if (!/^[\w-]{43}$/.test(token)) return undefined
   const found = await store.findLiveSession(service.db.pool, hashSecret(token), idleMs)
   if (!found) return undefined
@@ -53,14 +53,18 @@ export async function findSignedIn(
   return found
 }
 
-export async function listOwnSessions(service: Service, operatorId: string): Promise<OperatorSession[]> {
+export async function listOperatorSessions(service: Service, operatorId: string): Promise<OperatorSession[]> {
   return await store.listSessions(service.db.pool, operatorId, idleMs)
 }
 
-export async function signOut(service: Service, { operator, session }: SignedIn, address: string): Promise<void> {
+export async function signOutOperator(
+  service: Service,
+  { operator, session }: SignedInOperator,
+  address: string,
+): Promise<void> {
   await transact(service.db, async (tx) => {
     await store.deleteSessions(tx, operator.id, { only: session.id })
-    await record(tx, actorOf(operator, address), 'operator.signed-out', `operator:${operator.id}`)
+    await recordAudit(tx, actorOf(operator, address), 'operator.signed-out', `operator:${operator.id}`)
   })
 }
 
@@ -73,7 +77,8 @@ export async function endSessions(
 ): Promise<number> {
   return await transact(service.db, async (tx) => {
     const ended = await store.deleteSessions(tx, operatorId, which)
-    if (ended > 0) await record(tx, actor, 'operator.sessions-ended', `operator:${operatorId}`, { sessions: ended })
+    if (ended > 0)
+      await recordAudit(tx, actor, 'operator.sessions-ended', `operator:${operatorId}`, { sessions: ended })
     return ended
   })
 }
