@@ -1,6 +1,7 @@
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { parseDecimal } from '../src/ledger/money.ts'
+import { isFromOwnPage } from '../src/web/own-origin.ts'
 import { changePayment, findPayment, listPayments } from './change.ts'
 import { deliverAgain, deliverReversed, deliveryModes, holdEvent } from './events.ts'
 import { renderPage, type SandboxPageDeps } from './sandbox-page.tsx'
@@ -92,10 +93,7 @@ async function showPanel(c: Context, deps: SandboxPageDeps, status: 200 | 404 | 
 
 /** A page elsewhere must not press these buttons for a developer who happens to visit it. */
 const sameSiteOnly: MiddlewareHandler = async (c, next) => {
-  const site = c.req.header('sec-fetch-site')
-  const origin = c.req.header('origin')
-  const isForeign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== c.req.header('host'))
-  if (c.req.method !== 'GET' && (isForeign || (site !== undefined && site !== 'same-origin'))) {
+  if (c.req.method !== 'GET' && !isFromOwnPage({ isProduction: false }, c.req.raw, { mustNameOrigin: false })) {
     return c.text('Open the panel itself and press the button there.', 403)
   }
   return next()

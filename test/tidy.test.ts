@@ -43,7 +43,7 @@ const arrows: Record<string, readonly string[]> = {
   'src/languages': [],
   'src/store': ['src/ledger', 'src/config.ts'],
   'src/cards': ['src/ledger'],
-  sandbox: ['src/cards', 'src/ledger'],
+  sandbox: ['src/cards', 'src/ledger', 'src/web'],
   'src/actions': [
     'sdk',
     'sandbox',

@@ -7,6 +7,7 @@ import { findLanguage } from '../languages/languages.ts'
 import type { App } from '../store/apps.ts'
 import type { Session } from '../store/people/widget-sessions.ts'
 import { parseAcceptLanguage } from '../web/accept-language.ts'
+import { isFromOwnPage } from '../web/own-origin.ts'
 import { parseInput } from './client-call.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
 import { readJson, readQuery } from './request.ts'
@@ -18,7 +19,8 @@ export type SessionCall<T> =
 
 /** Reads a call with `?session=`. The schema describes the query of a GET and the JSON body of a POST. */
 export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {
-  if (!isFromOwnPages(service, call.request)) return { refusal: refuse('CROSS_SITE_REFUSED') }
+  if (!isFromOwnPage(service.config, call.request, { mustNameOrigin: false }))
+    return { refusal: refuse('CROSS_SITE_REFUSED') }
   const query = readQuery(call.request)
   if (query.spoiled)
     return { refusal: refuse('INVALID_REQUEST', { fields: { [query.spoiled.field]: query.spoiled.problem } }) }
@@ -40,7 +42,8 @@ export async function readPageCall<T extends { clientId: string }>(
   call: Call,
   schema: z.ZodType<T>,
 ): Promise<PageCall<T>> {
-  if (!isFromOwnPages(service, call.request)) return { refusal: refuse('CROSS_SITE_REFUSED') }
+  if (!isFromOwnPage(service.config, call.request, { mustNameOrigin: false }))
+    return { refusal: refuse('CROSS_SITE_REFUSED') }
   const read = await readJson(call.request)
   if ('status' in read) return { refusal: read }
   const parsed = parseInput(schema, read)
@@ -48,20 +51,6 @@ export async function readPageCall<T extends { clientId: string }>(
   const app = await service.apps.find(parsed.input.clientId)
   if (!app?.isActive) return { refusal: refuse('INVALID_CLIENT') }
   return { app, input: parsed.input }
-}
-
-/**
- * Refuses browser calls from other sites. Browsers that do not send Sec-Fetch-Site, or reach the service over plain HTTP,
- * send Origin with every POST and every cross-origin call.
- */
-function isFromOwnPages(service: Service, request: Request): boolean {
-  const site = request.headers.get('sec-fetch-site')
-  if (site !== null) return site === 'same-origin'
-  const origin = request.headers.get('origin')
-  if (origin === null || origin === service.config.publicUrl) return true
-  if (service.config.isProduction) return false
-  // In development the page may be open under another host name of this machine than the configured one.
-  return URL.canParse(origin) && new URL(origin).host === (request.headers.get('host') ?? new URL(request.url).host)
 }
 
 /** Answers 429 when too many password checks are already waiting. */

@@ -1,5 +1,6 @@
 /** What stands before every page and action: session, stage, origin, token, right, in this order. */
 import { randomBytes } from 'node:crypto'
+import { browserName } from '../../actions/browser-name.ts'
 import {
   actorOf,
   findSignedInOperator,
@@ -9,7 +10,7 @@ import {
 } from '../../actions/operators/manage-sessions.ts'
 import { hasRight, lacking } from '../../actions/operators/rights.ts'
 import type { Service } from '../../actions/service.ts'
-import type { Config } from '../../config.ts'
+import { isFromOwnPage } from '../../web/own-origin.ts'
 import type { RequestContext } from '../../web/request-context.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { readForm, tidy, toForm } from './form.ts'
@@ -50,7 +51,7 @@ async function decide(route: AdminRoute, request: PublicRequest, bound: string):
   const { me, raw } = request
   if (route.access !== 'public' && !isAtStage(route.access, me)) return await sendElsewhere(request)
   if (route.method === 'POST') {
-    if (!isOwnOrigin(request.service.config, raw))
+    if (!isFromOwnPage(request.service.config, raw, { mustNameOrigin: true }))
       return showProblem(request, 403, 'This form was sent from another site.')
     const form = await readForm(raw, route.maxFormBytes)
     if (form === 'too-late') return showProblem(request, 408, 'The form did not arrive in time. Send it again.')
@@ -91,27 +92,12 @@ async function sendElsewhere(request: PublicRequest): Promise<Response> {
   )
 }
 
-/**
- * Browsers send the origin of a form's page in the Origin header, which no page can change. In development the service has
- * several names (localhost, 127.0.0.1, a port chosen by the system), so there the request's own host is accepted too.
- */
-function isOwnOrigin(config: Config, request: Request): boolean {
-  const origin = request.headers.get('origin')
-  const site = request.headers.get('sec-fetch-site')
-  if (origin === null || !URL.canParse(origin) || (site !== null && site !== 'same-origin')) return false
-  if (origin === config.publicUrl) return true
-  return !config.isProduction && new URL(origin).host === request.headers.get('host')
-}
-
 /** The path to go to after signing in: only one below /admin, so that no link to the sign-in page can lead to another site. */
 export function safeNext(text: string): string {
   return /^\/admin(\/[\w./-]*)?(\?[\w.~%=&+:-]*)?$/.test(text) && !/\.\.|\/sign-/.test(text) ? text : '/admin'
 }
 
 function browserOf(request: Request): string {
-  const agent = request.headers.get('user-agent') ?? ''
-  const name = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(agent)?.[1] ?? 'Browser'
-  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1]
-  const shown = { Edg: 'Edge', OPR: 'Opera' }[name] ?? name
-  return system ? `${shown} on ${system === 'Mac OS X' ? 'macOS' : system}` : shown
+  const [browser, system] = (browserName(request.headers.get('user-agent')) ?? '/').split('/')
+  return `${browser || 'Browser'}${system && ` on ${system}`}`
 }
