@@ -54,7 +54,7 @@ async function run(database: BenchDatabase): Promise<void> {
   await addTheRest(database, clientId)
   const db = openDatabase(database.connection)
   // As the job has done it by the time there are two days of them.
-  await mergeMinutes(db.patient)
+  await mergeMinutes(db.longRunning)
   const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'silent' })
   const log = openLog('silent', () => {})
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })

@@ -83,7 +83,7 @@ export async function timePages(service: Service, token: string, pages: Record<s
 
 /** As the job does, until nobody looks any more: patiently, and after a fault once more. */
 async function checkOn(service: Service, done: AbortSignal): Promise<void> {
-  const patient = { ...service, db: service.db.patient }
+  const patient = { ...service, db: service.db.longRunning }
   while (!done.aborted) {
     await checkBooks(patient).catch((error: unknown) => console.log(`the check of the books: ${String(error)}`))
     await sleep(1_000)

@@ -16,7 +16,7 @@ import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
 import type { Config } from './config.ts'
 import { faultFields, openRateLimit } from './platform/log.ts'
-import { patient } from './store/connection/database.ts'
+import { longRunning } from './store/connection/database.ts'
 import { isRetryable } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
@@ -57,7 +57,7 @@ export function buildApp(service: Service): App {
   sdkRoute(web, service.config.publicUrl)
   widgetPages(service, web)
   // Operators look through everything, and may wait for it.
-  adminPages(patient(service), web)
+  adminPages(longRunning(service), web)
   sandboxPages(service, web)
   const routesAt = Map.groupBy(routes, (route) => route.path)
   // Here and not as a second handler of each path: a path with one handler takes Hono's shortest way.
@@ -156,7 +156,7 @@ function noteCall({ appCalls }: Service, appId: string, route: string, result: A
   const body: Answer['body'] = result instanceof Response ? {} : result.body
   const { code } = body
   const shown = typeof code === 'string' ? code : body['replayed'] === true ? 'replayed' : 'ok'
-  appCalls.note(appId, route, shown, performance.now())
+  appCalls.record(appId, route, shown, performance.now())
 }
 
 const sampled = openRateLimit(10_000)

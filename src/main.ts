@@ -11,7 +11,7 @@ import { ConfigError, findMisspelt, parseConfig, type Config } from './config.ts
 import { drain } from './process/drain.ts'
 import { faultFields, openLog } from './platform/log.ts'
 import { openMetrics } from './platform/metrics.ts'
-import { openDatabase, patient, poolConnections, type Connection } from './store/connection/database.ts'
+import { openDatabase, longRunning, poolConnections, type Connection } from './store/connection/database.ts'
 import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
 import { joinParent, startWorkers, type Workers } from './process/workers.ts'
@@ -61,7 +61,7 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
 async function readySecrets(connection: Connection): Promise<void> {
   const db = openDatabase(connection, 1)
   try {
-    await prepareSecrets(db.patient, openSecrets(config))
+    await prepareSecrets(db.longRunning, openSecrets(config))
   } finally {
     await db.pool.end()
   }
@@ -222,13 +222,13 @@ async function refuseUsedPorts(): Promise<void> {
 
 async function refuseUnsafe(service: Service): Promise<void> {
   if (!config.isProduction) return
-  const problems = await findUnsafeForProduction(patient(service))
+  const problems = await findUnsafeForProduction(longRunning(service))
   if (problems.length > 0) throw new Error(`Not safe for production:\n${problems.map((p) => `  - ${p}`).join('\n')}`)
 }
 
 /** The line scripts wait for; and in development what a newcomer wants next. */
 async function welcome(service: Service): Promise<void> {
-  const demo = config.hasDemo ? await createDemo(patient(service), { shopPort: config.port + 1 }) : undefined
+  const demo = config.hasDemo ? await createDemo(longRunning(service), { shopPort: config.port + 1 }) : undefined
   process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
   const admin = await linkForFirstAdmin(service)
   const lines = [...(demo ? await demoLines(demo) : []), ...(admin ? [['Make the first admin, once', admin]] : [])]
@@ -239,7 +239,7 @@ async function welcome(service: Service): Promise<void> {
 /** By now the service serves: a database that takes no writes for a moment costs the link, and the next start makes one. */
 async function linkForFirstAdmin(service: Service): Promise<string | undefined> {
   try {
-    return await firstOperatorLink(patient(service))
+    return await firstOperatorLink(longRunning(service))
   } catch (error) {
     log.warn('the link that makes the first admin could not be made', faultFields(error))
     return undefined

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { startJobs } from '../src/actions/jobs.ts'
 import { isUnavailable, sqlState, transact } from '../src/store/connection/database.ts'
-import { DatabaseAway } from '../src/store/connection/database-away.ts'
+import { DatabaseUnavailable } from '../src/store/connection/database-unavailable.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client, type Reply } from './client.ts'
 import { eventually, expectWithin } from './eventually.ts'
@@ -125,7 +125,7 @@ describe('a network that forgets connections and tells nobody', () => {
       wire.silence()
       await tx.query('select 1')
     }).catch((error: unknown) => error)
-    expect(failed).toBeInstanceOf(DatabaseAway)
+    expect(failed).toBeInstanceOf(DatabaseUnavailable)
     const next = [1, 2, 3].map(() => db.pool.query<{ pid: number }>(pidSql))
     const pids = (await Promise.all(next)).map(({ rows }) => rows[0]!.pid)
     expect(pids).not.toContain(silent)
@@ -139,7 +139,7 @@ describe('a pool', () => {
     await expectWithin(8_000, async () => {
       const startedAt = performance.now()
       const failed = await pool.query('select 1').catch((error: unknown) => error)
-      expect(failed).toBeInstanceOf(DatabaseAway)
+      expect(failed).toBeInstanceOf(DatabaseUnavailable)
       return performance.now() - startedAt
     })
     for (const one of held) one.release()
@@ -158,7 +158,7 @@ describe('a pool', () => {
       return rows
     }, [])
     // Work that may take long has longer.
-    expect((await db.patient.pool.query('select pg_sleep(4) is null as done')).rows).toEqual([{ done: false }])
+    expect((await db.longRunning.pool.query('select pg_sleep(4) is null as done')).rows).toEqual([{ done: false }])
   }, 180_000)
 
   test('forgets a statement that was refused, and keeps its connection', async () => {
@@ -222,7 +222,7 @@ describe('connections that are reset', () => {
     const failed = await transact(db, (tx) => tx.query('update apps_version set version = version + 1')).catch(
       (error: unknown) => error,
     )
-    expect(failed).toBeInstanceOf(DatabaseAway)
+    expect(failed).toBeInstanceOf(DatabaseUnavailable)
     wire.mend()
   }, 180_000)
 })

@@ -97,7 +97,7 @@ test('what waits in the database is told with its age, and what the server says 
   await holder.query('begin')
   await holder.query('set local idle_in_transaction_session_timeout = 0')
   await holder.query('select 1 from users where id = $1 for update', [userId])
-  const waiter = opened.service.db.patient.pool.query('select 1 from users where id = $1 for update', [userId])
+  const waiter = opened.service.db.longRunning.pool.query('select 1 from users where id = $1 for update', [userId])
   const near = async (name: string, seconds: number) => expect(await metric(name)).toBeWithin(seconds, seconds + 600)
   while ((await metric('billfold_database_waiting{kind="Lock"}')) !== 1) await Bun.sleep(50)
   await holder.query('rollback')

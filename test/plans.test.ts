@@ -10,9 +10,9 @@ import { connectApp } from '../src/actions/people/manage-links.ts'
 import { newId, newServiceUserId } from '../src/actions/tokens.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
 import { findApp } from '../src/store/apps.ts'
-import { patient } from '../src/store/connection/database.ts'
+import { longRunning } from '../src/store/connection/database.ts'
 import { insertSeed } from '../src/store/seed.ts'
-import { findStirred } from '../src/store/wallets.ts'
+import { findChangedWallets } from '../src/store/wallets.ts'
 import { newClient } from './client.ts'
 import { hear, type Heard } from './heard.ts'
 import { newOperator, type TestOperator } from './operator.ts'
@@ -41,7 +41,7 @@ const people: TestUser[] = []
 beforeAll(async () => {
   opened = await openTestService()
   // Half a minute for a statement: rows by the thousand, on a machine that may be busy.
-  const { pool } = opened.service.db.patient
+  const { pool } = opened.service.db.longRunning
   credentials = await newApp(opened.service)
   operator = await newOperator(opened)
   for (const table of Object.keys(indexesOf)) await pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
@@ -209,7 +209,7 @@ const paths: Path[] = [
     1,
     async () => {
       const seen = people.slice(0, 15_000).map(({ userId }) => ({ walletId: userId, sequence: 1, frozenFor: null }))
-      await findStirred(opened.service.db.pool, seen)
+      await findChangedWallets(opened.service.db.pool, seen)
     },
   ],
 ]
@@ -238,7 +238,7 @@ const ofBooks = (heard: Heard[]) =>
   heard.filter(({ text }) => ['transfers', 'outcomes', 'wallets'].some((table) => text.includes(` ${table} `)))
 
 test('without statistics the check of the books walks what it looks at by its keys', async () => {
-  const service = patient(opened.service)
+  const service = longRunning(opened.service)
   /** The parts of the check that are due, once. */
   const check = async (...parts: ('next_pass_at' | 'next_slice_at')[]) => {
     const columns = ['next_sums_at', 'next_pass_at', 'next_slice_at'].map(

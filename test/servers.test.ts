@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { openClient } from '../src/store/connection/open-client.ts'
 import { openDatabase, transact, type Transaction } from '../src/store/connection/database.ts'
-import { DatabaseAway } from '../src/store/connection/database-away.ts'
+import { DatabaseUnavailable } from '../src/store/connection/database-unavailable.ts'
 import { prepareDatabase } from '../src/store/prepare.ts'
 import { probeWriting } from '../src/store/connection/write-probe.ts'
 import { newClient } from './client.ts'
@@ -97,7 +97,7 @@ describe.skipIf(!major)('a primary and its standby', () => {
     expect((await db.pool.query('select version from apps_version')).rowCount).toBe(1)
     const connection = { connectionString: standby.url, others: [{ connectionString: standby.url }] }
     const refused = await openClient(connection, { name: 'test' }).catch((error: unknown) => error)
-    expect(refused).toBeInstanceOf(DatabaseAway)
+    expect(refused).toBeInstanceOf(DatabaseUnavailable)
     expect(String(refused)).toContain('None of the 2 servers can be used: server 1: it takes no writes')
     await db.pool.end()
   })

@@ -70,7 +70,7 @@ test.each(['1', '2'])(
   'a service that is ready serves on where the link for the first admin cannot be made, with %s workers',
   async (WORKERS) => {
     const opened = await openTestService()
-    await opened.service.db.patient.pool.query(`create function refuse() returns trigger language plpgsql as $$
+    await opened.service.db.longRunning.pool.query(`create function refuse() returns trigger language plpgsql as $$
         begin raise read_only_sql_transaction; end $$;
       create trigger refuse before delete on operator_invites execute function refuse()`)
     const service = await startProcess({ DATABASE_URL: opened.databaseUrl, WORKERS })
@@ -85,7 +85,7 @@ test.each(['1', '2'])(
 test('a start waits longer for a slow database than a request would, and is ready', async () => {
   const opened = await openTestService()
   const dataDir = await mkdtemp(join(tmpdir(), 'billfold-slow-'))
-  const { pool } = opened.service.db.patient
+  const { pool } = opened.service.db.longRunning
   await pool.query(`create function slow() returns trigger language plpgsql as $$
       begin perform pg_sleep(3.5); return new; end $$;
     create trigger slow before insert on apps for each row execute function slow();

@@ -1,6 +1,6 @@
 /** What a newcomer finds after the first start: an app for the example shop, and somebody with money to spend in it. */
 import { findApp, insertApp, insertSecret, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
-import { holdDemo } from '../store/locks.ts'
+import { withDemoLock } from '../store/locks.ts'
 import { transact } from '../store/connection/database.ts'
 import { getOrInsertLink } from '../store/links.ts'
 import { findUserByEmail } from '../store/people/users.ts'
@@ -37,7 +37,7 @@ const maxOrigins = 20
 export async function createDemo(service: Service, { shopPort }: { shopPort: number }): Promise<Demo> {
   if (service.config.isProduction) throw new Error('There is no demo in production.')
   const origins = [`http://localhost:${shopPort}`, `http://127.0.0.1:${shopPort}`]
-  return await holdDemo(service.db, async () => {
+  return await withDemoLock(service.db, async () => {
     const clientSecret = await ensureApp(service, origins)
     const serviceUserId = await ensureUser(service)
     return { clientId, clientSecret, serviceUserId, email, password }

@@ -2,7 +2,7 @@
 import { deliverDue } from '../../sandbox/deliver.ts'
 import { faultFields } from '../platform/log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
-import { patient } from '../store/connection/database.ts'
+import { longRunning } from '../store/connection/database.ts'
 import { mergePositions } from '../store/books/merge-positions.ts'
 import { mergeMinutes } from '../store/minutes.ts'
 import { checkBooks } from './money/check-books.ts'
@@ -43,7 +43,7 @@ const stopWithinMs = 3_000
 
 /** Returns a function that stops them, and waits a moment for those that are running. */
 export function startJobs(service: Service, list: readonly Job[] = jobs, withinMs = jobWithinMs): () => Promise<void> {
-  const stops = list.map((job) => startJob(patient(service), job, withinMs))
+  const stops = list.map((job) => startJob(longRunning(service), job, withinMs))
   return async () => {
     await Promise.all(stops.map((stop) => stop()))
   }

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import { deleteLimit, findLimit, updateLimitBack, upsertLimit } from '../store/limits.ts'
+import { deleteLimit, findLimit, updateLimitRefunded, upsertLimit } from '../store/limits.ts'
 import type { Service } from './service.ts'
 
 export type Limited = { readonly kind: 'limited'; readonly retryAfterSeconds: number }
@@ -128,7 +128,7 @@ function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
 
 /** Takes back one attempt that was counted before it was known to be right. */
 export async function giveBackLimit(service: Service, rule: Rule, ...parts: string[]): Promise<void> {
-  await updateLimitBack(service.db.pool, keyOf(rule, parts))
+  await updateLimitRefunded(service.db.pool, keyOf(rule, parts))
 }
 
 export async function clearLimit(service: Service, rule: Rule, ...parts: string[]): Promise<void> {

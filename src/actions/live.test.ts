@@ -12,7 +12,7 @@ const until = async (isSo: () => boolean) => {
 function openRig() {
   const sequences = new Map<string, number>()
   const over = new Set<string>()
-  const asked = { moments: 0, stirred: [] as number[], sessions: [] as string[][] }
+  const asked = { moments: 0, changed: [] as number[], sessions: [] as string[][] }
   const faults: unknown[] = []
   const rig = { commits: 0, isAway: false }
   const sessionOf = (name: string, walletId = name) =>
@@ -24,12 +24,12 @@ function openRig() {
     }) as Session
   const walletOf = new Map<string, string>()
   const questions = {
-    getMoment: async () => {
+    getSnapshot: async () => {
       asked.moments++
       return String(rig.commits)
     },
-    findStirred: async (seen: readonly SeenWallet[]) => {
-      asked.stirred.push(seen.length)
+    findChangedWallets: async (seen: readonly SeenWallet[]) => {
+      asked.changed.push(seen.length)
       return seen.flatMap((each) => ((sequences.get(each.walletId) ?? 0) === each.sequence ? [] : [each.walletId]))
     },
     findSessions: async (hashes: readonly Buffer[]) => {
@@ -75,9 +75,9 @@ test('while nothing is committed, nothing but that is asked', async () => {
   const { asked, watch } = opened
   const { stop } = watch('a')
   await settled(opened)
-  const { stirred, sessions } = structuredClone(asked)
+  const { changed, sessions } = structuredClone(asked)
   await settled(opened)
-  expect([asked.stirred, asked.sessions]).toEqual([stirred, sessions])
+  expect([asked.changed, asked.sessions]).toEqual([changed, sessions])
   stop?.()
 })
 

@@ -33,8 +33,8 @@ export type Live = {
 /** What it asks the database. */
 export type LiveQueries = {
   /** The same text as before when nothing was committed since. */
-  readonly getMoment: () => Promise<string>
-  readonly findStirred: (seen: readonly SeenWallet[]) => Promise<readonly string[]>
+  readonly getSnapshot: () => Promise<string>
+  readonly findChangedWallets: (seen: readonly SeenWallet[]) => Promise<readonly string[]>
   readonly findSessions: (tokenHashes: readonly Buffer[]) => Promise<Session[]>
 }
 
@@ -57,7 +57,7 @@ const maxPollMs = 600
 /** A busy wallet pokes thousands of times a second; eyes need no more than this, and many busy wallets get less. */
 const dueMs = 50
 const dueMsEach = 0.2
-/** Sessions that are looked at with each poll, whether or not their wallet has stirred. */
+/** Sessions that are looked at with each poll, whether or not their wallet has changed. */
 const inTurn = 500
 /** Of one question, so that none takes long. */
 const chunk = 1_000
@@ -100,12 +100,12 @@ export function openLive(questions: LiveQueries, fault: (error: unknown) => void
 
   /** None when all was looked at since anything was committed. */
   async function findDue(): Promise<readonly string[]> {
-    const now = await questions.getMoment()
+    const now = await questions.getSnapshot()
     if (now === moment) return unseen > 0 ? nextInTurn() : []
-    const stirred = await questions.findStirred([...wallets.values()])
+    const changed = await questions.findChangedWallets([...wallets.values()])
     moment = now
     unseen = wallets.size
-    return [...stirred, ...nextInTurn()]
+    return [...changed, ...nextInTurn()]
   }
 
   function nextInTurn(): string[] {

@@ -17,14 +17,14 @@ const usersPerSlice = 5_000
 export async function seedUsers(service: Service, actor: Actor, order: SeedOrder): Promise<SeedResult> {
   // Play money among real money could never be told apart again.
   if (service.config.isProduction) return { refusal: 'in-production' }
-  const db = service.db.patient
+  const db = service.db.longRunning
   if (!(await findApp(db.pool, order.clientId))) return { refusal: 'unknown-app' }
   const { clientId, creditMinor } = order
   const detail = { users: order.users, creditMinor: String(creditMinor) }
   // Before the first slice, each of which commits by itself: no seeded user is ever without an audit record.
   await recordAudit(db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
   const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
-  if (creditMinor > 0n) service.referenceTypes.note(serviceNamespace, gift.referenceType)
+  if (creditMinor > 0n) service.referenceTypes.record(serviceNamespace, gift.referenceType)
   const serviceUserIds: string[] = []
   const work = async (writer: number) => {
     while (serviceUserIds.length < order.users) {

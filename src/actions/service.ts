@@ -4,12 +4,12 @@ import { faultFields, openRateLimit, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { openAppCalls, type AppCalls } from '../store/app-calls.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
-import { getMoment, type Database } from '../store/connection/database.ts'
-import { openLevels } from '../store/levels.ts'
-import { openReader, type Reader } from '../store/balance-reader.ts'
+import { getSnapshot, type Database } from '../store/connection/database.ts'
+import { openDatabaseGauges } from '../store/database-gauges.ts'
+import { openBalanceReader, type BalanceReader } from '../store/balance-reader.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
 import { openRepeats, type Repeats } from '../store/repeats.ts'
-import { findStirred } from '../store/wallets.ts'
+import { findChangedWallets } from '../store/wallets.ts'
 import { findSessions } from '../store/people/widget-sessions.ts'
 import { openWriter, type Writer } from '../store/writer/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
@@ -31,7 +31,7 @@ export type Service = {
   readonly apps: AppDirectory
   readonly appCalls: AppCalls
   readonly writer: Writer
-  readonly reader: Reader
+  readonly reader: BalanceReader
   readonly repeats: Repeats
   readonly referenceTypes: ReferenceTypes
   readonly wrongSecrets: Attempts
@@ -69,7 +69,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     writer,
     apps: openAppDirectory(db),
     appCalls: openAppCalls(),
-    reader: openReader(db),
+    reader: openBalanceReader(db),
     repeats: openRepeats(db),
     referenceTypes: openReferenceTypes(db),
     wrongSecrets: openWrongSecrets(),
@@ -78,8 +78,8 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     signUps: openAttempts({ limit: 50, windowMs: 60 * 60_000 }),
     live: openLive(
       {
-        getMoment: () => getMoment(db.pool),
-        findStirred: (seen) => findStirred(db.pool, seen),
+        getSnapshot: () => getSnapshot(db.pool),
+        findChangedWallets: (seen) => findChangedWallets(db.pool, seen),
         findSessions: (tokenHashes) => findSessions(db.pool, tokenHashes),
       },
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
@@ -91,9 +91,9 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
   }
   metrics.watch({
     depths: writer.depths,
-    pools: { requests: db.pool, jobs: db.patient.pool },
+    pools: { requests: db.pool, jobs: db.longRunning.pool },
     streams: service.live.count,
-    levels: openLevels(db),
+    gauges: openDatabaseGauges(db),
     freeBytes: () => freeBytes(config),
   })
   return service

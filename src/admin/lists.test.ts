@@ -106,7 +106,7 @@ test('a file that had to end early says so in its last line', async () => {
 })
 
 test('a page of top-ups looks at no more than its span, and goes on from there', async () => {
-  const { pool } = bench.service.db.patient
+  const { pool } = bench.service.db.longRunning
   await pool.query(
     `insert into topups (id, user_id, client_id, processor, amount, currency, state, created_at, updated_at, expires_at)
      select gen_random_uuid(), $1, $2, 'stripe', 100, 'USD', 'cancelled', now() - n * interval '1 second', now(), now()

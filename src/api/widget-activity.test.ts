@@ -177,7 +177,7 @@ describe('it is safe', () => {
 
   test('a page looks at 5,000 entries, whatever is asked for, and whoever goes on finds everything once', async () => {
     const rich = await newUser(opened.service, bookshop)
-    const { pool } = opened.service.db.patient
+    const { pool } = opened.service.db.longRunning
     await pool.query(
       `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account,
          reference_type, reference_id, description)

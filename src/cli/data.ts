@@ -23,7 +23,7 @@ export async function withData<T>({ io }: Invocation, work: (data: Data) => Prom
 
 export async function withService<T>(invocation: Invocation, work: (service: Service) => Promise<T>): Promise<T> {
   return await withData(invocation, async ({ config, connection }) => {
-    const db = openDatabase(connection).patient
+    const db = openDatabase(connection).longRunning
     const log = openLog('warn', (text) => invocation.io.errors.write(text))
     const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
     try {

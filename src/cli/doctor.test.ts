@@ -220,7 +220,7 @@ describe('database', () => {
 
   test('what cannot be made here: an old server, a network in between, a slow way, clocks apart, very old rows', () => {
     const facts = goodFacts()
-    const { server, levels } = facts
+    const { server, gauges } = facts
     const states = (changes: Partial<DatabaseFacts>) =>
       examineDatabase({ ...facts, ...changes })
         .filter(({ state }) => state !== 'good')
@@ -231,9 +231,9 @@ describe('database', () => {
       'Connection to the database warn',
     ])
     expect(states({ server: { ...server, roundTripMs: 40 } })).toEqual(['Distance to the database warn'])
-    expect(states({ levels: { ...levels!, clockSkewSeconds: -5 } })).toEqual(['Clock warn'])
-    expect(states({ levels: { ...levels!, clockSkewSeconds: 90 } })).toEqual(['Clock bad'])
-    expect(states({ levels: { ...levels!, transactionAge: 1_500_000_000 } })).toEqual(['Vacuum bad'])
+    expect(states({ gauges: { ...gauges!, clockSkewSeconds: -5 } })).toEqual(['Clock warn'])
+    expect(states({ gauges: { ...gauges!, clockSkewSeconds: 90 } })).toEqual(['Clock bad'])
+    expect(states({ gauges: { ...gauges!, transactionAge: 1_500_000_000 } })).toEqual(['Vacuum bad'])
     expect(states({ writing: 'full' })).toEqual(['Writes bad'])
     expect(states({ writing: 'no standby' })).toEqual(['Writes bad'])
   })
@@ -420,9 +420,9 @@ function goodFacts(): DatabaseFacts {
     migrations: { current: 1, latest: 1, pending: [], problem: null },
     connections: { wanted: 13 },
     writing: 'ok',
-    levels: {
+    gauges: {
       topups: { created: none, processing: none },
-      lateLookSeconds: 0,
+      lateAttemptSeconds: 0,
       topupProblems: 0,
       mails: none,
       databaseBytes: 1,

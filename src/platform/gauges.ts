@@ -1,7 +1,7 @@
 /** What is measured when somebody asks for it, and not counted: queues, connections, and how things stand in the database. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Pool } from '../store/connection/pool.ts'
-import { waitKinds, type Levels } from '../store/levels.ts'
+import { waitKinds, type DatabaseGauges } from '../store/database-gauges.ts'
 import type { Lane } from '../store/writer/posting.ts'
 
 export type Sources = {
@@ -9,23 +9,23 @@ export type Sources = {
   readonly pools: Readonly<Record<'requests' | 'jobs', Pool>>
   /** Open widgets that are told of changes. */
   readonly streams: () => number
-  readonly levels: () => Promise<Levels | undefined>
+  readonly gauges: () => Promise<DatabaseGauges | undefined>
   /** Room left where the embedded database is; undefined when there is none. */
   readonly freeBytes: () => Promise<number | undefined>
 }
 
-export function watchAll(registry: Registry, { depths, pools, streams, levels, freeBytes }: Sources): void {
+export function watchAll(registry: Registry, { depths, pools, streams, gauges, freeBytes }: Sources): void {
   const own = (name: string, help: string, label: string | undefined, read: Measure['read']) =>
     gauge(registry, { name, help, label, read, aggregator: 'sum' })
   /** Every process looks at the same database: of what they say, the largest is told. */
-  const shared = (name: string, help: string, read: (levels: Levels) => Values, label?: string) =>
+  const shared = (name: string, help: string, read: (gauges: DatabaseGauges) => Values, label?: string) =>
     gauge(registry, {
       name,
       help,
       label,
       aggregator: 'max',
       read: async () => {
-        const known = await levels()
+        const known = await gauges()
         return known && read(known)
       },
     })
@@ -60,7 +60,7 @@ export function watchAll(registry: Registry, { depths, pools, streams, levels, f
     help: '1 when the database answered; without it the gauges of the database are missing.',
     label: undefined,
     aggregator: 'min',
-    read: async () => ((await levels()) === undefined ? 0 : 1),
+    read: async () => ((await gauges()) === undefined ? 0 : 1),
   })
   shared(
     'billfold_topups_open',
@@ -77,7 +77,7 @@ export function watchAll(registry: Registry, { depths, pools, streams, levels, f
   shared(
     'billfold_topup_late_seconds',
     'How long the card processor should have been asked about a top-up already.',
-    ({ lateLookSeconds }) => lateLookSeconds,
+    ({ lateAttemptSeconds }) => lateAttemptSeconds,
   )
   shared(
     'billfold_topup_problems',

@@ -4,7 +4,7 @@ import type { Queryable } from './connection/database.ts'
 
 export type AppCalls = {
   /** `at` is when it was answered, by performance.now(). The clientId is that of a known app. */
-  readonly note: (clientId: string, route: string, code: string, at: number) => void
+  readonly record: (clientId: string, route: string, code: string, at: number) => void
   /** What was counted since the last time. */
   readonly take: () => CountedCall[]
   /** What could not be written, back again. */
@@ -34,7 +34,7 @@ export function openAppCalls(): AppCalls {
   }
 
   return {
-    note: (clientId, route, code, at) => {
+    record: (clientId, route, code, at) => {
       const counted = find(clientId, route, code)
       counted.calls++
       counted.lastAt = at

@@ -5,7 +5,7 @@
 import { getAppsVersion, listApps, type App } from './apps.ts'
 import type { Database } from './connection/database.ts'
 import type { Queryable } from './connection/open-client.ts'
-import { askTwo } from './connection/pool.ts'
+import { hedgedRead } from './connection/pool.ts'
 
 export type AppDirectory = {
   /** Answers at once while the copy is fresh, or after one short read. */
@@ -48,7 +48,7 @@ export function openAppDirectory(db: Database): AppDirectory {
   }
 
   function refresh(): Promise<void> {
-    const done = askTwo(db.pool, answerWithinMs, read)
+    const done = hedgedRead(db.pool, answerWithinMs, read)
     const mine = { startedAt: performance.now(), done }
     refreshing = mine
     const forget = () => {

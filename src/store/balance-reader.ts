@@ -1,10 +1,12 @@
 /** Balances by serviceUserId. Look-ups of the same moment share one query, as debits share one batch. */
 import type { Database } from './connection/database.ts'
-import { DatabaseAway } from './connection/database-away.ts'
-import { askTwo } from './connection/pool.ts'
+import { DatabaseUnavailable } from './connection/database-unavailable.ts'
+import { hedgedRead } from './connection/pool.ts'
 import { findLinkedWallets, type LinkedWallet } from './wallets.ts'
 
-export type Reader = { readonly find: (clientId: string, serviceUserId: string) => Promise<LinkedWallet | undefined> }
+export type BalanceReader = {
+  readonly find: (clientId: string, serviceUserId: string) => Promise<LinkedWallet | undefined>
+}
 
 type Lookup = {
   readonly clientId: string
@@ -18,7 +20,7 @@ const maxConcurrent = 2
 /** Of each of the two that are asked for a batch. */
 const answerWithinMs = 2_000
 
-export function openReader(db: Database): Reader {
+export function openBalanceReader(db: Database): BalanceReader {
   let queue: Lookup[] = []
   let running = 0
 
@@ -36,14 +38,14 @@ export function openReader(db: Database): Reader {
   async function answer(batch: Lookup[]): Promise<void> {
     const serviceUserIds = batch.map((lookup) => lookup.serviceUserId)
     try {
-      const wallets = await askTwo(db.pool, answerWithinMs, (reader) => findLinkedWallets(reader, serviceUserIds))
+      const wallets = await hedgedRead(db.pool, answerWithinMs, (reader) => findLinkedWallets(reader, serviceUserIds))
       for (const { clientId, serviceUserId, resolve } of batch) {
         const wallet = wallets.get(serviceUserId)
         resolve(wallet?.clientId === clientId ? wallet : undefined)
       }
     } catch (error) {
       // Those who still wait came in the same time, and would find the database as these did.
-      const waiting = error instanceof DatabaseAway ? queue.splice(0) : []
+      const waiting = error instanceof DatabaseUnavailable ? queue.splice(0) : []
       for (const lookup of [...batch, ...waiting]) lookup.reject(error)
     }
   }

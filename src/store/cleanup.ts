@@ -5,7 +5,7 @@
 import { deleteEndedSecrets } from './apps.ts'
 import { deleteOldLines } from './books/reconciliation.ts'
 import type { Database, Transaction } from './connection/database.ts'
-import { locks, stepByStep } from './locks.ts'
+import { locks, runInSteps } from './locks.ts'
 import { deletePendingTotp } from './operators.ts'
 
 /** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
@@ -84,7 +84,7 @@ export const staying: Readonly<Record<string, string>> = {
 
 /** How many rows went; 0 also when another process is at it. */
 export async function deleteExpired(db: Database, keep: Kept = { processorLinesDays: 730 }): Promise<number> {
-  return await stepByStep(db, locks.cleanup, (tx) => deleteSome(tx, keep))
+  return await runInSteps(db, locks.cleanup, (tx) => deleteSome(tx, keep))
 }
 
 /** What the settings say about how long. */

@@ -8,11 +8,11 @@ import { newApp, newUser, newUsers, openTestService, type TestService, type Test
 import { postForApp } from '../actions/money/post.ts'
 import { findApp } from './apps.ts'
 import { getSides } from './books/books.ts'
-import { readIdentity, refuseStranger } from './cluster.ts'
+import { readIdentity, refuseForeignNode } from './cluster.ts'
 import { transact, type Connection } from './connection/database.ts'
 import { openClient, openNode } from './connection/open-client.ts'
 import { locks } from './locks.ts'
-import { beginStep } from './verify/books-check.ts'
+import { beginCheckStep } from './verify/books-check.ts'
 import { verifyBooks } from './verify/verify.ts'
 import { lockWallet } from './wallets.ts'
 
@@ -29,7 +29,7 @@ afterAll(async () => await opened.close())
 
 const distribute = async () => await callCommand(['distribute', '--json'], { DATABASE_URL: opened.databaseUrl })
 
-const query = async (sql: string) => await opened.service.db.patient.pool.query(sql)
+const query = async (sql: string) => await opened.service.db.longRunning.pool.query(sql)
 
 const letWorkersHold = async (mayHold: boolean) =>
   await query(
@@ -130,8 +130,8 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     })
     const differences: bigint[] = []
     for (let look = 0; look < 60; look++) {
-      const sides = await transact(opened.service.db.patient, async (tx) => {
-        await beginStep(tx, true)
+      const sides = await transact(opened.service.db.longRunning, async (tx) => {
+        await beginCheckStep(tx, true)
         return await getSides(tx)
       })
       differences.push(sides.walletsMinor + sides.positionsMinor)
@@ -243,8 +243,8 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     expect(openNode(connection, 1, { name: 'test' })).rejects.toThrow('no node of the cluster')
     const node = await openNode(opened.service.db.connection, 1, { name: 'test' })
     const identity = await readIdentity(opened.service.db.pool)
-    await refuseStranger(node, identity)
-    expect(refuseStranger(node, `${identity}0`)).rejects.toThrow('a node of another cluster')
+    await refuseForeignNode(node, identity)
+    expect(refuseForeignNode(node, `${identity}0`)).rejects.toThrow('a node of another cluster')
     await node.end()
   })
 

@@ -22,7 +22,7 @@ class DistributionRefused extends Error {
   override name = 'DistributionRefused'
 }
 
-export type SpreadTable = {
+export type DistributedTable = {
   readonly name: string
   /** The column whose value decides on which node a row is. */
   readonly by: string
@@ -32,7 +32,7 @@ export type SpreadTable = {
 }
 
 export type Distribution = {
-  readonly tables: readonly SpreadTable[]
+  readonly tables: readonly DistributedTable[]
   /** Where the shards are, as `host:port`. */
   readonly nodes: readonly string[]
   /** What stays on the coordinator. */
@@ -161,7 +161,7 @@ class NodeOfAnotherCluster extends Error {
 }
 
 /** A node of another cluster would take batches as well, and they would be missing here. */
-export async function refuseStranger(node: Queryable, identity: string): Promise<void> {
+export async function refuseForeignNode(node: Queryable, identity: string): Promise<void> {
   const { rows } = await node.query<{ result: string }>('select result from run_command_on_coordinator($1)', [
     identitySql,
   ])
@@ -172,37 +172,37 @@ export async function refuseStranger(node: Queryable, identity: string): Promise
 /* One moment on all nodes. Citus carries a transaction's isolation level to the nodes, but each takes a snapshot of its own. */
 
 /** Each connection to a node would see a moment of its own: there is one for each node. */
-export const oneSnapshotEachSql = `set local citus.max_adaptive_executor_pool_size = 1`
+export const oneSnapshotPerNodeSql = `set local citus.max_adaptive_executor_pool_size = 1`
 
 /** Every node takes its snapshot. */
 const touchNodesSql = `select 1 from wallets limit 1`
 
 /**
  * While the nodes take their snapshots, nobody commits: every batch of the writer keeps this table from being locked as a whole
- * (`keepMomentsOffSql`), and who makes a wallet inserts into it. A transaction's lock on the coordinator goes after its last node has
+ * (`blockSnapshotsSql`), and who makes a wallet inserts into it. A transaction's lock on the coordinator goes after its last node has
  * committed, so whoever has this lock finds all of a transaction on every node, or nothing. No table that other nodes know would
  * do: Citus locks those on every node, by a query that takes the node's snapshot before it has the lock.
  */
-export const holdMomentSql = `${oneSnapshotEachSql}; savepoint moment; set local lock_timeout = '3s';
+export const takeSnapshotSql = `${oneSnapshotPerNodeSql}; savepoint moment; set local lock_timeout = '3s';
   lock table users in share mode; ${touchNodesSql}`
 
 /** In a transaction on the coordinator, which stays open until the batch is committed on every node. */
-export const keepMomentsOffSql = 'lock table users in row exclusive mode'
+export const blockSnapshotsSql = 'lock table users in row exclusive mode'
 
 /** The lock was taken after the savepoint and goes with it; the snapshots stay. */
-export const letGoSql = 'rollback to savepoint moment'
+export const unlockWritersSql = 'rollback to savepoint moment'
 
 const beginSql = 'begin transaction isolation level repeatable read, read only'
 
 /** Between the two, further connections may join. */
-export const beginMoment = { text: beginSql, onCluster: `${beginSql}; ${holdMomentSql}` }
-export const endMoment = { text: 'select 1', onCluster: letGoSql }
+export const beginSnapshot = { text: beginSql, onCluster: `${beginSql}; ${takeSnapshotSql}` }
+export const endSnapshot = { text: 'select 1', onCluster: unlockWritersSql }
 
-export const joinMomentSql = `${beginSql}; ${oneSnapshotEachSql}; ${touchNodesSql}`
+export const joinSnapshotSql = `${beginSql}; ${oneSnapshotPerNodeSql}; ${touchNodesSql}`
 
 /**
  * For a transaction that changes tables as well as their rows: one connection to each node, the coordinator's own shards included,
  * and one shard after the other.
  */
-export const inOneLineSql = `${oneSnapshotEachSql}; set local citus.enable_local_execution = off; set local citus.multi_shard_modify_mode = 'sequential';
+export const sequentialShardsSql = `${oneSnapshotPerNodeSql}; set local citus.enable_local_execution = off; set local citus.multi_shard_modify_mode = 'sequential';
   set local citus.enable_unsafe_triggers = on`

@@ -4,10 +4,10 @@
  */
 import type { Queryable } from './connection/database.ts'
 
-export type Taken = { readonly count: number; readonly secondsLeft: number }
+export type LimitUse = { readonly count: number; readonly secondsLeft: number }
 
 /** Counts one more for the key, and says how many its window has seen with this one. */
-export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number): Promise<Taken> {
+export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number): Promise<LimitUse> {
   const { rows } = await db.query<{ count: number; seconds_left: number }>({
     name: 'upsert-limit',
     text: `insert into limits as l (key, count, ends_at) values ($1, 1, now() + $2 * interval '1 ms')
@@ -21,7 +21,7 @@ export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number):
 }
 
 /** What the key's window has seen so far, without counting anything. */
-export async function findLimit(db: Queryable, key: Buffer): Promise<Taken> {
+export async function findLimit(db: Queryable, key: Buffer): Promise<LimitUse> {
   const { rows } = await db.query<{ count: number; seconds_left: number }>(
     `select count, ceil(extract(epoch from ends_at - now()))::integer as seconds_left from limits
      where key = $1 and ends_at > now()`,
@@ -31,7 +31,7 @@ export async function findLimit(db: Queryable, key: Buffer): Promise<Taken> {
 }
 
 /** One attempt less in the key's row: it was counted before it was known to be right. */
-export async function updateLimitBack(db: Queryable, key: Buffer): Promise<void> {
+export async function updateLimitRefunded(db: Queryable, key: Buffer): Promise<void> {
   await db.query('update limits set count = count - 1 where key = $1 and count > 0', [key])
 }
 

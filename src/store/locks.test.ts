@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { openDatabase, transact, type Database } from './connection/database.ts'
-import { holdDemo, locks, tryLock } from './locks.ts'
+import { withDemoLock, locks, tryLock } from './locks.ts'
 
 let database: TestDatabase
 let db: Database
@@ -16,14 +16,14 @@ afterAll(async () => {
 
 test('while one process makes the demo, another may take every other lock, and the demo’s only afterwards', async () => {
   const { demo, ...others } = locks
-  await holdDemo(db, async () => {
+  await withDemoLock(db, async () => {
     await transact(db, async (tx) => {
       expect(await tryLock(tx, demo)).toBe(false)
       for (const lock of Object.values(others)) expect(await tryLock(tx, lock)).toBe(true)
     })
   })
   // The server hears of the connection's end a moment later.
-  await holdDemo(db, async () => {})
+  await withDemoLock(db, async () => {})
 })
 
 test('no two advisory locks share a number', () => {

@@ -2,7 +2,13 @@
  * Every advisory lock of the service: numbers that stand for no row. A number is taken once, and never given to another
  * lock, because an older process on the same database still means the old one by it.
  */
-import { patientLimitMs, patientStatementMs, transact, type Database, type Transaction } from './connection/database.ts'
+import {
+  longRunningLimitMs,
+  longRunningStatementMs,
+  transact,
+  type Database,
+  type Transaction,
+} from './connection/database.ts'
 import { openClient, within } from './connection/open-client.ts'
 
 export const locks = {
@@ -27,11 +33,11 @@ export const locks = {
 } as const
 
 /** Waits for its turn, as patiently as all work that no request waits for. On a connection of its own, so that the work has all the others, however few, and takes its time. */
-export async function holdDemo<T>(db: Database, work: () => Promise<T>): Promise<T> {
-  const settings = { statement_timeout: String(patientStatementMs) }
+export async function withDemoLock<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  const settings = { statement_timeout: String(longRunningStatementMs) }
   const client = await openClient(db.connection, { name: 'billfold demo', settings })
   try {
-    await within(client, patientLimitMs, client.query('select pg_advisory_lock($1)', [locks.demo]))
+    await within(client, longRunningLimitMs, client.query('select pg_advisory_lock($1)', [locks.demo]))
     return await work()
   } finally {
     await client.end()
@@ -48,7 +54,7 @@ export async function tryLock(tx: Transaction, lock: number): Promise<boolean> {
  * Step after step, each a transaction of its own, until one finds nothing to do or another process is at it. What the steps
  * did, added up.
  */
-export async function stepByStep(
+export async function runInSteps(
   db: Database,
   lock: number,
   step: (tx: Transaction) => Promise<number>,

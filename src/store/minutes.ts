@@ -3,7 +3,7 @@
  * of a quarter of an hour become one, so that a look at two days reads a few hundred rows, however many processes there are.
  */
 import type { Database, Queryable, Transaction } from './connection/database.ts'
-import { locks, stepByStep } from './locks.ts'
+import { locks, runInSteps } from './locks.ts'
 
 export type Minute = {
   readonly requests: number
@@ -106,7 +106,7 @@ on conflict (minute, process) do update set processes = greatest(m.processes, ex
 
 /** How many quarters of an hour were merged; 0 also when another process is at it. */
 export async function mergeMinutes(db: Database): Promise<number> {
-  return await stepByStep(db, locks.mergeMinutes, mergeOldest)
+  return await runInSteps(db, locks.mergeMinutes, mergeOldest)
 }
 
 async function mergeOldest(tx: Transaction): Promise<number> {

@@ -31,7 +31,7 @@ export type NewOperatorSession = Pick<OperatorSession, 'id' | 'stage' | 'address
   readonly lifetimeMs: number
 }
 
-export async function insertSession(
+export async function insertOperatorSession(
   db: Queryable,
   operatorId: string,
   tokenHash: Buffer,
@@ -46,7 +46,7 @@ export async function insertSession(
 }
 
 /** The session and its operator, as long as it has not ended, was seen within the given time, and the operator is active. */
-export async function findLiveSession(
+export async function findLiveOperatorSession(
   db: Queryable,
   tokenHash: Buffer,
   idleMs: number,
@@ -68,11 +68,15 @@ export async function findLiveSession(
   return { session: toSession(row), operator: toOperator(operator), unseenMs: row.unseen_ms }
 }
 
-export async function updateSeen(db: Queryable, id: string): Promise<void> {
+export async function updateOperatorSessionSeen(db: Queryable, id: string): Promise<void> {
   await db.query('update operator_sessions set seen_at = now() where id = $1 and seen_at < now()', [id])
 }
 
-export async function listSessions(db: Queryable, operatorId: string, idleMs: number): Promise<OperatorSession[]> {
+export async function listOperatorSessions(
+  db: Queryable,
+  operatorId: string,
+  idleMs: number,
+): Promise<OperatorSession[]> {
   const { rows } = await db.query<Row>(
     `select ${columns} from operator_sessions s
      where s.operator_id = $1 and s.stage = 'full' and s.ends_at > now() and s.seen_at > now() - $2 * interval '1 ms'
@@ -83,7 +87,7 @@ export async function listSessions(db: Queryable, operatorId: string, idleMs: nu
 }
 
 /** How many there were. Only those of the one operator, so that a guessed id ends nobody else's. */
-export async function deleteSessions(
+export async function deleteOperatorSessions(
   db: Queryable,
   operatorId: string,
   which: { only?: string; except?: string } = {},

@@ -77,11 +77,11 @@ export async function updateOperatorAccess(
   await db.query('update operators set role = $2, is_active = $3 where id = $1', [id, access.role, access.isActive])
 }
 
-export async function updatePassword(db: Queryable, id: string, passwordHash: string): Promise<void> {
+export async function updateOperatorPassword(db: Queryable, id: string, passwordHash: string): Promise<void> {
   await db.query('update operators set password_hash = $2 where id = $1', [id, passwordHash])
 }
 
-export async function updateSignedIn(db: Queryable, id: string, at: Date): Promise<void> {
+export async function updateOperatorSignedIn(db: Queryable, id: string, at: Date): Promise<void> {
   await db.query('update operators set signed_in_at = $2 where id = $1', [id, at])
 }
 

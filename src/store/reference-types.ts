@@ -10,7 +10,7 @@ const maxTypes = 200
 const flushAfterMs = 100
 
 export type ReferenceTypes = {
-  readonly note: (namespace: string, type: string) => void
+  readonly record: (namespace: string, type: string) => void
   readonly close: () => Promise<void>
 }
 
@@ -36,7 +36,7 @@ export function openReferenceTypes(db: Database): ReferenceTypes {
   }
 
   return {
-    note: (namespace, type) => {
+    record: (namespace, type) => {
       let types = known.get(namespace)
       if (!types) known.set(namespace, (types = new Set()))
       if (types.has(type) || types.size >= maxTypes) return

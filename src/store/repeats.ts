@@ -7,7 +7,7 @@ import type { Database, Queryable } from './connection/database.ts'
 
 export type Repeat = { readonly referenceKey: string; readonly walletId: string; readonly amountMinor: bigint }
 
-export type Repeats = { readonly note: (repeat: Repeat) => void; readonly close: () => Promise<void> }
+export type Repeats = { readonly record: (repeat: Repeat) => void; readonly close: () => Promise<void> }
 
 const maxHeld = 10_000
 const flushAfterMs = 250
@@ -28,7 +28,7 @@ export function openRepeats(db: Database): Repeats {
   }
 
   return {
-    note: (repeat) => {
+    record: (repeat) => {
       const key = `${repeat.referenceKey} ${repeat.walletId} ${repeat.amountMinor}`
       const known = held.get(key)
       if (known) known.times++

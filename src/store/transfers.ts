@@ -196,7 +196,7 @@ export async function listTransfersOfAccount(
   })
 }
 
-export type DayOfAmount = {
+export type AmountSearch = {
   readonly from: Date
   readonly until: Date
   /** Below zero for a debit. */
@@ -212,7 +212,7 @@ export type DayOfAmount = {
  */
 export async function findTransfersOfAmount(
   db: Database,
-  { from, until, amountsMinor, limit }: DayOfAmount,
+  { from, until, amountsMinor, limit }: AmountSearch,
 ): Promise<Transfer[] | undefined> {
   try {
     return await transact(db, async (tx) => {

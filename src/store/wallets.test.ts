@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
 import { newApp, newUsers, openTestService, operator, type TestService } from '../../test/service.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
-import { getMoment } from './connection/database.ts'
-import { findStirred, findWallet } from './wallets.ts'
+import { getSnapshot } from './connection/database.ts'
+import { findChangedWallets, findWallet } from './wallets.ts'
 
 let opened: TestService
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-test('wallets have stirred when money moved or they were frozen, and the moment is another one', async () => {
+test('wallets have changed when money moved or they were frozen, and the snapshot is another one', async () => {
   const { service, app } = opened
   const { pool } = service.db
   const credentials = await newApp(service)
@@ -21,13 +21,13 @@ test('wallets have stirred when money moved or they were frozen, and the moment 
   const seenNow = async () =>
     (await look()).map(({ id, sequence, frozenFor }) => ({ walletId: id, sequence, frozenFor }))
   const seen = await seenNow()
-  const moment = await getMoment(pool)
-  expect(await findStirred(pool, seen)).toEqual([])
-  expect(await findStirred(pool, [])).toEqual([])
+  const moment = await getSnapshot(pool)
+  expect(await findChangedWallets(pool, seen)).toEqual([])
+  expect(await findChangedWallets(pool, [])).toEqual([])
   const client = newClient(app.fetch, credentials)
   await client.credit(users[1]!.serviceUserId, 5)
   await freezeWallet(service, operator, users[3]!.userId, 'a look at it')
-  expect((await findStirred(pool, seen)).toSorted()).toEqual([users[1]!.userId, users[3]!.userId].toSorted())
-  expect(await getMoment(pool)).not.toBe(moment)
-  expect(await findStirred(pool, await seenNow())).toEqual([])
+  expect((await findChangedWallets(pool, seen)).toSorted()).toEqual([users[1]!.userId, users[3]!.userId].toSorted())
+  expect(await getSnapshot(pool)).not.toBe(moment)
+  expect(await findChangedWallets(pool, await seenNow())).toEqual([])
 })

@@ -54,23 +54,23 @@ export async function updateFreeze(
 /** What somebody saw of a wallet. */
 export type SeenWallet = { readonly walletId: string; readonly sequence: number; readonly frozenFor: FrozenFor }
 
-const stirredSql = (wallet: string) => `select s.id
+const changedSql = (wallet: string) => `select s.id
   from unnest($1::uuid[], $2::bigint[], $3::text[]) as s (id, sequence, frozen_for), ${wallet}
     and (w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for)`
 
 /** The limit keeps the planner from reading all wallets: each is looked up by its key, however many are asked for. */
-const stirred = {
-  name: 'find-stirred',
-  text: stirredSql(
+const changedWallets = {
+  name: 'find-changed-wallets',
+  text: changedSql(
     'lateral (select w.sequence, w.frozen_for from wallets w where w.id = s.id limit 1) as w where true',
   ),
-  onCluster: stirredSql('wallets w where w.id = s.id and w.id = any($1::uuid[])'),
+  onCluster: changedSql('wallets w where w.id = s.id and w.id = any($1::uuid[])'),
 }
 
 /** Those that are not as they were seen: money moved, or they were frozen or unfrozen. */
-export async function findStirred(db: Queryable, seen: readonly SeenWallet[]): Promise<string[]> {
+export async function findChangedWallets(db: Queryable, seen: readonly SeenWallet[]): Promise<string[]> {
   const { rows } = await db.query<[string]>({
-    ...stirred,
+    ...changedWallets,
     values: [
       plainArray(seen, ({ walletId }) => walletId),
       plainArray(seen, ({ sequence }) => sequence),
@@ -142,13 +142,13 @@ export const pageSpan = 5_000
 
 /**
  * A wallet and its newest transfers, newest first, as they were at one moment: of those the page looks at. Undefined
- * `lookedFrom` says that it looked at all there are; else those below it are for the next page.
+ * `scannedFrom` says that it looked at all there are; else those below it are for the next page.
  */
 export async function findWalletWithTransfers(
   db: Queryable,
   walletId: string,
   filter: TransferFilter,
-): Promise<{ wallet: WalletRow; transfers: Transfer[]; lookedFrom: number | undefined } | undefined> {
+): Promise<{ wallet: WalletRow; transfers: Transfer[]; scannedFrom: number | undefined } | undefined> {
   const { rows } = await db.query<Omit<RawTransfer, 'sequence'> & { sequence: bigint | null } & Prefixed>({
     name: 'find-wallet-with-transfers',
     text: `select w.id as w_id, w.balance as w_balance, w.sequence as w_sequence, w.frozen_for as w_frozen_for,
@@ -169,8 +169,8 @@ export async function findWalletWithTransfers(
   const transfers = rows.flatMap((row) =>
     row.sequence === null ? [] : [toTransfer({ ...row, sequence: row.sequence })],
   )
-  const lookedFrom = Number(rows[0].below ?? 0n) - pageSpan
-  return { wallet, transfers, lookedFrom: lookedFrom > 1 ? lookedFrom : undefined }
+  const scannedFrom = Number(rows[0].below ?? 0n) - pageSpan
+  return { wallet, transfers, scannedFrom: scannedFrom > 1 ? scannedFrom : undefined }
 }
 
 /** The transfer a reference came to; undefined when it was never used, or refused. */

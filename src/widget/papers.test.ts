@@ -143,7 +143,7 @@ describe('a statement', () => {
   test('of a long month shows the first 5,000 entries and says so; the file has every one; the sums are exact', async () => {
     const rich = await newUser(opened.service, shop)
     const count = 12_000
-    const { pool } = opened.service.db.patient
+    const { pool } = opened.service.db.longRunning
     await pool.query(
       `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account,
          reference_type, reference_id)

@@ -2,7 +2,7 @@
 import type { Frame, Page } from '@playwright/test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wallets.ts'
-import { updateLanguage } from '../../src/store/people/users.ts'
+import { updateUserLanguage } from '../../src/store/people/users.ts'
 import { newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
@@ -99,7 +99,7 @@ export const accountStates: StatesOf = (stage) => {
     'account-language-chosen': {
       show: async (page) => {
         const tenant = await newMember()
-        await updateLanguage(rig.service.db.pool, tenant.user.userId, 'ar')
+        await updateUserLanguage(rig.service.db.pool, tenant.user.userId, 'ar')
         return await openPart(page, 'language', tenant)
       },
     },

@@ -6,7 +6,7 @@ import { postForService } from '../../src/actions/money/post.ts'
 import { hashPassword } from '../../src/actions/people/passwords.ts'
 import { languages } from '../../src/languages/languages.ts'
 import { transact } from '../../src/store/connection/database.ts'
-import { updatePassword } from '../../src/store/people/users.ts'
+import { updateUserPassword } from '../../src/store/people/users.ts'
 import { operator } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
@@ -278,7 +278,7 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   const email = `${tenant.user.userId}@example.com`
   const password = 'seven tired llamas'
   const passwordHash = await hashPassword(service, password)
-  await transact(service.db, (tx) => updatePassword(tx, email, passwordHash))
+  await transact(service.db, (tx) => updateUserPassword(tx, email, passwordHash))
   const { page, frame } = await openSignIn(rig, tenant)
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key)

@@ -102,7 +102,7 @@ async function change(
   decide: (tx: Transaction) => Promise<Omit<NewSettlement, 'number' | 'madeBy'> | SettleProblem>,
 ): Promise<Settled> {
   return await transact(service.db, async (tx): Promise<Settled> => {
-    if (!(await store.lockAccount(tx, clientId))) return { problem: 'unknown-app' }
+    if (!(await store.lockApp(tx, clientId))) return { problem: 'unknown-app' }
     const known = await store.findSettlement(tx, id)
     if (known) return known
     const decided = await decide(tx)

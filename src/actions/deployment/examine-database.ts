@@ -1,18 +1,18 @@
 /** The database of a deployment: would it lose money, refuse work, or stand in the way of an upgrade? Pure: what was read is given. */
 import type { Check } from '../apps/examine-embedding.ts'
-import type { Levels } from '../../store/levels.ts'
+import type { DatabaseGauges } from '../../store/database-gauges.ts'
 import type { MigrationStatus } from '../../store/migrations/migrate.ts'
-import type { ServerFacts } from '../../store/connection/server-facts.ts'
+import type { ServerInfo } from '../../store/connection/server-info.ts'
 
 export type DatabaseFacts = {
-  readonly server: ServerFacts
+  readonly server: ServerInfo
   /** Undefined when the role may not read them. */
   readonly migrations: MigrationStatus | undefined
   /** What a look at the room for connections found; `refusal` when all of ours can never fit. */
   readonly connections: { readonly wanted: number; readonly warning?: string | undefined; readonly refusal?: string }
   /** `ok`, or why it takes no writes. */
   readonly writing: string
-  readonly levels: Levels | undefined
+  readonly gauges: DatabaseGauges | undefined
   readonly isEmbedded: boolean
 }
 
@@ -102,9 +102,9 @@ function checkDurability({ server: { settings }, isEmbedded }: DatabaseFacts): C
   ]
 }
 
-function checkArchive({ server: { settings }, levels, isEmbedded }: DatabaseFacts): Check {
+function checkArchive({ server: { settings }, gauges, isEmbedded }: DatabaseFacts): Check {
   const name = 'Back-up'
-  const late = levels?.archiveLateSeconds
+  const late = gauges?.archiveLateSeconds
   if (late !== undefined && late > 0)
     return {
       name,
@@ -225,7 +225,7 @@ function checkDistance({ server: { roundTripMs } }: DatabaseFacts): Check {
 
 const maxTransactionAge = 1_000_000_000
 
-function checkVacuum({ server: { settings }, levels }: DatabaseFacts): Check {
+function checkVacuum({ server: { settings }, gauges }: DatabaseFacts): Check {
   const name = 'Vacuum'
   if (settings.autovacuum !== 'on')
     return {
@@ -234,20 +234,20 @@ function checkVacuum({ server: { settings }, levels }: DatabaseFacts): Check {
       text: 'autovacuum is off: tables grow, and one day PostgreSQL takes no more writes.',
       fix: 'alter system reset autovacuum; select pg_reload_conf();',
     }
-  if (levels && levels.transactionAge > maxTransactionAge)
+  if (gauges && gauges.transactionAge > maxTransactionAge)
     return {
       name,
       state: 'bad',
-      text: `The oldest row is ${levels.transactionAge} transactions old: at some two thousand million PostgreSQL stops.`,
+      text: `The oldest row is ${gauges.transactionAge} transactions old: at some two thousand million PostgreSQL stops.`,
       fix: 'Look for what holds vacuum up: old transactions, prepared ones, replication slots; then vacuum (freeze).',
     }
   return { name, state: 'good', text: 'autovacuum is on and keeps up.' }
 }
 
-function checkClock({ levels }: DatabaseFacts): Check {
+function checkClock({ gauges }: DatabaseFacts): Check {
   const name = 'Clock'
-  if (!levels) return { name, state: 'unknown', text: 'The database did not tell the time.' }
-  const skew = Math.abs(levels.clockSkewSeconds)
+  if (!gauges) return { name, state: 'unknown', text: 'The database did not tell the time.' }
+  const skew = Math.abs(gauges.clockSkewSeconds)
   const text = `This machine and the database are ${skew.toFixed(1)} s apart.`
   if (skew < 2) return { name, state: 'good', text }
   return { name, state: skew < 60 ? 'warn' : 'bad', text, fix: 'Set both by NTP (chrony, systemd-timesyncd).' }

@@ -4,11 +4,11 @@ import { openLog } from '../../platform/log.ts'
 import { openMetrics } from '../../platform/metrics.ts'
 import { checkConnections } from '../../store/connection/connection-limit.ts'
 import { openDatabase, type Connection, type Database } from '../../store/connection/database.ts'
-import { getLevels } from '../../store/levels.ts'
+import { getDatabaseGauges } from '../../store/database-gauges.ts'
 import { migrationStatus } from '../../store/migrations/migrate.ts'
 import { openClient } from '../../store/connection/open-client.ts'
 import { reachDatabase } from '../../store/prepare.ts'
-import { readServerFacts } from '../../store/connection/server-facts.ts'
+import { readServerInfo } from '../../store/connection/server-info.ts'
 import { asUnreachable } from '../../store/connection/unreachable.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { probeWriting } from '../../store/connection/write-probe.ts'
@@ -56,7 +56,7 @@ async function lookInside(config: Config): Promise<Check[]> {
     const fix = 'docs/operations/runbooks.md#the-database-is-away-or-slow.'
     return [{ name: 'Database', state: 'bad', text: message, fix }]
   }
-  const db = openDatabase(connection, 4).patient
+  const db = openDatabase(connection, 4).longRunning
   try {
     return await lookAtDatabase(config, connection, db)
   } finally {
@@ -66,35 +66,35 @@ async function lookInside(config: Config): Promise<Check[]> {
 }
 
 async function lookAtDatabase(config: Config, connection: Connection, db: Database): Promise<Check[]> {
-  const server = await readServerFacts(db.pool)
+  const server = await readServerInfo(db.pool)
   const migrations = server.role.closedTables.length > 0 ? undefined : await migrationStatus(db.pool)
   const isWhole = migrations?.pending.length === 0 && migrations.problem === null
-  const levels = isWhole ? await getLevels(db.pool) : undefined
+  const gauges = isWhole ? await getDatabaseGauges(db.pool) : undefined
   const checks = examineDatabase({
     server,
     migrations,
     connections: await lookAtConnections(config, db),
     writing: await probeWriting(db).catch((error: unknown) => String(error)),
-    levels,
+    gauges,
     isEmbedded: config.databaseUrls.length === 0,
   })
   // What is in tables that are not there yet, or may not be read, cannot be told.
-  return isWhole ? [...(await lookAtWork(config, connection, server.databaseBytes, levels)), ...checks] : checks
+  return isWhole ? [...(await lookAtWork(config, connection, server.databaseBytes, gauges)), ...checks] : checks
 }
 
 async function lookAtWork(
   config: Config,
   connection: Connection,
   databaseBytes: number,
-  levels: Awaited<ReturnType<typeof getLevels>> | undefined,
+  gauges: Awaited<ReturnType<typeof getDatabaseGauges>> | undefined,
 ): Promise<Check[]> {
-  const db = openDatabase(connection, 4).patient
+  const db = openDatabase(connection, 4).longRunning
   const log = openLog('silent', () => {})
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   try {
     return examineWork({
       booksProblems: (await getBooksState(db.pool)).problems.length,
-      levels,
+      gauges,
       databaseBytes,
       freeBytes: await freeBytes(config),
       unsafe: await findUnsafeForProduction(service),

@@ -1,11 +1,11 @@
 /** What waits for a person, or waits too long: books, card payments, mails, and the room that is left. Pure. */
 import type { Check } from '../apps/examine-embedding.ts'
-import type { Levels } from '../../store/levels.ts'
+import type { DatabaseGauges } from '../../store/database-gauges.ts'
 
 export type WorkFacts = {
   /** Of the continuous check. */
   readonly booksProblems: number
-  readonly levels: Levels | undefined
+  readonly gauges: DatabaseGauges | undefined
   /** On the disk of the embedded database; undefined with another one. */
   readonly freeBytes: number | undefined
   readonly databaseBytes: number
@@ -17,7 +17,7 @@ export type WorkFacts = {
 }
 
 export function examineWork(facts: WorkFacts): Check[] {
-  const { levels } = facts
+  const { gauges } = facts
   return [
     checkBooks(facts),
     checkSecrets(facts),
@@ -27,7 +27,7 @@ export function examineWork(facts: WorkFacts): Check[] {
       text,
     })),
     checkDisk(facts),
-    ...(levels ? [checkTopups(levels), checkMails(levels)] : []),
+    ...(gauges ? [checkTopups(gauges), checkMails(gauges)] : []),
   ]
 }
 
@@ -60,7 +60,7 @@ function checkDisk({ freeBytes, databaseBytes }: WorkFacts): Check {
 
 const hour = 3_600
 
-function checkTopups({ topupProblems, lateLookSeconds, topups }: Levels): Check {
+function checkTopups({ topupProblems, lateAttemptSeconds, topups }: DatabaseGauges): Check {
   const name = 'Top-ups'
   if (topupProblems > 0)
     return {
@@ -69,7 +69,7 @@ function checkTopups({ topupProblems, lateLookSeconds, topups }: Levels): Check 
       text: `${topupProblems} card payment(s) took money that was not credited.`,
       fix: 'Look at each: /admin/topups?problem=1.',
     }
-  if (lateLookSeconds > hour / 4 || topups.processing.oldestSeconds > 72 * hour)
+  if (lateAttemptSeconds > hour / 4 || topups.processing.oldestSeconds > 72 * hour)
     return {
       name,
       state: 'warn',
@@ -79,7 +79,7 @@ function checkTopups({ topupProblems, lateLookSeconds, topups }: Levels): Check 
   return { name, state: 'good', text: `${topups.created.count + topups.processing.count} open, none late.` }
 }
 
-function checkMails({ mails }: Levels): Check {
+function checkMails({ mails }: DatabaseGauges): Check {
   const name = 'Mails'
   if (mails.oldestSeconds < hour / 4) return { name, state: 'good', text: `${mails.count} waiting, none for long.` }
   const text = `${mails.count} waiting, the oldest for ${Math.round(mails.oldestSeconds / 60)} minutes.`

@@ -126,13 +126,13 @@ describe('while the mail server is away', () => {
 
   test('no more than ten thousand wait', async () => {
     const { userId } = await newUser(opened.service, app)
-    await opened.service.db.patient.pool.query(
+    await opened.service.db.longRunning.pool.query(
       `insert into mails (fact, user_id, kind, detail, due_at)
        select 'full:' || n, $1, 'full', '{}', now() + interval '1 hour' from generate_series(1, 10000) n`,
       [userId],
     )
     await notify(pool(), userId, declined, { id: 'one too many' })
-    await opened.service.db.patient.pool.query(`delete from mails where kind = 'full'`)
+    await opened.service.db.longRunning.pool.query(`delete from mails where kind = 'full'`)
     const { rows } = await pool().query('select 1 from mails where user_id = $1', [userId])
     expect(rows).toEqual([])
   })

@@ -4,7 +4,7 @@
  * and a mail that is lost harms nobody: each is sent at most once.
  */
 import { chooseLanguage } from '../../languages/languages.ts'
-import { patient, type Queryable } from '../../store/connection/database.ts'
+import { longRunning, type Queryable } from '../../store/connection/database.ts'
 import {
   claimDueMails,
   findMailReader,
@@ -66,7 +66,7 @@ export async function notify(
 
 /** Sends what is due now instead of at the next run of the job. */
 export function sendSoon(service: Service): void {
-  service.mail.soon(() => sendMails(patient(service)))
+  service.mail.soon(() => sendMails(longRunning(service)))
 }
 
 const atOnce = 8

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { findCluster } from '../../../test/postgres.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
 import { openMetrics } from '../../platform/metrics.ts'
-import { openDatabase, patient } from '../../store/connection/database.ts'
+import { openDatabase, longRunning } from '../../store/connection/database.ts'
 import { getBooksState, type BooksState } from '../../store/verify/books-check.ts'
 import type { Service } from '../service.ts'
 import { checkBooks, healthOf } from './check-books.ts'
@@ -54,7 +54,7 @@ beforeEach(async () => {
 
 /** By one connection, whose changes are counted at once: a count that comes late would hurry the check of another test. */
 async function query(sql: string, values: unknown[] = []) {
-  client ??= await rig.service.db.patient.pool.connect()
+  client ??= await rig.service.db.longRunning.pool.connect()
   const result = await client.query(sql, values)
   await client.query('select pg_stat_force_next_flush()')
   return result
@@ -68,12 +68,12 @@ async function post(serviceUserId: string, direction: 'credit' | 'debit', amount
 }
 
 /** As the job has it: with half a minute for a statement. */
-const patiently = () => patient(rig.service)
+const onLongRunning = () => longRunning(rig.service)
 
 type Part = 'next_sums_at' | 'next_pass_at' | 'next_slice_at'
 
 /** One call of the job, with these parts of the check due and the others not. */
-async function check(parts: Part[], service: Service = patiently()): Promise<void> {
+async function check(parts: Part[], service: Service = onLongRunning()): Promise<void> {
   const columns = (['next_sums_at', 'next_pass_at', 'next_slice_at'] as const).map(
     (part) => `${part} = ${parts.includes(part) ? `'-infinity'` : `'infinity'`}`,
   )
@@ -280,7 +280,7 @@ test('what a second look does not find is no fault, and the wallet is followed f
   await wholePass()
   const { userId } = users[2]!
   await query('update wallets set balance = balance + 1 where id = $1', [userId])
-  const { db } = patiently()
+  const { db } = onLongRunning()
   let connections = 0
   const connect = async () => {
     // The sums have one transaction; the pass has its first look, and before its second one the books are right again.
@@ -340,7 +340,7 @@ test('a wallet of very many entries is followed in parts, by the pass and by the
 })
 
 test('two processes check while money moves, and never cry wolf', async () => {
-  const { pool, patient: db } = openDatabase(rig.service.db.connection)
+  const { pool, longRunning: db } = openDatabase(rig.service.db.connection)
   const other = { ...rig.service, db, metrics: openMetrics() }
   const over = new AbortController()
   let posted = 0
@@ -376,7 +376,7 @@ test('before its time nothing is done, and of many at once one does it', async (
   await check([])
   expect((await state()).sumsAt).toEqual(first.sumsAt)
   await query(`update books_check set next_slice_at = '-infinity'`)
-  await Promise.all(Array.from({ length: 6 }, () => checkBooks(patiently())))
+  await Promise.all(Array.from({ length: 6 }, () => checkBooks(onLongRunning())))
   const after = await state()
   expect(after.lastRoundAt!.getTime()).toBeGreaterThan(first.lastRoundAt!.getTime())
   expect(after.transfersChecked).toBe(10)

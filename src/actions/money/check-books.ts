@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { moneyText } from '../../ledger/money.ts'
 import {
-  beginStep,
+  beginCheckStep,
   getBooksState,
   lockBooksState,
   updateBooksState,
@@ -71,7 +71,7 @@ async function checkOnce(
 ): Promise<Taken | undefined> {
   const words = (minor: bigint) => moneyText(minor, service.config.currency).replace('-', '−')
   return await transact(service.db, async (tx): Promise<Taken | undefined> => {
-    await beginStep(tx, candidates !== undefined)
+    await beginCheckStep(tx, candidates !== undefined)
     const before = await lockBooksState(tx)
     if (!before || step.dueAt(before) > before.now) return undefined
     const startedAt = performance.now()

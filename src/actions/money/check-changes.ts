@@ -4,15 +4,15 @@
  */
 import type { BooksState } from '../../store/verify/books-check.ts'
 import { maxFaultsPerStatement, type Fault } from '../../store/verify/fault.ts'
-import { toTheEnd, type Stretch } from '../../store/verify/stretch.ts'
+import { endOfLedger, type Stretch } from '../../store/verify/stretch.ts'
 import {
-  deletePoints,
-  findPointAt,
-  nextPage,
-  upsertPoints,
+  deleteCheckpoints,
+  findCheckpointAt,
+  nextChanges,
+  upsertCheckpoints,
   type ChangedWallet,
-  type Page,
-  type Point,
+  type Changes,
+  type Checkpoint,
 } from '../../store/verify/verified-wallets.ts'
 import { verifyStretches } from '../../store/verify/verify.ts'
 import type { Transaction } from '../../store/connection/database.ts'
@@ -32,7 +32,7 @@ export const changesStep: Step = {
   dueAt: ({ nextPassAt }) => nextPassAt,
   check: async (tx, before, words, isSecond) => {
     const state = before.pass ? before : startPass(before)
-    const page = await nextPage(tx, state.pass!.from, walletsPerPage)
+    const page = await nextChanges(tx, state.pass!.from, walletsPerPage)
     const plan = planStretches(page, state.pass!.target, isSecond)
     const faults = await verifyStretches(tx, plan.parts, words)
     const { parts, next, entries } = plan
@@ -86,7 +86,7 @@ type Plan = { readonly parts: readonly Part[]; readonly next: BooksState['pass']
  * What is looked at now, and where the pass goes on. A wallet with more entries than fit is cut; it is done when it was
  * followed to where it stood when the pass first came to it, so one that grows all the time does not hold the others up.
  */
-function planStretches(page: Page, target: number | null, isSecond: boolean): Plan {
+function planStretches(page: Changes, target: number | null, isSecond: boolean): Plan {
   const parts: Part[] = []
   let entries = 0
   for (const wallet of page.changed) {
@@ -98,7 +98,7 @@ function planStretches(page: Page, target: number | null, isSecond: boolean): Pl
     if (left <= 0) return { parts, next: { from: walletId, target: null }, entries }
     const needed = Number(sequence - start.sequence)
     if (needed <= left) {
-      parts.push({ ...start, until: toTheEnd, wallet, isWhole: true })
+      parts.push({ ...start, until: endOfLedger, wallet, isWhole: true })
       // Also a wallet without a new entry costs something.
       entries += Math.max(1, needed)
       continue
@@ -112,7 +112,7 @@ function planStretches(page: Page, target: number | null, isSecond: boolean): Pl
 }
 
 /** From the point, unless that is of no use. The second look trusts none, where the whole ledger can be looked at in one go. */
-function startOf(wallet: ChangedWallet, isSecond: boolean): Point {
+function startOf(wallet: ChangedWallet, isSecond: boolean): Checkpoint {
   const { walletId, sequence, fromSequence, fromBalanceMinor } = wallet
   const isFresh = fromSequence > sequence || (isSecond && sequence <= BigInt(entriesPerPage))
   return isFresh
@@ -127,12 +127,12 @@ function startOf(wallet: ChangedWallet, isSecond: boolean): Point {
 async function keepPoints(tx: Transaction, parts: readonly Part[], faults: readonly Fault[]): Promise<void> {
   const faulty = new Set(faults.flatMap(({ walletId }) => walletId ?? []))
   const isInRuins = faults.length >= maxFaultsPerStatement
-  const points: Point[] = []
+  const points: Checkpoint[] = []
   for (const { walletId, wallet, isWhole, until } of parts) {
     if (isInRuins || faulty.has(walletId)) continue
-    const point = isWhole ? wallet : await findPointAt(tx, walletId, until)
+    const point = isWhole ? wallet : await findCheckpointAt(tx, walletId, until)
     if (point) points.push(point)
   }
-  await upsertPoints(tx, points)
-  await deletePoints(tx, [...faulty])
+  await upsertCheckpoints(tx, points)
+  await deleteCheckpoints(tx, [...faulty])
 }

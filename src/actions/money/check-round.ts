@@ -6,10 +6,10 @@ import type { Transaction } from '../../store/connection/database.ts'
 import { addSums, noSum, sumEntries, sumPositions, type AccountSums } from '../../store/verify/account-sums.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import { verifyStretchEntries } from '../../store/verify/entries.ts'
-import { bookFault, type Fault, type MoneyWords } from '../../store/verify/fault.ts'
+import { bookFault, type Fault, type FormatMoney } from '../../store/verify/fault.ts'
 import { nextSlice, type Slice } from '../../store/verify/slice.ts'
-import { deletePoints } from '../../store/verify/verified-wallets.ts'
-import { verifyAround, verifySlice } from '../../store/verify/verify.ts'
+import { deleteCheckpoints } from '../../store/verify/verified-wallets.ts'
+import { verifyExceptEntries, verifySlice } from '../../store/verify/verify.ts'
 import { laterBy, replaceProblems, type Step } from './check-step.ts'
 
 /** So many take some hundred milliseconds; a wallet that has more is cut. */
@@ -34,7 +34,10 @@ export const roundStep: Step = {
     const found =
       sequence === 0
         ? await verifySlice(tx, slice, words)
-        : [...(await verifyCut(tx, slice, sequence, slice.entries, words)), ...(await verifyAround(tx, slice, words))]
+        : [
+            ...(await verifyCut(tx, slice, sequence, slice.entries, words)),
+            ...(await verifyExceptEntries(tx, slice, words)),
+          ]
     const sums = addSums(readSums(state), await sumEntries(tx, slice, state.roundDay!))
     const isLast = slice.until === null
     const positions = isLast ? await comparePositions(tx, sums, state.roundDay!, words) : []
@@ -61,7 +64,7 @@ export const roundStep: Step = {
 }
 
 /** The next entries of a wallet that is too large for one look. */
-async function checkCut(tx: Transaction, state: BooksState, slice: Slice, sequence: number, words: MoneyWords) {
+async function checkCut(tx: Transaction, state: BooksState, slice: Slice, sequence: number, words: FormatMoney) {
   const until = sequence + entriesPerSlice
   const faults = await verifyCut(tx, slice, sequence, until, words)
   return {
@@ -80,7 +83,7 @@ async function checkCut(tx: Transaction, state: BooksState, slice: Slice, sequen
   }
 }
 
-async function verifyCut(tx: Transaction, { first }: Slice, sequence: number, until: number, words: MoneyWords) {
+async function verifyCut(tx: Transaction, { first }: Slice, sequence: number, until: number, words: FormatMoney) {
   const stretch = { walletId: first!, sequence: BigInt(sequence), balanceMinor: 0n, until: BigInt(until) }
   return await verifyStretchEntries(tx, [stretch], words)
 }
@@ -115,10 +118,10 @@ function isIn({ from, until }: Slice, { check, walletId }: Problem, sequence: nu
 }
 
 async function dropPoints(tx: Transaction, faults: readonly Fault[]): Promise<void> {
-  await deletePoints(tx, [...new Set(faults.flatMap(({ walletId }) => walletId ?? []))])
+  await deleteCheckpoints(tx, [...new Set(faults.flatMap(({ walletId }) => walletId ?? []))])
 }
 
-async function comparePositions(tx: Transaction, entered: AccountSums, day: string, words: MoneyWords) {
+async function comparePositions(tx: Transaction, entered: AccountSums, day: string, words: FormatMoney) {
   const kept = await sumPositions(tx, day)
   const faults: Fault[] = []
   for (const account of [...new Set([...entered.keys(), ...kept.keys()])].sort()) {

@@ -1,13 +1,13 @@
 /** What the parts of the continuous check have in common: a look at the books, and what is kept of it. */
 import type { Transaction } from '../../store/connection/database.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
-import type { Fault, MoneyWords } from '../../store/verify/fault.ts'
+import type { Fault, FormatMoney } from '../../store/verify/fault.ts'
 
 export type Step = {
   readonly name: 'sums' | 'changes' | 'round'
   readonly dueAt: (state: BooksState) => Date
   /** Reads only. The second look is at a fresh snapshot, when the first one has found something. */
-  readonly check: (tx: Transaction, state: BooksState, words: MoneyWords, isSecond: boolean) => Promise<StepResult>
+  readonly check: (tx: Transaction, state: BooksState, words: FormatMoney, isSecond: boolean) => Promise<StepResult>
 }
 
 export type StepResult = {

@@ -98,11 +98,11 @@ function note(service: Service, asked: Posting, result: PostingResult): void {
   if (result.kind === 'outcome' && !result.replay) {
     service.live.poke(result.outcome.walletId)
     const namespace = 'clientId' in asked.by ? asked.counterAccount : serviceNamespace
-    service.referenceTypes.note(namespace, asked.referenceType)
+    service.referenceTypes.record(namespace, asked.referenceType)
   }
   if (result.kind !== 'outcome' || !result.replay?.walletId) return
   const { walletId, amountMinor } = result.replay
-  service.repeats.note({ referenceKey: result.outcome.referenceKey, walletId, amountMinor })
+  service.repeats.record({ referenceKey: result.outcome.referenceKey, walletId, amountMinor })
 }
 
 function countFailed(service: Service, asked: Posting, error: unknown): void {

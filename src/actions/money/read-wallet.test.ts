@@ -21,7 +21,7 @@ beforeAll(async () => {
   await linkUser(opened.service, other, user.userId)
   for (const name of ['one', 'two', 'three']) await client.credit(serviceUserId, 1, name)
   // Half a minute for a statement: rows by the thousand, on a machine that may be busy.
-  const { pool } = opened.service.db.patient
+  const { pool } = opened.service.db.longRunning
   await pool.query(
     `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
      select $1, 3 + n, case n % 2 when 0 then -1 else 1 end, 300 + n % 2, gen_random_uuid(), now(), 'app:' || $2::text, 'ORDER', n::text
@@ -77,7 +77,7 @@ test.each(
 )(
   'a page %j looks at 5,000 entries at most and the one it begins with, whatever the wallet holds, after %s',
   async (query, statistics) => {
-    await opened.service.db.patient.pool.query(statistics)
+    await opened.service.db.longRunning.pool.query(statistics)
     const heard = await hear(async () => void (await readPage(query)))
     const walks = heard.filter(({ text }) => text.includes(' transfers '))
     expect(walks).toHaveLength(1)

@@ -26,6 +26,6 @@ export async function readWallet(
   if (!found) return undefined
   const transfers = found.transfers.slice(0, limit)
   const isFull = found.transfers.length > limit
-  const nextBefore = isFull ? transfers[transfers.length - 1]!.sequence : (found.lookedFrom ?? null)
+  const nextBefore = isFull ? transfers[transfers.length - 1]!.sequence : (found.scannedFrom ?? null)
   return { wallet: found.wallet, transfers, nextBefore }
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { transact, type Transaction } from '../../store/connection/database.ts'
 import * as invites from '../../store/operator-invites.ts'
-import { deleteSessions } from '../../store/operator-sessions.ts'
+import { deleteOperatorSessions } from '../../store/operator-sessions.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
 import { isEmail, isName, maxNameLength, normaliseEmail } from '../people/create-user.ts'
@@ -163,9 +163,9 @@ export async function acceptInvite(
 class EmailTaken extends Error {}
 
 async function renewOperator(tx: Transaction, id: string, passwordHash: string, { address }: Device): Promise<string> {
-  await store.updatePassword(tx, id, passwordHash)
+  await store.updateOperatorPassword(tx, id, passwordHash)
   await store.updateTotpCleared(tx, id)
-  await deleteSessions(tx, id)
+  await deleteOperatorSessions(tx, id)
   await recordAudit(tx, actorOf({ id }, address), 'operator.renewed', `operator:${id}`)
   return id
 }
@@ -193,7 +193,7 @@ export async function changeAccess(
     await store.updateOperatorAccess(tx, id, access)
     const from = { role: before.role, isActive: before.isActive }
     await recordAudit(tx, actor, 'operator.access-changed', `operator:${id}`, { from, to: access })
-    if (!access.isActive) await deleteSessions(tx, id)
+    if (!access.isActive) await deleteOperatorSessions(tx, id)
     const links = await endLinks(tx, id, access)
     if (links > 0) await recordAudit(tx, actor, 'operator.links-ended', `operator:${id}`, { links })
     return 'done'
@@ -225,8 +225,8 @@ export async function changeOperatorPassword(
   if (checked !== 'right') return checked
   const passwordHash = await hashPassword(service, after)
   await transact(service.db, async (tx) => {
-    await store.updatePassword(tx, operator.id, passwordHash)
-    await deleteSessions(tx, operator.id, { except: session.id })
+    await store.updateOperatorPassword(tx, operator.id, passwordHash)
+    await deleteOperatorSessions(tx, operator.id, { except: session.id })
     await recordAudit(tx, actorOf(operator, address), 'operator.password-changed', `operator:${operator.id}`)
   })
   return 'right'
@@ -263,7 +263,7 @@ export async function restartSecondFactor(
       'operator.second-factor-restarted',
       `operator:${operator.id}`,
     )
-    await deleteSessions(tx, operator.id, { only: session.id })
+    await deleteOperatorSessions(tx, operator.id, { only: session.id })
     return { token: await startSession(service, tx, operator.id, 'enrol', device) }
   })
 }

@@ -36,7 +36,7 @@ export async function startSession(
   const token = randomBytes(32).toString('base64url')
   const lifetimeMs = stage === 'full' ? absoluteMs : unfinishedMs
   const session = { id: newId(service.now()), stage, lifetimeMs, address, browser }
-  await store.insertSession(db, operatorId, hashSecret(token), session)
+  await store.insertOperatorSession(db, operatorId, hashSecret(token), session)
   return token
 }
 
@@ -46,15 +46,15 @@ export async function findSignedInOperator(
   { isByHand }: { isByHand: boolean },
 ): Promise<SignedInOperator | undefined> {
   if (!/^[\w-]{43}$/.test(token)) return undefined
-  const found = await store.findLiveSession(service.db.pool, hashSecret(token), idleMs)
+  const found = await store.findLiveOperatorSession(service.db.pool, hashSecret(token), idleMs)
   if (!found) return undefined
   // A page that refreshes itself must not keep an operator signed in who left the desk.
-  if (isByHand && found.unseenMs > noteEveryMs) await store.updateSeen(service.db.pool, found.session.id)
+  if (isByHand && found.unseenMs > noteEveryMs) await store.updateOperatorSessionSeen(service.db.pool, found.session.id)
   return found
 }
 
 export async function listOperatorSessions(service: Service, operatorId: string): Promise<OperatorSession[]> {
-  return await store.listSessions(service.db.pool, operatorId, idleMs)
+  return await store.listOperatorSessions(service.db.pool, operatorId, idleMs)
 }
 
 export async function signOutOperator(
@@ -63,7 +63,7 @@ export async function signOutOperator(
   address: string,
 ): Promise<void> {
   await transact(service.db, async (tx) => {
-    await store.deleteSessions(tx, operator.id, { only: session.id })
+    await store.deleteOperatorSessions(tx, operator.id, { only: session.id })
     await recordAudit(tx, actorOf(operator, address), 'operator.signed-out', `operator:${operator.id}`)
   })
 }
@@ -76,7 +76,7 @@ export async function endSessions(
   which: { only?: string; except?: string } = {},
 ): Promise<number> {
   return await transact(service.db, async (tx) => {
-    const ended = await store.deleteSessions(tx, operatorId, which)
+    const ended = await store.deleteOperatorSessions(tx, operatorId, which)
     if (ended > 0)
       await recordAudit(tx, actor, 'operator.sessions-ended', `operator:${operatorId}`, { sessions: ended })
     return ended

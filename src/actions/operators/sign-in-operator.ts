@@ -1,12 +1,12 @@
 /** Signing in to /admin: password, then code. Every try is counted before it is judged, on all processes together. */
 import { upsertAddress } from '../../store/people/addresses.ts'
 import { getDatabaseTime, transact } from '../../store/connection/database.ts'
-import { deleteSessions, type Stage } from '../../store/operator-sessions.ts'
+import { deleteOperatorSessions, type Stage } from '../../store/operator-sessions.ts'
 import {
   findOperatorByEmail,
   findPendingTotp,
   isOperatorAddress,
-  updateSignedIn,
+  updateOperatorSignedIn,
   updateTotpConfirmed,
   type Operator,
 } from '../../store/operators.ts'
@@ -102,7 +102,7 @@ async function tryCode(
       await recordAudit(tx, actor, 'operator.code-failed', `operator:${operator.id}`)
       return { kind: 'wrong' }
     }
-    await deleteSessions(tx, operator.id, { only: session.id })
+    await deleteOperatorSessions(tx, operator.id, { only: session.id })
     const token = await startWholeSession(service, tx, operator, device, taken === 'app' ? 'code' : 'recovery code')
     return { kind: 'session', token, stage: 'full' }
   })
@@ -128,7 +128,7 @@ export async function confirmSecondFactor(
     if (!(await updateTotpConfirmed(tx, operator.id, { sealed, step }))) return 'ended'
     const recoveryCodes = await renewRecoveryCodes(tx, operator.id)
     await recordAudit(tx, actorOf(operator, device.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
-    await deleteSessions(tx, operator.id)
+    await deleteOperatorSessions(tx, operator.id)
     return { token: await startWholeSession(service, tx, operator, device, 'new second factor'), recoveryCodes }
   })
 }
@@ -141,7 +141,7 @@ export async function skipSecondFactor(
 ): Promise<string | undefined> {
   if (service.config.isProduction) return undefined
   return await transact(service.db, async (tx) => {
-    await deleteSessions(tx, operator.id, { only: session.id })
+    await deleteOperatorSessions(tx, operator.id, { only: session.id })
     return await startWholeSession(service, tx, operator, device, 'password alone')
   })
 }
@@ -153,7 +153,7 @@ async function startWholeSession(
   device: Device,
   by: string,
 ): Promise<string> {
-  await updateSignedIn(tx, operator.id, service.now())
+  await updateOperatorSignedIn(tx, operator.id, service.now())
   await upsertAddress(tx, 'operator', operator.id, addressHash(device.address))
   await recordAudit(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, {
     with: by,

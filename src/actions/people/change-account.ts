@@ -1,6 +1,6 @@
 /** What a user reads and changes of the account: names and language. Password and email have files of their own. */
 import { transact } from '../../store/connection/database.ts'
-import { findLiveUser, lockUser, updateLanguage, updateNames, type LiveUser } from '../../store/people/users.ts'
+import { findLiveUser, lockUser, updateUserLanguage, updateUserNames, type LiveUser } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -20,11 +20,11 @@ export async function changeNames(
   await transact(service.db, async (tx) => {
     const user = await lockUser(tx, userId)
     if (!user || (user.firstName === firstName && user.lastName === lastName)) return
-    await updateNames(tx, userId, { firstName, lastName })
+    await updateUserNames(tx, userId, { firstName, lastName })
     await recordAudit(tx, { name: `user:${userId}`, address }, 'user.name-changed', `user:${userId}`, { clientId })
   })
 }
 
 export async function changeLanguage(service: Service, session: Session, language: string): Promise<void> {
-  await updateLanguage(service.db.pool, session.userId, language)
+  await updateUserLanguage(service.db.pool, session.userId, language)
 }

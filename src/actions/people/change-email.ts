@@ -4,7 +4,7 @@
  */
 import { sqlState, transact, uniqueViolation } from '../../store/connection/database.ts'
 import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '../../store/people/email-changes.ts'
-import { findLiveUser, getIdentity, lockUser, updateEmail } from '../../store/people/users.ts'
+import { findLiveUser, getIdentity, lockUser, updateUserEmail } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
 import { addressHash, addressKey, type Limited } from '../limits.ts'
@@ -87,7 +87,7 @@ async function makeChange(service: Service, change: Change): Promise<boolean> {
     return await transact(service.db, async (tx) => {
       const user = await lockUser(tx, userId)
       if (!user || !(await deleteEmailChange(tx, userId, changeId))) return false
-      await updateEmail(tx, userId, email)
+      await updateUserEmail(tx, userId, email)
       await recordAudit(tx, { name: `user:${userId}`, address }, 'user.email-changed', `user:${userId}`, { clientId })
       const notification = { kind: 'email-changed', at: service.now().toISOString(), newEmail: email } as const
       await notify(tx, userId, notification, { id: changeId, email: user.email })

@@ -1,7 +1,7 @@
 /** A new password, for one who knows the old one. Whoever else is signed in to the account is not any more. */
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
-import { lockUser, updatePassword } from '../../store/people/users.ts'
+import { lockUser, updateUserPassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
 import type { Limited } from '../limits.ts'
@@ -35,7 +35,7 @@ export async function changePassword(
     const user = await lockUser(tx, userId)
     // Of two changes at once the second was proved with a password that is none any more.
     if (!user || user.passwordHash !== provedHash) return false
-    await updatePassword(tx, user.email, passwordHash)
+    await updateUserPassword(tx, user.email, passwordHash)
     await deleteLinkCodesOfUser(tx, userId)
     await updateLinksSignedOut(tx, userId, { exceptLinkId: linkId })
     await updateSessionsRevoked(tx, userId, { except: tokenHash })

@@ -53,15 +53,15 @@ async function signIn(
   const signedIn = await transact(service.db, async (tx) => {
     const connected = await connectApp(tx, app, userId, address)
     if (!connected) return undefined
-    const isNewPlace = await upsertAddress(tx, 'user', userId, addressHash(address))
+    const isNewAddress = await upsertAddress(tx, 'user', userId, addressHash(address))
     const detail = { clientId: app.clientId, browser }
     await recordAudit(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
     if (lang) await upsertMailLanguage(tx, userId, lang)
     const notification = { kind: 'sign-in', at: service.now().toISOString(), browser } as const
-    if (isNewPlace) await notify(tx, userId, notification, { id: newId(), lang })
-    return { connected, isNewPlace }
+    if (isNewAddress) await notify(tx, userId, notification, { id: newId(), lang })
+    return { connected, isNewAddress }
   })
-  if (signedIn?.isNewPlace) sendSoon(service)
+  if (signedIn?.isNewAddress) sendSoon(service)
   return signedIn?.connected
 }
 

@@ -4,8 +4,8 @@ import type { App } from '../../store/apps.ts'
 import { findLink } from '../../store/links.ts'
 import {
   findSession,
-  insertSession,
-  updateSessionNoted,
+  insertWidgetSession,
+  updateSessionBrowser,
   updateSessionRevoked,
   type Session,
 } from '../../store/people/widget-sessions.ts'
@@ -30,7 +30,7 @@ export async function createSession(
   if (!link) return { kind: 'unknown-user' }
   if (parentOrigin !== null && !app.allowedIframeParents.includes(parentOrigin)) return { kind: 'origin-not-allowed' }
   const sessionToken = newSessionToken()
-  const expiresAt = await insertSession(service.db.pool, {
+  const expiresAt = await insertWidgetSession(service.db.pool, {
     tokenHash: hashSecret(sessionToken),
     clientId: app.clientId,
     linkId: link.id,
@@ -67,9 +67,9 @@ export async function recordBrowser(
   session: Session,
   { userAgent, address }: { userAgent: string | null; address: string },
 ): Promise<void> {
-  if (session.isNoted) return
+  if (session.isBrowserRecorded) return
   const noted = { browser: browserName(userAgent), addressHash: addressHash(address) }
-  await updateSessionNoted(service.db.pool, session.tokenHash, noted)
+  await updateSessionBrowser(service.db.pool, session.tokenHash, noted)
 }
 
 export async function revokeSession(service: Service, session: Session): Promise<void> {

@@ -3,7 +3,7 @@ import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
-import { updatePassword } from '../../store/people/users.ts'
+import { updateUserPassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked } from '../../store/people/widget-sessions.ts'
 import { connectApp } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
@@ -28,7 +28,7 @@ export async function resetPassword(
   const passwordHash = await hashPassword(service, attempt.password)
   const changed = await transact(service.db, async (tx) => {
     if (!(await useCode(tx, email, checked.id))) return undefined
-    const user = await updatePassword(tx, email, passwordHash)
+    const user = await updateUserPassword(tx, email, passwordHash)
     if (!user) return undefined
     // A link code that was given for the old password a moment ago must not be worth anything any more.
     await deleteLinkCodesOfUser(tx, user.id)

@@ -5,7 +5,7 @@
  */
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
-import { listPlaces, updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
+import { listAppSignIns, updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
 import { addressHash } from '../limits.ts'
 import type { Service } from '../service.ts'
@@ -26,10 +26,10 @@ export type SignedInApp = {
 }
 
 export async function listSignedInApps(service: Service, session: Session, address: string): Promise<SignedInApp[]> {
-  const places = await listPlaces(service.db.pool, session.userId, session.tokenHash)
+  const signIns = await listAppSignIns(service.db.pool, session.userId, session.tokenHash)
   const here = addressHash(address)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app]))
-  return places.map(({ clientId, since, browsers }) => ({
+  return signIns.map(({ clientId, since, browsers }) => ({
     clientId,
     appName: apps.get(clientId)?.name ?? clientId,
     isThisApp: clientId === session.clientId,

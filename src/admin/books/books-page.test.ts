@@ -3,7 +3,7 @@ import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
 import { checkBooks } from '../../actions/money/check-books.ts'
 import { grantBonus } from '../../actions/money/manage-wallets.ts'
-import { patient } from '../../store/connection/database.ts'
+import { longRunning } from '../../store/connection/database.ts'
 
 let rig: TestService
 let viewer: TestOperator
@@ -24,7 +24,7 @@ async function readPage(changes = 'only_row = true'): Promise<string> {
   await pool.query(
     `update books_check set next_sums_at = '-infinity', next_pass_at = '-infinity', next_slice_at = '-infinity'`,
   )
-  await checkBooks(patient(rig.service))
+  await checkBooks(longRunning(rig.service))
   await pool.query(`update books_check set ${changes}`)
   const html = await (await viewer.get('/admin/books')).text()
   return html

@@ -4,7 +4,13 @@ import type { Service } from '../../actions/service.ts'
 import { monthOf, parseMonth, type Month } from '../../actions/money/write-statement.ts'
 import { formatMinor, majorNumber, moneyText } from '../../ledger/money.ts'
 import type { App } from '../../store/apps.ts'
-import { getPositionBefore, listAccounts, listDays, listMonths, type DayFlow } from '../../store/books/books.ts'
+import {
+  getPositionBefore,
+  listAccountFlows,
+  listDayFlows,
+  listMonthFlows,
+  type DayFlow,
+} from '../../store/books/books.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { listUsers } from '../../store/people/users.ts'
 import { BooksCheck } from './books-check.tsx'
@@ -27,9 +33,13 @@ async function show(request: AdminRequest): Promise<Response> {
   const span = { from: dayText(month.from), until: dayText(month.until) }
   const [state, accounts, days, months, apps] = await Promise.all([
     getBooksState(db),
-    listAccounts(db, span),
-    listDays(db, { account, ...span }),
-    listMonths(db, account, dayText(new Date(Date.UTC(month.from.getUTCFullYear() - 1, month.from.getUTCMonth() + 1)))),
+    listAccountFlows(db, span),
+    listDayFlows(db, { account, ...span }),
+    listMonthFlows(
+      db,
+      account,
+      dayText(new Date(Date.UTC(month.from.getUTCFullYear() - 1, month.from.getUTCMonth() + 1))),
+    ),
     service.apps.list(),
   ])
   const owners = await listUsers(db, [...new Set(state.problems.flatMap(({ walletId }) => walletId ?? []))])
@@ -209,8 +219,8 @@ async function* settlementLines(service: Service, month: Month, account: string 
   const span = { from: dayText(month.from), until: dayText(month.until) }
   const money = (minor: bigint) => plain(formatMinor(minor, currency))
   yield csvLine(['account', 'day', 'debited', 'credited', 'net', 'transfers', 'position', 'currency'])
-  const days = await listDays(db, { account, ...span })
-  const accounts = account ? [account] : [...new Set((await listAccounts(db, span)).map((each) => each.account))]
+  const days = await listDayFlows(db, { account, ...span })
+  const accounts = account ? [account] : [...new Set((await listAccountFlows(db, span)).map((each) => each.account))]
   for (const each of accounts) {
     let position = await getPositionBefore(db, each, span.from)
     let text = csvLine([each, plain('opening'), null, null, null, null, money(position), currency.code])

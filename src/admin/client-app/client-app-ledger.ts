@@ -2,7 +2,7 @@
 import { recordAudit } from '../../actions/audit.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import { findApp } from '../../store/apps.ts'
-import { listDays } from '../../store/books/books.ts'
+import { listDayFlows } from '../../store/books/books.ts'
 import { listTransfersOfAccount } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
 import { csvPages, download } from '../../web/csv.ts'
@@ -37,7 +37,7 @@ async function exportLedger(request: AdminRequest): Promise<Response> {
   const [first, last] = [request.query('from'), request.query('until')]
   await recordAudit(service.db.pool, actor, 'app.ledger-exported', `app:${app.clientId}`, { from: first, until: last })
   const account = counterAccountOfApp(app.clientId)
-  const days = await listDays(service.db.pool, { account, from: dayText(from), until: dayText(until) })
+  const days = await listDayFlows(service.db.pool, { account, from: dayText(from), until: dayText(until) })
   const countOf = (at: Date) => days.find(({ day }) => day === dayText(at))?.transfers ?? 0
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
     const start = before?.from ?? from

@@ -5,7 +5,7 @@ import { counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
 import { findAppLinks, listAppCalls, type CallSum } from '../../store/app-calls.ts'
 import type { App } from '../../store/apps.ts'
 import { listAudit, type AuditRecord } from '../../store/audit.ts'
-import { listDays, type DayFlow } from '../../store/books/books.ts'
+import { listDayFlows, type DayFlow } from '../../store/books/books.ts'
 import { FlowChart } from '../kit/chart.tsx'
 import { Badge, Facts, Field, Money, Table, When, withQuery } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
@@ -31,7 +31,7 @@ export async function readAppStory({ service }: AdminRequest, { clientId }: App)
   const until = dayText(new Date(today + dayMs))
   const leaked = { subject: `app:${clientId}`, action: 'browser-call.refused' }
   const [days, calls, links, leaks, owed] = await Promise.all([
-    listDays(db, { account: counterAccountOfApp(clientId), from, until }),
+    listDayFlows(db, { account: counterAccountOfApp(clientId), from, until }),
     listAppCalls(db, clientId),
     findAppLinks(db, clientId),
     listAudit(db, leaked, { after: undefined, limit: maxLeaks }),

@@ -67,10 +67,10 @@ test('what two processes counted is added up, and what could not be written is k
   const other = await newApp(rig.service)
   const counters = [openAppCalls(), openAppCalls()]
   for (const appCalls of counters) {
-    appCalls.note(other.clientId, '/api/x', 'ok', performance.now())
+    appCalls.record(other.clientId, '/api/x', 'ok', performance.now())
     const away = { pool: { query: () => Promise.reject(new Error('away')) } } as unknown as typeof rig.service.db
     expect(await complaintOf(countCalls({ appCalls, db: away }))).toBe('away')
-    appCalls.note(other.clientId, '/api/x', 'ok', performance.now())
+    appCalls.record(other.clientId, '/api/x', 'ok', performance.now())
   }
   await Promise.all(counters.map((appCalls) => countCalls({ appCalls, db: rig.service.db })))
   await Promise.all(counters.map((appCalls) => countCalls({ appCalls, db: rig.service.db })))

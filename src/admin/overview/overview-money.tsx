@@ -4,7 +4,7 @@ import { healthOf } from '../../actions/money/check-books.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
 import type { App } from '../../store/apps.ts'
 import type { DayFlow } from '../../store/books/books.ts'
-import { maxCounted, type TopupCounts, type Waiting } from '../../store/books/money-figures.ts'
+import { maxCounted, type TopupCounts, type OpenIssues } from '../../store/books/money-figures.ts'
 import type { BooksState } from '../../store/verify/books-check.ts'
 import { FlowChart } from '../kit/chart.tsx'
 import { Badge, Money, Table, When } from '../kit/parts.tsx'
@@ -22,7 +22,7 @@ export type MoneyData = {
   readonly span: string
   readonly against: string
   readonly topups: TopupCounts
-  readonly waiting: Waiting
+  readonly waiting: OpenIssues
   /** For a second operator. */
   readonly waitingCorrections: number
   readonly books: BooksState

@@ -1,7 +1,7 @@
 /** How the service does: the money first, then what waits for a person, then the processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { renderToString } from 'preact-render-to-string'
-import { listFlows, countTopups, getWaiting } from '../../store/books/money-figures.ts'
+import { listFlows, countTopups, countOpenIssues } from '../../store/books/money-figures.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
@@ -93,7 +93,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   const [flows, topups, waiting, corrections, books, apps] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
     countTopups(db, new Date(today)),
-    getWaiting(db),
+    countOpenIssues(db),
     countWaitingCorrections(db),
     getBooksState(db),
     service.apps.list(),

@@ -32,7 +32,7 @@ const shownSettled = 50
 type Problems = { readonly day?: string; readonly file?: readonly string[] }
 
 async function show(request: AdminRequest, problems: Problems = {}): Promise<Response> {
-  const db = request.service.db.patient.pool
+  const db = request.service.db.longRunning.pool
   const [state, differences, days, settled, operators] = await Promise.all([
     getReconciliationState(db),
     listOpenDifferences(db, shownDifferences),
@@ -320,7 +320,7 @@ function isDay(text: string): boolean {
 async function readFile(request: AdminRequest): Promise<Response> {
   const report = parseReport(request.form.text('report'), request.service.config.currency)
   if ('problems' in report) return await show(request, { file: report.problems })
-  const service = { ...request.service, db: request.service.db.patient }
+  const service = { ...request.service, db: request.service.db.longRunning }
   await reconcileFile(service, request.actor, report.lines)
   return redirect('/admin/reconciliation?done=report-read')
 }

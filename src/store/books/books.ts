@@ -16,7 +16,7 @@ const sums = `coalesce(sum(debited), 0) as debited, coalesce(sum(credited), 0) a
 export type DayFlow = Flow & { readonly account: string; readonly day: string }
 
 /** Days, as `2025-03-01`, from the first on and before the second. */
-export async function listDays(
+export async function listDayFlows(
   db: Queryable,
   { account, from, until }: { account: string | undefined; from: string; until: string },
 ): Promise<DayFlow[]> {
@@ -31,7 +31,7 @@ export async function listDays(
 
 export type MonthFlow = Flow & { readonly month: string }
 
-export async function listMonths(db: Queryable, account: string | undefined, from: string): Promise<MonthFlow[]> {
+export async function listMonthFlows(db: Queryable, account: string | undefined, from: string): Promise<MonthFlow[]> {
   const { rows } = await db.query<FlowRow & { month: string }>(
     `select to_char(day, 'YYYY-MM') as month, ${sums} from positions
      where day >= $2::date and ($1::text is null or counter_account = $1) group by 1 order by 1`,
@@ -43,7 +43,7 @@ export async function listMonths(db: Queryable, account: string | undefined, fro
 export type AccountFlow = Flow & { readonly account: string; readonly positionMinor: bigint }
 
 /** What each account moved in the span, and where it stood at its end. */
-export async function listAccounts(
+export async function listAccountFlows(
   db: Queryable,
   { from, until }: { from: string; until: string },
 ): Promise<AccountFlow[]> {

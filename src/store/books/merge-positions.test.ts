@@ -141,7 +141,7 @@ test('a row that a writer has not committed yet is left alone, and merged later 
     )
   await add(5)
   const { unmerged } = await countRows()
-  const half = Promise.all([mergePositions(opened.service.db), mergePositions(other.patient)])
+  const half = Promise.all([mergePositions(opened.service.db), mergePositions(other.longRunning)])
   expect((await half).reduce((sum, merged) => sum + merged)).toBe(unmerged - 1)
   expect(await countRows()).toEqual({ merged: daysBack.length, unmerged: 1 })
   await writer.query('commit')

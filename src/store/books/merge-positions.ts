@@ -10,7 +10,7 @@
  * makes a new row, which is merged later.
  */
 import type { Database, Transaction } from '../connection/database.ts'
-import { locks, stepByStep } from '../locks.ts'
+import { locks, runInSteps } from '../locks.ts'
 
 /** In place of the writer's number, which is at most 100,000. The index positions_unmerged knows it too. */
 export const mergedWriter = 1_000_000
@@ -19,7 +19,7 @@ const batchSize = 1_000
 
 /** How many rows were merged into others; 0 also when another process is at it. */
 export async function mergePositions(db: Database): Promise<number> {
-  return await stepByStep(db, locks.mergePositions, mergeSome)
+  return await runInSteps(db, locks.mergePositions, mergePositionsBatch)
 }
 
 type Key = { counter_account: string; day: string; writer: number }
@@ -40,7 +40,7 @@ from gone group by 1, 2
 on conflict (counter_account, day, writer) do update set
   debited = p.debited + excluded.debited, credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers`
 
-export async function mergeSome(tx: Transaction): Promise<number> {
+export async function mergePositionsBatch(tx: Transaction): Promise<number> {
   const { rows } = await tx.query<Key>(lockSql)
   if (rows.length === 0) return 0
   await tx.query(mergeSql, [

@@ -61,7 +61,7 @@ export async function countTopups(db: Queryable, since: Date): Promise<TopupCoun
   }
 }
 
-export type Waiting = {
+export type OpenIssues = {
   /** Paid, and not what was ordered, or no room for it. */
   readonly problemTopups: number
   readonly openDisputes: number
@@ -87,7 +87,7 @@ from (
     coalesce(sum(balance) filter (where balance < 0), 0)::bigint as debt
   from (select frozen_for, balance from wallets where frozen_for is not null limit ${maxCounted + 1}) f) w`
 
-export async function getWaiting(db: Queryable): Promise<Waiting> {
+export async function countOpenIssues(db: Queryable): Promise<OpenIssues> {
   const { rows } = await db.query<Record<string, bigint>>(waitingSql)
   const row = rows[0]!
   return {

@@ -21,7 +21,7 @@ const columns = `id, client_id as "clientId", number, from_day as "fromDay", thr
   reference, reverses, made_by as "madeBy", made_at as "madeAt"`
 
 /** Until the transaction ends nobody else settles with the app; whatever else concerns it goes on. */
-export async function lockAccount(tx: Transaction, clientId: string): Promise<boolean> {
+export async function lockApp(tx: Transaction, clientId: string): Promise<boolean> {
   const { rowCount } = await tx.query('select from apps where client_id = $1 for no key update', [clientId])
   return rowCount === 1
 }

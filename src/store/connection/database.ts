@@ -1,11 +1,11 @@
 /** The database as the service uses it: two pools, transactions, and what its errors mean. */
 import type { Config } from '../../config.ts'
 import { openClient, within, type Connection, type Queryable } from './open-client.ts'
-import { DatabaseAway, sqlState } from './database-away.ts'
+import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 import { openPool, type Pool, type PooledClient } from './pool.ts'
 
 export type { Connection, Queryable } from './open-client.ts'
-export { sqlState } from './database-away.ts'
+export { sqlState } from './database-unavailable.ts'
 
 /** A function that takes this holds its locks until the transaction ends; it cannot be called outside of one. */
 export type Transaction = Queryable & { readonly isCluster: () => boolean; readonly [inTransaction]: true }
@@ -16,7 +16,7 @@ export type Database = {
   /** For requests, which are answered within eight seconds whatever happens. */
   readonly pool: Pool
   /** The same database for work that may take half a minute: jobs, commands, pages of operators. */
-  readonly patient: Database
+  readonly longRunning: Database
 }
 
 /**
@@ -25,39 +25,38 @@ export type Database = {
  */
 const requestLimitMs = 3_500
 const requestStatementMs = 3_000
-export const patientLimitMs = 35_000
-export const patientStatementMs = 30_000
+export const longRunningLimitMs = 35_000
+export const longRunningStatementMs = 30_000
 
 /** What the writer's lanes, of which one is the careful one, leave of a process's connections. */
 export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
   return config.databaseConnections - config.writerLanes - 1
 }
 
-/** Connections are opened when they are needed; closing the pool closes the patient one too. */
+/** Connections are opened when they are needed; closing the pool closes the long-running one too. */
 export function openDatabase(connection: Connection, maxConnections = 10): Database {
   const open = (statementMs: number) => () =>
     openClient(connection, { name: 'billfold', settings: { statement_timeout: String(statementMs) } })
-  const patientConnections = Math.min(3, Math.ceil(maxConnections / 4))
-  const slow = openPool(open(patientStatementMs), patientConnections, patientLimitMs)
+  const longRunningConnections = Math.min(3, Math.ceil(maxConnections / 4))
+  const slow = openPool(open(longRunningStatementMs), longRunningConnections, longRunningLimitMs)
   const quick = openPool(
     open(requestStatementMs),
-    Math.max(1, maxConnections - patientConnections),
+    Math.max(1, maxConnections - longRunningConnections),
     requestLimitMs,
     slow,
   )
-  const patient: Database = {
+  const longRunning: Database = {
     connection,
     pool: slow,
-    get patient() {
-      return patient
+    get longRunning() {
+      return longRunning
     },
   }
-  return { connection, pool: quick, patient }
+  return { connection, pool: quick, longRunning }
 }
 
-/** The same on the patient database, for work that may take half a minute. */
-export function patient<T extends { readonly db: Database }>(having: T): T {
-  return { ...having, db: having.db.patient }
+export function longRunning<T extends { readonly db: Database }>(having: T): T {
+  return { ...having, db: having.db.longRunning }
 }
 
 export async function transact<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -73,7 +72,7 @@ export async function transact<T>(db: Database, work: (tx: Transaction) => Promi
     return await within(client, db.pool.limitMs, all())
   } catch (error) {
     fault = error
-    if (!(error instanceof DatabaseAway)) await client.query('rollback').catch(() => {})
+    if (!(error instanceof DatabaseUnavailable)) await client.query('rollback').catch(() => {})
     throw error
   } finally {
     client.release(fault)
@@ -96,7 +95,7 @@ export async function getDatabaseTime(db: Queryable): Promise<Date> {
  * Which transactions of this server can be seen: the same text twice, and nothing was committed in between. On a cluster that is
  * never sure, for the coordinator commits before its workers do.
  */
-export async function getMoment(db: Queryable): Promise<string> {
+export async function getSnapshot(db: Queryable): Promise<string> {
   const { rows } = await db.query<{ moment: string }>({
     text: 'select pg_current_snapshot()::text as moment',
     onCluster: 'select clock_timestamp()::text as moment',
@@ -108,7 +107,7 @@ export const uniqueViolation = '23505'
 
 /** Faults of the connection or the server, not of what was asked: asking again may well work. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof DatabaseAway) return true
+  if (error instanceof DatabaseUnavailable) return true
   // 08: connection; 53: resources; 57: operator intervention (shutdown, cancelled, timeout); 58: system; 25006: read-only;
   // 25P03: one of ours was idle in its transaction for too long.
   return /^(08|53|57|58|25006|25P03)/.test(sqlState(error) ?? '')

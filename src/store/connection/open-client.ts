@@ -1,6 +1,6 @@
 /** One connection to PostgreSQL: opened in time, on a server that takes writes, and never waited for without an end. */
 import { Client, types, type ClientBase, type ClientConfig, type QueryConfig } from 'pg'
-import { DatabaseAway, sqlState } from './database-away.ts'
+import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 import { readNodeFault } from './node-fault.ts'
 
 types.setTypeParser(types.builtins.INT8, BigInt)
@@ -28,7 +28,7 @@ export type OpenClient = Queryable & {
   readonly isInTransaction: () => boolean
   /** Says goodbye, and waits a moment for it to be heard. */
   readonly end: () => Promise<void>
-  /** At once: a connection that hangs would not hear a goodbye. Whatever it was asked fails with DatabaseAway. */
+  /** At once: a connection that hangs would not hear a goodbye. Whatever it was asked fails with DatabaseUnavailable. */
   readonly destroy: () => void
 }
 
@@ -77,7 +77,7 @@ export async function openClient(connection: Connection, options: ClientOptions)
     }
   }
   if (servers.length === 1) throw failure
-  throw new DatabaseAway(`None of the ${servers.length} servers can be used: ${failures.join('; ')}`, {
+  throw new DatabaseUnavailable(`None of the ${servers.length} servers can be used: ${failures.join('; ')}`, {
     cause: failure,
   })
 }
@@ -88,7 +88,7 @@ export async function openNode(connection: Connection, turn: number, options: Cl
 }
 
 /** Whether that turn is the coordinator's, to which the last connection was opened. */
-export function isCoordinatorsTurn(connection: Connection, turn: number): boolean {
+export function isCoordinator(connection: Connection, turn: number): boolean {
   return serverAt(connection, turn) === serverAt(connection, lastGood.get(connection) ?? 0)
 }
 
@@ -145,9 +145,9 @@ async function openOn(
       [given.map(([setting]) => setting), given.map(([, value]) => value)],
     )
     const { is_read_only: isReadOnly, abandoned, is_cluster: isCluster } = rows[0]!
-    if (mustTakeWrites && isReadOnly) throw new DatabaseAway('it takes no writes')
-    if (abandoned > maxAbandoned) throw new DatabaseAway('its commits wait for a standby')
-    if (!isCluster && role === 'node') throw new DatabaseAway('it is no node of the cluster')
+    if (mustTakeWrites && isReadOnly) throw new DatabaseUnavailable('it takes no writes')
+    if (abandoned > maxAbandoned) throw new DatabaseUnavailable('its commits wait for a standby')
+    if (!isCluster && role === 'node') throw new DatabaseUnavailable('it is no node of the cluster')
     if (isCluster) await client.meetCluster(role)
     return client
   }
@@ -207,7 +207,7 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
       if (isCluster) readNodeFault(error)
       throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? awayFor(error) : error
     }
-    if (isInDoubt) throw new DatabaseAway('the commit may not have reached the standby')
+    if (isInDoubt) throw new DatabaseUnavailable('the commit may not have reached the standby')
     return result
   }
   const typedQuery = query as ClientBase['query']
@@ -221,8 +221,9 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
       const { groupid: group, has_ledger: hasLedger } = rows[0]!
       // People and apps are on the coordinator alone, and so are the locks that all processes meet at.
       if (group !== 0 && role === 'coordinator')
-        throw new DatabaseAway('it is a worker of its cluster: name the coordinator')
-      if (!hasLedger && role === 'node') throw new DatabaseAway('it does not know the ledger: npx billfold distribute')
+        throw new DatabaseUnavailable('it is a worker of its cluster: name the coordinator')
+      if (!hasLedger && role === 'node')
+        throw new DatabaseUnavailable('it does not know the ledger: npx billfold distribute')
       isCluster = true
     },
     isLost: () => isLost,
@@ -241,8 +242,8 @@ function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error
 }
 
-function awayFor(cause: unknown): DatabaseAway {
-  return new DatabaseAway(cause instanceof Error ? cause.message : String(cause), { cause })
+function awayFor(cause: unknown): DatabaseUnavailable {
+  return new DatabaseUnavailable(cause instanceof Error ? cause.message : String(cause), { cause })
 }
 
 /** When the time is up the connection is destroyed, and with it ends whatever waits for it. */
@@ -259,7 +260,7 @@ export async function within<T>(
   try {
     return await work
   } catch (error) {
-    throw isLate ? new DatabaseAway(`no answer within ${limitMs} ms`, { cause: error }) : error
+    throw isLate ? new DatabaseUnavailable(`no answer within ${limitMs} ms`, { cause: error }) : error
   } finally {
     callOff()
   }

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { DatabaseAway } from './database-away.ts'
+import { DatabaseUnavailable } from './database-unavailable.ts'
 import { openClient, type OpenClient } from './open-client.ts'
-import { askTwo, openPool, type Pool } from './pool.ts'
+import { hedgedRead, openPool, type Pool } from './pool.ts'
 
 let database: TestDatabase
 let pool: Pool
@@ -43,7 +43,7 @@ test('whoever waits for a connection while all of them are busy is told so at th
   const busy = await connect()
   const waiting = within(300).query('select 1')
   expect(pool.waitingCount).toBe(1)
-  expect(await waiting.catch((error: unknown) => error)).toBeInstanceOf(DatabaseAway)
+  expect(await waiting.catch((error: unknown) => error)).toBeInstanceOf(DatabaseUnavailable)
   expect(pool.waitingCount).toBe(0)
   expect((await busy.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   busy.release()
@@ -84,7 +84,7 @@ test('an answer that does not come within the limit ends its connection, and the
   const fault = await within(500)
     .query('select pg_sleep(60)')
     .catch((error: unknown) => error)
-  expect(fault).toBeInstanceOf(DatabaseAway)
+  expect(fault).toBeInstanceOf(DatabaseUnavailable)
   expect(opened.every((client) => client.isLost())).toBe(true)
   expect(pool.totalCount).toBe(0)
   expect((await query('select 1 as one')).rows).toEqual([{ one: 1 }])
@@ -94,7 +94,7 @@ test('a read whose connection went silent is asked beside it on a new one', asyn
   const { connect } = poolOf(4, 30_000)
   for (const client of [await connect(), await connect()]) client.release()
   const asked: number[] = []
-  const pid = await askTwo(pool, 2_000, async (reader) => {
+  const pid = await hedgedRead(pool, 2_000, async (reader) => {
     asked.push(opened.length)
     // The first never comes; nor would the other idle one, as when a network has forgotten them all.
     if (asked.length === 1) await reader.query('select pg_sleep(60)')
@@ -110,13 +110,13 @@ test('a read that is only slow counts when it is the first to come, and one that
   const { query } = poolOf(4, 30_000)
   await query('select 1')
   let asked = 0
-  const first = await askTwo(pool, 2_000, async (reader) => {
+  const first = await hedgedRead(pool, 2_000, async (reader) => {
     const mine = ++asked
     await reader.query(`select pg_sleep(${mine === 1 ? 1.3 : 1.9})`)
     return mine
   })
   expect([first, asked]).toEqual([1, 2])
-  const refused = await askTwo(pool, 2_000, async (reader) => {
+  const refused = await hedgedRead(pool, 2_000, async (reader) => {
     asked++
     return await reader.query('select 1/0')
   }).catch((error: unknown) => error)
@@ -140,7 +140,7 @@ test('a refused statement costs nobody a connection', async () => {
 })
 
 test('a connection that cannot be opened is told to one of those who wait, and the others get theirs', async () => {
-  refusals = [new DatabaseAway('no room')]
+  refusals = [new DatabaseUnavailable('no room')]
   const { query } = poolOf(2, 30_000)
   const results = await Promise.allSettled(Array.from({ length: 6 }, () => query('select 1')))
   expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
@@ -164,7 +164,7 @@ test('the end of a pool refuses those who wait, and destroys what does not come 
   await connect()
   const waiting = query('select 1').catch((error: unknown) => error)
   await pool.end()
-  expect(await waiting).toBeInstanceOf(DatabaseAway)
+  expect(await waiting).toBeInstanceOf(DatabaseUnavailable)
   expect(opened[0]!.isLost()).toBe(true)
-  expect(await query('select 1').catch((error: unknown) => error)).toBeInstanceOf(DatabaseAway)
+  expect(await query('select 1').catch((error: unknown) => error)).toBeInstanceOf(DatabaseUnavailable)
 })

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitTime, within, type OpenClient, type Queryable } from './open-client.ts'
-import { DatabaseAway, sqlState } from './database-away.ts'
+import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 
 export type PooledClient = Queryable & {
   readonly isCluster: () => boolean
@@ -130,7 +130,7 @@ function queryWithin(state: State, limitMs: number): Queryable['query'] {
  * time a new one is asked beside it, and the first answer counts, which on a server that is only slow may be that of the
  * first. A connection may take half as long again to open, so a question has ended after twice the time.
  */
-export async function askTwo<T>(pool: Pool, limitMs: number, ask: (reader: Queryable) => Promise<T>): Promise<T> {
+export async function hedgedRead<T>(pool: Pool, limitMs: number, ask: (reader: Queryable) => Promise<T>): Promise<T> {
   const reader = pool.within(limitMs)
   const first = ask(reader)
   const isAnswered = await new Promise((resolve) => {
@@ -142,7 +142,7 @@ export async function askTwo<T>(pool: Pool, limitMs: number, ask: (reader: Query
     // A server that refuses has answered: another connection would hear the same.
     first.then(
       () => end(true),
-      (error: unknown) => end(!(error instanceof DatabaseAway)),
+      (error: unknown) => end(!(error instanceof DatabaseUnavailable)),
     )
   })
   if (isAnswered) return await first
@@ -157,7 +157,7 @@ function promised(client: OpenClient, call: Parameters<Queryable['query']>): Pro
 
 async function take(state: State, limitMs: number): Promise<OpenClient> {
   const waitMs = Math.min(limitMs, maxWaitMs)
-  if (state.isEnding) throw new DatabaseAway('the service is ending')
+  if (state.isEnding) throw new DatabaseUnavailable('the service is ending')
   for (let free = state.idle.pop(); free; free = state.idle.pop()) {
     if (free.client.isLost()) continue
     state.busy.add(free.client)
@@ -166,7 +166,9 @@ async function take(state: State, limitMs: number): Promise<OpenClient> {
   state.waits++
   const startedAt = performance.now()
   return await new Promise((resolve, reject) => {
-    const callOff = limitTime(waitMs, () => waiter.reject(new DatabaseAway(`no free connection within ${waitMs} ms`)))
+    const callOff = limitTime(waitMs, () =>
+      waiter.reject(new DatabaseUnavailable(`no free connection within ${waitMs} ms`)),
+    )
     const settle = () => {
       callOff()
       state.waiting.delete(waiter)
@@ -219,7 +221,7 @@ function giveBack(state: State, client: OpenClient, fault: unknown): void {
   state.busy.delete(client)
   // A server that has become read-only is left, for the one that takes writes may be another by now.
   const isReadOnly = sqlState(fault) === '25006'
-  if (fault instanceof DatabaseAway || isReadOnly) dropIdle(state)
+  if (fault instanceof DatabaseUnavailable || isReadOnly) dropIdle(state)
   const isGood = !client.isLost() && !client.isInTransaction() && !isReadOnly && fault !== true
   const isOld = performance.now() - state.openedAt.get(client)! > openForMs
   if (isGood && !isOld) return handOut(state, client)
@@ -242,7 +244,7 @@ function reap(state: State): void {
 
 async function end(state: State, limitMs: number): Promise<void> {
   state.isEnding = true
-  for (const waiter of state.waiting) waiter.reject(new DatabaseAway('the service is ending'))
+  for (const waiter of state.waiting) waiter.reject(new DatabaseUnavailable('the service is ending'))
   const until = performance.now() + limitMs
   while (state.busy.size + state.opening > 0 && performance.now() < until) await sleep(5)
   for (const client of state.busy) client.destroy()

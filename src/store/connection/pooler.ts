@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { openClient, within, type Connection, type OpenClient } from './open-client.ts'
-import { DatabaseAway, sqlState } from './database-away.ts'
+import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 
 class PoolerRefused extends Error {
   override name = 'PoolerRefused'
@@ -32,7 +32,7 @@ export async function refuseSharingPooler(connection: Connection, client: OpenCl
     // Poolers that share processes between statements refuse a transaction: 08P01.
     if (sqlState(error) === '08P01') throw new PoolerRefused(refusal)
     // No process is free for another connection, because the first has one of its own: it is not shared.
-    if (!(error instanceof DatabaseAway)) throw error
+    if (!(error instanceof DatabaseUnavailable)) throw error
   } finally {
     for (const other of others) other.destroy()
   }

@@ -1,5 +1,5 @@
 /** A database that a start or a command could not get to: where it was looked for, and what to look at first. */
-import { sqlState } from './database-away.ts'
+import { sqlState } from './database-unavailable.ts'
 
 export class DatabaseUnreachable extends Error {
   override name = 'DatabaseUnreachable'

@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { contents, copyFormat, openChecksum, textSettings, type CopyEnd, type CopyHead } from './copy-file.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
-import { beginMoment, endMoment } from '../cluster.ts'
+import { beginSnapshot, endSnapshot } from '../cluster.ts'
 import { openClient, type Connection, type Queryable } from '../connection/open-client.ts'
 import { listKeyIds } from '../sealed.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
@@ -32,8 +32,8 @@ export async function exportBooks(connection: Connection, output: Writable, opti
   // Whoever reads may go away at any time; the wait for it below tells, and nothing else needs to.
   done.catch(() => {})
   try {
-    await client.query(beginMoment)
-    await client.query(endMoment)
+    await client.query(beginSnapshot)
+    await client.query(endSnapshot)
     await client.query(textSettings)
     const exported = await writeAll(client, (text) => writeTo(gzip, output, text), options)
     gzip.end()

@@ -10,7 +10,7 @@ const ofUser = `with others as materialized (
   ), gone as (
     delete from user_addresses where user_id = $1 and address_hash in (select address_hash from others offset 19)
   )
-  select is_new and exists (select 1 from others) as "isNewPlace" from known`
+  select is_new and exists (select 1 from others) as "isNewAddress" from known`
 
 const statements = { user: ofUser, operator: ofUser.replaceAll('user_', 'operator_') } as const
 
@@ -24,8 +24,8 @@ export async function upsertAddress(
   ownerId: string,
   addressHash: Buffer,
 ): Promise<boolean> {
-  const { rows } = await db.query<{ isNewPlace: boolean }>(statements[owner], [ownerId, addressHash])
-  return rows[0]!.isNewPlace
+  const { rows } = await db.query<{ isNewAddress: boolean }>(statements[owner], [ownerId, addressHash])
+  return rows[0]!.isNewAddress
 }
 
 /** The networks a user signed in from, newest first: what is kept of them is a hash. */

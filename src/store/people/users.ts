@@ -73,7 +73,7 @@ function isLive(user: User): user is LiveUser {
   return user.email !== null
 }
 
-export async function updateNames(
+export async function updateUserNames(
   tx: Transaction,
   id: string,
   { firstName, lastName }: { firstName: string; lastName: string },
@@ -82,7 +82,7 @@ export async function updateNames(
 }
 
 /** Whether there was a user to change, who is not deleted. */
-export async function updateLanguage(db: Queryable, id: string, language: string | null): Promise<boolean> {
+export async function updateUserLanguage(db: Queryable, id: string, language: string | null): Promise<boolean> {
   const { rowCount } = await db.query('update users set language = $2 where id = $1 and deleted_at is null', [
     id,
     language,
@@ -91,7 +91,7 @@ export async function updateLanguage(db: Queryable, id: string, language: string
 }
 
 /** Throws a unique violation when somebody else has the email. */
-export async function updateEmail(tx: Transaction, id: string, email: string): Promise<void> {
+export async function updateUserEmail(tx: Transaction, id: string, email: string): Promise<void> {
   await tx.query('update users set email = $2 where id = $1', [id, email])
 }
 
@@ -122,7 +122,11 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
 }
 
 /** The user, when there is one. */
-export async function updatePassword(tx: Transaction, email: string, passwordHash: string): Promise<User | undefined> {
+export async function updateUserPassword(
+  tx: Transaction,
+  email: string,
+  passwordHash: string,
+): Promise<User | undefined> {
   const { rows } = await tx.query<Row>('update users set password_hash = $2 where email = $1 returning *', [
     email,
     passwordHash,

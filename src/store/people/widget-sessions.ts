@@ -22,7 +22,7 @@ export type Session = Omit<NewSession, 'lifetimeMs'> & {
   /** Which the user has chosen; null when none. */
   readonly language: string | null
   /** The browser that uses it was noted. */
-  readonly isNoted: boolean
+  readonly isBrowserRecorded: boolean
   readonly isRevoked: boolean
   readonly isLinked: boolean
   readonly isAppActive: boolean
@@ -43,7 +43,7 @@ type Row = {
   first_name: string
   last_name: string
   language: string | null
-  is_noted: boolean
+  is_browser_recorded: boolean
   is_revoked: boolean
   is_linked: boolean
   is_app_active: boolean
@@ -56,7 +56,7 @@ type Row = {
  * When it ends; undefined when the link has no sessions any more. The link's row is held, so that whoever signs out or deletes at
  * this moment either finds the session, or is seen here.
  */
-export async function insertSession(db: Queryable, session: NewSession): Promise<Date | undefined> {
+export async function insertWidgetSession(db: Queryable, session: NewSession): Promise<Date | undefined> {
   const { tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs } = session
   const { rows } = await db.query<{ expires_at: Date }>(
     `insert into widget_sessions (token_hash, client_id, link_id, user_id, parent_origin, created_at, expires_at)
@@ -69,7 +69,7 @@ export async function insertSession(db: Queryable, session: NewSession): Promise
 
 // The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
 const sessionColumns = `s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, now() as read_at,
-    s.expires_at <= now() as is_expired, u.first_name, u.last_name, u.language, s.address_hash is not null as is_noted,
+    s.expires_at <= now() as is_expired, u.first_name, u.last_name, u.language, s.address_hash is not null as is_browser_recorded,
     s.revoked_at is not null as is_revoked, l.disconnected_at is null and l.signed_out_at is null as is_linked,
     a.is_active as is_app_active`
 const walletColumns = 'w.balance, w.sequence, w.frozen_for'
@@ -129,7 +129,7 @@ export async function listSessionsOfUser(
 }
 
 /** Which browser uses the session, and from which network; the first to call with it counts. */
-export async function updateSessionNoted(
+export async function updateSessionBrowser(
   db: Queryable,
   tokenHash: Buffer,
   { browser, addressHash }: { browser: string | null; addressHash: Buffer },
@@ -142,13 +142,13 @@ export async function updateSessionNoted(
 
 /* Where a user is signed in: an app, and the browsers that used the wallet in it within the last day. */
 
-export type Place = {
+export type AppSignIn = {
   readonly clientId: string
   readonly since: Date
-  readonly browsers: readonly PlaceBrowser[]
+  readonly browsers: readonly SignedInBrowser[]
 }
 
-export type PlaceBrowser = {
+export type SignedInBrowser = {
   readonly browser: string | null
   readonly addressHash: Buffer
   readonly lastAt: Date
@@ -158,7 +158,7 @@ export type PlaceBrowser = {
   readonly isThis: boolean
 }
 
-type PlaceRow = {
+type SignedInRow = {
   client_id: string
   since: Date
   browser: string | null
@@ -169,29 +169,29 @@ type PlaceRow = {
 }
 
 /** An app may open sessions as often as it likes, so the newest thousand are looked at; a browser renews every five minutes. */
-const placesSql = `
+const signedInSql = `
 with recent as materialized (
   select link_id, browser, address_hash, created_at, expires_at, token_hash from widget_sessions
   where user_id = $1 and expires_at > now() - interval '1 day' and revoked_at is null and address_hash is not null
   order by expires_at desc limit 1000
 ), browsers as (
   select link_id, browser, address_hash, max(created_at) as last_at, bool_or(expires_at > now()) as is_live,
-    bool_or(token_hash = $2) as is_this, row_number() over (partition by link_id order by max(created_at) desc) as place
+    bool_or(token_hash = $2) as is_this, row_number() over (partition by link_id order by max(created_at) desc) as ordinal
   from recent group by link_id, browser, address_hash
 )
 select l.client_id, coalesce(l.signed_in_at, l.created_at) as since, b.browser, b.address_hash, b.last_at, b.is_live, b.is_this
-from links l left join browsers b on b.link_id = l.id and b.place <= 10
+from links l left join browsers b on b.link_id = l.id and b.ordinal <= 10
 where l.user_id = $1 and l.disconnected_at is null and l.signed_out_at is null
 order by since desc, l.id, b.last_at desc`
 
-export async function listPlaces(db: Queryable, userId: string, tokenHash: Buffer): Promise<Place[]> {
-  const { rows } = await db.query<PlaceRow>(placesSql, [userId, tokenHash])
-  const places = new Map<string, { clientId: string; since: Date; browsers: PlaceBrowser[] }>()
+export async function listAppSignIns(db: Queryable, userId: string, tokenHash: Buffer): Promise<AppSignIn[]> {
+  const { rows } = await db.query<SignedInRow>(signedInSql, [userId, tokenHash])
+  const signIns = new Map<string, { clientId: string; since: Date; browsers: SignedInBrowser[] }>()
   for (const row of rows) {
-    const place = places.get(row.client_id) ?? { clientId: row.client_id, since: row.since, browsers: [] }
-    places.set(row.client_id, place)
+    const signIn = signIns.get(row.client_id) ?? { clientId: row.client_id, since: row.since, browsers: [] }
+    signIns.set(row.client_id, signIn)
     if (row.address_hash === null) continue
-    place.browsers.push({
+    signIn.browsers.push({
       browser: row.browser,
       addressHash: row.address_hash,
       lastAt: row.last_at!,
@@ -199,7 +199,7 @@ export async function listPlaces(db: Queryable, userId: string, tokenHash: Buffe
       isThis: row.is_this!,
     })
   }
-  return [...places.values()]
+  return [...signIns.values()]
 }
 
 function toSession(row: Row): Session {
@@ -215,7 +215,7 @@ function toSession(row: Row): Session {
     firstName: row.first_name,
     lastName: row.last_name,
     language: row.language,
-    isNoted: row.is_noted,
+    isBrowserRecorded: row.is_browser_recorded,
     isRevoked: row.is_revoked,
     isLinked: row.is_linked,
     isAppActive: row.is_app_active,

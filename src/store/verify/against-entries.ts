@@ -1,6 +1,6 @@
 /** Wallets against the sum of their entries, their users and their links: those of a range, or of stretches. */
 import type { Queryable } from '../connection/database.ts'
-import { bookFault, inMinor, maxFaultsPerStatement, walletFault, type Fault, type MoneyWords } from './fault.ts'
+import { bookFault, formatMinor, maxFaultsPerStatement, walletFault, type Fault, type FormatMoney } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'
 import { stretchValues, stretchesSql, type Stretch } from './stretch.ts'
 
@@ -73,7 +73,11 @@ const stretchSql = {
   group by w.id, w.balance, w.sequence, w.frozen_for, s.sequence, s.balance`),
 }
 
-export async function verifyWallets(db: Queryable, { from, until }: WalletRange, words = inMinor): Promise<Fault[]> {
+export async function verifyWallets(
+  db: Queryable,
+  { from, until }: WalletRange,
+  words = formatMinor,
+): Promise<Fault[]> {
   const { rows } = await db.query<Row>(rangeSql, [from, until])
   return rows.flatMap((row) => toFaults(row, words))
 }
@@ -81,17 +85,17 @@ export async function verifyWallets(db: Queryable, { from, until }: WalletRange,
 export async function verifyStretchWallets(
   db: Queryable,
   stretches: readonly Stretch[],
-  words: MoneyWords,
+  words: FormatMoney,
 ): Promise<Fault[]> {
   const { rows } = await db.query<Row>({ ...stretchSql, values: stretchValues(stretches) })
   return rows.flatMap((row) => toFaults(row, words))
 }
 
-function toFaults(row: Row, words: MoneyWords): Fault[] {
+function toFaults(row: Row, words: FormatMoney): Fault[] {
   return row.faults.map((check) => walletFault(check, row.id, problems[check](row, words)))
 }
 
-const problems: Record<WalletCheck, (row: Row, words: MoneyWords) => string> = {
+const problems: Record<WalletCheck, (row: Row, words: FormatMoney) => string> = {
   'wallet-missing': (row) =>
     `there is no such wallet, though ${row.entries > 0n ? `${row.entries} entries name it` : 'there is a user of this id'}`,
   'wallet-without-user': () => 'it belongs to no user',

@@ -1,6 +1,6 @@
 /** Where the continuous check of the books stands: one row that all processes read. */
 import type { Queryable, Transaction } from '../connection/database.ts'
-import { holdMomentSql, letGoSql, oneSnapshotEachSql } from '../cluster.ts'
+import { takeSnapshotSql, unlockWritersSql, oneSnapshotPerNodeSql } from '../cluster.ts'
 import { locks, tryLock } from '../locks.ts'
 
 export type Problem = {
@@ -13,7 +13,7 @@ export type Problem = {
 }
 
 /** What an account's entries add up to, as text: it lives in JSON, where a number would not be exact. */
-export type AccountSum = { readonly debited: string; readonly credited: string; readonly transfers: string }
+export type AccountSumText = { readonly debited: string; readonly credited: string; readonly transfers: string }
 
 export type BooksState = {
   /** By the database's clock, when this was read. */
@@ -46,7 +46,7 @@ export type BooksState = {
   readonly walletsChecked: number
   readonly transfersChecked: number
   readonly roundDay: string | null
-  readonly roundSums: Readonly<Record<string, AccountSum>>
+  readonly roundSums: Readonly<Record<string, AccountSumText>>
   readonly lastRoundAt: Date | null
   readonly lastRoundMs: number | null
   readonly lastWallets: number | null
@@ -114,8 +114,8 @@ const stepSql = `set transaction isolation level repeatable read; set local stat
  * A step must see one moment, and leave the service alone if it takes too long. On a cluster a first look sees a moment of
  * each node, which may not be the same; for the second one all writers are held up for some milliseconds.
  */
-export async function beginStep(tx: Transaction, isSecond: boolean): Promise<void> {
-  const onCluster = `${stepSql}; ${isSecond ? `${holdMomentSql}; ${letGoSql}` : oneSnapshotEachSql}`
+export async function beginCheckStep(tx: Transaction, isSecond: boolean): Promise<void> {
+  const onCluster = `${stepSql}; ${isSecond ? `${takeSnapshotSql}; ${unlockWritersSql}` : oneSnapshotPerNodeSql}`
   await tx.query({ text: stepSql, onCluster })
 }
 

@@ -1,7 +1,7 @@
 /** Entries, each against the one before it, its outcome and its reference: those of a range of wallets, or of stretches. */
 import type { Queryable } from '../connection/database.ts'
 import { isServiceOwnSql, referenceKeySql } from '../outcomes.ts'
-import { entryFault, inMinor, maxFaultsPerStatement, type Check, type Fault, type MoneyWords } from './fault.ts'
+import { entryFault, formatMinor, maxFaultsPerStatement, type Check, type Fault, type FormatMoney } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'
 import { stretchValues, stretchesSql, type Stretch } from './stretch.ts'
 
@@ -108,7 +108,11 @@ const stretchEntriesSql = {
   onCluster: faultyEntriesOnCluster(stretchesOnCluster),
 }
 
-export async function verifyEntries(db: Queryable, { from, until }: WalletRange, words = inMinor): Promise<Fault[]> {
+export async function verifyEntries(
+  db: Queryable,
+  { from, until }: WalletRange,
+  words = formatMinor,
+): Promise<Fault[]> {
   const { rows } = await db.query<Row>({ ...rangeSql, values: [from, until] })
   return rows.flatMap((row) => toFaults(row, words))
 }
@@ -116,17 +120,17 @@ export async function verifyEntries(db: Queryable, { from, until }: WalletRange,
 export async function verifyStretchEntries(
   db: Queryable,
   stretches: readonly Stretch[],
-  words: MoneyWords,
+  words: FormatMoney,
 ): Promise<Fault[]> {
   const { rows } = await db.query<Row>({ ...stretchEntriesSql, values: stretchValues(stretches) })
   return rows.flatMap((row) => toFaults(row, words))
 }
 
-function toFaults(row: Row, words: MoneyWords): Fault[] {
+function toFaults(row: Row, words: FormatMoney): Fault[] {
   return row.faults.map((check) => entryFault(check, row.wallet_id, row.sequence, problems[check](row, words)))
 }
 
-const problems: Record<EntryCheck, (row: Row, words: MoneyWords) => string> = {
+const problems: Record<EntryCheck, (row: Row, words: FormatMoney) => string> = {
   'entry-sequence': (row) =>
     `it should be number ${(row.previous_sequence ?? 0n) + 1n}; ${row.previous_sequence === null ? 'the wallet begins with it' : `it follows ${row.previous_sequence}`}`,
   'entry-running-balance': (row, words) =>
@@ -142,10 +146,10 @@ const problems: Record<EntryCheck, (row: Row, words: MoneyWords) => string> = {
     `its outcome says something else: entry ${row.outcome_sequence} of wallet ${row.outcome_wallet}, ${words(row.outcome_amount!)} to ${words(row.outcome_balance!)}, at ${row.outcome_at!.toISOString()}`,
 }
 
-type Stranger = { wallet_id: string; sequence: bigint; counter_account: string }
+type UnlinkedEntry = { wallet_id: string; sequence: bigint; counter_account: string }
 
 /** An app reaches a wallet only by a link; disconnected links are kept, so there is always one to find. */
-const strangersSql = (entries: string, links?: string) => `
+const unlinkedSql = (entries: string, links?: string) => `
 with t as materialized (
   select wallet_id, counter_account, min(sequence) as sequence from (${entries}) e
   where is_checked and counter_account like 'app:%'
@@ -162,25 +166,25 @@ order by 1, 2 limit ${maxFaultsPerStatement}`
  */
 const linksSql = (ofWhom: string) => `select l.user_id, l.client_id from links l where ${ofWhom}`
 
-const rangeStrangersSql = {
-  text: strangersSql(entriesOfRange),
-  onCluster: strangersSql(entriesOfRange, linksSql(inRange('l.user_id'))),
+const rangeUnlinkedSql = {
+  text: unlinkedSql(entriesOfRange),
+  onCluster: unlinkedSql(entriesOfRange, linksSql(inRange('l.user_id'))),
 }
-const stretchStrangersSql = {
-  text: strangersSql(entriesOfStretches),
-  onCluster: strangersSql(stretchesOnCluster, linksSql('l.user_id = any($1::uuid[])')),
-}
-
-export async function verifyStrangers(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
-  const { rows } = await db.query<Stranger>({ ...rangeStrangersSql, values: [from, until] })
-  return rows.map(toStrangerFault)
+const stretchUnlinkedSql = {
+  text: unlinkedSql(entriesOfStretches),
+  onCluster: unlinkedSql(stretchesOnCluster, linksSql('l.user_id = any($1::uuid[])')),
 }
 
-export async function verifyStretchStrangers(db: Queryable, stretches: readonly Stretch[]): Promise<Fault[]> {
-  const { rows } = await db.query<Stranger>({ ...stretchStrangersSql, values: stretchValues(stretches) })
-  return rows.map(toStrangerFault)
+export async function verifyEntryLinks(db: Queryable, { from, until }: WalletRange): Promise<Fault[]> {
+  const { rows } = await db.query<UnlinkedEntry>({ ...rangeUnlinkedSql, values: [from, until] })
+  return rows.map(toLinkFault)
 }
 
-function toStrangerFault({ wallet_id, sequence, counter_account }: Stranger): Fault {
+export async function verifyStretchEntryLinks(db: Queryable, stretches: readonly Stretch[]): Promise<Fault[]> {
+  const { rows } = await db.query<UnlinkedEntry>({ ...stretchUnlinkedSql, values: stretchValues(stretches) })
+  return rows.map(toLinkFault)
+}
+
+function toLinkFault({ wallet_id, sequence, counter_account }: UnlinkedEntry): Fault {
   return entryFault('entry-without-link', wallet_id, sequence, `${counter_account} was never linked to this wallet`)
 }

@@ -37,10 +37,10 @@ export type Fault = {
 }
 
 /** How a fault speaks of money. */
-export type MoneyWords = (minor: bigint) => string
+export type FormatMoney = (minor: bigint) => string
 
 /** As the tables hold it. */
-export const inMinor: MoneyWords = String
+export const formatMinor: FormatMoney = String
 
 /** A table in ruins has millions of faults; this many of each statement say enough. */
 export const maxFaultsPerStatement = 1_000

@@ -11,7 +11,7 @@ export type Stretch = {
 }
 
 /** To the end of the ledger, entries included that the wallet does not know of. */
-export const toTheEnd = 2n ** 63n - 1n
+export const endOfLedger = 2n ** 63n - 1n
 
 /** The stretches in `$1` to `$4`, as a table by the name of s. */
 export const stretchesSql = `unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[]) as s(wallet_id, sequence, balance, until)`

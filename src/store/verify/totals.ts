@@ -1,12 +1,12 @@
 /** What no slice can see: both sides of the books against each other, and outcomes that belong to no entry. */
 import type { Queryable } from '../connection/database.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
-import { inParallel, type Several } from './together.ts'
+import { inParallel, type Connections } from './in-parallel.ts'
 
 export type Totals = { readonly transfers: number; readonly refusals: number; readonly faults: Fault[] }
 
 /** With `isEntriesClean` every entry is known to have its own outcome, so equal numbers leave no outcome over. */
-export async function verifyTotals(all: Several, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
+export async function verifyTotals(all: Connections, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
   const faults: Fault[] = []
   let counts: Counts = noCounts
   const tasks: ((db: Queryable) => Promise<unknown>)[] = [

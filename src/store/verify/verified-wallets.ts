@@ -3,18 +3,18 @@ import { plainArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { inRange, type WalletRange } from './slice.ts'
 
-export type Point = { readonly walletId: string; readonly sequence: bigint; readonly balanceMinor: bigint }
+export type Checkpoint = { readonly walletId: string; readonly sequence: bigint; readonly balanceMinor: bigint }
 
 /** A wallet that is not as it was when it was last found right, with the point from that time; zeros without one. */
-export type ChangedWallet = Point & { readonly fromSequence: bigint; readonly fromBalanceMinor: bigint }
+export type ChangedWallet = Checkpoint & { readonly fromSequence: bigint; readonly fromBalanceMinor: bigint }
 
-export type Page = WalletRange & { readonly changed: readonly ChangedWallet[] }
+export type Changes = WalletRange & { readonly changed: readonly ChangedWallet[] }
 
 /**
  * Of so many wallets from here on, those that changed: both tables are walked side by side by their keys, which costs some
  * microseconds a wallet, and spares every debit an index or a note of its own.
  */
-export async function nextPage(db: Queryable, from: string | null, walletsAtMost: number): Promise<Page> {
+export async function nextChanges(db: Queryable, from: string | null, walletsAtMost: number): Promise<Changes> {
   const boundary = await db.query<{ id: string }>(
     `select id from wallets where $1::uuid is null or id >= $1 order by id offset $2 limit 1`,
     [from, walletsAtMost],
@@ -44,7 +44,11 @@ function toChanged(row: Row): ChangedWallet {
 }
 
 /** The last entry up to this one, as a point; undefined when there is none. */
-export async function findPointAt(db: Queryable, walletId: string, sequence: bigint): Promise<Point | undefined> {
+export async function findCheckpointAt(
+  db: Queryable,
+  walletId: string,
+  sequence: bigint,
+): Promise<Checkpoint | undefined> {
   const { rows } = await db.query<{ sequence: bigint; balance_after: bigint }>(
     `select sequence, balance_after from transfers where wallet_id = $1 and sequence <= $2 order by sequence desc limit 1`,
     [walletId, sequence],
@@ -52,7 +56,7 @@ export async function findPointAt(db: Queryable, walletId: string, sequence: big
   return rows[0] && { walletId, sequence: rows[0].sequence, balanceMinor: rows[0].balance_after }
 }
 
-export async function upsertPoints(tx: Transaction, points: readonly Point[]): Promise<void> {
+export async function upsertCheckpoints(tx: Transaction, points: readonly Checkpoint[]): Promise<void> {
   if (points.length === 0) return
   await tx.query(
     `insert into verified_wallets (wallet_id, sequence, balance)
@@ -67,7 +71,7 @@ export async function upsertPoints(tx: Transaction, points: readonly Point[]): P
 }
 
 /** What is known to be wrong is looked at from the beginning, until it is right. */
-export async function deletePoints(tx: Transaction, walletIds: readonly string[]): Promise<void> {
+export async function deleteCheckpoints(tx: Transaction, walletIds: readonly string[]): Promise<void> {
   if (walletIds.length === 0) return
   await tx.query('delete from verified_wallets where wallet_id = any($1::uuid[])', [plainArray(walletIds, String)])
 }

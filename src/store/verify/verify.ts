@@ -1,12 +1,12 @@
 /** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
-import { beginMoment, endMoment, joinMomentSql } from '../cluster.ts'
+import { beginSnapshot, endSnapshot, joinSnapshotSql } from '../cluster.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
-import { verifyEntries, verifyStrangers, verifyStretchEntries, verifyStretchStrangers } from './entries.ts'
+import { verifyEntries, verifyEntryLinks, verifyStretchEntries, verifyStretchEntryLinks } from './entries.ts'
 import { openClient, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
-import { inMinor, type Fault, type MoneyWords } from './fault.ts'
+import { formatMinor, type Fault, type FormatMoney } from './fault.ts'
 import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
-import { inParallel, type Several } from './together.ts'
+import { inParallel, type Connections } from './in-parallel.ts'
 import { verifyTotals } from './totals.ts'
 
 export type VerifyProgress = { readonly part: 'wallets' | 'totals'; readonly done: number; readonly total: number }
@@ -45,9 +45,9 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
     const { jobs = 1 } = options
     const first = await open()
     const others = await Promise.all(Array.from({ length: jobs - 1 }, open))
-    await first.query(beginMoment)
-    if (others.length > 0) await joinMoment(first, others)
-    await first.query(endMoment)
+    await first.query(beginSnapshot)
+    if (others.length > 0) await joinSnapshot(first, others)
+    await first.query(endSnapshot)
     return await verifyTogether([first, ...others], options)
   } finally {
     await Promise.all(opened.map((client) => client.end()))
@@ -55,9 +55,9 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
 }
 
 /** Further connections see the very moment that the first one sees, on all nodes if there are several. */
-async function joinMoment(first: OpenClient, others: readonly Queryable[]): Promise<void> {
+async function joinSnapshot(first: OpenClient, others: readonly Queryable[]): Promise<void> {
   // Nobody commits anywhere until the moment has ended.
-  if (first.isCluster()) return void (await Promise.all(others.map((client) => client.query(joinMomentSql))))
+  if (first.isCluster()) return void (await Promise.all(others.map((client) => client.query(joinSnapshotSql))))
   const { rows } = await first.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot')
   await Promise.all(
     others.map(async (client) => {
@@ -72,7 +72,7 @@ export async function verifySnapshot(db: Queryable, options: VerifyOptions = {})
   return await verifyTogether([db], options)
 }
 
-async function verifyTogether(all: Several, options: VerifyOptions): Promise<VerifyResult> {
+async function verifyTogether(all: Connections, options: VerifyOptions): Promise<VerifyResult> {
   const { onProgress, onFault, signal } = options
   for (const db of all)
     await db.query(`set local statement_timeout = 0; set local work_mem = '64MB'; set local jit = off`)
@@ -108,7 +108,7 @@ async function verifyTogether(all: Several, options: VerifyOptions): Promise<Ver
 
 const maxEntriesPerSlice = 200_000
 
-/** Several connections get some slices each, so that none is left with a large one at the end. */
+/** Connections connections get some slices each, so that none is left with a large one at the end. */
 function entriesPerSlice(entries: number, jobs: number): number {
   return jobs === 1 ? maxEntriesPerSlice : Math.min(maxEntriesPerSlice, Math.ceil(entries / (jobs * 8)) || 1)
 }
@@ -134,15 +134,15 @@ function openSlices(entriesAtMost: number): (db: Queryable) => Promise<Slice | u
  * All faults of a range of wallets. The statements must see one moment, so call it in a transaction of repeatable read; a
  * short one for each slice will do, for nothing in here looks beyond the range.
  */
-export async function verifySlice(db: Queryable, range: WalletRange, words = inMinor): Promise<Fault[]> {
-  return [...(await verifyEntries(db, range, words)), ...(await verifyAround(db, range, words))]
+export async function verifySlice(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
+  return [...(await verifyEntries(db, range, words)), ...(await verifyExceptEntries(db, range, words))]
 }
 
 /** All but the entries one by one, which are nearly all of the work. */
-export async function verifyAround(db: Queryable, range: WalletRange, words = inMinor): Promise<Fault[]> {
+export async function verifyExceptEntries(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
   return [
     ...(await verifyWallets(db, range, words)),
-    ...(await verifyStrangers(db, range)),
+    ...(await verifyEntryLinks(db, range)),
     ...(await verifyLinks(db, range)),
   ]
 }
@@ -151,12 +151,12 @@ export async function verifyAround(db: Queryable, range: WalletRange, words = in
 export async function verifyStretches(
   db: Queryable,
   stretches: readonly Stretch[],
-  words: MoneyWords,
+  words: FormatMoney,
 ): Promise<Fault[]> {
   if (stretches.length === 0) return []
   return [
     ...(await verifyStretchEntries(db, stretches, words)),
     ...(await verifyStretchWallets(db, stretches, words)),
-    ...(await verifyStretchStrangers(db, stretches)),
+    ...(await verifyStretchEntryLinks(db, stretches)),
   ]
 }

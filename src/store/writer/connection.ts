@@ -1,5 +1,5 @@
 /** A connection that writes batches, and its number among all writing connections. */
-import { keepMomentsOffSql } from '../cluster.ts'
+import { blockSnapshotsSql } from '../cluster.ts'
 import {
   isClusterSql,
   openClient,
@@ -45,7 +45,7 @@ const settingsSql = `select set_config('enable_seqscan', 'off', false), set_conf
 const nodeSettings = ['set local lock_timeout = 200', 'set local enable_seqscan = off']
 
 export async function begin(client: Queryable & Partial<Pick<OpenClient, 'isCluster'>>): Promise<void> {
-  await beginWith(client, client.isCluster?.() ? [keepMomentsOffSql, ...nodeSettings] : [])
+  await beginWith(client, client.isCluster?.() ? [blockSnapshotsSql, ...nodeSettings] : [])
 }
 
 /** On a node that is not the coordinator, while a transaction on the coordinator is held open. */
@@ -55,7 +55,7 @@ export async function beginOnOtherNode(client: Queryable): Promise<void> {
 
 /** On the coordinator, which is idle while another node writes the batch, up to the statement timeout. */
 export async function beginIdle(client: Queryable): Promise<void> {
-  await beginWith(client, [keepMomentsOffSql, 'set local idle_in_transaction_session_timeout = 5000'])
+  await beginWith(client, [blockSnapshotsSql, 'set local idle_in_transaction_session_timeout = 5000'])
 }
 
 /** For a query sent in the same round trip as `begin`: when that failed, throw its error, not the one that followed from it. */

@@ -13,8 +13,8 @@ import {
   uniqueViolation,
   type Connection,
 } from '../connection/database.ts'
-import { readIdentity, refuseStranger } from '../cluster.ts'
-import { isCoordinatorsTurn, within, type OpenClient } from '../connection/open-client.ts'
+import { readIdentity, refuseForeignNode } from '../cluster.ts'
+import { isCoordinator, within, type OpenClient } from '../connection/open-client.ts'
 import {
   afterBegin,
   begin,
@@ -230,7 +230,7 @@ async function moveToOtherNode(
     if (lost && lost === writer.otherNode?.client) forget()
   }
   while (!writer.home.client.isLost()) {
-    if (isCoordinatorsTurn(lane.connection, lane.nodeIndex)) {
+    if (isCoordinator(lane.connection, lane.nodeIndex)) {
       if (lane.nodeIndex === lane.ownNodeIndex) return
       // Faults of other nodes moved the lane here; those nodes may have recovered.
       await sleep(retryNodeAfterMs, undefined, { ref: false })
@@ -240,7 +240,7 @@ async function moveToOtherNode(
     let otherNode: WriterClient | undefined
     try {
       otherNode = await openWriterClient(lane.connection, lockTimeoutMs, forgetUsed, lane.nodeIndex)
-      await within(otherNode.client, identifyWithinMs, refuseStranger(otherNode.client, identity))
+      await within(otherNode.client, identifyWithinMs, refuseForeignNode(otherNode.client, identity))
       writer.otherNode = otherNode
       if (writer.home.client.isLost()) otherNode.client.destroy()
       return

@@ -1,6 +1,6 @@
 /** The database did not answer in time, or the connection broke. What was asked last may or may not have been done. */
-export class DatabaseAway extends Error {
-  override name = 'DatabaseAway'
+export class DatabaseUnavailable extends Error {
+  override name = 'DatabaseUnavailable'
 }
 
 /** PostgreSQL's five-letter code of an error, if it is one of PostgreSQL's. */

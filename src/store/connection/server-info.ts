@@ -1,7 +1,7 @@
 /** What a server of PostgreSQL says of itself and of the role that asks. Nothing is changed, and no table needs to be there. */
 import type { Queryable } from './database.ts'
 
-export type ServerFacts = {
+export type ServerInfo = {
   /** As `server_version_num`: 180004. */
   readonly version: number
   readonly versionText: string
@@ -66,7 +66,7 @@ type Row = {
   may_use_temporary: boolean
 }
 
-export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
+export async function readServerInfo(db: Queryable): Promise<ServerInfo> {
   const { rows } = await db.query<Row>(factsSql)
   const row = rows[0]!
   const settings = await db.query<{ name: SettingName; setting: string }>(
@@ -77,7 +77,7 @@ export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
     version: row.version,
     versionText: row.version_text,
     encoding: row.encoding,
-    settings: Object.fromEntries(settings.rows.map(({ name, setting }) => [name, setting])) as ServerFacts['settings'],
+    settings: Object.fromEntries(settings.rows.map(({ name, setting }) => [name, setting])) as ServerInfo['settings'],
     isReadOnly: row.is_read_only,
     standbys: row.standbys,
     isEncrypted: row.is_encrypted ?? undefined,
@@ -95,7 +95,7 @@ export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
 }
 
 /** Of the append-only tables it may change nothing, and need not. */
-async function readTables(db: Queryable): Promise<Pick<ServerFacts['role'], 'closedTables' | 'othersTables'>> {
+async function readTables(db: Queryable): Promise<Pick<ServerInfo['role'], 'closedTables' | 'othersTables'>> {
   const { rows } = await db.query<{ name: string; is_open: boolean; is_own: boolean }>(
     `select c.relname as name, has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert') as is_open,
        pg_has_role(c.relowner, 'usage') as is_own

@@ -1,16 +1,16 @@
 /** How things stand in the database at this moment, for those who watch it: what waits, since when, and how the server does. */
 import type { Database, Queryable } from './connection/database.ts'
 
-export type Waiting = { readonly count: number; readonly oldestSeconds: number }
+export type Backlog = { readonly count: number; readonly oldestSeconds: number }
 
-export type Levels = {
+export type DatabaseGauges = {
   /** Without an end yet: not paid, or paid and not told. */
-  readonly topups: { readonly created: Waiting; readonly processing: Waiting }
+  readonly topups: { readonly created: Backlog; readonly processing: Backlog }
   /** How long the top-up that should have been looked at first has been waiting for it. */
-  readonly lateLookSeconds: number
+  readonly lateAttemptSeconds: number
   /** That a person has to look at. */
   readonly topupProblems: number
-  readonly mails: Waiting
+  readonly mails: Backlog
   readonly databaseBytes: number
   readonly connections: number
   readonly maxConnections: number
@@ -34,7 +34,7 @@ const openTopupsSql = `select count(*) filter (where state = 'created')::int as 
     coalesce(extract(epoch from now() - min(created_at) filter (where state = 'processing')), 0)::float8 as processing_age
   from topups where look_at <= now() + interval '7 hours' and state in ('created', 'processing')`
 
-const levelsSql = `select t.*,
+const gaugesSql = `select t.*,
     (select coalesce(greatest(extract(epoch from now() - min(look_at)), 0), 0)::float8
      from topups where look_at is not null) as late,
     (select count(*)::int from topups where problem is not null) as problems,
@@ -75,9 +75,9 @@ type Row = {
   archive_late: number | null
 }
 
-export async function getLevels(db: Queryable): Promise<Levels> {
+export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> {
   const askedAt = Date.now()
-  const { rows } = await db.query<Row>(levelsSql)
+  const { rows } = await db.query<Row>(gaugesSql)
   const row = rows[0]!
   // Read on the way back, the clock is as old as half of the way there and back.
   const clock = (askedAt + Date.now()) / 2_000
@@ -89,7 +89,7 @@ export async function getLevels(db: Queryable): Promise<Levels> {
       created: { count: row.created, oldestSeconds: row.created_age },
       processing: { count: row.processing, oldestSeconds: row.processing_age },
     },
-    lateLookSeconds: row.late,
+    lateAttemptSeconds: row.late,
     topupProblems: row.problems,
     mails: { count: row.mails, oldestSeconds: row.mails_age },
     databaseBytes: row.bytes,
@@ -108,14 +108,16 @@ const goodForMs = 2_000
 const answerWithinMs = 700
 
 /** Undefined while the database does not answer. The one question goes on meanwhile, so that those that wait are never many. */
-export function openLevels({ patient }: Pick<Database, 'patient'>): () => Promise<Levels | undefined> {
-  let known: { readonly levels: Levels; readonly at: number } | undefined
-  let asking: Promise<Levels | undefined> | undefined
+export function openDatabaseGauges({
+  longRunning,
+}: Pick<Database, 'longRunning'>): () => Promise<DatabaseGauges | undefined> {
+  let known: { readonly gauges: DatabaseGauges; readonly at: number } | undefined
+  let asking: Promise<DatabaseGauges | undefined> | undefined
   const ask = async () => {
     try {
-      const levels = await getLevels(patient.pool)
-      known = { levels, at: performance.now() }
-      return levels
+      const gauges = await getDatabaseGauges(longRunning.pool)
+      known = { gauges, at: performance.now() }
+      return gauges
     } catch {
       return undefined
     } finally {
@@ -123,7 +125,7 @@ export function openLevels({ patient }: Pick<Database, 'patient'>): () => Promis
     }
   }
   return async () => {
-    if (known && performance.now() - known.at < goodForMs) return known.levels
+    if (known && performance.now() - known.at < goodForMs) return known.gauges
     const late = Promise.withResolvers<undefined>()
     const timer = setTimeout(() => late.resolve(undefined), answerWithinMs)
     try {

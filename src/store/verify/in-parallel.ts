@@ -1,10 +1,10 @@
 /** Several connections that see one moment and share the work. */
 import type { Queryable } from '../connection/database.ts'
 
-export type Several = readonly [Queryable, ...Queryable[]]
+export type Connections = readonly [Queryable, ...Queryable[]]
 
 /** Each connection works until there is nothing left. When one fails, the others end what they are at, and no more. */
-export async function inParallel(all: Several, work: (db: Queryable) => Promise<boolean>): Promise<void> {
+export async function inParallel(all: Connections, work: (db: Queryable) => Promise<boolean>): Promise<void> {
   const over = new AbortController()
   const results = await Promise.allSettled(
     all.map(async (db) => {
