@@ -1,6 +1,6 @@
 /**
- * The demo app's secret, in a file that only this machine's user can read. The database has a hash alone, and the example
- * shop needs the secret on every start.
+ * The demo app's secret, in a file that only this machine's user can read. The database stores only a hash, and the
+ * example shop needs the secret at every start.
  */
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,12 +13,12 @@ export async function readDemoSecret(dataDir: string): Promise<string | undefine
     const secret = content !== null && typeof content === 'object' && 'clientSecret' in content && content.clientSecret
     return typeof secret === 'string' ? secret : undefined
   } catch {
-    // Not there, or not ours: another one is made.
+    // Missing or unreadable: the caller makes a new secret.
     return undefined
   }
 }
 
-/** Whole or not at all, so that another process never reads half of it. */
+/** Writes to a draft and renames it, so another process never reads half of the file. */
 export async function writeDemoSecret(dataDir: string, clientId: string, clientSecret: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const draft = `${fileIn(dataDir)}.${process.pid}`

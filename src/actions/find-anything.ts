@@ -1,4 +1,4 @@
-/** One text, looked for wherever it may stand: people, entries of the ledger, card top-ups, apps. Every look is by a key. */
+/** Search of the admin area: one text, matched against people, ledger entries, card top-ups and apps. Every query uses a key. */
 import { parseDecimal, type Currency } from '../ledger/money.ts'
 import { parseReceiptCode } from '../ledger/receipt-code.ts'
 import { isLabel, maxReferenceIdLength, serviceNamespace } from '../ledger/reference.ts'
@@ -11,29 +11,29 @@ import { findByReferenceId, type NamedUse } from './money/inspect-reference.ts'
 import type { Service } from './service.ts'
 import { isUuid } from './tokens.ts'
 
-/** A reference that was used: what it came to, and whose it is. */
+/** The first use of a reference: its outcome and its owner. */
 export type FoundUse = Pick<
   NamedUse,
   'walletId' | 'amountMinor' | 'at' | 'refusal' | 'namespace' | 'referenceType' | 'referenceId' | 'referenceKey'
 >
 
 export type Found = {
-  /** The one user whose id, serviceUserId or email this is. */
+  /** The user whose id, serviceUserId or email equals the text. */
   readonly exactly: Person | undefined
-  /** Those whose email or name begins so. */
+  /** Users whose email or name begins with the text. */
   readonly people: readonly Person[]
   readonly hasMorePeople: boolean
   readonly uses: readonly FoundUse[]
   readonly hasMoreUses: boolean
   readonly topups: readonly Topup[]
   readonly apps: readonly App[]
-  /** What was asked, when it was an amount on a day. `isWhole` is false when there was no time to look at the whole day. */
+  /** The parsed text, if it is an amount on a day. `isWhole` is false when the search of the day ran out of time. */
   readonly amount: (AmountOnDay & { readonly isWhole: boolean }) | undefined
-  /** Whose the uses and top-ups are. */
+  /** The users of the uses and top-ups, by id. */
   readonly owners: ReadonlyMap<string, Person>
 }
 
-/** Of each kind. */
+/** Results of each kind. */
 export const maxFound = 25
 
 export async function findAnything(service: Service, text: string): Promise<Found> {
@@ -43,7 +43,7 @@ export async function findAnything(service: Service, text: string): Promise<Foun
     isId(text) || amount
       ? []
       : searchPeople(service.db.pool, text.normalize('NFC'), { after: undefined, limit: maxFound + 1 }),
-    // An amount on a day and a user's id at an app are no reference ids, and looking for one costs a look for each type there is.
+    // Neither an amount on a day nor a serviceUserId is a reference id, and a search by reference id costs one key per type in use.
     amount || text.startsWith('su_') ? [] : findUses(service, text),
     findTopups(service, text),
     findApps(service, text),
@@ -68,7 +68,7 @@ export async function findAnything(service: Service, text: string): Promise<Foun
   }
 }
 
-/** Ids of ours and the processor's begin with a word of their own: nobody's name or email does. */
+/** Our ids and the processor's have a prefix that no name or email has. */
 function isId(text: string): boolean {
   return /^(su|txn|pi|app)_\w+$/.test(text) || isUuid(text.toLowerCase())
 }
@@ -127,14 +127,14 @@ async function findDay(service: Service, { day, amountMinor, sign }: AmountOnDay
 /* An amount on a day: `19.99 2026-11-14`. */
 
 export type AmountOnDay = {
-  /** In UTC, as the books have it. */
+  /** In UTC, like the books. */
   readonly day: string
   readonly amountMinor: bigint
-  /** `-` for debits alone, `+` for credits alone. */
+  /** `-` selects debits, `+` credits, an empty sign both. */
   readonly sign: '' | '+' | '-'
 }
 
-/** In either order. A currency's sign or code and commas between thousands may stand there; `today` and `yesterday` are days. */
+/** Accepts either order, a currency sign or code, commas between thousands, and `today` or `yesterday` as the day. */
 export function parseAmountOnDay(text: string, currency: Currency, now: Date): AmountOnDay | undefined {
   const words = text.trim().split(/\s+/)
   const days = words.map((word) => toDay(word, now))
@@ -152,6 +152,6 @@ function toDay(word: string, now: Date): string | undefined {
   const daysAgo = { today: 0, yesterday: 1 }[word.toLowerCase()]
   if (daysAgo !== undefined) return new Date(now.getTime() - daysAgo * 86_400_000).toISOString().slice(0, 10)
   const at = /^20\d\d-\d\d-\d\d$/.test(word) ? new Date(`${word}T00:00:00Z`) : undefined
-  // A day that no month has, such as 2026-02-31, reads as one of the next.
+  // Date parses a day that does not exist, such as 2026-02-31, as a day of the next month.
   return at && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(word) ? word : undefined
 }

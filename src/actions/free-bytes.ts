@@ -1,4 +1,4 @@
-/** How much room is left where the embedded database is; undefined with another one, of which only its server knows. */
+/** Free disk space of the embedded database; undefined with DATABASE_URL, where only the database's server knows. */
 import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 

@@ -1,7 +1,6 @@
 /**
- * Reads what stands at an address that somebody typed in, so that nobody looks into the service's own network with it:
- * every address of the host must be on the public internet, the one that was checked is the one that is connected to, a
- * redirect is an answer like any other, and size and time are bounded.
+ * Fetches a URL that an operator entered without giving access to the service's own network (SSRF): every address of the
+ * host must be public, the connection goes to a checked address, redirects are not followed, and size and time are bounded.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
@@ -13,11 +12,11 @@ export type PublicAnswer = {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** False when there was more of it than was taken. */
+  /** False when the body was cut at `maxBytes`. */
   readonly isWhole: boolean
 }
 
-/** What tests put in the place of the internet: names, addresses, certificates. */
+/** Tests replace the internet with this: names, addresses, certificates. */
 export type Elsewhere = {
   readonly resolve?: (host: string) => Promise<LookupAddress[]>
   readonly isAllowed?: (address: string) => boolean
@@ -28,7 +27,7 @@ export type Bounds = { readonly maxBytes: number; readonly timeoutMs: number }
 
 export class NotPublic extends Error {}
 
-/** Rejects with `NotPublic` before anything is connected to, or with what the network said. */
+/** Rejects with `NotPublic` before it connects, or with the network's error. */
 export async function fetchPublic(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -45,7 +44,7 @@ export async function fetchPublic(
     signal,
     agent: false,
     ...(ca !== undefined && { ca }),
-    // A name that answers differently the next time gains nothing.
+    // Connect to the checked addresses: a second lookup of the name could return others (DNS rebinding).
     lookup: (_host, _options, answered) => answered(null, addresses),
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -101,7 +100,7 @@ for (const [range, bits] of [
 ] as const)
   special.addSubnet(range, bits, 'ipv4')
 
-/** In IPv6 only 2000::/3 is public, less what embeds an IPv4 address or documents things. */
+/** In IPv6 only 2000::/3 is public, except ranges that embed an IPv4 address or are for documentation. */
 const publicIpv6 = new BlockList()
 publicIpv6.addSubnet('2000::', 3, 'ipv6')
 for (const [range, bits] of [

@@ -1,4 +1,4 @@
-/** What Prometheus is told of the continuous check: what is wrong, how old the check is, and what it costs. */
+/** Prometheus metrics of the continuous check: its problems, its age and its cost. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { BooksState } from '../../store/verify/books-check.ts'
 import type { Step } from './check-step.ts'
@@ -16,10 +16,10 @@ export function booksMetrics(registry: Registry): BooksMetrics {
   return known
 }
 
-/** Every process knows the whole state, so of several the largest is the truth, and not the sum. */
+/** Every process reports the whole state, so workers are aggregated by the largest value, not by the sum. */
 function openBooksMetrics(registry: Registry): BooksMetrics {
   let state: BooksState | undefined
-  let heardAt = 0
+  let readAt = 0
   const gauge = (name: string, help: string, read: (state: BooksState) => number | undefined) => {
     const measured: Gauge = new Gauge({
       name,
@@ -32,13 +32,13 @@ function openBooksMetrics(registry: Registry): BooksMetrics {
         else measured.set(value)
       },
     })
-    // It has no labels, and without this it would begin with a zero that nobody has measured.
+    // A gauge without labels starts at 0, a value that was never measured.
     measured.reset()
     registry.registerMetric(measured)
   }
-  /** By the database's clock when the state was read, and by ours since then: also of a check that nobody hears of any more. */
+  /** The database's clock up to the reading, this process's clock since: the age grows even when no new state arrives. */
   const age = (at: Date | null, { now }: BooksState) =>
-    at === null ? undefined : (now.getTime() - at.getTime() + performance.now() - heardAt) / 1_000
+    at === null ? undefined : (now.getTime() - at.getTime() + performance.now() - readAt) / 1_000
   gauge(
     'billfold_books_problems',
     'What the continuous check of the books has found wrong; anything but 0 needs a person.',
@@ -47,17 +47,17 @@ function openBooksMetrics(registry: Registry): BooksMetrics {
   gauge(
     'billfold_books_sums_age_seconds',
     'How long ago all wallets and all positions were added up and compared.',
-    (heard) => age(heard.sumsAt, heard),
+    (current) => age(current.sumsAt, current),
   )
   gauge(
     'billfold_books_checked_age_seconds',
     'Every entry older than this was checked; before the first pass is through, since when it is under way.',
-    (heard) => age(heard.checkedUpTo ?? heard.passStartedAt, heard),
+    (current) => age(current.checkedUpTo ?? current.passStartedAt, current),
   )
   gauge(
     'billfold_books_round_age_seconds',
     'How long ago the last round over all entries ended; before that, since when the first one is under way.',
-    (heard) => age(heard.lastRoundAt ?? heard.roundStartedAt, heard),
+    (current) => age(current.lastRoundAt ?? current.roundStartedAt, current),
   )
   const seconds = new Counter({
     name: 'billfold_books_check_seconds_total',
@@ -74,7 +74,7 @@ function openBooksMetrics(registry: Registry): BooksMetrics {
   return {
     update: (next) => {
       state = next
-      heardAt = performance.now()
+      readAt = performance.now()
     },
     count: (part, checked, ms) => {
       seconds.inc({ part }, ms / 1_000)

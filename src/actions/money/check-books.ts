@@ -1,7 +1,7 @@
 /**
- * The books are checked all the time, by one process at a time: both sides against each other, the wallets that changed, and
- * everything from the beginning. What is wrong turns the Books page red, raises a metric and writes a line into the log.
- * `npx billfold verify` checks the same and more, at once.
+ * The continuous check of the books, in one process at a time: both sides against each other, changed wallets, and everything
+ * from the first entry. A problem turns the Books page red, raises a metric and writes a line to the log.
+ * `npx billfold verify` checks the same and more, in one run.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { moneyText } from '../../ledger/money.ts'
@@ -20,22 +20,22 @@ import { roundStep } from './check-round.ts'
 import { problemKey, type Step } from './check-step.ts'
 import { sumsStep } from './check-sums.ts'
 
-/** What it is time for, unless another process is at it. */
+/** Takes the steps that are due, unless another process takes them. */
 export async function checkBooks(service: Service): Promise<void> {
   for (const step of [sumsStep, changesStep, roundStep]) await takeStep(service, step)
   const state = await hurry(service)
   booksMetrics(service.metrics.registry).update(state)
 }
 
-/** Then it is the turn of the other parts again. */
+/** After this time the other steps run again. */
 const hurriesForMs = 5_000
 
-/** A round that hurries does not wait until the job comes round for each of its slices. */
+/** A hurried round takes its slices here, without waiting for the next run of the job. */
 async function hurry(service: Service): Promise<BooksState> {
   const until = performance.now() + hurriesForMs
   let state = await getBooksState(service.db.pool)
   while (state.isHurried && performance.now() < until) {
-    // Another process may be at it: then this one only looks how far it is.
+    // If another process holds the lock, this one only reads the progress.
     await sleep(Math.min(500, Math.max(20, roundStep.dueAt(state).getTime() - state.now.getTime())))
     await takeStep(service, roundStep)
     state = await getBooksState(service.db.pool)
@@ -44,8 +44,8 @@ async function hurry(service: Service): Promise<BooksState> {
 }
 
 /**
- * What a first look finds is looked at again, in a transaction of its own and so at a fresh snapshot, and only what is there
- * both times is called a fault. Nothing is written down between the two: another process may as well do the second.
+ * Faults of a first check are checked again in a second transaction, on a fresh snapshot; only faults found both times are
+ * reported. Nothing is stored between the two, so another process may make the second check.
  */
 async function takeStep(service: Service, step: Step): Promise<void> {
   const first = await checkOnce(service, step, undefined)
@@ -57,7 +57,7 @@ async function takeStep(service: Service, step: Step): Promise<void> {
 
 type Taken = {
   readonly before: BooksState
-  /** Undefined after a first look that has found something. */
+  /** Undefined after a first check that found a fault. */
   readonly after: BooksState | undefined
   readonly candidates: ReadonlySet<string> | undefined
   readonly entries: number
@@ -84,7 +84,7 @@ async function checkOnce(
     await updateBooksState(tx, after)
     return { before, after, candidates: undefined, entries, tookMs: performance.now() - startedAt }
   }).catch((error: unknown) => {
-    // Another process took the lock between our look and ours, and has taken the step.
+    // Another process took the lock between our two checks, and has taken the step.
     if (isContention(error)) return undefined
     throw error
   })
@@ -103,13 +103,13 @@ function report(service: Service, before: BooksState, after: BooksState): void {
   if (before.problems.length > 0 && after.problems.length === 0) service.log.info('the books are right again')
 }
 
-/** The sums and the pass over changes are due every few seconds, a round every day even of very large books. */
+/** The sums and the pass over changes are due every few seconds; a round ends within a day, even of very large books. */
 const lateAfterMs = 2 * 60_000
 const roundLateAfterMs = 24 * 60 * 60_000
 
 export type BooksHealth = 'wrong' | 'late' | 'right' | 'first'
 
-/** Whether they are right now: `late` when nobody has looked for too long, `first` before the first look at everything. */
+/** `late`: no check ended for too long. `first`: the first pass has not ended yet. */
 export function healthOf(state: BooksState): BooksHealth {
   const { now, problems, checkedUpTo, sumsAt, lastRoundAt, roundStartedAt } = state
   const isOld = (at: Date | null, limitMs: number) => at !== null && now.getTime() - at.getTime() > limitMs

@@ -1,6 +1,6 @@
 /**
- * The pass over the wallets that changed: each is followed from the point up to which its ledger was found right, so that a
- * day's work is the day's entries. When it is through, every entry from before its start was looked at.
+ * The pass over changed wallets: it checks each from its checkpoint, so a day's work is the day's entries. When a pass ends,
+ * every entry older than its start has been checked.
  */
 import type { BooksState } from '../../store/verify/books-check.ts'
 import { maxFaultsPerStatement, type Fault } from '../../store/verify/fault.ts'
@@ -18,10 +18,10 @@ import { verifyStretches } from '../../store/verify/verify.ts'
 import type { Transaction } from '../../store/connection/database.ts'
 import { laterBy, replaceProblems, type Step } from './check-step.ts'
 
-/** To compare so many takes some 30 ms, to check so many entries some 300. */
+/** Comparing a page of wallets takes about 30 ms, checking a page of entries about 300 ms. */
 const walletsPerPage = 20_000
 const entriesPerPage = 20_000
-/** A twentieth of one connection's time; a fifth when it is behind, for what nobody has looked at is what it is for. */
+/** The pass uses a twentieth of one connection's time; a fifth when it is behind. */
 const restFactor = 20
 const hurriedRestFactor = 4
 const behindAfterMs = 60_000
@@ -40,11 +40,11 @@ export const changesStep: Step = {
       faults,
       entries,
       keep: async (writing, confirmed, tookMs) => {
-        await keepPoints(writing, parts, faults)
-        const looked = new Set(parts.filter(({ isWhole }) => isWhole).map(({ walletId }) => walletId))
+        await saveCheckpoints(writing, parts, faults)
+        const checked = new Set(parts.filter(({ isWhole }) => isWhole).map(({ walletId }) => walletId))
         const problems = replaceProblems(
           state,
-          ({ check, walletId }) => walletId !== null && looked.has(walletId) && isFollowed(check),
+          ({ check, walletId }) => walletId !== null && checked.has(walletId) && isFollowed(check),
           confirmed,
         )
         const passWallets = state.passWallets + parts.length
@@ -73,7 +73,7 @@ function isBehind({ now, checkedUpTo, passStartedAt }: BooksState): boolean {
   return now.getTime() - (checkedUpTo ?? passStartedAt!).getTime() > behindAfterMs
 }
 
-/** What a pass sees of a wallet; the rest is for the round over everything. */
+/** Whether the pass makes this check; only the full round makes the others. */
 function isFollowed(check: string): boolean {
   return check.startsWith('entry-') || (check.startsWith('wallet-') && !roundChecks.includes(check))
 }
@@ -83,8 +83,8 @@ type Part = Stretch & { readonly wallet: ChangedWallet; readonly isWhole: boolea
 type Plan = { readonly parts: readonly Part[]; readonly next: BooksState['pass']; readonly entries: number }
 
 /**
- * What is looked at now, and where the pass goes on. A wallet with more entries than fit is cut; it is done when it was
- * followed to where it stood when the pass first came to it, so one that grows all the time does not hold the others up.
+ * Plans this step's stretches and where the pass continues. A wallet with more entries than fit is cut. It is done at the
+ * sequence it had when the pass first reached it, so a wallet that keeps growing does not delay the others.
  */
 function planStretches(page: Changes, target: number | null, isSecond: boolean): Plan {
   const parts: Part[] = []
@@ -99,7 +99,7 @@ function planStretches(page: Changes, target: number | null, isSecond: boolean):
     const needed = Number(sequence - start.sequence)
     if (needed <= left) {
       parts.push({ ...start, until: endOfLedger, wallet, isWhole: true })
-      // Also a wallet without a new entry costs something.
+      // A wallet without a new entry has a cost too.
       entries += Math.max(1, needed)
       continue
     }
@@ -111,7 +111,7 @@ function planStretches(page: Changes, target: number | null, isSecond: boolean):
   return { parts, next: page.until === null ? null : { from: page.until, target: null }, entries }
 }
 
-/** From the point, unless that is of no use. The second look trusts none, where the whole ledger can be looked at in one go. */
+/** Starts at the checkpoint if it is usable. The second check ignores it when the whole ledger fits into one step. */
 function startOf(wallet: ChangedWallet, isSecond: boolean): Checkpoint {
   const { walletId, sequence, fromSequence, fromBalanceMinor } = wallet
   const isFresh = fromSequence > sequence || (isSecond && sequence <= BigInt(entriesPerPage))
@@ -121,18 +121,18 @@ function startOf(wallet: ChangedWallet, isSecond: boolean): Checkpoint {
 }
 
 /**
- * A wallet in which one look alone has found something is not found right either. And where there are more faults than a
- * statement tells of, nobody knows which wallets have none.
+ * A wallet with a fault that only one of two checks found gets no checkpoint. When the faults reach the limit of a statement,
+ * the list is incomplete and no wallet is known to be right.
  */
-async function keepPoints(tx: Transaction, parts: readonly Part[], faults: readonly Fault[]): Promise<void> {
+async function saveCheckpoints(tx: Transaction, parts: readonly Part[], faults: readonly Fault[]): Promise<void> {
   const faulty = new Set(faults.flatMap(({ walletId }) => walletId ?? []))
-  const isInRuins = faults.length >= maxFaultsPerStatement
-  const points: Checkpoint[] = []
+  const isListCut = faults.length >= maxFaultsPerStatement
+  const checkpoints: Checkpoint[] = []
   for (const { walletId, wallet, isWhole, until } of parts) {
-    if (isInRuins || faulty.has(walletId)) continue
-    const point = isWhole ? wallet : await findCheckpointAt(tx, walletId, until)
-    if (point) points.push(point)
+    if (isListCut || faulty.has(walletId)) continue
+    const checkpoint = isWhole ? wallet : await findCheckpointAt(tx, walletId, until)
+    if (checkpoint) checkpoints.push(checkpoint)
   }
-  await upsertCheckpoints(tx, points)
+  await upsertCheckpoints(tx, checkpoints)
   await deleteCheckpoints(tx, [...faulty])
 }

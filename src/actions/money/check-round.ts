@@ -1,6 +1,6 @@
 /**
- * The round over everything, from the beginning of each ledger: what was right once may have been changed since, and some of
- * it no pass over changes can see. A small slice after the other; at its end each account's entries and positions are compared.
+ * The full round, from the first entry of each ledger: verified rows may have been changed since, and the pass over changes does
+ * not see all of that. It runs in small slices. At the end it compares each account's entries with its positions.
  */
 import type { Transaction } from '../../store/connection/database.ts'
 import { addSums, noSum, sumEntries, sumPositions, type AccountSums } from '../../store/verify/account-sums.ts'
@@ -12,14 +12,14 @@ import { deleteCheckpoints } from '../../store/verify/verified-wallets.ts'
 import { verifyExceptEntries, verifySlice } from '../../store/verify/verify.ts'
 import { laterBy, replaceProblems, type Step } from './check-step.ts'
 
-/** So many take some hundred milliseconds; a wallet that has more is cut. */
+/** A slice takes a few hundred milliseconds; a wallet with more entries is checked in several slices. */
 const entriesPerSlice = 10_000
-/** A twentieth of one connection's time; four fifths of it in a hurry, when every second counts. */
+/** The round uses a twentieth of one connection's time; a hurried round uses four fifths. */
 const restFactor = 20
 const hurriedRestFactor = 1 / 4
 const minRestMs = 200
 const betweenRoundsMs = 60_000
-/** After midnight, the day before is over for every transaction that was under way. */
+/** So long after midnight no open transaction can still post to the day before. */
 const dayEndsAfterMs = 10 * 60_000
 
 export const roundStep: Step = {
@@ -45,7 +45,7 @@ export const roundStep: Step = {
       faults: [...found, ...positions],
       entries: slice.entries - sequence,
       keep: async (writing, confirmed, tookMs) => {
-        await dropPoints(writing, found)
+        await dropCheckpoints(writing, found)
         const isChecked = (problem: Problem) =>
           isIn(slice, problem, sequence) || (isLast && problem.check === 'position-differs')
         const next = {
@@ -63,7 +63,7 @@ export const roundStep: Step = {
   },
 }
 
-/** The next entries of a wallet that is too large for one look. */
+/** Checks the next entries of a wallet that is too large for one slice. */
 async function checkCut(tx: Transaction, state: BooksState, slice: Slice, sequence: number, words: FormatMoney) {
   const until = sequence + entriesPerSlice
   const faults = await verifyCut(tx, slice, sequence, until, words)
@@ -71,7 +71,7 @@ async function checkCut(tx: Transaction, state: BooksState, slice: Slice, sequen
     faults,
     entries: entriesPerSlice,
     keep: async (writing: Transaction, confirmed: readonly Fault[], tookMs: number) => {
-      await dropPoints(writing, faults)
+      await dropCheckpoints(writing, faults)
       return {
         ...state,
         problems: replaceProblems(state, () => false, confirmed),
@@ -111,13 +111,13 @@ function restAfter({ now, isHurried }: BooksState, tookMs: number): Date {
   return laterBy(now, tookMs + (isHurried ? tookMs * hurriedRestFactor : Math.max(minRestMs, tookMs * restFactor)))
 }
 
-/** Of a wallet that was cut, what earlier looks of this round found in its entries stays until a pass finds it right. */
+/** Entry problems that earlier slices of a cut wallet found stay until a pass clears them. */
 function isIn({ from, until }: Slice, { check, walletId }: Problem, sequence: number): boolean {
   if (walletId === null || (sequence > 0 && check.startsWith('entry-'))) return false
   return (from === null || walletId >= from) && (until === null || walletId < until)
 }
 
-async function dropPoints(tx: Transaction, faults: readonly Fault[]): Promise<void> {
+async function dropCheckpoints(tx: Transaction, faults: readonly Fault[]): Promise<void> {
   await deleteCheckpoints(tx, [...new Set(faults.flatMap(({ walletId }) => walletId ?? []))])
 }
 

@@ -1,4 +1,4 @@
-/** What the parts of the continuous check have in common: a look at the books, and what is kept of it. */
+/** The interface of the continuous check's three parts: check the books, then store the result. */
 import type { Transaction } from '../../store/connection/database.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import type { Fault, FormatMoney } from '../../store/verify/fault.ts'
@@ -6,18 +6,18 @@ import type { Fault, FormatMoney } from '../../store/verify/fault.ts'
 export type Step = {
   readonly name: 'sums' | 'changes' | 'round'
   readonly dueAt: (state: BooksState) => Date
-  /** Reads only. The second look is at a fresh snapshot, when the first one has found something. */
+  /** Reads only. A second check runs on a fresh snapshot when the first one found a fault. */
   readonly check: (tx: Transaction, state: BooksState, words: FormatMoney, isSecond: boolean) => Promise<StepResult>
 }
 
 export type StepResult = {
   readonly faults: readonly Fault[]
   readonly entries: number
-  /** Writes down how far the check is, and returns its state; given is what two looks have found. */
+  /** Stores progress and returns the new state; `confirmed` are the faults that both checks found. */
   readonly keep: (tx: Transaction, confirmed: readonly Fault[], tookMs: number) => Promise<BooksState>
 }
 
-/** More would not tell more: with so many, the table as a whole is in ruins. */
+/** With this many problems the table as a whole is damaged; a longer list does not help. */
 const maxProblems = 50
 
 export function problemKey({
@@ -28,7 +28,7 @@ export function problemKey({
   return [check, walletId, sequence].join(' ')
 }
 
-/** Those of what was looked at again give way to what was found now. */
+/** Replaces the problems that were checked again with the faults found now. */
 export function replaceProblems(
   { problems, now }: BooksState,
   isChecked: (problem: Problem) => boolean,

@@ -1,17 +1,17 @@
-/** Both sides of the books against each other: all wallets and all positions make zero, or money was made or lost. */
+/** Compares both sides of the books: all wallets plus all positions is zero, unless money was created or lost. */
 import { getSides } from '../../store/books/books.ts'
 import { countRewrites, type BooksState } from '../../store/verify/books-check.ts'
 import { bookFault } from '../../store/verify/fault.ts'
 import { laterBy, replaceProblems, type Step } from './check-step.ts'
 
-/** At most a hundredth of a core, but once a minute in any case. */
+/** At most a hundredth of a core, but at least once a minute. */
 const restFactor = 100
 const minRestMs = 5_000
 const maxRestMs = 60_000
 
 /**
- * Somebody changed what never changes, and it may be older than what the pass looks at: the round begins anew, at once. One
- * that hurries already is left to its end; what was changed meanwhile is taken note of after it.
+ * Append-only rows were changed, possibly older ones than the pass checks: start the round again, now. A hurried round in
+ * progress is not restarted; changes made during it are detected after its end.
  */
 function hurryAfter(state: BooksState, rewrites: number): Partial<BooksState> {
   if (rewrites === state.rewrites || state.isHurried) return {}

@@ -1,4 +1,4 @@
-/** What a reference was used for: first, and every time after that. */
+/** Shows the first use of a reference and every repeat. */
 import { counterAccountOfApp, findMismatch, serviceNamespace, type Mismatch } from '../../ledger/reference.ts'
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import type { App } from '../../store/apps.ts'
@@ -10,16 +10,13 @@ import type { Transfer } from '../../store/wallets.ts'
 import type { Service } from '../service.ts'
 
 export type Inspected = {
-  /** Whose reference it is; undefined for the service's own. */
+  /** Undefined for the service's own references. */
   readonly app: App | undefined
   readonly first: FirstUse
   readonly later: readonly (LaterUse & { readonly mismatch: readonly Mismatch[] })[]
 }
 
-/**
- * In one namespace, or in all of them when none is named: `service` is the service's own, else a clientId. Without a type, of every
- * type that is in use.
- */
+/** `owner` is a clientId or `service`; without it all namespaces are searched, and without a type all types in use. */
 export async function inspectReference(
   service: Service,
   reference: { type: string | undefined; id: string; owner: string | undefined },
@@ -59,20 +56,20 @@ async function inspectEveryType(service: Service, id: string, owner: string | un
   return (await Promise.all(wanted.map((use) => inspectReference(service, use)))).flat()
 }
 
-/** More than one id is ever used for; a page of them is enough to choose a type. */
+/** One id is used with few types, so a page of uses is enough to choose a type. */
 const maxInspected = 20
 
-/** A clientId, or `service`: of a namespace or a counter account. */
+/** The clientId in a namespace or counter account, else `service`. */
 export function ownerOf(account: string): string {
   return account.startsWith('app:') ? account.slice('app:'.length) : serviceNamespace
 }
 
-/** Whose namespace an entry's reference is in: a clientId, or the service's own. */
+/** The owner of the namespace of an entry's reference: a clientId, or `service`. */
 export function ownerOfEntry(entry: Transfer): string {
   return isServiceOwn(entry) ? serviceNamespace : entry.counterAccount.slice('app:'.length)
 }
 
-/** The same, by the code on a receipt. Undefined for what is no such code. */
+/** Like `inspectReference`, by the code on a receipt. Undefined when the text is no such code. */
 export async function inspectReceipt(service: Service, code: string): Promise<Inspected[] | undefined> {
   const keys = parseReceiptCode(code)
   if (!keys) return undefined
@@ -90,7 +87,7 @@ export type NamedUse = FirstUse & {
   readonly referenceId: string
 }
 
-/** Every first use of this referenceId, whatever its type and whoever's it is: one look at the outcomes' key for each type in use. */
+/** Finds every first use of this referenceId, of any type and owner, with one lookup of the outcomes' key per type in use. */
 export async function findByReferenceId(service: Service, id: string): Promise<NamedUse[]> {
   const used = await listReferenceTypes(service.db.pool)
   const byKey = new Map(

@@ -1,4 +1,4 @@
-/** What an operator does to a wallet: freeze it, thaw it, grant a bonus. */
+/** Freezing and unfreezing a wallet, and granting a bonus. */
 import { transact, type Queryable } from '../../store/connection/database.ts'
 import type { PostingResult } from '../../store/writer/posting.ts'
 import { lockWallet, updateFreeze } from '../../store/wallets.ts'
@@ -25,7 +25,7 @@ export async function freezeWallet(
   })
 }
 
-/** A wallet below zero stays frozen for its debt: only money thaws that. */
+/** A wallet below zero stays frozen for its debt: only a credit or a top-up ends that. */
 export async function unfreezeWallet(
   service: Service,
   actor: Actor,
@@ -52,13 +52,13 @@ export type Bonus = {
   readonly reason: string
 }
 
-/** A gift from the service itself. The reference is the caller's, so that a repeat grants once. What people ask for is in correct-wallet. */
+/** The caller gives the reference, so a repeat grants once. Bonuses that operators ask for go through correct-wallet. */
 export async function grantBonus(service: Service, actor: Actor, bonus: Bonus): Promise<PostingResult> {
   await recordBonus(service.db.pool, actor, bonus)
   return await postBonus(service, actor, bonus)
 }
 
-/** Before the money moves, which the writer does in a transaction of its own: no bonus is ever without an audit record. */
+/** Recorded before the writer moves the money in another transaction, so no bonus lacks an audit record. */
 export async function recordBonus(db: Queryable, actor: Actor, bonus: Bonus): Promise<void> {
   await recordAudit(db, actor, 'wallet.bonus-ordered', `wallet:${bonus.walletId}`, detailOf(bonus))
 }

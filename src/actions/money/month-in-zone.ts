@@ -1,4 +1,4 @@
-/** A month as it is where somebody lives. Pure. */
+/** A month in a time zone. Pure. */
 import { parseMonth, type Month } from './write-statement.ts'
 
 export function isTimeZone(name: string): boolean {
@@ -10,19 +10,18 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Undefined for what is no month. */
 export function monthInZone(text: string, timeZone: string): Month | undefined {
   const month = parseMonth(text)
   return month && { text, from: toInstant(month.from, timeZone), until: toInstant(month.until, timeZone) }
 }
 
-/** The moment at which clocks there show what clocks in UTC show at `wall`; the second look is for a clock change in between. */
+/** The instant at which clocks in the zone show what UTC clocks show at `wall`; the second offset covers a clock change in between. */
 function toInstant(wall: Date, timeZone: string): Date {
   const first = wall.getTime() - offsetMs(wall, timeZone)
   return new Date(wall.getTime() - offsetMs(new Date(first), timeZone))
 }
 
-/** How far clocks there are ahead of UTC. */
+/** How far clocks in the zone are ahead of UTC. */
 function offsetMs(at: Date, timeZone: string): number {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,

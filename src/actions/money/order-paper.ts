@@ -1,4 +1,4 @@
-/** Receipts and statements of a wallet's user, each behind a link that works once and carries no session. */
+/** Receipts and statements for users, each behind a link that works once and carries no session. */
 import { deletePaperLink, insertPaperLink } from '../../store/paper-links.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { listTransfersUpwards } from '../../store/transfers.ts'
@@ -9,19 +9,19 @@ import { describeTransfers, type ActivityEntry } from './read-activity.ts'
 
 export type Paper = {
   readonly lang: string
-  /** Which the page says its times in: an IANA name. */
+  /** IANA name of the time zone in which the page shows times. */
   readonly timeZone: string
 } & (
   | { readonly kind: 'receipt'; readonly sequence: number }
-  /** On a page, or as a file for a spreadsheet; the month is `2026-11`, as it is in the time zone. */
+  /** A page, or a file for a spreadsheet; the month, such as `2026-11`, is a month of the time zone. */
   | { readonly kind: 'statement' | 'statement-file'; readonly month: string }
-  /** Everything that is held about the user: a page that leads to the file, and the file. */
+  /** The export of the user's data: a page that links to the file, and the file. */
   | { readonly kind: 'data' | 'data-file' }
 )
 
-/** The browser follows the link by itself, at once. */
+/** The browser follows this link at once. */
 const lifetimeMs = 2 * 60_000
-/** This one waits in a page until somebody presses it. */
+/** This link waits in a page until the user clicks it. */
 const fileLifetimeMs = 15 * 60_000
 
 export async function orderPaper(service: Service, session: Session, paper: Paper): Promise<string | Limited> {
@@ -30,8 +30,8 @@ export async function orderPaper(service: Service, session: Session, paper: Pape
 }
 
 /**
- * The file of a statement, or of the user's data, that is open. What a sandboxed frame opens cannot be a download, whatever window it comes up in; the
- * page of the statement can begin one.
+ * Makes a link to the file of an open statement or data page. A window that a sandboxed frame opens cannot start a download
+ * itself; a link on the page in it can.
  */
 export async function orderFile(service: Service, { userId, paper }: OrderedPaper): Promise<string | undefined> {
   if (paper.kind !== 'statement' && paper.kind !== 'data') return undefined
@@ -52,13 +52,12 @@ export type OrderedPaper = {
   readonly paper: Paper
 }
 
-/** Undefined when the link has been used, is too old or never was one. */
+/** Undefined when the link was used, has expired or never existed. */
 export async function takePaper(service: Service, token: string): Promise<OrderedPaper | undefined> {
   const found = await deletePaperLink(service.db.pool, hashSecret(token))
   return found && { ...found, paper: found.paper as Paper }
 }
 
-/** An entry of the user's own wallet. */
 export async function findEntry(
   service: Service,
   userId: string,

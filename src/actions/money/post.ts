@@ -5,7 +5,6 @@ import { referenceKeyOf } from '../../store/outcomes.ts'
 import { isRetryable, type Posting, type PostingResult } from '../../store/writer/posting.ts'
 import type { Service } from '../service.ts'
 
-/** What an app's backend asks for. */
 export type AppPosting = {
   readonly direction: 'debit' | 'credit'
   readonly serviceUserId: string
@@ -13,7 +12,7 @@ export type AppPosting = {
   readonly referenceType: string
   readonly referenceId: string
   readonly description: string | null
-  /** When the request came, by performance.now(); now, when absent. */
+  /** When the request arrived, by performance.now(); the default is now. */
   readonly arrivedAt?: number
 }
 
@@ -21,7 +20,7 @@ export async function postForApp(service: Service, app: App, posting: AppPosting
   return await post(service, toPosting(app, posting), posting.arrivedAt)
 }
 
-/** Each as if it were posted alone, and those of one user in the order of the list. An answer may be that nobody knows yet. */
+/** Each posting gets the result it would get alone; postings of one user keep their order. A rejection means an unknown outcome. */
 export async function postAllForApp(
   service: Service,
   app: App,
@@ -31,7 +30,7 @@ export async function postAllForApp(
   const asked = postings.map((posting) => toPosting(app, posting))
   const results = await Promise.allSettled(service.writer.postAll(asked, arrivedAt))
   for (const [i, result] of results.entries())
-    if (result.status === 'fulfilled') note(service, asked[i]!, result.value)
+    if (result.status === 'fulfilled') recordResult(service, asked[i]!, result.value)
     else countFailed(service, asked[i]!, result.reason)
   return results
 }
@@ -51,13 +50,13 @@ function toPosting({ clientId }: App, posting: AppPosting): Posting {
   }
 }
 
-/** The service's own movements have a namespace no app can reach, so none can be pre-empted. */
+/** The service's own movements have a namespace that no app can use, so no app can take their references first. */
 export type ServicePosting = {
   readonly walletId: string
   readonly counterAccount: 'cards' | 'bonus' | 'adjustments' | `app:${string}`
-  /** Above zero into the wallet, below zero out of it. */
+  /** Positive into the wallet, negative out of it. */
   readonly amountMinor: bigint
-  /** Posts whatever the balance, and freezes a wallet that falls into debt. */
+  /** Posts at any balance, and freezes a wallet that goes below zero. */
   readonly isReversal?: boolean
   /** Posts on a wallet that an operator froze. */
   readonly isByOperator?: boolean
@@ -85,7 +84,7 @@ export async function postForService(service: Service, posting: ServicePosting):
 async function post(service: Service, asked: Posting, arrivedAt?: number): Promise<PostingResult> {
   try {
     const result = await service.writer.post(asked, arrivedAt)
-    note(service, asked, result)
+    recordResult(service, asked, result)
     return result
   } catch (error) {
     countFailed(service, asked, error)
@@ -93,7 +92,7 @@ async function post(service: Service, asked: Posting, arrivedAt?: number): Promi
   }
 }
 
-function note(service: Service, asked: Posting, result: PostingResult): void {
+function recordResult(service: Service, asked: Posting, result: PostingResult): void {
   service.metrics.posted(appOf(asked), directionOf(asked), result)
   if (result.kind === 'outcome' && !result.replay) {
     service.live.poke(result.outcome.walletId)

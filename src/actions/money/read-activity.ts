@@ -1,4 +1,4 @@
-/** A wallet as its user sees it: every entry, whoever made it, and what became of the card payments behind them. */
+/** Reads a wallet as its user sees it: the entries of all apps, and the state of their card payments. */
 import { parseReceiptCode } from '../../ledger/receipt-code.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
@@ -10,11 +10,11 @@ import { findLedgerPage, listTransfersUpwards, type LedgerFilter } from '../../s
 import { findWalletWithTransfers, pageSpan, type Transfer, type WalletRow } from '../../store/wallets.ts'
 import type { Service } from '../service.ts'
 
-/** An entry, with the app that took or gave the money; none when it was the service itself. */
+/** An entry, with the app that made it; without an app if the service made it. */
 export type ActivityEntry = {
   readonly transfer: Transfer
   readonly app: App | undefined
-  /** Of an entry that a card payment made. */
+  /** Only for entries of card payments. */
   readonly topup: Topup | undefined
 }
 
@@ -27,7 +27,7 @@ export type WidgetWallet = {
 
 const maxWaiting = 5
 
-/** The last ten entries, and what is on its way. */
+/** The last ten entries, and the top-ups that are still pending. */
 export async function readWidgetWallet(service: Service, session: Session): Promise<WidgetWallet> {
   const { pool } = service.db
   const { wallet, transfers } = (await findWalletWithTransfers(pool, session.userId, { limit: 10 }))!
@@ -39,16 +39,16 @@ export async function readWidgetWallet(service: Service, session: Session): Prom
 export type ActivityFilter = {
   readonly before: number | undefined
   readonly direction: 'in' | 'out' | undefined
-  /** A clientId, or `service` for what the service itself gave or took. */
+  /** A clientId, or `service` for the service's own entries. */
   readonly app: string | undefined
   readonly search: string | undefined
-  /** Types of the service's own entries that the reader's language calls by what is searched for. */
+  /** Types of the service's own entries whose name in the reader's language matches the search text. */
   readonly ownTypes: readonly string[]
 }
 
 export type ActivityPage = {
   readonly entries: readonly ActivityEntry[]
-  /** Where the next page begins. A page that has looked far enough ends there, full or not. */
+  /** Where the next page begins. A page ends at its search limit even if it is not full. */
   readonly nextBefore: number | null
   /** Every app that ever used the wallet. */
   readonly apps: readonly App[]
@@ -105,7 +105,7 @@ export async function describeTransfers(
   }))
 }
 
-/** The payment behind an entry; its movements are numbered behind a colon. */
+/** The PaymentIntent of an entry; the number of its movement follows after a colon. */
 function paymentOf({ counterAccount, referenceId }: Transfer): string | undefined {
   return counterAccount === 'cards' ? referenceId.split(':')[0] : undefined
 }

@@ -1,4 +1,4 @@
-/** A wallet as one app may see it. */
+/** Reads a wallet as one app may see it. */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { findLink } from '../../store/links.ts'
@@ -8,7 +8,7 @@ import type { Service } from '../service.ts'
 export type WalletPage = {
   readonly wallet: WalletRow
   readonly transfers: readonly Transfer[]
-  /** Where the next page begins. A page that has looked far enough ends there, full or not. */
+  /** Where the next page begins. A page ends at its search limit even if it is not full. */
   readonly nextBefore: number | null
 }
 
@@ -21,7 +21,7 @@ export async function readWallet(
   const link = await findLink(service.db.pool, app.clientId, serviceUserId)
   if (!link) return undefined
   const visibleTo = counterAccountOfApp(app.clientId)
-  // One more than asked for tells whether there is another page.
+  // One row more than the limit shows whether there is another page.
   const found = await findWalletWithTransfers(service.db.pool, link.userId, { limit: limit + 1, before, visibleTo })
   if (!found) return undefined
   const transfers = found.transfers.slice(0, limit)

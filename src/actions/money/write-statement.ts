@@ -1,4 +1,4 @@
-/** A wallet's statement for a month: what it opened with, every entry, what it closed with. */
+/** A wallet's statement for a month: opening balance, entries, closing balance. */
 import { findFirstSequenceAt, getBalanceAfter, listTransfersUpwards, sumTransfers } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
 import type { Service } from '../service.ts'
@@ -22,12 +22,12 @@ export type Statement = {
   readonly month: Month
   readonly openingMinor: bigint
   readonly closingMinor: bigint
-  /** The first and last entry; the last is one less than the first when there is none. */
+  /** Of the first and last entry; in a month without entries the last is one less than the first. */
   readonly firstSequence: number
   readonly lastSequence: number
 }
 
-/** Entries are never changed, so once the range is known it stays true while the entries are read. */
+/** Entries never change, so the range stays valid while the entries are read. */
 export async function findStatement(service: Service, walletId: string, month: Month): Promise<Statement> {
   const db = service.db.pool
   const firstSequence = await findFirstSequenceAt(db, walletId, month.from)
@@ -39,7 +39,7 @@ export async function findStatement(service: Service, walletId: string, month: M
 
 const chunkSize = 1_000
 
-/** However many entries the month has, one query adds up no more than this many of them. */
+/** Entries that one query adds up. */
 const sliceSize = 10_000
 
 export async function sumStatement(service: Service, statement: Statement) {
@@ -54,7 +54,7 @@ export async function sumStatement(service: Service, statement: Statement) {
   return { inMinor, outMinor }
 }
 
-/** Oldest first, a chunk at a time, however many there are. */
+/** Yields chunks, oldest entry first. */
 export async function* listStatementEntries(service: Service, statement: Statement): AsyncGenerator<Transfer[]> {
   const { walletId, lastSequence } = statement
   let from = statement.firstSequence

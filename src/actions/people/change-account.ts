@@ -1,16 +1,16 @@
-/** What a user reads and changes of the account: names and language. Password and email have files of their own. */
+/** Reads an account and changes its names and language. */
 import { transact } from '../../store/connection/database.ts'
 import { findLiveUser, lockUser, updateUserLanguage, updateUserNames, type LiveUser } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
 
-/** Undefined when the user was deleted a moment ago. */
+/** Undefined when the user has just been deleted. */
 export async function readAccount(service: Service, session: Session): Promise<LiveUser | undefined> {
   return await findLiveUser(service.db.pool, session.userId)
 }
 
-/** The names themselves are not put on record: the audit log outlives the account. */
+/** The audit record does not contain the names, because it outlives the account. */
 export async function changeNames(
   service: Service,
   session: Session,

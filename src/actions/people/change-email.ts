@@ -1,6 +1,6 @@
 /**
- * Another email for the account: a code to the address there is and one to the new one, and both are needed. What is answered, and how
- * long it takes, never tells whether the new address has an account already: its owner is mailed that instead of a code.
+ * Changes the email of an account. It takes two codes: one mailed to the old address, one to the new. Neither the answer nor its
+ * time reveals whether the new address already has an account: its owner gets a mail that says so, without a code.
  */
 import { sqlState, transact, uniqueViolation } from '../../store/connection/database.ts'
 import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '../../store/people/email-changes.ts'
@@ -28,7 +28,7 @@ export async function beginEmailChange(
   const own = await getIdentity(pool, user.email, addressHash(address))
   const limited =
     (await takeMailLimits(service, user.email, address, own)) ??
-    // To the new address always as a stranger: that its owner signed in from here before is no reason to mail it more often.
+    // The new address always gets the limits of an unknown network, even if its owner has signed in from here.
     (await takeMailLimits(service, email, address, { isKnownAddress: false }))
   if (limited) return limited
   const [oldCode, newCode] = [newMailedCode(), newMailedCode()]
@@ -50,7 +50,7 @@ export async function beginEmailChange(
 
 export type EmailChanged = Limited | { readonly kind: 'changed' | 'wrong-code' }
 
-/** A repeat of what was done already is done. */
+/** Repeating a change that was made reports success. */
 export async function confirmEmailChange(
   service: Service,
   session: Session,
@@ -65,7 +65,7 @@ export async function confirmEmailChange(
   const retryAfterSeconds = service.wrongCodes.waitOf(where, service.now())
   if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
   const change = await updateEmailChangeTries(service.db.pool, userId, maxTries)
-  // Both are compared whatever the first came to: which of the two is wrong is not told, not by the time either.
+  // Compare both codes in every case, so that neither the answer nor its time reveals which one is wrong.
   const isOldRight = await isPassword(service, attempt.oldCode, change?.oldCodeHash)
   const isNewRight = await isPassword(service, attempt.newCode, change?.newCodeHash)
   if (!change || change.email !== email || !isOldRight || !isNewRight) {
@@ -80,7 +80,7 @@ export async function confirmEmailChange(
 
 type Change = { userId: string; clientId: string; address: string; email: string; changeId: string }
 
-/** False when the change is not to be made any more, or somebody has signed up with the address since. */
+/** False when the change was replaced or used, or another user has taken the address since. */
 async function makeChange(service: Service, change: Change): Promise<boolean> {
   const { userId, clientId, address, email, changeId } = change
   try {

@@ -1,4 +1,4 @@
-/** A new password, for one who knows the old one. Whoever else is signed in to the account is not any more. */
+/** Changes the password of a user who knows the old one, and ends all other sessions of the account. */
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
 import { lockUser, updateUserPassword } from '../../store/people/users.ts'
@@ -33,7 +33,7 @@ export async function changePassword(
   const { userId, linkId, clientId, tokenHash } = session
   const isChanged = await transact(service.db, async (tx) => {
     const user = await lockUser(tx, userId)
-    // Of two changes at once the second was proved with a password that is none any more.
+    // Of two concurrent changes, the second proved a password that is no longer valid.
     if (!user || user.passwordHash !== provedHash) return false
     await updateUserPassword(tx, user.email, passwordHash)
     await deleteLinkCodesOfUser(tx, userId)

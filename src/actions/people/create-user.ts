@@ -1,4 +1,4 @@
-/** A person with a wallet. */
+/** Creates a user and the user's wallet. */
 import { isLabel } from '../../ledger/reference.ts'
 import { transact } from '../../store/connection/database.ts'
 import { getOrInsertLink } from '../../store/links.ts'
@@ -13,7 +13,7 @@ export type NewUser = {
   readonly password: string
   readonly firstName: string
   readonly lastName: string
-  /** Linked to this app at once. */
+  /** The app to link the user to. */
   readonly clientId?: string | undefined
 }
 
@@ -37,14 +37,14 @@ export function normaliseEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase()
 }
 
-/** One plain address. What mail programs read as a list, a name or a comment (commas, brackets, quotes) is refused. */
+/** One plain address. Commas, brackets and quotes are refused: mail programs read them as a list, a name or a comment. */
 export function isEmail(email: string): boolean {
   return email.length <= 254 && email.isWellFormed() && emailPattern.test(email)
 }
 
 export const maxNameLength = 100
 
-/** What a person, an operator or an app may be called, without space around it. */
+/** Names of users, operators and apps, without surrounding space. */
 export function isName(name: string): boolean {
   return isLabel(name, maxNameLength)
 }

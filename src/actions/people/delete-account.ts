@@ -1,6 +1,6 @@
 /**
- * The end of an account: the person goes, the books stay. The wallet is closed under its lock, so that a credit that is under way is
- * either in the balance that is looked at here, or finds a wallet that takes no money any more.
+ * Deletes a user and keeps the books. The wallet is closed under its row lock: a concurrent credit is either in the balance read
+ * here, or finds the wallet closed.
  */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { transact, type Queryable } from '../../store/connection/database.ts'
@@ -16,7 +16,7 @@ import { cancelUnpaid } from '../topups/topup-limits.ts'
 import { provePassword } from './prove-password.ts'
 import { notifyUser } from './notify-user.ts'
 
-/** Why an account cannot be deleted yet. */
+/** Reasons why an account cannot be deleted yet. */
 export const keptReasons = ['balance', 'debt', 'frozen', 'topup', 'dispute'] as const
 
 export type KeptReason = (typeof keptReasons)[number]
@@ -26,7 +26,7 @@ export type Deletion =
   | { readonly kind: 'deleted' | 'wrong' }
   | { readonly kind: 'kept'; readonly reason: KeptReason }
 
-/** More than anybody leaves open in an hour, after which they end by themselves. */
+/** More than a user leaves open within an hour, after which unpaid top-ups expire. */
 const maxOpenTopups = 10
 
 export async function deleteAccount(
@@ -63,7 +63,7 @@ function reasonOf({ balanceMinor, frozenFor }: WalletRow): KeptReason | undefine
   return frozenFor === null ? undefined : 'frozen'
 }
 
-/** A top-up that was begun and never paid must not hold up its user for an hour. One that was paid meanwhile stays. */
+/** An unpaid top-up must not block the deletion until it expires. A top-up that was paid meanwhile still blocks it. */
 async function cancelOpenTopups(service: Service, userId: string): Promise<void> {
   try {
     for (const { id } of await listOpenTopups(service.db.pool, userId, maxOpenTopups))
@@ -73,7 +73,7 @@ async function cancelOpenTopups(service: Service, userId: string): Promise<void>
   }
 }
 
-/** What still keeps the account, as far as it can be told without asking anybody else. */
+/** The reason according to the database alone, without asking the card processor. */
 export async function findKeptReason(db: Queryable, userId: string): Promise<KeptReason | undefined> {
   return reasonOf((await findWallet(db, userId))!) ?? (await findUnresolved(db, userId))
 }

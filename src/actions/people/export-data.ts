@@ -1,6 +1,6 @@
 /**
- * Everything that is held about a user, as one JSON document that is written while it is read: however long the wallet, only a page of
- * it is in memory. Entries are those up to the newest there was at the beginning.
+ * Exports all data about a user as one JSON document. It is streamed, so only a page of a long wallet is in memory, and contains
+ * the entries up to the newest one at its start.
  */
 import { majorNumber } from '../../ledger/money.ts'
 import { listAuditOf } from '../../store/audit.ts'
@@ -19,7 +19,7 @@ import { accountActions } from './read-history.ts'
 
 const pageSize = 500
 
-/** Undefined when the user was deleted a moment ago. That it was asked for is on record before anything is written. */
+/** Undefined when the user has just been deleted. The audit record comes before the first byte. */
 export async function exportData(
   service: Service,
   userId: string,
@@ -76,7 +76,7 @@ async function* writeData(service: Service, user: LiveUser): AsyncGenerator<stri
     at,
     action,
     by: actor === `user:${userId}` ? 'you' : 'service',
-    // Of an operator neither the address nor the reason is the user's.
+    // An operator's address and reason are not the user's data.
     ...(actor === `user:${userId}` && { address, detail }),
   }))
   yield* writeList('transactions', pagesOfEntries(service, userId, wallet.sequence), (entry) => ({

@@ -1,4 +1,4 @@
-/** Email and password → a link. An unknown email and a wrong password are one answer, after the same work. */
+/** Email and password → a link. An unknown email and a wrong password get the same answer after the same work. */
 import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
@@ -66,9 +66,9 @@ async function signIn(
 }
 
 /**
- * With the password of a sign-up that waits for its code. The email may be a user's all the same, whom a stranger signed
- * up: the answer and the work are those for an email that nobody has. That is also why this try stays counted, or
- * whoever signs up with a user's email could win back the guesses at that user's own password.
+ * Handles the password of an unconfirmed sign-up. The email may belong to a user and the sign-up to a stranger, so the answer and
+ * the work are those for an unknown email. The attempt stays counted: otherwise a stranger could sign up with a user's email and
+ * use that password to win back guesses at the user's own.
  */
 async function logInUnconfirmed(
   service: Service,

@@ -1,4 +1,4 @@
-/** Six digits by mail. Everything but the mail itself happens for an unknown address too. */
+/** Mailed codes of six digits. For an unknown address the same work is done, except for the mail. */
 import { chooseLanguage } from '../../languages/languages.ts'
 import type { App } from '../../store/apps.ts'
 import type { Queryable } from '../../store/connection/database.ts'
@@ -22,14 +22,13 @@ export const maxTries = 5
 
 export type Mailed = { readonly kind: 'mailed' } | Limited
 
-/** A new code for a sign-up that waits to be confirmed. */
+/** Mails a new code for an unconfirmed sign-up. */
 export async function resendConfirmCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
   return await sendCode(service, 'confirm', asked, (code, identity) =>
     identity.isSigningUp ? signUpMail(app, code, identity) : undefined,
   )
 }
 
-/** A code that lets the owner of the mailbox choose a new password. */
 export async function sendResetCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
   return await sendCode(service, 'reset', asked, (code, identity) => {
     if (identity.userId) return { kind: 'reset', appName: app.name, code }
@@ -37,18 +36,17 @@ export async function sendResetCode(service: Service, app: App, asked: Asked): P
   })
 }
 
-/** What the owner of the address reads about a sign-up. The code is of no use to one who has an account: it is not told. */
+/** The mail about a sign-up. The owner of an existing account gets no code. */
 export function signUpMail({ name: appName }: App, code: string, { userId }: Identity): CodeMail {
   return userId ? { kind: 'taken', appName } : { kind: 'confirm', appName, code }
 }
 
-/** In the language the user has chosen, else that of the page where it was asked for. */
 export function mailCode(service: Service, to: string, lang: string | undefined, mail: CodeMail): void {
   const language = chooseLanguage(lang)
   service.mail.send({ to, language, letter: writeCodeLetter({ language, config: service.config }, mail) })
 }
 
-/** Who asks, and where from; `lang` is the language of the page. */
+/** `address` is the IP address of the caller, `lang` the language of the page. */
 export type Asked = { readonly email: string; readonly address: string; readonly lang?: string | undefined }
 
 async function sendCode(
@@ -67,7 +65,7 @@ async function sendCode(
   return { kind: 'mailed' }
 }
 
-/** Someone who signs in before confirming gets a code only when the last one is of no more use. */
+/** A sign-in before the confirmation mails a code only if the last one has expired or is used up. */
 export async function ensureConfirmCode(service: Service, app: App, asked: Asked): Promise<void> {
   const isLive = await hasMailedCode(service.db.pool, asked.email, 'confirm', maxTries)
   if (!isLive) await resendConfirmCode(service, app, asked)
@@ -83,7 +81,7 @@ export async function takeMailLimits(
   return await takeLimits(service, [[mailsHere, email, addressKey(address)], ...(isKnownAddress ? [] : everywhere)])
 }
 
-/** Replaces the one before. Six digits are so few that only a slow hash hides them for the minutes they live. */
+/** Replaces the previous code. Only a slow hash protects six digits during their lifetime. */
 export async function newCode(service: Service, purpose: CodePurpose, email: string): Promise<string> {
   const code = newMailedCode()
   const codeHash = await hashPassword(service, code)
@@ -91,7 +89,7 @@ export async function newCode(service: Service, purpose: CodePurpose, email: str
   return code
 }
 
-/** The id of the code, to be used up with what it allows; undefined when it is not the one that was mailed. */
+/** The id of the code, for `useCode`; undefined when the code is wrong. */
 export async function checkCode(
   service: Service,
   purpose: CodePurpose,
@@ -106,7 +104,7 @@ export async function checkCode(
   return undefined
 }
 
-/** Deletes the code's row, in the transaction that does what the code allows: of two at once only one finds the row. */
+/** Deletes the code in the transaction that it authorizes: of two concurrent calls only one finds the row. */
 export async function useCode(tx: Queryable, email: string, id: string): Promise<boolean> {
   return await deleteMailedCode(tx, id, email)
 }

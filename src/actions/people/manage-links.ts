@@ -1,4 +1,4 @@
-/** "Apps using my wallet": the user's own view of their links; and the proof of one to its app. */
+/** The user's list of connected apps ("Apps using my wallet"), connecting and disconnecting, and the proof of a link to its app. */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { transact, type Queryable } from '../../store/connection/database.ts'
@@ -22,10 +22,10 @@ export type ConnectedApp = {
   readonly appName: string
   readonly connectedAt: Date
   readonly isThisApp: boolean
-  /** An app that is switched off can do nothing. */
+  /** Empty while the app is inactive. */
   readonly scopes: readonly string[]
   readonly month: Sums
-  /** The wallet has had so many entries this month that only the newest are in the sums. */
+  /** The month has more than `maxSummed` entries: the sums cover only the newest. */
   readonly isMonthCut: boolean
 }
 
@@ -48,10 +48,10 @@ export async function listConnectedApps(service: Service, session: Session): Pro
   })
 }
 
-/** As many as a page of a wallet looks at. */
+/** The search limit of a wallet page. */
 const maxSummed = 5_000
 
-/** Of this month in UTC, up to the entry that the session has seen. */
+/** Sums this month in UTC, up to the sequence of the session. */
 async function sumMonth(service: Service, { userId, sequence, readAt }: Session) {
   const { pool } = service.db
   const monthStart = new Date(Date.UTC(readAt.getUTCFullYear(), readAt.getUTCMonth()))
@@ -61,8 +61,8 @@ async function sumMonth(service: Service, { userId, sequence, readAt }: Session)
 }
 
 /**
- * The app's serviceUserId answers like an unknown one from now on, everywhere, and its sessions are over: both are
- * read from the link each time. False when the user has no live link with that app.
+ * From now on the app's serviceUserId is unknown in every process and its sessions are invalid: every call reads the link.
+ * False when the user has no live link to that app.
  */
 export async function disconnectApp(
   service: Service,
@@ -82,18 +82,18 @@ export async function disconnectApp(
   return isDisconnected
 }
 
-/** The serviceUserId that a link code proves; undefined when it proves nothing, or nothing any more. */
+/** The serviceUserId of a link code; undefined when the code is unknown, used or expired. */
 export async function verifyLink(service: Service, app: App, linkCode: string): Promise<string | undefined> {
   return await deleteLinkCode(service.db.pool, app.clientId, hashSecret(linkCode))
 }
 
-/* What a user gets who has just proved who they are: the link of the app, and a code that proves it to its backend. */
+/* After a sign-in or sign-up: the link to the app, and a code that proves the link to the app's backend. */
 
 export type Connected = { readonly kind: 'connected'; readonly serviceUserId: string; readonly linkCode: string }
 
 const linkCodeLifetimeMs = 2 * 60_000
 
-/** Undefined when the user was deleted a moment ago. */
+/** Undefined when the user has just been deleted. */
 export async function connectApp(
   tx: Queryable,
   app: App,

@@ -1,4 +1,4 @@
-/** A mail to a user about what happened to the account, in the language the user has chosen. */
+/** Mails a user about an event of the account at once, without the queue: the user's row may be gone afterwards. */
 import { chooseLanguage } from '../../languages/languages.ts'
 import type { LiveUser } from '../../store/people/users.ts'
 import { writeNotification, type Notification } from '../mails/write-letters.ts'

@@ -1,4 +1,4 @@
-/** Widget sessions: made by an app's backend for five minutes, checked on every call, ended by the user. */
+/** Widget sessions: created by an app's backend for five minutes, checked on every call, ended by the user. */
 import { isSessionToken } from '../../../sdk/contract.ts'
 import type { App } from '../../store/apps.ts'
 import { findLink } from '../../store/links.ts'
@@ -46,7 +46,7 @@ export type CheckedSession =
   | { readonly session: Session; readonly code?: never }
   | { readonly session?: never; readonly code: 'SESSION_EXPIRED' | 'INVALID_SESSION' }
 
-/** Nothing about a session is remembered between calls: what ends it, ends it for the next call on every process. */
+/** Sessions are not cached, so a session that ends is refused by the next call in every process. */
 export async function checkSession(service: Service, token: unknown): Promise<CheckedSession> {
   if (!isSessionToken(token)) return { code: 'INVALID_SESSION' }
   const session = await findSession(service.db.pool, hashSecret(token))
@@ -55,21 +55,21 @@ export async function checkSession(service: Service, token: unknown): Promise<Ch
   return code ? { code } : { session }
 }
 
-/** Why a session is over; undefined while it is not. */
+/** Why a session has ended; undefined while it is valid. */
 export function endOf(session: Session): 'SESSION_EXPIRED' | 'INVALID_SESSION' | undefined {
   if (session.isRevoked || !session.isLinked || !session.isAppActive) return 'INVALID_SESSION'
   return session.isExpired ? 'SESSION_EXPIRED' : undefined
 }
 
-/** The first call with a session tells which browser uses it: the session itself was asked for by the app's backend. */
+/** Records the browser of the session's first call: the session itself was created by the app's backend. */
 export async function recordBrowser(
   service: Service,
   session: Session,
   { userAgent, address }: { userAgent: string | null; address: string },
 ): Promise<void> {
   if (session.isBrowserRecorded) return
-  const noted = { browser: browserName(userAgent), addressHash: addressHash(address) }
-  await updateSessionBrowser(service.db.pool, session.tokenHash, noted)
+  const seen = { browser: browserName(userAgent), addressHash: addressHash(address) }
+  await updateSessionBrowser(service.db.pool, session.tokenHash, seen)
 }
 
 export async function revokeSession(service: Service, session: Session): Promise<void> {

@@ -1,12 +1,12 @@
-/** What a new password must be: 8 to 256 characters of any kind, and not one that everybody tries first. */
+/** Rules for new passwords: 8 to 256 characters of any kind, and not a common or guessable one. */
 import { readFileSync } from 'node:fs'
 
 const minPasswordLength = 8
 export const maxPasswordLength = 256
 
-/** What is wrong with it, to be shown beside the field; undefined when it will do. */
+/** The problem to show beside the field; undefined when the password is accepted. */
 export function findPasswordProblem(password: string, email: string): string | undefined {
-  // Compared as it will be hashed. Characters are code points: what people count is neither bytes nor UTF-16.
+  // Compare what will be hashed. Count code points: people count neither bytes nor UTF-16 units.
   const text = password.normalize('NFKC').toLowerCase()
   const length = countCharacters(password)
   if (length < minPasswordLength) return `must have at least ${minPasswordLength} characters`
@@ -22,7 +22,7 @@ function countCharacters(text: string): number {
   return Array.from(text).length
 }
 
-/** Few different characters, or one short piece over and over. */
+/** Few different characters, or a short piece repeated. */
 function isRepetitive(text: string): boolean {
   return new Set(text).size < 4 || /^(.{1,4})\1+.{0,3}$/su.test(text)
 }
@@ -41,7 +41,7 @@ const rows = [
   '1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p',
 ].flatMap((row) => [row, row.split('').reverse().join('')])
 
-/** Neighbours of the alphabet or the keyboard, nearly from end to end: abc12345, qwertyuiop, 87654321. */
+/** Almost all characters are neighbours in the alphabet or on a keyboard: abc12345, qwertyuiop, 87654321. */
 function isRun(text: string): boolean {
   let steps = 0
   for (let i = 1; i < text.length; i++) {
@@ -70,7 +70,7 @@ const swaps: Record<string, string> = {
   '!': 'i',
 }
 
-/** Itself, or a common word with up to six digits and signs around it: Dragon2024!, P@ssw0rd1. */
+/** A common password, or a common word with up to six digits and signs around it: Dragon2024!, P@ssw0rd1. */
 function isCommon(text: string): boolean {
   if (common.has(text)) return true
   const [before = ''] = /^\P{L}*/u.exec(text) ?? []
@@ -84,7 +84,7 @@ function unswapped(text: string): string {
   return text.replace(/[013457@$!]/g, (char) => swaps[char]!)
 }
 
-/** Long enough to stand without it, a password may well hold the name in the address. */
+/** A password may contain the name in the address if the rest alone is long enough. */
 function isMadeOf(text: string, email: string): boolean {
   const whole = email.trim().normalize('NFKC').toLowerCase()
   const name = whole.split('@')[0]!

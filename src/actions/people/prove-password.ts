@@ -1,6 +1,6 @@
 /**
- * The password, asked again of one who is signed in. The tries are those of signing in: whoever finds a wallet open must not be able
- * to find the password with it.
+ * Checks the password of a signed-in user again. The attempts count against the limits of signing in, so an open wallet does
+ * not help to guess the password.
  */
 import { findLiveUser, getIdentity, type LiveUser } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'

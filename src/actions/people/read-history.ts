@@ -1,4 +1,4 @@
-/** What happened to an account, from the audit log, in the words of its user: no operator is named, and no reason of theirs is told. */
+/** The history of an account for its user, from the audit log. It names no operator and no operator's reason. */
 import { listAuditOf, type AuditRecord } from '../../store/audit.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import type { Service } from '../service.ts'
@@ -30,10 +30,10 @@ export type AccountEvent = {
   readonly at: Date
   readonly event: (typeof accountEvents)[number]
   readonly by: 'you' | 'support'
-  /** The app in whose wallet it was done. */
+  /** The app whose widget was used. */
   readonly appName: string | null
   readonly browser: string | null
-  /** Of signing out: of all apps. */
+  /** The user signed out of all apps. */
   readonly isEverywhere: boolean
 }
 

@@ -1,4 +1,4 @@
-/** A new password, for whoever can read the account's mail. */
+/** Sets a new password with a mailed code. */
 import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
@@ -30,9 +30,9 @@ export async function resetPassword(
     if (!(await useCode(tx, email, checked.id))) return undefined
     const user = await updateUserPassword(tx, email, passwordHash)
     if (!user) return undefined
-    // A link code that was given for the old password a moment ago must not be worth anything any more.
+    // A link code issued with the old password must not work any more.
     await deleteLinkCodesOfUser(tx, user.id)
-    // Whoever was signed in with it signs in again, with the new one.
+    // Every app that was signed in with the old password needs a new sign-in.
     await updateLinksSignedOut(tx, user.id)
     await updateSessionsRevoked(tx, user.id)
     await upsertAddress(tx, 'user', user.id, addressHash(address))

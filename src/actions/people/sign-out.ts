@@ -1,7 +1,7 @@
 /**
- * Where a user is signed in, and how to end that. Sessions are opened by the apps' backends, for as long as the link is there; so what a
- * person calls "signed in" is an app that may open the wallet, and signing out of it takes that away until they sign in again.
- * The link stays: what the app debits and credits by itself, a subscription say, goes on. Disconnecting ends that.
+ * Lists where a user is signed in, and signs out. Apps' backends open sessions as long as the link is signed in, so "signed in" means
+ * that an app may open the wallet. Signing out of an app ends that until the next sign-in. The link stays, and with it
+ * the app's own debits and credits, such as a subscription. Disconnecting the app ends those.
  */
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
@@ -20,7 +20,7 @@ export type SignedInApp = {
     readonly lastAt: Date
     readonly isLive: boolean
     readonly isThis: boolean
-    /** The network this call comes from. */
+    /** Same network as this call. */
     readonly isThisNetwork: boolean
   }[]
 }
@@ -41,7 +41,7 @@ export async function listSignedInApps(service: Service, session: Session, addre
   }))
 }
 
-/** Of one app, or of all of them. False when the user is not signed in there. */
+/** Signs out of one app, or of all without a clientId. False when the user is not signed in there. */
 export async function signOut(
   service: Service,
   session: Session,
@@ -49,7 +49,7 @@ export async function signOut(
 ): Promise<boolean> {
   const { userId } = session
   const isDone = await transact(service.db, async (tx) => {
-    // The rows of links first: a session that is being opened is waited for, and then found by the next statement.
+    // Lock the links first: this waits for a session that is being opened, and the next statement then finds it.
     if ((await updateLinksSignedOut(tx, userId, { clientId })) === 0) return false
     await deleteLinkCodesOfUser(tx, userId)
     await updateSessionsRevoked(tx, userId, { clientId })

@@ -1,6 +1,6 @@
 /**
- * Signing up makes no account yet: the mailed code does. An email that has an account already gets a sign-up that waits
- * too, so that whatever is tried next answers the same; but its owner is mailed no code, only that there is an account.
+ * A sign-up creates no account; confirming the mailed code does. An email that already has an account gets a pending sign-up
+ * too, so that later answers are the same; its owner gets a mail about the existing account, without a code.
  */
 import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
@@ -44,7 +44,7 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   const limited = await takeMailLimits(service, email, address, identity)
   if (limited) return limited
 
-  // Compared and hashed in every case, so that the time tells nothing about the email.
+  // Compare and hash in every case, so that the time reveals nothing about the email.
   const isSame = await isPassword(service, password, identity.signUpHash)
   const passwordHash = await hashPassword(service, password)
   const code = await newCode(service, 'confirm', email)
@@ -56,7 +56,7 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
 
 export type Confirmed = Connected | Limited | { readonly kind: 'wrong-code' }
 
-/** The code makes the account, with its wallet, and signs in. */
+/** Creates the account and its wallet, and signs the user in. */
 export async function confirmEmail(service: Service, app: App, attempt: Asked & { code: string }): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
   const { address } = attempt

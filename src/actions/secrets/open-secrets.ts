@@ -1,4 +1,4 @@
-/** The keys that secrets are encrypted with: those of the configuration, or in development one in the data folder. */
+/** The keys that encrypt secrets: those of SECRETS_KEY, or in development one in the data folder. */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,16 +6,16 @@ import { isKeyText, type Config } from '../../config.ts'
 import { seal, toSecretKey, unseal, type SealContext, type SecretKey } from './seal.ts'
 
 export type Secrets = {
-  /** With the first key. */
+  /** Encrypts with the first key. */
   readonly seal: (text: string, context: SealContext) => Promise<string>
   readonly unseal: (sealed: string, context: SealContext) => Promise<string>
-  /** All of them, the one that encrypts first; in development one is made when there is none. */
+  /** All keys; the first one encrypts. In development a missing key is created. */
   readonly keys: () => Promise<readonly SecretKey[]>
-  /** Those that are there, without making one. */
+  /** The existing keys; creates none. */
   readonly knownKeys: () => Promise<readonly SecretKey[]>
 }
 
-/** The file is read, or made, when a key is first asked for: a service without secrets needs none. */
+/** The file is read or created at the first use of a key: a service without secrets needs none. */
 export function openSecrets({ secretsKeys, dataDir }: Pick<Config, 'secretsKeys' | 'dataDir'>): Secrets {
   const configured = secretsKeys.map(toSecretKey)
   let kept: SecretKey | undefined
@@ -46,7 +46,7 @@ async function readKeyFile(dataDir: string): Promise<string | undefined> {
   return text.trim()
 }
 
-/** Whole under its name or not there at all; of several processes that make one at once, the first one's counts. */
+/** Links a complete draft to its name, so no process reads half a key. Of several processes at once the first wins. */
 async function makeKeyFile(dataDir: string): Promise<string> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const draft = `${fileIn(dataDir)}.${process.pid}.${randomBytes(4).toString('hex')}`

@@ -1,4 +1,4 @@
-/** The secrets in the database as a whole: encrypted at the start, checked against the keys, encrypted again with a new one. */
+/** Encrypts all secrets in the database at the start, checks that the keys open them, and encrypts them again with a new key. */
 import { transact, type Database, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import { hasPlainTexts, listKeysInUse, lockTextsWithout, updateSealedText } from '../../store/sealed.ts'
 import { sealedColumns, sealedMark } from '../../store/sealed.ts'
@@ -8,21 +8,21 @@ import { isSealed, KeyMissing, keyIdOf, missingKeySentence } from './seal.ts'
 
 const system: Actor = { name: 'system', address: null }
 
-/** Before anything is served: a key that is missing is said now, instead of when an operator signs in. */
+/** Runs before the service listens: a missing key is reported at the start, not when an operator signs in. */
 export async function prepareSecrets(db: Database, secrets: Secrets): Promise<void> {
   await sealPlainSecrets(db, secrets)
   await refuseMissing(secrets, await findMissing(db.pool, secrets))
 }
 
-/** Why the secrets in the database cannot be read with the keys that are here; undefined when they can. Changes nothing. */
+/** Why the keys cannot decrypt the secrets in the database; undefined when they can. Reads only. */
 export async function findSecretsProblem(db: Queryable, secrets: Secrets): Promise<string | undefined> {
   const missing = await findMissing(db, secrets)
   return missing.length === 0 ? undefined : missingKeySentence(missing, await secrets.knownKeys())
 }
 
-/** Encrypts what is in the database from before it was encrypted. Any number of processes may do this at once. */
+/** Encrypts secrets that an older release stored in plain text. Several processes may run this at once. */
 export async function sealPlainSecrets(db: Database, secrets: Secrets): Promise<void> {
-  // The usual case changes nothing, and works on a server that takes no writes.
+  // Usually there is nothing to do, and a read-only server is enough.
   if (!(await hasPlainTexts(db.pool))) return
   await transact(db, async (tx) => {
     const { resealed } = await reseal(tx, secrets, sealedMark)
@@ -32,7 +32,7 @@ export async function sealPlainSecrets(db: Database, secrets: Secrets): Promise<
 
 export type Rotated = { readonly keyId: string; readonly secrets: number; readonly dropped: number }
 
-/** Encrypts everything with the first key; all or nothing. What no key opens is removed, if that is asked for. */
+/** Encrypts all secrets with the first key, in one transaction. With `dropsLost`, removes secrets that no key decrypts. */
 export async function rotateKeys(
   db: Database,
   secrets: Secrets,
@@ -50,7 +50,7 @@ export async function rotateKeys(
   })
 }
 
-/** The ids of keys in use that are not here. A key that is here opens one of its texts, or this throws. */
+/** The ids of keys in use that are missing. Throws when a present key does not decrypt one of its texts. */
 async function findMissing(db: Queryable, secrets: Secrets): Promise<string[]> {
   const known = new Set((await secrets.knownKeys()).map(({ id }) => id))
   const missing = new Set<string>()
@@ -68,18 +68,18 @@ async function refuseMissing(secrets: Secrets, missing: readonly string[]): Prom
 }
 
 /**
- * Encrypts what does not begin like this, and removes what was encrypted with a lost key: an operator without a secret sets
- * up another one. Two at once do it once: the second waits for the rows, and finds that they begin as they should.
+ * Encrypts every text without this prefix, and removes texts of a lost key: an operator without a secret sets up a new one.
+ * Of two concurrent runs the second waits for the row locks, and then finds the prefix in place.
  */
 async function reseal(
   tx: Transaction,
   secrets: Secrets,
-  beginning: string,
+  prefix: string,
   lost: readonly string[] = [],
 ): Promise<{ resealed: number; dropped: number }> {
   const counts = { resealed: 0, dropped: 0 }
   for (const column of sealedColumns) {
-    for (const { id, text } of await lockTextsWithout(tx, column, beginning)) {
+    for (const { id, text } of await lockTextsWithout(tx, column, prefix)) {
       const context = { purpose: column.purpose, id }
       const isLost = isSealed(text) && lost.includes(keyIdOf(text))
       const plain = isSealed(text) && !isLost ? await secrets.unseal(text, context) : text

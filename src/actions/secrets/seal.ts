@@ -4,13 +4,13 @@ import { sealedMark } from '../../store/sealed.ts'
 
 export type SecretKey = { readonly id: string; readonly bytes: Buffer }
 
-/** In which column's rows it stands, and in which row. */
+/** The row a sealed text belongs to: a text moved to another row does not decrypt. */
 export type SealContext = { readonly purpose: string; readonly id: string }
 
-/** A sentence for whoever runs the service: it has not the key that a secret was encrypted with. */
+/** The key of a secret is missing; the message is for the operator. */
 export class KeyMissing extends Error {}
 
-/** The id tells keys apart and says nothing about them. */
+/** The id distinguishes keys and reveals nothing about them. */
 export function toSecretKey(base64: string): SecretKey {
   const bytes = Buffer.from(base64, 'base64')
   return { id: createHmac('sha256', bytes).update('billfold key id').digest('hex').slice(0, 8), bytes }
@@ -28,7 +28,7 @@ export function seal({ id, bytes }: SecretKey, text: string, context: SealContex
 
 /** Throws when no key opens it: KeyMissing when there is no such key, another error when the text belongs to another row. */
 export function unseal(keys: readonly SecretKey[], sealed: string, context: SealContext): string {
-  // Taken as it is, a plain text would let whoever can write to the database choose an operator's secret.
+  // Accepting plain text would let anyone who can write to the database choose an operator's secret.
   if (!isSealed(sealed)) throw new Error(`A secret of ${context.purpose}:${context.id} is not encrypted.`)
   const keyId = keyIdOf(sealed)
   const key = keys.find(({ id }) => id === keyId)
@@ -53,9 +53,9 @@ export function keyIdOf(sealed: string): string {
 export function missingKeySentence(missing: readonly string[], keys: readonly Pick<SecretKey, 'id'>[]): string {
   const here = keys.length === 0 ? 'no key' : keys.map(({ id }) => id).join(', ')
   return (
-    `The database has secrets that were encrypted with the key ${missing.join(', ')}; here is ${here}. ` +
-    'Write that key into SECRETS_KEY, after the first one and a comma; a key that was made in development is in ' +
-    'DATA_DIR/secrets.key. If it is lost: npx billfold keys rotate --drop-lost.'
+    `The database has secrets encrypted with the key ${missing.join(', ')}, but this process has ${here}. ` +
+    'Add the missing key to SECRETS_KEY, after the first key and a comma; a key created in development is in ' +
+    'DATA_DIR/secrets.key. If the key is lost: npx billfold keys rotate --drop-lost.'
   )
 }
 
