@@ -1,4 +1,4 @@
-/** The conformance kit: ours conforms, and whatever breaks one statement of the contract fails that statement alone. */
+/** The conformance kit: this service conforms, and a service that breaks one statement of the contract fails that statement alone. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../test/books.ts'
 import { newClient, type Client } from '../test/client.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
   opened = await openTestService()
   app = await newApp(opened.service)
   client = newClient(opened.app.fetch, app)
-  // The first page makes the scripts of all; on a busy machine that takes longer than the kit waits for an answer.
+  // The first page request builds all scripts, which on a busy machine takes longer than the kit's timeout.
   for (const path of ['wallet', 'topup'])
     await opened.app.fetch(new Request(`http://billfold.test/widget/${path}?clientId=${app.clientId}`))
 })
@@ -36,7 +36,7 @@ type Send = (request: Request) => Promise<Response>
 const answer: Send = (request) => opened.app.fetch(request)
 const away: Send = () => Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0' } }))
 
-/** Each with an app of its own, so that none is slowed for the wrong secrets of another. */
+/** Each subject has its own app, so that the wrong secrets of one do not slow down another. */
 async function tryOn(send: Send, money = 0): Promise<Conformance> {
   const parentOrigin = `https://${crypto.randomUUID()}.example`
   const own = await newApp(opened.service, { allowedIframeParents: [parentOrigin] })
@@ -70,7 +70,7 @@ describe('it works', () => {
     await server.stop(true)
   })
 
-  test('a wallet without money is enough, and a service without cards has one statement less that can be tried', async () => {
+  test('an empty wallet is enough, and a service without cards has one statement fewer that can be tried', async () => {
     const plain = await openTestService({ CARD_PROCESSOR: 'none' })
     const other = await newApp(plain.service)
     const { serviceUserId } = await newUser(plain.service, other)
@@ -90,7 +90,7 @@ const begin = async (changes: object, send: Send = opened.app.fetch) => {
   return await conform(settings)
 }
 
-describe('it refuses to begin', () => {
+describe('it refuses to start', () => {
   test('without right credentials, a known user, an active wallet or an answer', async () => {
     expect(await begin({ clientSecret: 'wrong' })).toEqual({
       problem: 'The service does not accept these credentials.',
@@ -102,10 +102,10 @@ describe('it refuses to begin', () => {
       problem: 'The service does not answer within ten seconds.',
     })
     await freezeWallet(opened.service, operator, user.userId, 'a test')
-    expect(await begin({})).toEqual({ problem: 'The wallet is not active. Give a user with an active one.' })
+    expect(await begin({})).toEqual({ problem: 'The wallet is not active. Use a user with an active wallet.' })
   })
 
-  test('with a secret as an argument, or none, or what is no address', async () => {
+  test('with a secret as an argument, without a secret, or with an invalid address', async () => {
     const flags = ['conform', '--client-id', 'a', '--service-user-id', 'b']
     expect((await runCommand([...flags, '--url', 'http://x', '--client-secret', 's'], {})).exitCode).toBe(2)
     expect((await runCommand([...flags, '--url', 'http://127.0.0.1:9'], {})).stderr).toContain('No secret')
@@ -122,7 +122,7 @@ type Seen = {
   readonly body: Body
 }
 
-/** The service behind something that changes an answer: a new status, a new body, or undefined for as it was. */
+/** A proxy that changes answers: it returns a new status or body, or undefined to leave the answer as it is. */
 const withAnswers = (change: (seen: Seen) => { status?: number; body?: Body } | undefined): Send => {
   return async (request) => {
     const [copy, path] = [request.clone(), new URL(request.url).pathname]
@@ -137,7 +137,7 @@ const withAnswers = (change: (seen: Seen) => { status?: number; body?: Body } | 
   }
 }
 
-/** … or that sends something else on. */
+/** A proxy that changes requests: it returns the bodies to forward. */
 const withRequests = (change: (path: string, sent: Body) => Body[]): Send => {
   return async (request) => {
     if (request.method === 'GET') return await answer(request)
@@ -154,7 +154,7 @@ const withRequests = (change: (path: string, sent: Body) => Body[]): Send => {
 
 const changeId = (sent: Body, more: string): Body => ({ ...sent, referenceId: `${String(sent['referenceId'])}${more}` })
 
-/** Each time it sees a reference of that direction it makes another of it. */
+/** Replaces every reference of that direction by a new one. */
 function forgetful(direction: string): Send {
   const seen = new Map<unknown, number>()
   return withRequests((path, sent) => {
@@ -186,19 +186,19 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
   'a repeated debit that moves again': [
     () => forgetful('debit'),
     'A repeated debit does not change the balance again',
-    'A repeated debit answers the original outcome, also after the balance has changed',
-    'Eight equal debits sent at the same moment all answer the one outcome',
+    'A repeated debit returns the original outcome, even after the balance has changed',
+    'Eight equal debits sent at the same time all return the same outcome',
   ],
   'a key of the referenceId alone': [
     () =>
       withRequests((path, sent) => (path === credit || path === debit ? [{ ...sent, referenceType: 'ONE' }] : [sent])),
     'The key is the pair: the same referenceId with another referenceType, or the other way round, is another operation',
-    'A refund with a pair of its own is no repeat of the debit',
+    'A refund with its own pair is not a repeat of the debit',
   ],
   'a list of labels': [
     () =>
       withAnswers(({ path, sent }) =>
-        path === credit && sent['referenceType'] === 'CONFORMANCE_LABEL_NOBODY_HAS'
+        path === credit && sent['referenceType'] === 'CONFORMANCE_UNKNOWN_LABEL'
           ? { status: 400, body: { error: 'x' } }
           : undefined,
       ),
@@ -236,14 +236,14 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
       withAnswers(({ path, body }) =>
         path === wallet && body['code'] === 'USER_NOT_FOUND' ? { status: 404 } : undefined,
       ),
-    'A user that is unknown is 401 on GET /api/server/wallet',
+    'An unknown user is 401 on GET /api/server/wallet',
   ],
   'an unknown user as 401 on a credit': [
     () =>
       withAnswers(({ path, body }) =>
         path === credit && body['code'] === 'USER_NOT_FOUND' ? { status: 401 } : undefined,
       ),
-    'A user that is unknown is 404 USER_NOT_FOUND on POST /api/server/wallet/credit',
+    'An unknown user is 404 USER_NOT_FOUND on POST /api/server/wallet/credit',
   ],
   'a wrong secret without a code': [
     () =>
@@ -263,15 +263,15 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
           url.searchParams.set(name, request.headers.get(header)!)
       return await answer(new Request(url, request))
     },
-    'Credentials in a header are none on GET /api/server/wallet',
+    'Credentials in a header do not count on GET /api/server/wallet',
   ],
   'refusals without an error': [
     () => withAnswers(({ status, body }) => (status === 404 ? { body: without(body, 'error') } : undefined)),
-    'Every refusal is JSON with error, a text',
+    'Every refusal is JSON with error, which is text',
   ],
   'requiresAuth as text': [
     () => withAnswers(({ body }) => ('requiresAuth' in body ? { body: { ...body, requiresAuth: 'yes' } } : undefined)),
-    'requiresAuth, where a refusal has one, is a boolean',
+    'requiresAuth, if a refusal has it, is a boolean',
   ],
   'a session of ten minutes': [
     () =>
@@ -280,7 +280,7 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
         const expiresAt = new Date(Date.parse(String(body['expiresAt'])) + 300_000).toISOString()
         return { body: { ...body, expiresAt } }
       }),
-    'A session expires five minutes after it was made, and expiresAt says so',
+    'A session expires five minutes after its creation, and expiresAt says so',
   ],
   'every session the same token': [
     () => {
@@ -289,7 +289,7 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
         'sessionToken' in body ? { body: { ...body, sessionToken: (first ??= body['sessionToken']) } } : undefined,
       )
     },
-    'Every session has a token of its own',
+    'Every session has its own token',
   ],
   'a widget that lists nine': [
     () =>
@@ -298,7 +298,7 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
           ? { body: { ...body, transactions: (body['transactions'] as unknown[]).slice(1) } }
           : undefined,
       ),
-    'GET /api/widget/wallet has the last 10 transactions of a longer list',
+    'GET /api/widget/wallet returns only the last 10 transactions',
   ],
   'a user without a name': [
     () =>
@@ -312,7 +312,7 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
       withAnswers(({ path, status }) =>
         path === '/api/widget/wallet' && status === 401 ? { status: 200, body: { balance: 0 } } : undefined,
       ),
-    'GET /api/widget/wallet is refused with a token that was never handed out, and without one',
+    'GET /api/widget/wallet is refused with a token that was never issued, and without one',
   ],
   'no page for a top-up': [
     () => async (request) =>
@@ -322,37 +322,37 @@ const broken: Record<string, [send: () => Send, ...fails: string[]]> = {
 }
 
 describe('a service that breaks a statement fails it, and no other', () => {
-  // They wait for the disk more than they work, so some go side by side.
+  // These tests mostly wait for the disk, so several run in parallel.
   test.concurrent.each(Object.entries(broken))('%s', async (_, [send, ...fails]) => {
     expect(failedOf(await tryOn(send()))).toEqual(fails)
   })
 
-  test('a limit of rate breaks nothing, for the contract has none', async () => {
+  test('a rate limit breaks nothing, because the contract has none', async () => {
     const limited = withAnswers(({ path }) => (path === '/api/widget/session' ? { status: 429 } : undefined))
     const result = await tryOn(limited)
     expect(failedOf(result)).toEqual([])
     const { why } = result.verdicts.find(({ says }) => says.startsWith('A session token is ws_'))!
-    expect(why).toBe('the service limits how often it may be asked')
+    expect(why).toBe('the service limits the rate of requests')
   })
 
-  test('to be busy for a moment breaks nothing, for it is asked again', async () => {
+  test('a service that is busy for a short time breaks nothing, because it is asked again', async () => {
     const seen = new Map<string, number>()
     const busy: Send = async (request) => {
       const { pathname } = new URL(request.url)
       const times = (seen.get(pathname) ?? 0) + 1
       seen.set(pathname, times)
-      // Of every path the first calls, some of them refused and some with the answer lost on the way back.
+      // The first calls of every path fail: some are refused, and of some the answer is lost.
       if (times === 1) return await away(request)
       const response = await answer(request)
       return times === 3 ? await away(request) : response
     }
     expect(failedOf(await tryOn(busy))).toEqual([])
     expect(await begin({}, away)).toEqual({
-      problem: 'GET /api/server/wallet answered 503: no wallet to try it with.',
+      problem: 'GET /api/server/wallet answered 503, so there is no wallet to check with.',
     })
   })
 
-  test('whatever it did to the money, the wallet is what it was', async () => {
+  test('the wallet ends with its first balance, even if the service moved too much money', async () => {
     const { balance } = await tryOn(broken['a debit that moves twice']![0](), 5)
     expect(balance).toEqual({ before: 5, after: 5 })
   })

@@ -1,4 +1,4 @@
-/** Every statement of the contract that a backend can try, on a running service, whose wallet is left as it was found. */
+/** Tries every statement of the contract that a backend can check on a running service, and restores the wallet's balance. */
 import { moneyStatements } from './money-statements.ts'
 import { refusalStatements } from './refusal-statements.ts'
 import { isSameMoney, tryStatement, type Verdict } from './verdict.ts'
@@ -7,20 +7,20 @@ import { widgetStatements } from './widget-statements.ts'
 
 export type Conformance = {
   readonly verdicts: readonly Verdict[]
-  /** Undefined where the service would not say. */
+  /** `after` is undefined if the service did not return a balance. */
   readonly balance: { readonly before: number; readonly after: number | undefined }
 }
 
-/** It could not even begin. */
+/** Why the check could not start. */
 export type Unfit = { readonly problem: string }
 
 export const statements = [...moneyStatements, ...refusalStatements, ...widgetStatements]
 
-/** All debits together stay far below this, so none is refused that should not be. */
+/** Credited first. All debits together stay far below it, so none is refused by mistake. */
 const float = 50
 
-/** One after the other takes seconds, and of a slow service minutes; one that answers nothing would take ten seconds for each. */
-const usuallyWithinMs = 5 * 60_000
+/** The default time limit: a run takes seconds, or minutes on a slow service. Without answers each statement would take ten seconds. */
+const defaultWithinMs = 5 * 60_000
 
 export async function conform(
   settings: Settings,
@@ -30,7 +30,7 @@ export async function conform(
   const start = await readStart(subject)
   if ('problem' in start) return start
   const { before } = start
-  const { withinMs = usuallyWithinMs } = settings
+  const { withinMs = defaultWithinMs } = settings
   const startedAt = performance.now()
   const verdicts: Verdict[] = []
   try {
@@ -57,8 +57,8 @@ async function readStart(subject: Subject): Promise<{ before: number } | Unfit> 
     if (status === 401) return { problem: 'The service does not know this serviceUserId.' }
     const { balance, isActive } = body ?? {}
     if (status !== 200 || typeof balance !== 'number')
-      return { problem: `GET /api/server/wallet answered ${status}: no wallet to try it with.` }
-    if (isActive === false) return { problem: 'The wallet is not active. Give a user with an active one.' }
+      return { problem: `GET /api/server/wallet answered ${status}, so there is no wallet to check with.` }
+    if (isActive === false) return { problem: 'The wallet is not active. Use a user with an active wallet.' }
     await subject.credit(float)
     return { before: balance }
   } catch {
@@ -66,11 +66,11 @@ async function readStart(subject: Subject): Promise<{ before: number } | Unfit> 
   }
 }
 
-/** By what the wallet says, whatever went wrong on the way: a service that moves too much may do so here as well. */
+/** Compares balances instead of adding up operations, and repeats, because a faulty service may move too much here as well. */
 async function restoreBalance(subject: Subject, before: number, triesLeft = 3): Promise<void> {
   const now = await balanceOf(subject)
   if (now === undefined || isSameMoney(now, before) || triesLeft === 0) return
-  // As many digits as money has: 0.1 + 0.2 is no amount.
+  // Rounded to three decimals: 0.1 + 0.2 is not a valid amount.
   const difference = Number(Math.abs(now - before).toFixed(3))
   await (now > before ? subject.debit : subject.credit)(difference).catch(() => undefined)
   await restoreBalance(subject, before, triesLeft - 1)

@@ -1,4 +1,4 @@
-/** §2 and §4 A of the contract: wallets, debits and credits, and what a repeat does. */
+/** §2 and §4 A of the contract: wallets, debits and credits, and repeats. */
 import { demand, demandMoney, demandNumber, demandSuccess, shownValue, type Statement } from './verdict.ts'
 import type { Subject } from './subject.ts'
 
@@ -6,7 +6,7 @@ async function balanceOf(subject: Subject): Promise<number> {
   return demandNumber(demandSuccess(await subject.wallet(), 'GET /api/server/wallet')['balance'], 'the balance')
 }
 
-/** What the wallet says is what counts, whatever an answer claims. */
+/** Compares the balance of the wallet, because the answer to a posting may be wrong. */
 async function demandMoved(subject: Subject, before: number, by: number, what: string): Promise<void> {
   const after = await balanceOf(subject)
   demandMoney(after - before, by, `what moved by ${what}`)
@@ -51,7 +51,7 @@ const repeated = (direction: Direction): Statement[] => [
   },
   {
     section: '4.A rule 2',
-    says: `A repeated ${direction} answers the original outcome, also after the balance has changed`,
+    says: `A repeated ${direction} returns the original outcome, even after the balance has changed`,
     attempt: async (subject) => {
       const reference = subject.newReference()
       const first = demandSuccess(await subject[direction](1, reference), `the ${direction}`)
@@ -81,7 +81,7 @@ export const moneyStatements: readonly Statement[] = [
   },
   {
     section: '2',
-    says: 'The transactions of a wallet hold what was just credited to it',
+    says: 'The transactions of a wallet include a credit that was just posted',
     attempt: async (subject) => {
       demandSuccess(await subject.credit(1), 'the credit')
       const { transactions } = demandSuccess(await subject.wallet(), 'GET /api/server/wallet')
@@ -118,7 +118,7 @@ export const moneyStatements: readonly Statement[] = [
     section: '4.A',
     says: 'A description may be sent, and may be left out',
     attempt: async (subject) => {
-      const description = 'A try of conformance'
+      const description = 'A conformance check'
       demandSuccess(await subject.credit(1, subject.newReference(), { description }), 'a credit with a description')
       demandSuccess(await subject.debit(1, subject.newReference(), { description }), 'a debit with a description')
     },
@@ -127,7 +127,7 @@ export const moneyStatements: readonly Statement[] = [
     section: '2',
     says: 'referenceType is a free label: no enumeration is enforced',
     attempt: async (subject) => {
-      for (const label of ['ORDER_REFUND', 'CHARGEBACK_CREDIT', 'CONFORMANCE_LABEL_NOBODY_HAS'])
+      for (const label of ['ORDER_REFUND', 'CHARGEBACK_CREDIT', 'CONFORMANCE_UNKNOWN_LABEL'])
         demandSuccess(await subject.credit(1, subject.newReference(label)), `a credit with ${label}`)
     },
   },
@@ -135,7 +135,7 @@ export const moneyStatements: readonly Statement[] = [
   ...repeated('credit'),
   {
     section: '4.A rule 1',
-    says: 'Eight equal credits sent at the same moment move money once',
+    says: 'Eight equal credits sent at the same time move money once',
     attempt: async (subject) => {
       const before = await balanceOf(subject)
       const reference = subject.newReference()
@@ -145,7 +145,7 @@ export const moneyStatements: readonly Statement[] = [
   },
   {
     section: '4.A rule 2',
-    says: 'Eight equal debits sent at the same moment all answer the one outcome',
+    says: 'Eight equal debits sent at the same time all return the same outcome',
     attempt: async (subject) => {
       const reference = subject.newReference()
       const replies = await Promise.all(Array.from({ length: 8 }, () => subject.debit(1, reference)))
@@ -167,7 +167,7 @@ export const moneyStatements: readonly Statement[] = [
   },
   {
     section: '4.A rule 3',
-    says: 'A refund with a pair of its own is no repeat of the debit',
+    says: 'A refund with its own pair is not a repeat of the debit',
     attempt: async (subject) => {
       const { referenceId } = subject.newReference()
       demandSuccess(await subject.debit(2, { referenceType: 'ORDER_PAYMENT', referenceId }), 'the debit')

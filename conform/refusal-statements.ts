@@ -1,4 +1,4 @@
-/** §5 and §7 of the contract: who is refused, and how a refusal looks. */
+/** §5 and §7 of the contract: which calls are refused, and the shape of a refusal. */
 import {
   demand,
   demandMoney,
@@ -17,7 +17,7 @@ const routes = [
   'POST /api/server/wallet/credit',
 ]
 
-/** A call of one of the four routes, right in everything but what is changed. */
+/** Calls one of the four routes with valid fields, except for `changes`. */
 function callRoute(
   subject: Subject,
   route: string,
@@ -54,7 +54,7 @@ const unknownUser: Statement[] = routes.map((route) => {
   const isRead = route.startsWith('GET')
   return {
     section: '7',
-    says: `A user that is unknown is ${isRead ? '401' : '404 USER_NOT_FOUND'} on ${route}`,
+    says: `An unknown user is ${isRead ? '401' : '404 USER_NOT_FOUND'} on ${route}`,
     attempt: async (subject) => {
       const reply = await callRoute(subject, route, { serviceUserId: subject.stranger })
       demandRefusal(reply, route, isRead ? { status: 401 } : { status: 404, code: 'USER_NOT_FOUND' })
@@ -62,7 +62,7 @@ const unknownUser: Statement[] = routes.map((route) => {
   }
 })
 
-/** Everything that must be refused, to look at how the refusal is written. */
+/** Makes calls that must be refused, to check the shape of their answers. */
 async function refusalsOf(subject: Subject): Promise<Reply[]> {
   const strangers = routes.map((route) => callRoute(subject, route, { serviceUserId: subject.stranger }))
   const impostors = routes.map((route) => callRoute(subject, route, { clientSecret: 'wrong' }))
@@ -110,7 +110,7 @@ export const refusalStatements: readonly Statement[] = [
   ...badCredentials('An unknown clientId', ({ stranger }) => ({ clientId: stranger })),
   ...routes.map((route) => ({
     section: '5',
-    says: `Credentials in a header are none on ${route}`,
+    says: `Credentials in a header do not count on ${route}`,
     attempt: async (subject: Subject) => {
       const { clientId, clientSecret } = subject.credentials
       const authorization = `Basic ${btoa(`${clientId}:${clientSecret}`)}`
@@ -122,16 +122,16 @@ export const refusalStatements: readonly Statement[] = [
   refusalField(
     'error',
     (value) => typeof value === 'string' && value !== '',
-    'Every refusal is JSON with error, a text',
+    'Every refusal is JSON with error, which is text',
   ),
   refusalField(
     'code',
     (value) => value === undefined || typeof value === 'string',
-    'code, where a refusal has one, is text',
+    'code, if a refusal has it, is text',
   ),
   refusalField(
     'requiresAuth',
     (value) => value === undefined || typeof value === 'boolean',
-    'requiresAuth, where a refusal has one, is a boolean',
+    'requiresAuth, if a refusal has it, is a boolean',
   ),
 ]

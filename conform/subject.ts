@@ -1,4 +1,4 @@
-/** A running service, ours or another, as a client app's backend sees it: over HTTP, and by nothing else. */
+/** The running service under test, as a client app's backend sees it: over HTTP only. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Subject = ReturnType<typeof newSubject>
@@ -7,34 +7,34 @@ export type Settings = {
   readonly url: string
   readonly clientId: string
   readonly clientSecret: string
-  /** Of a user whose wallet nobody else uses meanwhile. */
+  /** A user whose wallet is not used by anyone else during the run. */
   readonly serviceUserId: string
-  /** One of the app's allowedIframeParents, for sessions that name it. */
+  /** One of the app's allowedIframeParents, for sessions with a parentOrigin. */
   readonly parentOrigin?: string | undefined
   readonly send?: (request: Request) => Promise<Response>
   readonly signal?: AbortSignal | undefined
-  /** For all statements together; what comes later is not tried. */
+  /** The time limit for all statements together; later ones are not tried. */
   readonly withinMs?: number
 }
 
 export type Reply = {
   readonly status: number
   readonly headers: Headers
-  /** What JSON object it was; undefined when it was none. */
+  /** Undefined if the body is not a JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined
   readonly text: string
 }
 
-/** As long as the contract suggests that a client waits. */
+/** The timeout that the contract recommends to clients. */
 const answerWithinMs = 10_000
-/** A service that is busy for a moment says so, and a client asks again then. */
+/** A 503 with a Retry-After up to this is retried, as a client would. */
 const maxBusySeconds = 2
 
 export function newSubject(settings: Settings) {
   const { clientId, clientSecret, serviceUserId, parentOrigin } = settings
   const base = settings.url.replace(/(?<!\/)\/+$/, '')
   const send = settings.send ?? fetch
-  // Never used before and never again, whatever ran before and runs beside.
+  // Makes references unique, also among earlier and parallel runs.
   const run = crypto.randomUUID()
   let references = 0
 
@@ -89,7 +89,7 @@ export function newSubject(settings: Settings) {
         requiredAmount: String(requiredAmount),
       }),
     session: (more: object = {}) => post('/api/widget/session', { ...credentials, serviceUserId, ...more }),
-    /** For a user that no service knows. */
+    /** An id that no service knows. */
     stranger: `su_${run.replaceAll('-', '')}`,
   }
 }

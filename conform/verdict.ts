@@ -1,11 +1,11 @@
-/** A statement of the contract, how it is tried, and what a try can come to. */
+/** A statement of the contract, how it is tried, and the possible verdicts. */
 import type { Reply, Subject } from './subject.ts'
 
 export type Statement = {
-  /** Of the contract. */
+  /** The section of the contract. */
   readonly section: string
   readonly says: string
-  /** Returns when it holds; throws Broken or NotTried otherwise. */
+  /** Returns if the statement holds; throws Broken or NotTried otherwise. */
   readonly attempt: (subject: Subject) => Promise<void>
 }
 
@@ -13,7 +13,7 @@ export type Verdict = {
   readonly section: string
   readonly says: string
   readonly verdict: 'pass' | 'fail' | 'not tried'
-  /** What was seen instead, or why it was not tried. */
+  /** The observation that contradicts the statement, or why it was not tried. */
   readonly why?: string
 }
 
@@ -28,7 +28,7 @@ export async function tryStatement({ section, says, attempt }: Statement, subjec
   } catch (error) {
     if (error instanceof NotTried) return { section, says, verdict: 'not tried', why: error.message }
     if (error instanceof Broken) return { section, says, verdict: 'fail', why: error.message }
-    // The words of a failed request may hold its address, and with it the secret.
+    // The message of a failed request may contain its URL, and with it the secret.
     const name = error instanceof Error ? error.name : 'no error'
     return { section, says, verdict: 'fail', why: `no answer (${name})` }
   }
@@ -38,7 +38,6 @@ export function demand(isSo: boolean, otherwise: string): asserts isSo {
   if (!isSo) throw new Broken(otherwise)
 }
 
-/** A success, and its fields. */
 export function demandSuccess(reply: Reply, what: string): Readonly<Record<string, unknown>> {
   allowLimits(reply)
   demand(reply.status >= 200 && reply.status < 300, `${what} answered ${shown(reply)}`)
@@ -46,7 +45,7 @@ export function demandSuccess(reply: Reply, what: string): Readonly<Record<strin
   return reply.body
 }
 
-/** A refusal as the contract shapes it; the status and code only where it names them. */
+/** Checks status and code only where the contract names them. */
 export function demandRefusal(reply: Reply, what: string, expected: { status?: number; code?: string } = {}): void {
   allowLimits(reply)
   const { status, code } = expected
@@ -61,9 +60,9 @@ export function demandRefusal(reply: Reply, what: string, expected: { status?: n
   )
 }
 
-/** The contract leaves limits of rate open, so to be slowed down breaks nothing. */
+/** The contract leaves rate limits open, so a 429 breaks no statement. */
 function allowLimits({ status }: Reply): void {
-  if (status === 429) throw new NotTried('the service limits how often it may be asked')
+  if (status === 429) throw new NotTried('the service limits the rate of requests')
 }
 
 export function demandNumber(value: unknown, what: string): number {
@@ -71,7 +70,7 @@ export function demandNumber(value: unknown, what: string): number {
   return value
 }
 
-/** Sums of money are decimal numbers, which JSON has no exact arithmetic for. */
+/** Amounts are decimal, and arithmetic on JSON numbers is not exact. */
 export function isSameMoney(a: number, b: number): boolean {
   return Math.abs(a - b) < 0.000_5
 }

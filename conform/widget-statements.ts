@@ -1,4 +1,4 @@
-/** Sessions, the calls of the widget, and its pages: §2, §3, §4 B to D and §5 of the contract, as far as a backend can see them. */
+/** Sessions, the calls of the widget and its pages: §2, §3, §4 B to D and §5 of the contract, as far as a backend can check them. */
 import {
   NotTried,
   demand,
@@ -21,7 +21,7 @@ async function newToken(subject: Subject): Promise<string> {
 
 const lifetimeMs = 300_000
 
-/** By the service's own clock where it tells it, in whole seconds; else by ours, which may be off. */
+/** Uses the service's Date header, which has whole seconds; without one the local clock, which may be off. */
 function demandFiveMinutes({ headers, body }: Reply, askedAt: number): void {
   const expiresAt = Date.parse(String(body?.['expiresAt']))
   const serverNow = Date.parse(headers.get('date') ?? '')
@@ -58,7 +58,7 @@ const sessionStatements: readonly Statement[] = [
   },
   {
     section: '2, 8',
-    says: 'A session expires five minutes after it was made, and expiresAt says so',
+    says: 'A session expires five minutes after its creation, and expiresAt says so',
     attempt: async (subject) => {
       const askedAt = Date.now()
       const reply = await subject.session()
@@ -70,7 +70,7 @@ const sessionStatements: readonly Statement[] = [
   },
   {
     section: '5 rule 5',
-    says: 'Every session has a token of its own',
+    says: 'Every session has its own token',
     attempt: async (subject) => {
       demand((await newToken(subject)) !== (await newToken(subject)), 'two sessions have the same token')
     },
@@ -80,23 +80,23 @@ const sessionStatements: readonly Statement[] = [
     says: 'A session may name the origin of the embedding page',
     attempt: async (subject) => {
       const { parentOrigin } = subject
-      if (!parentOrigin) throw new NotTried('give one of the app’s allowedIframeParents by --parent-origin')
+      if (!parentOrigin) throw new NotTried('pass one of the app’s allowedIframeParents as --parent-origin')
       demandSuccess(await subject.session({ parentOrigin }), 'POST /api/widget/session')
     },
   },
   {
     section: '3',
-    says: 'No session is made with a wrong secret',
+    says: 'No session is created with a wrong secret',
     attempt: async (subject) => demandRefusal(await subject.session({ clientSecret: 'not-the-secret' }), 'it'),
   },
   {
     section: '3',
-    says: 'No session is made for a user that is unknown',
+    says: 'No session is created for an unknown user',
     attempt: async (subject) => demandRefusal(await subject.session({ serviceUserId: subject.stranger }), 'it'),
   },
   ...calls.map(([route, call]): Statement => ({
     section: '3, 5 rule 5',
-    says: `${route} is refused with a token that was never handed out, and without one`,
+    says: `${route} is refused with a token that was never issued, and without one`,
     attempt: async (subject) => {
       demandRefusal(await call(subject, { session: `ws_${crypto.randomUUID()}` }), 'with such a token it')
       demandRefusal(await call(subject, {}), 'without one it')
@@ -104,9 +104,9 @@ const sessionStatements: readonly Statement[] = [
   })),
   {
     section: '3',
-    says: 'A session that has expired is refused',
+    says: 'An expired session is refused',
     attempt: async () => {
-      throw new NotTried('it takes five minutes')
+      throw new NotTried('it would take five minutes')
     },
   },
 ]
@@ -125,9 +125,9 @@ const callStatements: readonly Statement[] = [
   },
   {
     section: '4.C, 8',
-    says: 'GET /api/widget/wallet has the last 10 transactions of a longer list',
+    says: 'GET /api/widget/wallet returns only the last 10 transactions',
     attempt: async (subject) => {
-      // However few there were before, there are more than ten now.
+      // Twelve new ones, so that there are more than ten in any case.
       for (let i = 0; i < 6; i++) {
         demandSuccess(await subject.credit(1), 'a credit')
         demandSuccess(await subject.debit(1), 'a debit')
@@ -151,16 +151,17 @@ const callStatements: readonly Statement[] = [
   },
   {
     section: '4.C',
-    says: 'POST /api/widget/topup/create-intent begins a top-up, which adds nothing before it is paid',
+    says: 'POST /api/widget/topup/create-intent starts a top-up, which adds nothing before it is paid',
     attempt: async (subject) => {
       const before = demandSuccess(await subject.wallet(), 'GET /api/server/wallet')
       const session = await newToken(subject)
       const reply = await subject.post('/api/widget/topup/create-intent', { amount: 10 }, { session })
       if (reply.status >= 500) throw new NotTried(`it answered ${reply.status}: it may have no card processor`)
-      if (reply.status === 400 || reply.status === 422) throw new NotTried('it does not take 10; bounds are its own')
+      if (reply.status === 400 || reply.status === 422)
+        throw new NotTried('it does not accept 10; the bounds are up to the service')
       const intent = demandSuccess(reply, 'create-intent')
       const paymentIntentId = intent['paymentIntentId'] ?? intent['id']
-      // The shape of its answer is open, so an unpaid one is confirmed only where it can be found there.
+      // The contract leaves the shape of the answer open, so the unpaid intent is confirmed only if its id is found.
       if (typeof paymentIntentId === 'string')
         await subject.post('/api/widget/topup/confirm', { paymentIntentId }, { session })
       const after = demandSuccess(await subject.wallet(), 'GET /api/server/wallet')
@@ -179,11 +180,11 @@ const page = (path: string, says: string, queryOf: (subject: Subject) => Promise
     const headers: Record<string, string> = parentOrigin ? { referer: `${parentOrigin}/` } : {}
     const query = await queryOf(subject)
     const reply = await subject.call(`${path}${query}`, { headers })
-    // Whose sign-in it is to show has to be known somehow: by who embeds it, unless several apps are embedded there.
+    // Without a session the service may need the Referer to know the app, and cannot if several apps list the same parent.
     if (!isPage(reply) && query === '') {
       const named = await subject.call(`${path}?clientId=${encodeURIComponent(credentials.clientId)}`, { headers })
       const isKnown = parentOrigin === undefined || isPage(named)
-      if (isKnown) throw new NotTried(`it answered ${reply.status}: it cannot tell which app embeds it`)
+      if (isKnown) throw new NotTried(`it answered ${reply.status}: it does not know which app embeds it`)
     }
     demand(isPage(reply), `it answered ${reply.status} with ${reply.headers.get('content-type') ?? 'no content type'}`)
   },
@@ -195,7 +196,7 @@ const byBrowser = (section: string, says: string): Statement => ({
   section,
   says,
   attempt: async () => {
-    throw new NotTried('it takes a browser')
+    throw new NotTried('it needs a browser')
   },
 })
 

@@ -1,11 +1,11 @@
-/** What the shop's backend tells the shop's page. No secret is in it, and of every id only the beginning. */
+/** What the shop's backend sends to the shop's page: no secrets, and only the first characters of ids. */
 import type { OrderStatus } from './store.ts'
 
-/** One call of the backend to the service, told so that a newcomer can follow it. */
+/** One call of the backend to the service, for the panel "What just happened". */
 export type Step = {
   readonly call: string
   readonly sent: Readonly<Record<string, unknown>>
-  /** Null while there is no answer, or when it got lost. */
+  /** Null if there was no answer or it was lost. */
   status: number | null
   got: Readonly<Record<string, unknown>>
   isLost: boolean
@@ -18,13 +18,13 @@ export type ShownOrder = {
   readonly status: OrderStatus
   readonly attempts: number
   readonly shortfall?: number
-  /** Of a refused order: whether the wallet would cover it by now. */
+  /** For a refused order: whether the balance would cover it now. */
   readonly isCovered?: boolean
 }
 
 export type ShopState = {
   readonly user: { readonly id: string; readonly name: string; readonly serviceUserId?: string }
-  /** Other users of the shop with the same wallet. */
+  /** The names of other users of the shop with the same wallet. */
   readonly sharedWith: readonly string[]
   readonly orders: readonly ShownOrder[]
   readonly wallet?: { readonly balance: number; readonly currency: string; readonly isActive: boolean }

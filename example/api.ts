@@ -1,4 +1,4 @@
-/** What the shop's page asks of the shop's backend. The user is the one of the cookie, never one that the page names. */
+/** The routes that the shop's page calls. The user always comes from the cookie, never from the request body. */
 import { Hono, type Context } from 'hono'
 import { BillfoldError } from '@billfold/sdk/server'
 import type { Answer, Outcome, SessionAnswer, Step } from './answers.ts'
@@ -19,7 +19,7 @@ export function apiRoutes(config: ShopConfig, store: Store) {
   api.post('/wallet/session', async (c) => {
     const steps: Step[] = []
     try {
-      // The origin of this request is the page that will hold the frame: the session shall work in no other.
+      // The page that sent this request will hold the frame, so the session is bound to its origin.
       const session = await createSession(openBillfold(config, steps), store, c.var.user, c.req.header('origin'))
       return c.json<SessionAnswer>({ session, steps })
     } catch (error) {
@@ -59,7 +59,7 @@ export function apiRoutes(config: ShopConfig, store: Store) {
 
   const busy = new Set<string>()
 
-  /** One change of an order at a time: a double click must not start a second attempt while the first is under way. */
+  /** Runs one change of an order at a time: a double click must not start a second attempt while the first is under way. */
   async function change(
     c: Context<ShopEnv>,
     act: (order: Order, steps: Step[], mishap: Mishap) => Promise<Outcome>,
@@ -76,7 +76,7 @@ export function apiRoutes(config: ShopConfig, store: Store) {
     }
   }
 
-  /** The balance that is read after a change is no part of its story; the widget will tell that it changed. */
+  /** The calls that read the new state after a change are not recorded: they are not part of what the user did. */
   async function answer(c: Context<ShopEnv>, act: (steps: Step[]) => Promise<Outcome> | Outcome): Promise<Response> {
     const steps: Step[] = []
     const outcome = await outcomeOf(() => act(steps))

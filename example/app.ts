@@ -1,4 +1,4 @@
-/** The shop's pages, its sign-in, and what protects them. Every change comes by POST, from the shop's own page. */
+/** The shop's pages, its sign-in and its protection. Every change is a POST from the shop's own page. */
 import { Hono, type Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { apiRoutes, type ShopEnv } from './api.ts'
@@ -15,12 +15,12 @@ export function buildShop(config: ShopConfig, store: Store, files: ShopFiles) {
   const policy = contentPolicy(new URL(config.billfold.baseUrl).origin)
 
   app.use(async (c, next) => {
-    // SameSite keeps other sites' requests from carrying the cookie, but another port of this host is the same site.
+    // SameSite cookies protect against other sites, but another port of this host is the same site: check the origin too.
     if (c.req.method === 'GET' || isOwnPage(c)) await next()
     else c.res = c.text('This request did not come from the shop.', 403)
     c.header('content-security-policy', policy)
     c.header('x-content-type-options', 'nosniff')
-    // The widget learns which app embeds it from the origin, and needs no more than that.
+    // The widget reads the origin of the embedding page from the Referer and needs no more of it.
     c.header('referrer-policy', 'strict-origin')
     c.header('cache-control', 'no-store')
   })
@@ -76,7 +76,7 @@ function isOwnPage(c: Context<ShopEnv>): boolean {
   return URL.canParse(origin) && new URL(origin).host === c.req.header('host')
 }
 
-/** `frame-src` for the widget, and `connect-src` so that the SDK can find out why a frame stays silent. */
+/** `frame-src` allows the widget; `connect-src` lets the SDK find out why a frame does not load. */
 function contentPolicy(serviceOrigin: string): string {
   return [
     "default-src 'none'",

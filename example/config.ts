@@ -1,11 +1,11 @@
-/** The environment, read in this one place. The secret goes from here to the SDK and nowhere else. */
+/** The only place that reads the environment. The secret goes from here to the SDK and nowhere else. */
 
 export type ShopConfig = {
   readonly host: string
   readonly port: number
-  /** Where the shop keeps its users and orders. */
+  /** Where the shop stores its users and orders. */
   readonly dataDir: string
-  /** What the prices are in; a wallet holds one currency, so it is the one of the service. */
+  /** The currency of the prices. It must be the currency of the service. */
   readonly currency: string
   readonly billfold: { readonly baseUrl: string; readonly clientId: string; readonly clientSecret: string }
 }
@@ -14,7 +14,8 @@ export function parseShopConfig(environment: Readonly<Record<string, string | un
   const { BILLFOLD_URL, BILLFOLD_CLIENT_ID, BILLFOLD_CLIENT_SECRET } = environment
   if (!BILLFOLD_CLIENT_ID || !BILLFOLD_CLIENT_SECRET) throw new Error(missing)
   const port = Number(environment['PORT'] || 3001)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('PORT: write a whole number up to 65535.')
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error('PORT must be a whole number from 0 to 65535.')
   return {
     host: environment['HOST'] || '127.0.0.1',
     port,
@@ -29,5 +30,5 @@ export function parseShopConfig(environment: Readonly<Record<string, string | un
 }
 
 const missing = `The shop needs BILLFOLD_CLIENT_ID and BILLFOLD_CLIENT_SECRET.
-"npm start" makes an app for it and starts it on its own. To start it by hand, register an app first:
+"npm start" creates an app for the shop and starts it. To start it by hand, create an app first:
   npx billfold app create --name "Example shop" --origin http://localhost:3001 --parent http://localhost:3001 --scope wallet:read --scope wallet:write`

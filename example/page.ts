@@ -1,11 +1,11 @@
-/** The two pages of the shop. `html` escapes whatever is put into it; only our own drawings are put in as they are. */
+/** The two pages of the shop. `html` escapes every value; only the shop's own drawings are inserted as markup. */
 import { html, raw } from 'hono/html'
 import type { ShopConfig } from './config.ts'
 import { products, type Product } from './products.ts'
 import type { ShopUser } from './store.ts'
 import { giftAmount } from './wallet.ts'
 
-/** People who have been here before, so that a newcomer can try two users on one wallet without thinking of names. */
+/** Ready-made users, so that a visitor can try two users with one wallet without inventing names. */
 const regulars = ['Ada', 'Ben', 'Chiyo'] as const
 
 export const maxNameLength = 40
@@ -42,8 +42,8 @@ export function signInPage(problem?: string) {
         ${wordmark}
         <h1>Who is up this late?</h1>
         <p>
-          This is a demo shop. It has its own users, as every shop does, and asks no password. The wallet they pay with
-          is another service's, with an account of its own.
+          This is a demo shop. Like every shop it has its own users, and it asks for no password. The wallet they pay
+          with belongs to another service and has its own account.
         </p>
         ${problem ? html`<p class="problem" role="alert">${problem}</p>` : ''}
         <form method="post" action="/sign-in" class="regulars" aria-label="Sign in as a regular">
@@ -55,7 +55,7 @@ export function signInPage(problem?: string) {
           )}
         </form>
         <form method="post" action="/sign-in" class="newcomer">
-          <label for="name">Somebody new</label>
+          <label for="name">Someone new</label>
           <div class="pair">
             <input
               id="name"
@@ -101,9 +101,8 @@ export function shopPage(config: ShopConfig, user: ShopUser) {
           <div>
             <h1>Things for quiet evenings</h1>
             <p class="lead">
-              A demo shop: nothing is shipped, but every payment is real in the ledger of the wallet service. Each step
-              is told in
-              <a href="#story">What just happened</a>.
+              A demo shop: nothing is shipped, but every payment is real in the ledger of the wallet service.
+              <a href="#story">What just happened</a> explains each step.
             </p>
           </div>
           ${tour(money.format(giftAmount))}
@@ -116,8 +115,8 @@ export function shopPage(config: ShopConfig, user: ShopUser) {
             </div>
             <div id="wallet"></div>
             <p class="wallet-foot quiet small" id="not-linked" hidden>
-              New here? Create an account in the frame. While you develop, no mail is sent: its code is in the log of
-              the service. Or sign in as the demo person whom the service named when it started.
+              New here? Create an account in the frame. In development no mail is sent: the code is in the log of the
+              service. Or sign in as the demo user that the service printed when it started.
             </p>
             <div class="wallet-foot" id="linked" hidden>
               <button class="button soft" id="gift">Take the welcome gift of ${money.format(giftAmount)}</button>
@@ -134,8 +133,8 @@ export function shopPage(config: ShopConfig, user: ShopUser) {
                 </label>
               </div>
               <p class="quiet small" id="lose-hint">
-                Switched on, the answer to your next payment or refund gets lost on its way, as when a connection
-                breaks. Watch that nobody pays twice.
+                When this is on, the answer to your next payment or refund is lost on its way, as when a connection
+                breaks. You still do not pay twice.
               </p>
               <ul class="shelf" role="list">
                 ${products.map((product) => card(product, money.format(product.price)))}
@@ -167,8 +166,8 @@ export function shopPage(config: ShopConfig, user: ShopUser) {
       </main>
       <footer class="foot">
         <p>
-          This shop is the folder <code>example/</code>. Its whole integration is <code>wallet.ts</code> in the backend
-          and <code>browser/shop.ts</code> in the page.
+          The code of this shop is in <code>example/</code>. The whole integration is <code>wallet.ts</code> in the
+          backend and <code>browser/shop.ts</code> in the page.
         </p>
       </footer>
       <div id="notice" class="notice" role="status" aria-live="polite"></div>

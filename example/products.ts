@@ -1,11 +1,11 @@
-/** What the shop sells, drawn by hand. Prices are whole numbers, so that they fit every currency. */
+/** The products of the shop. Prices are whole numbers, so that they are valid in every currency. */
 
 export type Product = {
   readonly id: string
   readonly name: string
   readonly line: string
   readonly price: number
-  /** The inside of an `<svg viewBox="0 0 240 180">`; colours come from classes, so that night falls on them too. */
+  /** The content of an `<svg viewBox="0 0 240 180">`. Colours come from CSS classes, so that dark mode applies. */
   readonly drawing: string
 }
 

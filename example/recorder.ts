@@ -1,4 +1,4 @@
-/** A fetch for the SDK that notes every call for the panel "What just happened", and can lose an answer on purpose. */
+/** A `fetch` for the SDK that records every call for the panel "What just happened" and can lose an answer on purpose. */
 import type { Step } from './answers.ts'
 
 export type Mishap = 'none' | 'lose-first-answer'
@@ -11,7 +11,7 @@ export function recordedFetch(steps: Step[], mishap: Mishap): typeof fetch {
     const response = await fetch(input, init)
     const text = await response.text()
     if (isStillToLose) {
-      // The service did its work; only the answer never arrives, as when a connection breaks at the worst moment.
+      // The service did its work, but the answer never arrives, as when a connection breaks at the worst time.
       isStillToLose = false
       step.isLost = true
       throw new Error('The answer was lost on purpose.')
@@ -37,7 +37,7 @@ function parseObject(text: string): Record<string, unknown> {
   }
 }
 
-/** What a page may see of a call: the secret not at all, ids and tokens only by their beginning, a list by its length. */
+/** What the page may see of a call: no secret, the first characters of ids and tokens, and the length of lists. */
 function shown(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shownField(name, value)]))
 }

@@ -1,4 +1,4 @@
-/** `npm run example`: the shop as a process. See config.ts for what it reads from the environment. */
+/** `npm run example`: runs the shop. config.ts lists its environment variables. */
 import { join, resolve } from 'node:path'
 import { buildShop } from './app.ts'
 import { parseShopConfig, type ShopConfig } from './config.ts'
@@ -17,7 +17,7 @@ const app = buildShop(config, openStore(resolve(config.dataDir, 'shop/shop.json'
 })
 const server = Bun.serve({ hostname: config.host, port: config.port, idleTimeout: 60, fetch: app.fetch })
 
-// By name, not by number: the service is at 127.0.0.1, and to a browser the two are different sites, as in earnest.
+// `localhost`, because the service is at 127.0.0.1: to a browser these are different sites, as in production.
 console.log(`example shop ready on http://localhost:${server.port}`)
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -26,7 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-/** A mistake in the settings is told in words, without the stack that would hide them. */
+/** Prints a mistake in the settings without a stack trace. */
 function readConfig(): ShopConfig {
   try {
     return parseShopConfig(process.env)

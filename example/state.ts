@@ -1,4 +1,4 @@
-/** What the page is shown after each step. */
+/** The state that the page shows after each step. */
 import type { ShopState, Step } from './answers.ts'
 import type { ShopConfig } from './config.ts'
 import { findProduct } from './products.ts'
@@ -6,10 +6,10 @@ import { shortened } from './recorder.ts'
 import type { Order, ShopUser, Store } from './store.ts'
 import { isCovered, openBillfold, readWallet } from './wallet.ts'
 
-/** The service is asked for the balance each time: what the shop remembers of it could be wrong a second later. */
+/** Reads the balance from the service each time: a stored balance could be wrong a second later. */
 export async function stateOf(config: ShopConfig, store: Store, user: ShopUser, steps: Step[]): Promise<ShopState> {
   const billfold = openBillfold(config, steps)
-  // Without an answer the page says nothing about the balance; its orders are still there.
+  // Without an answer the page shows the orders but no balance.
   const wallet = await readWallet(billfold, store, user).catch(() => undefined)
   const shown = async (order: Order) => ({
     id: order.id,

@@ -1,4 +1,4 @@
-/** What the shop itself keeps: its users, their orders, and who is signed in. One JSON file, so that it outlives a restart. */
+/** The shop's own data: users, orders and sign-ins, in one JSON file that survives a restart. */
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -6,25 +6,25 @@ import { dirname } from 'node:path'
 export type ShopUser = {
   readonly id: string
   readonly name: string
-  /** The link to a wallet. Absent without one, never null; not unique, for two people may share a wallet. */
+  /** The link to a wallet: absent without one, never null. Not unique, because two users may share a wallet. */
   serviceUserId?: string
 }
 
 export type OrderStatus = 'open' | 'paying' | 'refused' | 'paid' | 'refunding' | 'refunded'
 
 export type Order = {
-  /** The shop's own number, and the stem of the references it pays and refunds with. */
+  /** The order number, and the start of the references of its payments and refunds. */
   readonly id: string
   readonly userId: string
   readonly productId: string
   readonly amount: number
   readonly placedAt: string
-  /** `paying` and `refunding` mean: sent, and the answer is not known yet. */
+  /** `paying` and `refunding`: the request was sent, and its outcome is not known yet. */
   status: OrderStatus
   attempts: number
-  /** The newest attempt to pay: its reference, and the wallet it was sent for. */
+  /** The newest payment attempt: its reference and its wallet. */
   payment?: { readonly referenceId: string; readonly serviceUserId: string }
-  /** What was missing when the newest attempt was refused. */
+  /** The missing amount when the newest attempt was refused. */
   shortfall?: number
 }
 
@@ -35,7 +35,7 @@ export type Store = ReturnType<typeof openStore>
 export function openStore(file: string) {
   const data = readData(file)
 
-  /** Under another name first: a shop that is killed half way through must not find half a file. */
+  /** Writes a new file and renames it, so that a crash never leaves half a file. */
   function save(): void {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(`${file}.new`, JSON.stringify(data, null, 2), { mode: 0o600 })
@@ -45,7 +45,6 @@ export function openStore(file: string) {
   return {
     save,
 
-    /** The user of that name, made on the first visit. */
     getOrInsertUser(name: string): ShopUser {
       const known = data.users.find((user) => user.name.toLowerCase() === name.toLowerCase())
       if (known) return known
@@ -65,7 +64,7 @@ export function openStore(file: string) {
       save()
     },
 
-    /** The field goes away. A null would be a value, and two nulls would collide in a sparse unique index. */
+    /** Deletes the field. A null would be a value, and two nulls would collide in a sparse unique index. */
     removeLink(user: ShopUser): void {
       delete user.serviceUserId
       save()
@@ -88,7 +87,7 @@ export function openStore(file: string) {
       save()
     },
 
-    /** Random, not counted: a shop that lost its file would count from one again, and repeat references that were used. */
+    /** The order number is random: a counter would restart after the file is lost and repeat references that are already used. */
     insertOrder(order: Pick<Order, 'userId' | 'productId' | 'amount'>, now: Date): Order {
       const id = `SH-${randomBytes(5).toString('hex').toUpperCase()}`
       const placed: Order = { id, ...order, placedAt: now.toISOString(), status: 'open', attempts: 0 }
@@ -97,7 +96,7 @@ export function openStore(file: string) {
       return placed
     },
 
-    /** Only the user's own: an order number in an address proves nothing. */
+    /** Finds only the user's own orders: knowing an order number proves nothing. */
     findOrder: (user: ShopUser, id: string): Order | undefined =>
       data.orders.find((order) => order.id === id && order.userId === user.id),
 
@@ -110,7 +109,7 @@ function readData(file: string): Data {
     return JSON.parse(readFileSync(file, 'utf8')) as Data
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ENOENT') return { users: [], orders: [], sessions: {} }
-    throw new Error(`${file} cannot be read; move it away to start with an empty shop.`, { cause: error })
+    throw new Error(`${file} cannot be read. Move it away to start with an empty shop.`, { cause: error })
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * THE INTEGRATION: everything the shop's backend says to the wallet service. This is the file to copy from. All of it goes
- * through @billfold/sdk/server; there is nothing else a shop needs.
+ * THE INTEGRATION: every call of the shop's backend to the wallet service. This is the file to copy from. It uses
+ * @billfold/sdk/server and nothing else.
  */
 import { createHash } from 'node:crypto'
 import { Billfold, BillfoldError } from '@billfold/sdk/server'
@@ -12,22 +12,23 @@ import type { Order, ShopUser, Store } from './store.ts'
 
 export const giftAmount = 50
 
-/** A real shop keeps one client for ever. This one makes one for each request, to tell the page what it did in that request. */
+/** A real shop creates one client and shares it. This shop creates one per request, to show the page the calls of that request. */
 export function openBillfold(config: ShopConfig, steps: Step[], mishap: Mishap = 'none'): Billfold {
   return new Billfold({ ...config.billfold, fetch: recordedFetch(steps, mishap) })
 }
 
-/** The browser says "I am su_…"; the code proves it. What is stored is what the service says, not what the browser says. */
+/** Stores the id that the service returns for the one-time code. Never store an id that the browser sent: anyone can send any id. */
 export async function linkWallet(billfold: Billfold, store: Store, user: ShopUser, linkCode: string): Promise<Outcome> {
   const { serviceUserId } = await billfold.verifyLink({ linkCode })
   store.setLink(user, serviceUserId)
   return { kind: 'linked' }
 }
 
-/** Null for a user without a wallet; the widget then shows its sign-in form. */
+/** Returns null for a user without a linked wallet; the widget then shows its sign-in form. */
 export async function createSession(billfold: Billfold, store: Store, user: ShopUser, parentOrigin?: string) {
   const { serviceUserId } = user
   try {
+    // Without a serviceUserId the SDK throws ACCOUNT_NOT_LINKED with requiresAuth, and makes no request.
     return await billfold.createSession({ serviceUserId, ...(parentOrigin && { parentOrigin }) })
   } catch (error) {
     if (removesLink(store, user, serviceUserId, error)) return null
@@ -47,7 +48,7 @@ export async function readWallet(billfold: Billfold, store: Store, user: ShopUse
   }
 }
 
-/** The person disconnected the shop in the wallet: the id is worth nothing any more, so the shop lets go of it too. */
+/** After `requiresAuth` the service does not know the id: the user disconnected the shop, so the shop removes its link too. */
 function removesLink(store: Store, user: ShopUser, asked: string | undefined, error: unknown): boolean {
   if (!(error instanceof BillfoldError && error.requiresAuth)) return false
   if (asked !== undefined && user.serviceUserId === asked) store.removeLink(user)
@@ -55,8 +56,8 @@ function removesLink(store: Store, user: ShopUser, asked: string | undefined, er
 }
 
 /**
- * The reference is stored before the money is asked for. If the answer never comes, the order stays `paying`, and the next
- * try sends the same reference, for the same wallet: the service answers with the first outcome, and nobody pays twice.
+ * Stores the reference before it sends the debit. If no answer comes, the order stays `paying`, and the next attempt sends the
+ * same reference for the same wallet: the service returns the first outcome, so the customer never pays twice.
  */
 export async function payOrder(billfold: Billfold, store: Store, user: ShopUser, order: Order): Promise<Outcome> {
   const orderId = order.id
@@ -64,7 +65,7 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
   if (order.status === 'refunding') return { kind: 'unknown', orderId }
   if (order.status !== 'paying') {
     if (user.serviceUserId === undefined) return { kind: 'not-linked', orderId }
-    // A refused reference stays refused for ever, and a refunded one is done, so a new attempt is a new reference.
+    // A new attempt needs a new reference: a refused one stays refused, and a refunded one is already used.
     order.attempts++
     order.payment = { referenceId: `${orderId}-${order.attempts}`, serviceUserId: user.serviceUserId }
     order.status = 'paying'
@@ -92,18 +93,18 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
       return { kind: 'refused', orderId }
     }
     if (removesLink(store, user, payment.serviceUserId, error)) {
-      // This id is worth nothing any more, so the reference will never move money.
+      // The service does not know this id any more, so this reference will never move money.
       order.status = 'open'
       store.save()
       return { kind: 'not-linked', orderId }
     }
-    // What else there is leaves the reference free, a frozen wallet too: a request still on its way could use it. So it stays.
+    // Any other refusal, such as a frozen wallet, records nothing. The order keeps its reference, because an earlier request may still use it.
     if (!isDecided(error)) return { kind: 'unknown', orderId }
     throw error
   }
 }
 
-/** Back to the wallet that paid, whichever is linked now, and under a reference of its own: one for each payment. */
+/** Credits the wallet that paid, even if another one is linked now. The referenceType makes it a reference of its own, one per payment. */
 export async function refundOrder(billfold: Billfold, store: Store, user: ShopUser, order: Order): Promise<Outcome> {
   const orderId = order.id
   if (order.status === 'refunded') return { kind: 'refunded', orderId }
@@ -125,7 +126,7 @@ export async function refundOrder(billfold: Billfold, store: Store, user: ShopUs
   } catch (error) {
     if (!(error instanceof BillfoldError)) throw error
     if (removesLink(store, user, order.payment!.serviceUserId, error)) {
-      // Disconnected since. Once another wallet is linked, the money goes there, still under the same reference.
+      // The user disconnected the shop. When another wallet is linked, the refund goes there, still under the same reference.
       if (user.serviceUserId === undefined) return { kind: 'not-linked', orderId }
       order.payment = { ...order.payment!, serviceUserId: user.serviceUserId }
       store.save()
@@ -136,7 +137,7 @@ export async function refundOrder(billfold: Billfold, store: Store, user: ShopUs
   }
 }
 
-/** One for each wallet. Nothing here remembers who had it: the reference does, and a second try is only a replay. */
+/** One gift per wallet. The shop stores nothing: the reference is derived from the wallet, so a second attempt is a replay. */
 export async function giveGift(billfold: Billfold, user: ShopUser): Promise<Outcome> {
   const { serviceUserId } = user
   if (serviceUserId === undefined) return { kind: 'not-linked' }
@@ -144,26 +145,26 @@ export async function giveGift(billfold: Billfold, user: ShopUser): Promise<Outc
     serviceUserId,
     amount: giftAmount,
     referenceType: 'WELCOME_GIFT',
-    // Derived from the wallet, but not the id itself, which has no business in a reference that people see.
+    // A hash, because the serviceUserId itself does not belong in a reference that people see.
     referenceId: createHash('sha256').update(`gift ${serviceUserId}`).digest('hex').slice(0, 16),
     description: 'A welcome gift from Small Hours',
   })
   return { kind: replayed ? 'given-before' : 'given' }
 }
 
-/** Of a refused order: would it go through by now? Only the debit decides; this is for showing a hint. */
+/** Whether a refused order would succeed now. It only feeds a hint on the page: the debit itself decides. */
 export async function isCovered(billfold: Billfold, user: ShopUser, order: Order): Promise<boolean> {
   const { serviceUserId } = user
   const { hasSufficientBalance } = await billfold.checkBalance({ serviceUserId, requiredAmount: order.amount })
   return hasSufficientBalance
 }
 
-/** What people will read in their wallet; the number of the order is in the reference already. */
+/** The text that the user sees in the wallet. The order number is already in the reference. */
 function nameOf({ productId }: Order): string {
   return findProduct(productId)?.name ?? productId
 }
 
-/** Whether the service said no. A time-out, a lost connection and a fault of the service leave the outcome unknown. */
+/** Whether the service refused the request. After a timeout, a lost connection or a 5xx the outcome is unknown. */
 function isDecided(error: BillfoldError): boolean {
   return error.status >= 400 && error.status < 500 && !error.isRetryable && error.code !== 'BAD_RESPONSE'
 }

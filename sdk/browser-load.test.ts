@@ -7,7 +7,7 @@ const [first] = tokens
 
 const loadTimeoutMs = 60_000
 
-/** Time in the page goes on only by hand from here: none runs out because a machine is busy. Such a window is not used again. */
+/** Stops the clock of the page, so that no timeout fires because the machine is busy. Such a window is not reused. */
 async function stopTheClock(): Promise<void> {
   await shop.page().clock.install()
   await shop.page().goto(shop.rig().shopOrigin)
@@ -17,7 +17,7 @@ async function stopTheClock(): Promise<void> {
   await shop.page().clock.pauseAt(Date.now() + 3_600_000)
 }
 
-/** The frame has loaded, and has said nothing for a third of the time that it has. */
+/** The frame has loaded and has posted no message for a third of its load timeout. */
 async function waitInSilence(): Promise<void> {
   await shop.page().clock.runFor(1_000)
   await eventually(() => shop.page().evaluate(() => 'loaded' in document.body.dataset), true)
@@ -52,7 +52,7 @@ describe('load errors', () => {
     await eventually(() => shop.errorsOf('a'), ['BLOCKED'])
   })
 
-  test('a wallet whose page does not come fails with TIMED_OUT', async () => {
+  test('a wallet whose page does not load fails with TIMED_OUT', async () => {
     await shop.mountIn('a', { clientId: 'slow', loadTimeoutMs: 500 })
     await eventually(() => shop.errorsOf('a'), ['TIMED_OUT'])
   })
@@ -63,7 +63,7 @@ describe('load errors', () => {
     expect(await shop.page().locator('#a iframe').count()).toBe(0)
   })
 
-  test('a wallet that is there reports no load error', async () => {
+  test('a wallet that loads reports no load error', async () => {
     await stopTheClock()
     await shop.mountIn('a', { sessions: [first], loadTimeoutMs })
     await shop.page().clock.runFor(1_000)

@@ -35,7 +35,7 @@ describe('strangers', () => {
     )
   })
 
-  test('a stranger who takes over the frame from another origin is not heard', async () => {
+  test('messages of a page from another origin that took over the frame are ignored', async () => {
     await shop.mountIn('a', { sessions: [first] })
     await widgetIn(shop.page(), 'a', first)
     await shop.page().evaluate((src) => {
@@ -72,7 +72,7 @@ describe('strangers', () => {
         window.send({ ...odd, version: 1, type: 'SERVICE_AUTH_SUCCESS' })
       }
     })
-    // The last of them all, and the only good one beside the first.
+    // The last message, and the only valid one besides the first.
     await send(frame, { type: 'SERVICE_WALLET_UPDATED', version: 1 })
     await eventually(() => shop.callsOf('a'), [shop.asked(), 'onUpdated'])
     expect(await shop.walletOf('a', ({ events }) => events.length)).toBe(2)
@@ -80,7 +80,7 @@ describe('strangers', () => {
   })
 })
 
-test('two widgets on a page do not hear each other', async () => {
+test('two widgets on a page do not receive each other’s messages', async () => {
   await shop.mountIn('a', { sessions: [first] })
   await shop.mountIn('b', { sessions: [second, third] })
   await widgetIn(shop.page(), 'a', first)

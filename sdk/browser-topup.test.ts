@@ -7,7 +7,7 @@ const [first] = tokens
 const paid = { type: 'SERVICE_WALLET_UPDATED', version: 1, paid: 14.98 }
 const need = { amount: 14.98, reason: 'Order 1042 & more' }
 
-/** Begins a top-up in the page, whose outcome is asked for later. */
+/** Starts a top-up in the page and returns a function that reads its outcome. */
 async function begin(): Promise<() => Promise<unknown>> {
   await shop.page().evaluate((need) => {
     Object.assign(window, { topUp: window.wallets.a!.handle.topUp(need) })
@@ -25,7 +25,7 @@ async function beginInWindow() {
   return { opened, outcome }
 }
 
-/** In the frame, for the browser blocks windows. */
+/** In the frame, because the browser blocks windows. */
 async function beginInFrame() {
   await shop.mountIn('a', { sessions: [first] })
   await widgetIn(shop.page(), 'a', first)
@@ -34,15 +34,15 @@ async function beginInFrame() {
   return { frame: await widgetIn(shop.page(), 'a', '/widget/topup'), outcome }
 }
 
-describe('a top-up that the page asks for', () => {
-  test('opens a window that knows the session, the amount and the reason, and is told that it was paid', async () => {
+describe('a top-up that the page requests', () => {
+  test('opens a window with the session, the amount and the reason, and resolves when it is paid', async () => {
     const { opened, outcome } = await beginInWindow()
     const { pathname, searchParams } = new URL(opened.url())
     expect([pathname, Object.fromEntries(searchParams)]).toEqual([
       '/widget/topup',
       { clientId: 'app_1', session: first, amount: '14.98', reason: 'Order 1042 & more' },
     ])
-    // Neither another window nor a message without the amount ends it.
+    // Neither a message of another window nor one without the amount ends it.
     await shop.page().evaluate((paid) => window.postMessage(paid, '*'), { ...paid, paid: 1 })
     await opened.evaluate((origin) => {
       const opener = window.opener as Window
@@ -83,7 +83,7 @@ describe('a top-up that the page asks for', () => {
     expect(await outcome()).toEqual({ status: 'closed' })
   })
 
-  test('needs somebody who is signed in', async () => {
+  test('needs a user who is signed in', async () => {
     await shop.mountIn('a')
     await widgetIn(shop.page(), 'a', 'clientId=app_1')
     expect(await (await begin())()).toEqual({ status: 'signed-out' })

@@ -32,7 +32,7 @@ describe('the frame', () => {
     )
   })
 
-  test('a widget that is loaded anew leaves no entry in the history of the page', async () => {
+  test('a reload of the widget adds no entry to the history of the page', async () => {
     await shop.mountIn('a', { sessions: [first, second] })
     await widgetIn(shop.page(), 'a', first)
     const before = await shop.page().evaluate(() => history.length)
@@ -57,7 +57,7 @@ describe('linking', () => {
     )
   })
 
-  test('the link flow runs once when the widget says it twice', async () => {
+  test('the link flow runs once when the widget sends its message twice', async () => {
     await shop.mountIn('a')
     const signIn = await widgetIn(shop.page(), 'a', 'clientId=app_1')
     await shop.page().evaluate((token) => window.wallets.a!.sessions.push(token), first)
@@ -121,16 +121,16 @@ describe('sessions', () => {
     await eventually(() => shop.errorsOf('a'), ['SESSION_FAILED'])
   })
 
-  test('a session of a user whose link is gone gives way to the sign-in form', async () => {
+  test('when the link is gone at a renewal, the widget shows its sign-in form', async () => {
     await shop.mountIn('a', { sessions: [first, null] })
     await send(await widgetIn(shop.page(), 'a', first), { type: 'SERVICE_SESSION_EXPIRED', version: 1 })
     await eventually(() => shop.frameSrc('a'), `${shop.rig().serviceOrigin}/widget/wallet?clientId=app_1`)
   })
 
-  test('a session that is always born expired does not make the page ask for ever', async () => {
+  test('sessions that are already expired do not make the page renew them for ever', async () => {
     await shop.mountIn('a', { sessions: [first, ...Array.from({ length: 50 }, () => second)] })
     const frame = await widgetIn(shop.page(), 'a', first)
-    // All within the same seconds, however busy the machine is.
+    // All within the same ten seconds, even on a busy machine.
     await shop.page().evaluate((now) => (Date.now = () => now), Date.now())
     const expired = { type: 'SERVICE_SESSION_EXPIRED', version: 1 }
     for (let times = 1; times <= 5; times++) {

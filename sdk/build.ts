@@ -1,6 +1,6 @@
 /**
- * The sources → what is published: ESM and CommonJS with their types, and one file for a `<script>` tag. The service builds the
- * same from the same sources to serve it, where there is no compiler: so the types are kept beside the sources, in `types`.
+ * Builds the published package from the sources: ESM and CommonJS with types, and one file for a `<script>` tag. The service
+ * builds and serves the same files where no TypeScript compiler is installed, so the types are committed in `types`.
  */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -10,12 +10,12 @@ import manifest from './package.json'
 const folder = import.meta.dir
 const entries = ['contract', 'server', 'browser', 'react']
 
-/** By its path in the package. */
+/** The files by their path in the package. */
 export type SdkFiles = ReadonlyMap<string, Uint8Array>
 
 export const sdkVersion: string = manifest.version
 
-/** The whole package, as `npm pack` would put it together from what `files` in package.json says. */
+/** Builds the whole package, with the same files as `npm pack`. */
 export async function buildPackage(): Promise<SdkFiles> {
   const sources = manifest.files.filter((pattern) => pattern.endsWith('.ts') && !pattern.startsWith('!'))
   const kept = [...sources.flatMap(listFiles), 'package.json', 'README.md', 'LICENSE']
@@ -24,7 +24,6 @@ export async function buildPackage(): Promise<SdkFiles> {
   return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The file for a `<script>` tag alone. */
 export async function buildScript(): Promise<Uint8Array> {
   const [script] = await bundle({ entrypoints: [join(folder, 'browser/script.ts')], format: 'iife', minify: true })
   return new TextEncoder().encode(script!.text)
@@ -38,13 +37,13 @@ async function buildDist(): Promise<SdkFiles> {
     ['cjs', '.cjs'],
   ] as const) {
     const built = await bundle({ entrypoints: entries.map((name) => join(folder, `${name}.ts`)), format })
-    // A framework that renders on a server has to know that this one lives in the page.
+    // Marks the React entry as client code for frameworks with server components.
     for (const { name, text } of built) add(name + ending, name === 'react' ? `'use client'\n${text}` : text)
   }
   for (const path of listFiles('types/**/*.d.ts')) {
     const text = await Bun.file(join(folder, path)).text()
     const name = path.slice('types/'.length)
-    // Each module system follows only its own extension; the sources' `.ts` is not there for either.
+    // The types import `.ts` sources, which are not resolved here: each module system needs its own extension.
     add(name, text.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"))
     add(name.replace(/\.d\.ts$/, '.d.cts'), text.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.cjs'"))
   }
@@ -54,13 +53,13 @@ async function buildDist(): Promise<SdkFiles> {
 type Built = { readonly name: string; readonly text: string }
 
 async function bundle(config: Pick<Bun.BuildConfig, 'entrypoints' | 'format' | 'minify'>): Promise<Built[]> {
-  // Neutral code: it names no module of Node, so what is built for browsers runs in both.
+  // The code imports no Node module, so the browser build runs in Node too.
   const result = await Bun.build({ target: 'browser', naming: '[name]', external: ['react'], ...config })
   if (!result.success) throw new AggregateError(result.logs, 'The SDK does not bundle.')
   return await Promise.all(
     result.outputs.map(async (output) => {
       const text = await output.text()
-      // Where each source lies, as seen from the folder in which this process was started.
+      // Removes the bundler's path comments, which depend on the working directory.
       return { name: output.path.replace(/^\.\//, ''), text: text.replaceAll(/^\/\/ \S+\.ts\n/gm, '') }
     }),
   )
@@ -70,7 +69,7 @@ function listFiles(pattern: string): string[] {
   return [...new Glob(pattern).scanSync(folder)].filter((path) => !path.endsWith('.test.ts')).sort()
 }
 
-/** What `npm pack` and `npm publish` take along. */
+/** Writes `dist` for `npm pack` and `npm publish`. */
 async function writeDist(): Promise<void> {
   await rm(join(folder, 'dist'), { recursive: true, force: true })
   for (const [path, bytes] of await buildDist()) {

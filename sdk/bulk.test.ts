@@ -1,4 +1,4 @@
-/** billfold.bulk against the real service, over a network that loses answers: every operation once, in its order, with its own answer. */
+/** billfold.bulk against the real service, over a network that loses answers: every operation once, in order, with its own answer. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { Billfold, type BulkOperation, type BulkOutcome } from './server.ts'
 import { errorOf } from './test/scripted-service.ts'
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 type Way = (request: Request, go: () => Promise<Response>) => Promise<Response>
 
-/** What was sent, in requests of how many operations; and what becomes of each request is for the test to say. */
+/** Records the number of operations in each request; the test decides what happens to each request. */
 function newBillfold(way: Way = (_, go) => go(), credentials = app) {
   const sizes: number[] = []
   const send = async (url: string, init: RequestInit) => {
@@ -85,13 +85,13 @@ test('each operation has the error that it would have thrown alone, and those wi
   expect(outcomes[3]!.error).toMatchObject({ status: 404, requiresAuth: true })
 })
 
-test('operations that nobody could tell of are asked again, and the others are not', async () => {
+test('operations with an unknown outcome are sent again, and the others are not', async () => {
   const users = await newUsers(2)
   let sent = 0
   const { billfold, sizes } = newBillfold(async (_, go) => {
     const response = await go()
     if (++sent > 1) return response
-    // It was done, and the service could not say so in time.
+    // The operation was posted, but the service could not answer in time.
     const { results } = (await response.json()) as { results: object[] }
     const open = { status: 503, error: 'Later.', code: 'UNAVAILABLE' }
     return Response.json({ results: results.map((result, i) => (i % 2 === 0 ? open : result)) })
@@ -108,7 +108,7 @@ test('operations that nobody could tell of are asked again, and the others are n
   ])
 })
 
-test('a service that goes away in the middle leaves the answers there are, and the same list again goes on from there', async () => {
+test('a service that disappears in the middle leaves the answers so far, and repeating the list continues from there', async () => {
   const [user] = (await newUsers(1)) as [string]
   let isAway = false
   let sent = 0
@@ -128,7 +128,7 @@ test('a service that goes away in the middle leaves the answers there are, and t
   expect(await balanceOf(user)).toBe(15)
 })
 
-test('what the service refuses as a whole is thrown, and no secret is in it', async () => {
+test('a refusal of the whole request is thrown, and contains no secret', async () => {
   const [user] = (await newUsers(1)) as [string]
   const { billfold } = newBillfold(undefined, { ...app, clientSecret: 'bfs_wrong' })
   const error = await errorOf(billfold.bulk([credit(user)]))
@@ -137,7 +137,7 @@ test('what the service refuses as a whole is thrown, and no secret is in it', as
   expect(await newBillfold().billfold.bulk([])).toEqual([])
 })
 
-test('an answer with a result too few is no answer', async () => {
+test('an answer with one result too few is not accepted', async () => {
   const [user] = (await newUsers(1)) as [string]
   const { billfold } = newBillfold(async () => Response.json({ results: [] }))
   expect((await errorOf(billfold.bulk([credit(user)]))).code).toBe('BAD_RESPONSE')

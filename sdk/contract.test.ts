@@ -5,7 +5,7 @@ import type { WidgetMessage, WidgetMessageType } from './contract.ts'
 
 const token = 'ws_3f0c1f9e-6f5b-4d7e-9f55-0e7d6f0c8a11'
 
-/** One good message of every type: the Record makes a forgotten one a type error. */
+/** One valid message of every type: the Record makes a missing one a type error. */
 const samples: { [Type in WidgetMessageType]: Extract<WidgetMessage, { type: Type }> } = {
   SERVICE_WALLET_LOADED: { type: 'SERVICE_WALLET_LOADED', version: 1 },
   SERVICE_WALLET_UPDATED: { type: 'SERVICE_WALLET_UPDATED', version: 1 },
@@ -34,17 +34,17 @@ describe('messages of the widget', () => {
     expect(parseWidgetMessage(samples[type])).toEqual(samples[type])
   })
 
-  test.each(types)('%s loses what the contract does not name', (type) => {
+  test.each(types)('%s loses the fields that the contract does not name', (type) => {
     expect(parseWidgetMessage({ ...samples[type], clientSecret: 'x', onload: 'y' })).toEqual(samples[type])
   })
 
-  test.each(types)('%s is nothing without its version, or with another one', (type) => {
+  test.each(types)('%s is not accepted without its version or with another one', (type) => {
     for (const version of [undefined, null, 0, 2, '1', 1n, true, [1]]) {
       expect(parseWidgetMessage({ ...samples[type], version })).toBeNull()
     }
   })
 
-  test.each(types)('%s is nothing when a field is missing or of another kind', (type) => {
+  test.each(types)('%s is not accepted when a field is missing or has another type', (type) => {
     const payload = Object.keys(samples[type]).filter((field) => field !== 'type' && field !== 'version')
     for (const field of payload) {
       for (const wrong of [undefined, null, {}, [], ['x'], '', Number.NaN, -1, Infinity, Symbol('x'), ' x ', 'x\n']) {
@@ -138,7 +138,7 @@ describe('codes', () => {
     expect(new Set(Object.values(ERROR_MEANINGS)).size).toBe(ERROR_CODES.length)
   })
 
-  test('the error codes are told from other text', () => {
+  test('the error codes are distinguished from other text', () => {
     expect(isErrorCode('INVALID_CLIENT')).toBe(true)
     expect(isErrorCode('toString')).toBe(false)
     expect(isErrorCode(1)).toBe(false)

@@ -1,4 +1,4 @@
-/** What we publish, as a stranger gets it: packed, installed into an empty project, and used from Node. */
+/** The published package as a customer gets it: packed, installed into an empty project, and used from Node. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ const maxScriptBytes = 5 * 1024
 let project = ''
 let packed: string[] = []
 
-/** Answers with a wallet, and with the request's own headers in a place the caller can see them. */
+/** Answers with a wallet that echoes the request's headers, so that the caller can read them. */
 const service = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
@@ -28,7 +28,7 @@ const service = Bun.serve({
     }),
 })
 
-/** Nobody listens there, and no system hands it out; Node refuses to ask some others as low. */
+/** No process listens on this port and no system assigns it. Node refuses to connect to some other low ports. */
 const closedPort = 2
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function run(command: string[], cwd: string): Promise<string> {
   return out
 }
 
-/** npm 10 and 11 print a list of packages, later ones an object by name; our own build may print before it. */
+/** npm 10 and 11 print a list of packages, later versions an object by name; the build may print lines before it. */
 function filesOf(report: string): string[] {
   const json: unknown = JSON.parse(report.slice(report.search(/^[[{]/m)))
   const [first] = Object.values(json as Record<string, { files: { path: string }[] }>)
@@ -123,7 +123,7 @@ describe('the package', () => {
     expect((await run([join(bin, 'bun'), 'use-bun.ts'], project)).trim()).toBe('Billfold function true')
   })
 
-  test('the installed package has every file its exports name, and nothing of ours besides', async () => {
+  test('the installed package has every file that its exports name, and no other file of the repository', async () => {
     const manifest = (await Bun.file(join(project, 'node_modules/@billfold/sdk/package.json')).json()) as {
       exports: object
       dependencies?: object

@@ -1,4 +1,4 @@
-/** `@billfold/sdk/react`: the wallet as a component and as a hook. React is your page's own. */
+/** `@billfold/sdk/react`: the wallet as a component and as a hook. It uses the React of your page. */
 import { createElement, useCallback, useEffect, useRef, useState } from 'react'
 import type { CSSProperties, ReactElement } from 'react'
 import { mountWallet } from './browser/mount.ts'
@@ -16,14 +16,14 @@ export type { WalletErrorCode } from './browser/wallet-error.ts'
 export type WalletStatus = 'loading' | 'sign-in' | 'ready'
 
 export type UsedWallet = {
-  /** For the element that shall hold the wallet: `<div ref={ref} />`. It must have no children of its own. */
+  /** The ref of the element that holds the wallet: `<div ref={ref} />`. The element must have no children. */
   readonly ref: (element: Element | null) => void
   readonly status: WalletStatus
-  /** What failed last; null again once the widget shows something. */
+  /** The last error; null again when the widget shows the wallet or its sign-in form. */
   readonly error: WalletError | null
-  /** Starts over with a fresh session. */
+  /** Reloads the widget with a new session. */
   readonly reload: () => Promise<void>
-  /** Has the user add money: call it soon after a click. */
+  /** Asks the user to add money. Call it soon after a click. */
   readonly topUp: (request?: TopUpRequest) => Promise<TopUpOutcome>
 }
 
@@ -38,7 +38,7 @@ type Shown = { readonly status: WalletStatus; readonly error: WalletError | null
 
 const nothingYet: Shown = { status: 'loading', error: null }
 
-/** The callbacks may be new functions on every render; the widget starts over only when one of the plain options changes. */
+/** Callbacks may be new functions on every render. The widget remounts only when another option changes. */
 export function useWallet(options: MountOptions): UsedWallet {
   const latest = useRef(options)
   const handle = useRef<WalletHandle | null>(null)
@@ -54,7 +54,7 @@ export function useWallet(options: MountOptions): UsedWallet {
     if (element === null) return undefined
     let isGone = false
     show(nothingYet)
-    // Strict mode takes every effect back at once and runs it again: the first one must not ask for a session.
+    // Strict mode cleans up every effect at once and runs it again: the first run must not request a session.
     queueMicrotask(() => {
       if (!isGone) handle.current = mountWallet(element, mountOptions(latest, show))
     })

@@ -1,4 +1,4 @@
-/** The SDK as a running service hands it out: installed by npm far from here, and loaded by pages of another site. */
+/** The SDK as a running service serves it: installed by npm in another project, and loaded by pages of another site. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ let project = ''
 let browser: Browser
 let page: Page
 let complaints: string[] = []
-/** What the shop's own page is made of, by its path. */
+/** The files of the shop's page, by path. */
 const shopFiles = new Map<string, { readonly type: string; readonly text: string }>()
 let sessionsAsked = 0
 
@@ -102,13 +102,13 @@ const tsc = (...files: string[]) => {
   return run(join(root, 'node_modules/.bin/tsc'), ...options, ...files)
 }
 
-/** What the examples take for granted: Node, and what a shop has. */
+/** Declarations that the examples rely on: Node's and the shop's own. */
 const surroundings = `
   declare const process: { argv: string[]; env: Record<string, string | undefined> }
   type User = { serviceUserId?: string }
   type Order = { id: string; attempt: number; amount: number }`
 
-test('what npm installed from the service is typed as its README shows, and talks to that service from Node', async () => {
+test('the package that npm installs from the service has the types that its README shows, and calls that service from Node', async () => {
   await Bun.write(join(project, 'surroundings.d.ts'), surroundings)
   const readme = await readFile(join(project, 'node_modules/@billfold/sdk/README.md'), 'utf8')
   const examples = [...readme.matchAll(/^```(tsx?)\n([^]*?)^```$/gm)].map(([, kind, code = ''], n) => {
@@ -153,7 +153,7 @@ test('every part of the SDK can be imported where pages are rendered on a server
   expect(await run('node', 'on-server.mjs')).toBe('undefined')
 })
 
-/** As the guide asks for it. */
+/** Reads the pinned address as the guide describes. */
 async function askForPin() {
   const said = await run('sh', '-c', filled(snippets.get('pin')!))
   return (JSON.parse(said) as { pinned: { tag: string; src: string; integrity: string } }).pinned
@@ -178,7 +178,7 @@ test('a script that is not what the page expects does not run', async () => {
   await eventually(() => complaints.join().includes('integrity'), true)
 })
 
-/** The guide's component, and one that uses the hook, in a React of the page's own: the development build, which complains. */
+/** The guide's component, and one that uses the hook, with the page's own React in its development build, which warns. */
 async function bundleReactApp(): Promise<void> {
   await mkdir(join(project, 'node_modules/@types'))
   for (const name of ['react', 'react-dom', '@types/react']) {
@@ -200,13 +200,13 @@ async function bundleReactApp(): Promise<void> {
 
 const reactPage = (inner: string) => `<div id="root">${inner}</div><script type="module" src="/shop.js"></script>`
 
-test('the component shows the wallet in strict mode, asks for one session, and leaves nothing behind', async () => {
+test('the component shows the wallet in strict mode, requests one session, and leaves nothing behind', async () => {
   putPage('/react', reactPage(''))
   await page.goto(`${shopOrigin}/react`)
   await untilOpen()
   expect([await page.locator('iframe').count(), sessionsAsked]).toEqual([1, 1])
 
-  // New functions on every render change nothing; a plain option starts over.
+  // New functions on every render change nothing; another option remounts the widget.
   const before = await page.locator('iframe').elementHandle()
   await page.getByRole('button', { name: 'Render' }).click()
   await eventually(async () => await page.locator('#renders').textContent(), '2')
@@ -224,14 +224,14 @@ test('the component shows the wallet in strict mode, asks for one session, and l
   expect(complaints).toEqual([])
 })
 
-test('the hook tells its component what the widget shows, hears of the newest callbacks, and asks for a top-up', async () => {
+test('the hook reports the state of the widget, calls the newest callbacks, and requests a top-up', async () => {
   putPage('/hook', reactPage(''))
   await page.goto(`${shopOrigin}/hook?hook`)
   await eventually(async () => await page.locator('#status').textContent(), 'ready')
   await page.getByRole('button', { name: 'Render' }).click()
   await eventually(async () => await page.locator('#renders').textContent(), '2')
   await billfold.credit({ serviceUserId, amount: 1, referenceType: 'GIFT', referenceId: 'seen-by-the-hook' })
-  // Told by the callback of the second render, not by the one the widget was mounted with.
+  // Called through the callback of the second render, not through the one that the widget was mounted with.
   await eventually(async () => await page.locator('#updated').textContent(), 'updated in render 2')
   await page.getByRole('button', { name: 'Reload' }).click()
   await eventually(() => sessionsAsked, 2)

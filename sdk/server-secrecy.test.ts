@@ -8,7 +8,7 @@ import type { Entry } from './test/scripted-service.ts'
 const service = startScriptedService()
 afterAll(() => service.stop())
 
-/** Gives everything back that it was sent, in as many spellings as it knows. */
+/** Echoes everything that it was sent, in every encoding that it knows. */
 const echo: Entry = (request, { body }) => {
   const text = `${request.url} ${body} ${decodeURIComponent(request.url)}`
   const echoed = {

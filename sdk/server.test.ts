@@ -70,7 +70,7 @@ describe('calls', () => {
     expect(JSON.parse(service.seen()[0]?.body ?? '')).toEqual({ clientId: 'app_1', clientSecret, linkCode })
   })
 
-  test('a debit that was a replay says so, and in what it differs', async () => {
+  test('a replayed debit is marked, with the fields that differ', async () => {
     service.play(answer({ ...posted, replayed: true, mismatch: ['amount', 'user', 'direction'] }))
     expect(await service.client().debit(order)).toEqual({
       ...posted,
@@ -102,7 +102,7 @@ describe('calls', () => {
 })
 
 describe('refusals', () => {
-  test('a refusal carries everything the service said about it', async () => {
+  test('a refusal carries every field of the service’s answer', async () => {
     service.play(
       refusal(400, {
         code: 'INSUFFICIENT_BALANCE',
@@ -164,7 +164,7 @@ describe('repeated attempts', () => {
     service.play(refusal(429, { code: 'RATE_LIMITED' }, { 'retry-after': '1' }), answer(posted))
     const start = performance.now()
     await service.client().debit(order)
-    // A timer may come a hair early.
+    // A timer may fire slightly early.
     expect(performance.now() - start).toBeGreaterThanOrEqual(990)
     expect(service.seen()).toHaveLength(2)
   })
@@ -194,7 +194,7 @@ describe('repeated attempts', () => {
   test('a repeated attempt follows a time-out', async () => {
     service.play(() => new Promise(() => {}), answer(posted))
     expect((await service.client({ timeoutMs: 1_000 }).debit(order)).balance).toBe(80.01)
-    // Once more where a busy machine was late with the second answer too.
+    // One more attempt if a busy machine was late with the second answer too.
     expect(service.seen().length).toBeOneOf([2, 3])
   })
 

@@ -1,9 +1,9 @@
-/** Files → the archive that npm installs. The same files always give the same bytes. */
+/** Packs files into the archive that npm installs. The same files always give the same bytes. */
 import { gzipSync } from 'node:zlib'
 import type { SdkFiles } from './build.ts'
 
 const blockBytes = 512
-/** npm's own choice for every file, so that an archive does not depend on when it was made: 26 October 1985. */
+/** The fixed time that npm gives every file, 26 October 1985, so that an archive does not depend on when it was made. */
 const modifiedAt = 499_162_500
 
 export function packTarball(files: SdkFiles): Uint8Array<ArrayBuffer> {
@@ -15,14 +15,14 @@ export function packTarball(files: SdkFiles): Uint8Array<ArrayBuffer> {
   // Two empty blocks end an archive.
   const archive = Buffer.concat([...blocks, new Uint8Array(2 * blockBytes)])
   const packed = new Uint8Array(gzipSync(archive, { level: 9 }))
-  // The header of gzip names the system it ran on; this stands for "unknown".
+  // Byte 9 of a gzip header names the operating system; 255 means "unknown".
   packed[9] = 255
   return packed
 }
 
 const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`
 
-/** POSIX's "ustar": fixed places, numbers in octal, and the sum of all bytes with the sum itself taken as spaces. */
+/** A POSIX ustar header: fixed offsets, octal numbers, and a checksum over the header with its own field as spaces. */
 function headerOf(name: string, size: number): Uint8Array {
   if (name.length > 100) throw new Error(`${name} is too long for an archive.`)
   const header = Buffer.alloc(blockBytes)

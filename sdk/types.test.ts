@@ -1,4 +1,4 @@
-/** `types` is what the compiler makes of the sources: the service serves them where there is no compiler. */
+/** `types` holds the generated type declarations, because the service serves them where no compiler is installed. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,13 +8,13 @@ setDefaultTimeout(180_000)
 
 const folder = import.meta.dir
 
-test('the types that are kept are those of the sources', async () => {
+test('the committed types are those of the sources', async () => {
   const made = await mkdtemp(join(tmpdir(), 'billfold-types-'))
   const compiler = join(folder, '../node_modules/.bin/tsc')
   const run = Bun.spawn([compiler, '-p', folder, '--outDir', made], { stdout: 'inherit', stderr: 'inherit' })
   expect(await run.exited).toBe(0)
   const kept = join(folder, 'types')
-  // Rewritten on demand, so that a review shows what a change means to whoever uses the SDK.
+  // Rewritten on demand, so that a review shows how a change affects users of the SDK.
   if (process.env['UPDATE']) {
     await rm(kept, { recursive: true, force: true })
     await cp(made, kept, { recursive: true })

@@ -1,4 +1,4 @@
-/** Elements, made by hand. Text is always text here, never markup. */
+/** Creates and finds elements. Text is always inserted as text, never as markup. */
 
 type Child = Node | string
 

@@ -1,4 +1,4 @@
-/** The shop's page. The wallet in it is one call of mountWallet; the rest is the shop's own buttons. */
+/** The shop's page. One call of mountWallet embeds the wallet; the rest is the shop's own buttons. */
 import { mountWallet } from '@billfold/sdk/browser'
 import type { Answer, Outcome, SessionAnswer, ShownOrder } from '../answers.ts'
 import { byId } from './dom.ts'
@@ -18,7 +18,7 @@ const wallet = mountWallet(byId('wallet'), {
     steps.forEach(showStep)
     return session
   },
-  // The widget also says which serviceUserId it is. The page does not pass it on: the backend learns it from the code.
+  // The widget also sends the serviceUserId. The page does not pass it on: the backend gets it for the code.
   onLinked: ({ linkCode }) => act('/api/wallet/link', { linkCode }),
   onUnlinked: () => act('/api/wallet/unlink'),
   onUpdated: () => refresh(),
@@ -34,7 +34,7 @@ const walletProblems: Readonly<Record<string, string>> = {
   LINK_FAILED: 'The shop could not link this wallet. Please sign in once more.',
 }
 
-/** One change by the backend. What it answers is all the page knows. */
+/** Makes one change through the backend and shows the answer. Throws when linking fails, so that the SDK reports LINK_FAILED. */
 async function act(path: string, body: object = {}): Promise<Answer> {
   const answer = await post<Answer>(path, body)
   showAnswer(answer)
@@ -67,14 +67,14 @@ async function buy(productId: string): Promise<void> {
   if ('orderId' in placed.outcome && placed.outcome.orderId) await pay(placed.outcome.orderId)
 }
 
-/** What is missing is asked for at once, while the browser still knows of the click and allows a window. */
+/** If the balance is too small, asks for the missing amount at once: soon after the click the browser allows a window. */
 async function pay(orderId: string): Promise<void> {
   const { outcome, state } = await change(orderId, 'pay')
   const order = state.orders.find(({ id }) => id === orderId)
   if (outcome.kind === 'refused' && order) void addMoney(order)
 }
 
-/** The order goes on by itself when the money is there: one try. Should that be too little, the page says so and waits. */
+/** Pays the order once more when the money has arrived. If it is still too little, the page says so and waits. */
 async function addMoney({ id, productName, shortfall }: ShownOrder): Promise<void> {
   const { status } = await wallet.topUp({ reason: productName, ...(shortfall !== undefined && { amount: shortfall }) })
   if (status === 'paid') run(`pay ${id}`, () => change(id, 'pay'))
@@ -98,7 +98,7 @@ async function unlink(): Promise<void> {
   await wallet.reload()
 }
 
-/** A 4xx of the backend still carries an answer to show; anything else is told as a fault of the shop. */
+/** Returns an answer with a state even if its status is an error; throws any other error as a fault of the shop. */
 async function post<T>(path: string, body: object = {}): Promise<T> {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -112,7 +112,7 @@ async function post<T>(path: string, body: object = {}): Promise<T> {
 let last = Promise.resolve()
 const waiting = new Set<string>()
 
-/** One after the other. What is already under way is not started again, so a double click is one click. */
+/** Runs actions one after the other. An action that is already waiting is not added again, so a double click is one click. */
 function run(name: string, work: () => Promise<unknown>): void {
   if (waiting.has(name)) return
   waiting.add(name)
@@ -120,7 +120,7 @@ function run(name: string, work: () => Promise<unknown>): void {
   last = last
     .then(async () => void (await work()))
     .catch((error: unknown) =>
-      notify('bad', `The shop did not manage that: ${error instanceof Error ? error.message : ''}`),
+      notify('bad', `The shop could not do that: ${error instanceof Error ? error.message : ''}`),
     )
     .finally(() => {
       waiting.delete(name)

@@ -1,4 +1,4 @@
-/** The panel "What just happened": each call of the backend and each message of the widget, newest first, in plain words. */
+/** The panel "What just happened": explains each call of the backend and each message of the widget, newest first. */
 import type { WidgetMessage } from '@billfold/sdk/contract'
 import type { Step } from '../answers.ts'
 import { byId, make } from './dom.ts'
@@ -6,35 +6,38 @@ import { byId, make } from './dom.ts'
 const maxEntries = 60
 
 const calls: Readonly<Record<string, string>> = {
-  'GET /api/server/wallet': 'The backend asked for the balance. What the shop remembers of it is never the truth.',
-  'GET /api/server/wallet/check-balance': 'The backend asked whether the wallet would cover a refused order by now.',
+  'GET /api/server/wallet':
+    'The backend read the balance. It does not store one, because a stored balance may be wrong.',
+  'GET /api/server/wallet/check-balance': 'The backend asked whether the balance would cover a refused order now.',
   'POST /api/server/wallet/debit':
-    'The backend took the money. Its order number is the reference: the same pair never moves money twice.',
-  'POST /api/server/wallet/credit': 'The backend gave money, under a reference of its own.',
+    'The backend took the money. The order number is the reference: the same reference never moves money twice.',
+  'POST /api/server/wallet/credit': 'The backend added money, under its own reference.',
   'POST /api/server/link/verify':
-    'The backend had the code proved, and stored the id it got for it. It did not believe the browser.',
-  'POST /api/widget/session': 'The backend made a session of five minutes for the widget, valid in this page alone.',
+    'The backend verified the one-time code and stored the id that the service returned. It did not trust the browser.',
+  'POST /api/widget/session':
+    'The backend created a session for the widget: valid for five minutes, and only in this page.',
 }
 
 const refusals: Readonly<Record<string, string>> = {
   INSUFFICIENT_BALANCE:
-    'Refused: the balance is too small. This reference stays refused; a new attempt takes a new one.',
-  USER_NOT_FOUND: 'The service does not know this id any more, so the shop removed the link.',
+    'Refused: the balance is too small. This reference stays refused; a new attempt needs a new one.',
+  USER_NOT_FOUND: 'The service no longer knows this id, so the shop removed the link.',
   WALLET_INACTIVE: 'Refused: the wallet is frozen.',
-  INVALID_LINK_CODE: 'Refused: this code was used before, is too old, or belongs to another app. Nothing was linked.',
+  INVALID_LINK_CODE: 'Refused: this code was used before, has expired, or belongs to another app. Nothing was linked.',
 }
 
 const messages: Readonly<Record<WidgetMessage['type'], string>> = {
   SERVICE_WALLET_LOADED: 'The widget is ready and shows the wallet.',
-  SERVICE_WALLET_UPDATED: 'The wallet changed. The page now asks its own backend for the new balance.',
-  SERVICE_OPEN_TOPUP: 'You asked to add money. The SDK opens the top-up page in a window of its own.',
-  SERVICE_AUTH_REQUIRED: 'The widget shows its sign-in form. The shop never sees what you write there.',
-  SERVICE_AUTH_SUCCESS: 'You signed in. The page hands the one-time code to its backend, which will check it.',
+  SERVICE_WALLET_UPDATED: 'The wallet changed. The page asks its backend for the new balance.',
+  SERVICE_OPEN_TOPUP: 'You asked to add money. The SDK opens the top-up page in a separate window.',
+  SERVICE_AUTH_REQUIRED: 'The widget shows its sign-in form. The shop never sees what you type there.',
+  SERVICE_AUTH_SUCCESS: 'You signed in. The page sends the one-time code to its backend, which verifies it.',
   SERVICE_LOGOUT_REQUEST:
-    'You asked to switch the account. The shop removes the link and loads the widget without a session.',
+    'You asked to switch accounts. The shop removes the link and loads the widget without a session.',
   SERVICE_RESIZE: '',
-  SERVICE_SESSION_EXPIRING: 'The session ends soon. The SDK fetches a new one and hands it over, without a reload.',
-  SERVICE_SESSION_EXPIRED: 'The session has ended. The SDK asks for another.',
+  SERVICE_SESSION_EXPIRING:
+    'The session expires soon. The SDK fetches a new one and passes it to the widget, without a reload.',
+  SERVICE_SESSION_EXPIRED: 'The session has expired. The SDK fetches a new one.',
   SERVICE_ERROR: 'The widget reports a problem.',
 }
 
@@ -57,10 +60,11 @@ export function showStep(step: Step): void {
 
 function wordsOf({ call, status, isLost, got }: Step): string {
   const { code, error, replayed } = got
-  if (isLost) return 'The service did this, but its answer got lost. The SDK sends the same reference again.'
-  if (status === null) return 'No answer came. The same reference can be sent again, safely.'
+  if (isLost) return 'The service did this, but its answer was lost. The SDK sends the same reference again.'
+  if (status === null) return 'No answer came. Sending the same reference again is safe.'
   if (status >= 400) return refusals[text(code)] ?? (text(error) || 'The service refused.')
-  if (replayed === true) return 'The reference was known: the first answer came once more, and nothing moved.'
+  if (replayed === true)
+    return 'The reference was used before: the service returned the first answer, and no money moved.'
   return calls[call] ?? ''
 }
 
@@ -69,7 +73,7 @@ function text(value: unknown): string {
 }
 
 export function showMessage(message: WidgetMessage): void {
-  // Growing and shrinking is not a story.
+  // Changes of the height are not worth an entry.
   if (message.type === 'SERVICE_RESIZE') return
   const { type, ...fields } = message
   const text = messages[type] ?? ''
@@ -85,7 +89,7 @@ export function showMessage(message: WidgetMessage): void {
   })
 }
 
-/** The beginning of an id is enough to recognise it; a panel is looked at by more than one pair of eyes. */
+/** Shortens ids: the first characters are enough to recognise them, and other people may see the panel. */
 function shown(fields: object): object {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shownField(name, value)]))
 }

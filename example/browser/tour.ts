@@ -1,4 +1,4 @@
-/** Ticks what the visitor has tried. It is kept for the visit, so that changing the shop user does not start over. */
+/** Ticks what the visitor has tried. Stored for the browser session, so that changing the shop user does not reset it. */
 import { byId } from './dom.ts'
 
 const key = 'tour'
@@ -23,7 +23,7 @@ function ticked(): Set<string> {
   return new Set((sessionStorage.getItem(key) ?? '').split(' ').filter(Boolean))
 }
 
-/** Open where there is room beside the greeting; on a phone it would stand before the wallet. */
+/** Opens the tour where there is room beside the greeting; on a phone it would push the wallet down. */
 export function openTour(): void {
   const wide = matchMedia('(min-width: 60rem)')
   const follow = () => byId('tour').toggleAttribute('open', wide.matches)

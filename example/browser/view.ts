@@ -26,31 +26,31 @@ export function showState(state: ShopState, actions: OrderActions): void {
   byId('no-orders').hidden = orders.length > 0
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset['key'] : undefined
   showOrders(orders, (order) => orderRow(order, isLinked, actions), isLinked)
-  // A row may be new; whoever used the keyboard stays where they were, or at the heading if that button is gone.
+  // A replaced row loses the focus: give it to the same button again, or to the heading if that button is gone.
   if (focused) (document.querySelector<HTMLElement>(`[data-key="${focused}"]`) ?? byId('orders-title')).focus()
 }
 
-/** A row that says what it said stays the same element: a button that is exchanged while it is pressed gets no click. */
+/** Keeps the element of an unchanged row: a button that is replaced while it is pressed gets no click. */
 function showOrders(orders: readonly ShownOrder[], draw: (order: ShownOrder) => HTMLElement, isLinked: boolean): void {
   const list = byId('orders')
-  const saidBy = (order: ShownOrder) => JSON.stringify([order, isLinked])
-  const said = new Set(orders.map(saidBy))
-  for (const row of list.querySelectorAll<HTMLElement>('[data-said]')) {
-    if (!said.has(row.dataset['said'] ?? '')) row.remove()
+  const contentOf = (order: ShownOrder) => JSON.stringify([order, isLinked])
+  const contents = new Set(orders.map(contentOf))
+  for (const row of list.querySelectorAll<HTMLElement>('[data-content]')) {
+    if (!contents.has(row.dataset['content'] ?? '')) row.remove()
   }
-  for (const [place, order] of orders.entries()) {
-    const there = list.children.item(place)
-    if (there instanceof HTMLElement && there.dataset['said'] === saidBy(order)) continue
+  for (const [index, order] of orders.entries()) {
+    const present = list.children.item(index)
+    if (present instanceof HTMLElement && present.dataset['content'] === contentOf(order)) continue
     const row = draw(order)
-    row.dataset['said'] = saidBy(order)
-    list.insertBefore(row, there)
+    row.dataset['content'] = contentOf(order)
+    list.insertBefore(row, present)
   }
 }
 
 function recordHint(isLinked: boolean, sharedWith: readonly string[]): string {
   if (!isLinked) return 'No wallet is linked: the field serviceUserId is absent, not null.'
-  if (sharedWith.length === 0) return 'serviceUserId is the link to your wallet. It is worth nothing to another shop.'
-  return `The same wallet is linked to ${sharedWith.join(' and ')} too. That is allowed: serviceUserId is not unique.`
+  if (sharedWith.length === 0) return 'serviceUserId is the link to your wallet. No other shop can use it.'
+  return `The same wallet is also linked to ${sharedWith.join(' and ')}. That is allowed: serviceUserId is not unique.`
 }
 
 const words: Readonly<Record<ShownOrder['status'], string>> = {
@@ -116,33 +116,33 @@ export function showOutcome(outcome: Outcome, state: ShopState): void {
     case 'linked':
       return notify('good', 'Your wallet is linked to this shop.')
     case 'unlinked':
-      return notify('good', 'The link is removed. Your wallet and your money are as they were.')
+      return notify('good', 'The link is removed. Your wallet and your money have not changed.')
     case 'given':
       return notify('good', 'The gift is in your wallet. Watch the balance.')
     case 'given-before':
-      return notify('info', 'This wallet had its gift already: the reference was known, and nothing moved.')
+      return notify('info', 'This wallet already has its gift: the reference was used before, and no money moved.')
     case 'paid':
       return notify('good', `Paid. The ${what} is yours.`)
     case 'paid-once':
       return notify(
         'good',
-        `Paid, and only once: the answer got lost, the same reference was sent again, and the first answer came back.`,
+        `Paid, and only once: the answer was lost, the same reference was sent again, and the first answer came back.`,
       )
     case 'refused':
       return notify(
         'warn',
-        `The wallet is short by ${money(order?.shortfall ?? 0)} for the ${what}. Add that much, and it is paid by itself.`,
+        `The wallet is short by ${money(order?.shortfall ?? 0)} for the ${what}. Add that much, and the order is paid automatically.`,
       )
     case 'refunded':
       return notify('good', `The money for the ${what} is back in the wallet that paid.`)
     case 'refunded-once':
-      return notify('good', `Refunded, and only once, though the first answer got lost.`)
+      return notify('good', `Refunded, and only once, although the first answer was lost.`)
     case 'not-linked':
-      return notify('info', 'First link a wallet: sign up or sign in, in the frame “Your wallet”. Then press Pay.')
+      return notify('info', 'First link a wallet: sign up or sign in under “Your wallet”. Then press Pay.')
     case 'unknown':
       return notify(
         'warn',
-        'The wallet service has not answered, so nobody knows yet. Ask again: you cannot pay twice.',
+        'The wallet service has not answered, so the outcome is not known yet. Ask again: you cannot pay twice.',
       )
     case 'failed':
       return notify('bad', `${outcome.message}${outcome.requestId ? ` (${outcome.requestId})` : ''}`)

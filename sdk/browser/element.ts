@@ -1,7 +1,7 @@
 /**
- * `<billfold-wallet base-url client-id session-endpoint link-endpoint unlink-endpoint>`: the same wallet without a
- * line of script. The endpoints are your own backend's; it tells the page with the events billfold-event,
- * billfold-updated and billfold-error.
+ * `<billfold-wallet base-url client-id session-endpoint link-endpoint unlink-endpoint>`: the wallet as an element, without
+ * writing script. The endpoints belong to your backend. The element dispatches the events billfold-event, billfold-updated
+ * and billfold-error.
  */
 import { mountWallet } from './mount.ts'
 import type { MountOptions, WalletHandle, WalletSession } from './mount.ts'
@@ -29,7 +29,10 @@ const attributes = [
   'frame-title',
 ]
 
-/** Harmless to call twice, and on a server that renders pages: there is no HTMLElement there, so the class is made inside. */
+/**
+ * Registers the element. It is safe to call twice, and to call on a server: there it does nothing, because a server has no
+ * HTMLElement, which is also why the class is defined inside the function.
+ */
 export function defineWalletElement(): void {
   if (typeof customElements === 'undefined' || customElements.get('billfold-wallet')) return
   customElements.define(
@@ -61,7 +64,7 @@ export function defineWalletElement(): void {
         return (await this.#handle?.topUp(request)) ?? { status: 'signed-out' }
       }
 
-      /** Once for all attributes a framework sets one after the other, and not before the needed ones are there. */
+      /** Mounts once for all attributes that a framework sets one after the other, and only when the required ones are set. */
       #remountSoon(): void {
         if (this.#isWaiting) return
         this.#isWaiting = true
@@ -98,7 +101,7 @@ function optionsOf(element: HTMLElement): MountOptions | null {
   }
 }
 
-/** An answer without a body, `null`, or an error with `requiresAuth` all mean: not linked. */
+/** The user is not linked if the endpoint answers with an empty body, with `null`, or with an error that has `requiresAuth`. */
 async function fetchSession(url: string, page: object): Promise<WalletSession | null> {
   try {
     return (await post(url, page)) as WalletSession | null

@@ -1,4 +1,4 @@
-/** One iframe with one page of the service in it, and the only place that hears and speaks to it. */
+/** One iframe with one page of the service. All messages to and from it pass through here. */
 import { parseWidgetMessage } from '../contract/messages.ts'
 import type { HostMessage, WidgetMessage } from '../contract/messages.ts'
 import { watchLoad } from './load-watch.ts'
@@ -20,7 +20,7 @@ export type FrameOptions = {
   onFailure: (code: LoadFailure) => void
 }
 
-/** In place of `old`, if there is one: at its height, so that the page does not jump, and with its focus. */
+/** Replaces `old`, if there is one, and takes over its height, so that the page does not jump, and its focus. */
 export function openFrame(parent: Element, old: Frame | null, options: FrameOptions): Frame {
   const { origin } = new URL(options.url)
   const iframe = document.createElement('iframe')
@@ -36,7 +36,7 @@ export function openFrame(parent: Element, old: Frame | null, options: FrameOpti
 
   const watch = watchLoad(iframe, options.baseUrl, options.loadTimeoutMs, options.onFailure)
 
-  // The right window, then a well-formed message, then the right origin; anyone else is a stranger and is ignored.
+  // Ignores everything but a well-formed message from the right window and the right origin.
   function receive(event: MessageEvent): void {
     if (event.source === null || event.source !== iframe.contentWindow) return
     const message = parseWidgetMessage(event.data)

@@ -1,4 +1,4 @@
-/** Finds out why a frame stays silent. The browser tells a page next to nothing about a frame of another site. */
+/** Finds out why a frame sends no message. A page learns almost nothing from the browser about a frame of another site. */
 
 export type LoadFailure = 'BLOCKED' | 'TIMED_OUT' | 'NOT_ALLOWED'
 
@@ -28,7 +28,7 @@ export function watchLoad(
   const timeout = setTimeout(() => end('TIMED_OUT'), timeoutMs)
   let silence: ReturnType<typeof setTimeout>
 
-  // A refused frame fires `load` like a good one. A good one speaks soon after; a silent one is looked into.
+  // A refused frame fires `load` too. A working one posts a message soon after, so silence is diagnosed.
   iframe.addEventListener(
     'load',
     () => {
@@ -48,7 +48,7 @@ export function watchLoad(
   return { stop: () => end() }
 }
 
-/** An opaque request says nothing about its answer, but it fails when there is none. */
+/** A `no-cors` request hides its answer, but it rejects when there is none. */
 async function isReachable(baseUrl: string, signal: AbortSignal): Promise<boolean> {
   return await fetch(`${baseUrl}/healthz`, { mode: 'no-cors', credentials: 'omit', cache: 'no-store', signal }).then(
     () => true,

@@ -1,4 +1,4 @@
-/** A wallet in an element of your page: the frame, its sessions, and the whole link flow. */
+/** Mounts a wallet in an element of your page: the frame, its sessions and the whole link flow. */
 import { isSessionToken } from '../contract/messages.ts'
 import type { WidgetMessage } from '../contract/messages.ts'
 import { openFrame } from './frame.ts'
@@ -16,42 +16,46 @@ export type MountOptions = {
   /** Where the service runs, for example `https://wallet.example.com`. */
   baseUrl: string
   clientId: string
-  /** Asks your backend for a session; null when the user has not linked a wallet. */
+  /** Requests a session from your backend. Return null if the user has not linked a wallet. */
   fetchSession: (page: { parentOrigin: string }) => Promise<WalletSession | null>
-  /** Has your backend verify `linkCode` and store the id on the current user. Awaited before the session is fetched. */
+  /**
+   * The user signed in. Have your backend verify `linkCode` and store the id on the current user. The SDK awaits the result
+   * before it fetches a session.
+   */
   onLinked: (link: WalletLink) => unknown
-  /** Has your backend remove the stored id: the user wants to sign out or to switch accounts. Awaited. */
+  /** The user wants to sign out or to switch accounts. Have your backend remove the stored id. The SDK awaits the result. */
   onUnlinked?: () => unknown
-  /** The wallet changed: refresh what your page shows of it. */
+  /** The wallet changed: refresh what your page shows of it, from your backend. */
   onUpdated?: () => unknown
-  /** Every message of the widget, as it came. */
+  /** Receives every message of the widget. */
   onEvent?: (message: WidgetMessage) => unknown
-  /** Without it, errors go to the page's own `error` event. */
+  /** Without it, errors go to the page's `error` event, through `reportError`. */
   onError?: (error: WalletError) => unknown
-  /** Handed to `fetchSession`; the origin of this page when absent. */
+  /** Passed to `fetchSession`. Default: the origin of this page. */
   parentOrigin?: string
-  /** Language of the widget, for example `de`; the browser's when absent. */
+  /** Language of the widget, for example `de`. Default: the user's choice, or else the browser's language. */
   lang?: string
+  /** Default: the browser's colour scheme. */
   theme?: 'light' | 'dark'
-  /** Accessible name of the frame. */
+  /** Accessible name of the frame. Default: `Wallet`. */
   title?: string
-  /** 15 000 when absent. */
+  /** Default: 15 000. */
   loadTimeoutMs?: number
 }
 
 export type WalletHandle = {
-  /** Starts over with a fresh session. */
+  /** Reloads the widget with a new session. */
   reload(): Promise<void>
   /**
-   * Has the user add money, in a window of its own or, where the browser blocks that, in the frame. Call it soon after a click.
-   * A second call takes the place of the first.
+   * Asks the user to add money: in a separate window, or in the frame if the browser blocks the window. Call it soon after a
+   * click. A second call replaces the first, which then resolves as `closed`.
    */
   topUp(request?: TopUpRequest): Promise<TopUpOutcome>
-  /** Removes the frame and everything that listens or waits. */
+  /** Removes the frame and all listeners and timers. */
   unmount(): void
 }
 
-/** More renewals than this in ten seconds mean that the new sessions are born expired, so asking on would not end. */
+/** More renewals than this in ten seconds mean that new sessions are already expired, so renewing again would never end. */
 const maxRenewals = 5
 
 export function mountWallet(element: Element, options: MountOptions): WalletHandle {
@@ -59,13 +63,13 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   while (baseUrl.endsWith('/')) baseUrl = baseUrl.slice(0, -1)
   let frame: Frame | null = null
   let isMounted = true
-  /** Grows with every load: what an older load still had under way is dropped when it comes back. */
+  /** Incremented by every load. The result of an older load is dropped. */
   let generation = 0
   let isLinking = false
   let isRenewing = false
   let hasExpired = false
   let renewals: number[] = []
-  /** Of the session that the widget has; null where it shows its sign-in form. */
+  /** The token of the widget's session; null while it shows its sign-in form. */
   let token: string | null = null
   let topup: (TopUpWatch & { readonly isInFrame: boolean; readonly close?: () => void }) | null = null
 
@@ -86,7 +90,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     return session.sessionToken
   }
 
-  /** A new frame each time: setting `src` again would leave an entry in the history and old messages in flight. */
+  /** Opens a new frame each time: setting `src` again would add a history entry and leave old messages in flight. */
   function openPage(sessionToken: string | null, url = widgetUrl('wallet', sessionToken)): void {
     hasExpired = false
     token = sessionToken
@@ -155,13 +159,13 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     }
   }
 
-  /** The backend first, the frame after it, so that the new session is one of the new link. */
+  /** Changes the link in the backend before it loads the frame, so that the new session belongs to the new link. */
   async function relink(change: () => unknown, withSession: boolean): Promise<void> {
     if (isLinking) return
     isLinking = true
     try {
       const result = await change()
-      // `fetch` resolves on an error of the backend too, and a link that was not stored must not look like one.
+      // `fetch` also resolves on an error status, and a link that was not stored must not look stored.
       if (result instanceof Response && !result.ok) throw new Error(`The backend answered ${result.status}.`)
       if (isMounted) await load(withSession)
     } catch (cause) {
@@ -186,7 +190,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
       if (sessionToken === null) openPage(null)
       else frame?.post({ type: 'SERVICE_SESSION', version: 1, sessionToken })
     } catch (cause) {
-      // Before the end there is another chance: the widget says when the session has expired, and that is tried too.
+      // Not an error yet: when the session expires, the widget says so, and the renewal is tried once more.
       if (mine === generation && hasExpired) failSession(cause)
     } finally {
       isRenewing = false
@@ -212,7 +216,7 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
     return await topup.outcome
   }
 
-  /** The frame shows something else than a top-up from now on. */
+  /** Called when the frame stops showing a top-up. */
   function leaveFrame(): void {
     if (topup?.isInFrame) topup.settle({ status: 'closed' })
   }
@@ -244,12 +248,12 @@ export function mountWallet(element: Element, options: MountOptions): WalletHand
   }
 }
 
-/** With an opener: by it the window finds the wallet in this page, says that it is there, and hears of renewed sessions. */
+/** The window keeps its opener: through it the window finds the wallet in this page and receives renewed sessions. */
 function openWindow(url: string): Window | null {
   return open(url, '_blank', 'popup,width=480,height=760')
 }
 
-/** A mistake in a callback belongs to the page and must not stop the widget. */
+/** An exception in a callback of the page must not stop the widget. */
 function callSafely(callback: () => unknown): void {
   try {
     callback()

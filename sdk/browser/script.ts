@@ -11,6 +11,6 @@ declare global {
   }
 }
 
-// A server that renders pages may come by here too.
+// A server that renders pages may import this file too.
 if (typeof window !== 'undefined') window.Billfold = Billfold
 defineWalletElement()

@@ -1,24 +1,24 @@
-/** A top-up that the page asks for: what it is for, and what became of it. */
+/** A top-up that the page requests, and its outcome. */
 import { parseWidgetMessage } from '../contract/messages.ts'
 
 export type TopUpRequest = {
-  /** What is missing, for example the `shortfall` of a refused debit. The user may add more. */
+  /** The missing amount, for example the `shortfall` of a refused debit. The user may add more. */
   amount?: number
-  /** What it is for, in a few words: "Order 1042". Shown to the user as text. */
+  /** A few words that the user sees, for example "Order 1042". */
   reason?: string
 }
 
 export type TopUpOutcome =
-  /** The money is in the wallet. Whether it is enough, your backend's next debit decides. */
+  /** The money is in the wallet. Only your backend's next debit decides whether it is enough. */
   | { status: 'paid'; amount: number }
-  /** Left before anything was known to be paid. What a bank still works on arrives by itself: `onUpdated` tells. */
+  /** The user left before a payment was confirmed. If the bank confirms it later, `onUpdated` is called. */
   | { status: 'closed' }
-  /** Nobody is signed in: the widget shows its form. */
+  /** No user is signed in: the widget shows its sign-in form. */
   | { status: 'signed-out' }
 
 export type TopUpWatch = {
   readonly outcome: Promise<TopUpOutcome>
-  /** Settles it, unless it is settled already. */
+  /** Has no effect after the first call. */
   readonly settle: (outcome: TopUpOutcome) => void
 }
 
@@ -30,7 +30,7 @@ export function newTopUpWatch(): TopUpWatch {
 
 const checkEveryMs = 300
 
-/** The window says when the money is there; that it was closed is only seen by looking. */
+/** The window posts a message when the money has arrived. That it was closed has to be polled. */
 export function watchWindow(opened: Window, serviceOrigin: string): TopUpWatch {
   const watch = newTopUpWatch()
   let wasClosed = false
@@ -42,7 +42,7 @@ export function watchWindow(opened: Window, serviceOrigin: string): TopUpWatch {
       watch.settle({ status: 'paid', amount: message.paid })
   }
 
-  // Seen closed twice: what it said last may still be on its way at the first time.
+  // Closed only when seen closed twice: at the first time the window's last message may still be in flight.
   const timer = setInterval(() => {
     if (wasClosed) watch.settle({ status: 'closed' })
     wasClosed = opened.closed

@@ -1,18 +1,18 @@
-/** What can go wrong around a widget, as the page that embeds it sees it. */
+/** The errors of a widget, as the embedding page sees them. */
 import type { AnyErrorCode } from '../contract/errors.ts'
 
 export type WalletErrorCode =
-  /** The frame could not load: a content policy of this page, an extension, or the network. */
+  /** The frame could not load: blocked by this page's content security policy, an extension or the network. */
   | 'BLOCKED'
   /** The frame did not load in time. */
   | 'TIMED_OUT'
-  /** The service does not let this page embed the wallet: see allowedIframeParents of the client app. */
+  /** The service does not allow this page to embed the wallet. Add its origin to allowedIframeParents of the client app. */
   | 'NOT_ALLOWED'
-  /** `fetchSession` failed, or did not give a session. */
+  /** `fetchSession` failed or returned no valid session. */
   | 'SESSION_FAILED'
   /** `onLinked` or `onUnlinked` failed. */
   | 'LINK_FAILED'
-  /** The widget reports an error of the service: see `serviceCode`. */
+  /** The widget reported an error of the service; `serviceCode` holds its code. */
   | 'SERVICE_ERROR'
 
 export class WalletError extends Error {

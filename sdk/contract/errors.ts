@@ -1,4 +1,4 @@
-/** Every code an error of the service can carry, and the body it comes in. */
+/** Every error code of the service, and the body of an error. */
 import type { MismatchField, Scope } from './wire.ts'
 
 export const ERROR_CODES = [
@@ -43,11 +43,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_REQUEST: 'The request is malformed; `fields` names what is wrong.',
   INVALID_AMOUNT: 'The amount is not a positive number with at most the decimals of the currency.',
   USER_NOT_FOUND: 'The user does not exist in the service and has to authenticate in the widget.',
-  ACCOUNT_NOT_LINKED: 'The user of the client app has not linked a wallet; decided on the client side.',
+  ACCOUNT_NOT_LINKED: 'The user of the client app has not linked a wallet; the client side decides this.',
   INSUFFICIENT_BALANCE: 'The balance does not cover the debit; a new attempt uses a new referenceId.',
-  BALANCE_LIMIT: 'The credit would lift the balance above the highest one the service keeps.',
+  BALANCE_LIMIT: 'The credit would raise the balance above the highest one the service keeps.',
   WALLET_INACTIVE: 'The wallet is frozen: it takes credits, but no debits and no new top-ups.',
-  REFERENCE_CONFLICT: 'The reference was already used for a different operation, and the app is strict about it.',
+  REFERENCE_CONFLICT: 'The reference was already used for a different operation, and the app has strictReferences on.',
   ORIGIN_NOT_ALLOWED: 'The origin is not listed in the app as one that may embed the widget.',
   SESSION_EXPIRED: 'The widget session has expired; the backend creates a new one.',
   INVALID_SESSION: 'The widget session is missing, malformed, unknown or revoked.',
@@ -55,13 +55,13 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   PAYMENT_INTENT_NOT_FOUND: 'There is no such payment intent for this user.',
   BROWSER_CALL_REFUSED: 'A client secret arrived from a browser; it has to stay in the backend.',
   CROSS_SITE_REFUSED: 'Another site called a route that only the hosted pages may call.',
-  INVALID_LINK_CODE: 'The link code is unknown, used, expired, or of another app.',
-  INVALID_CREDENTIALS: 'The email address and password do not belong together.',
+  INVALID_LINK_CODE: 'The link code is unknown, used or expired, or belongs to another app.',
+  INVALID_CREDENTIALS: 'The email address and password do not match.',
   INVALID_CODE: 'The mailed code is wrong, used or expired.',
   WEAK_PASSWORD: 'The password is too short, too long, or too common.',
   ACCOUNT_NOT_DELETABLE:
     'The account cannot be deleted while it holds money or debt, is frozen, or a top-up or dispute is open; `reason` says which.',
-  RATE_LIMITED: 'Too many requests; Retry-After says when to come back.',
+  RATE_LIMITED: 'Too many requests; Retry-After says when to try again.',
   PAYLOAD_TOO_LARGE: 'The body of the request is too large.',
   REQUEST_TIMEOUT: 'The body of the request did not arrive within ten seconds; nothing was done.',
   UNSUPPORTED_MEDIA_TYPE: 'The body of the request is not JSON.',
@@ -72,7 +72,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INTERNAL: 'Something unexpected happened; `requestId` finds it in the log of the service.',
 }
 
-/** A newer service may use codes this version does not know; they still pass through as text. */
+/** A newer service may send codes that this version does not know; they pass through as text. */
 export type AnyErrorCode = ErrorCode | (string & {})
 
 export function isErrorCode(value: unknown): value is ErrorCode {
@@ -85,19 +85,19 @@ export type ErrorBody = {
   /** Present when the user must authenticate: show the widget without a session. */
   requiresAuth?: boolean
   requestId: string
-  /** INVALID_REQUEST, INVALID_AMOUNT: what is wrong with each wrong field, by its name. */
+  /** INVALID_REQUEST, INVALID_AMOUNT: what is wrong, by field name. */
   fields?: Record<string, string>
-  /** INSUFFICIENT_SCOPE: the one that the call needs. */
+  /** INSUFFICIENT_SCOPE: the scope that the call needs. */
   requiredScope?: Scope
-  /** INSUFFICIENT_BALANCE: the balance, what was asked for, and what is missing. */
+  /** INSUFFICIENT_BALANCE: the balance, the amount of the debit, and the missing amount. */
   balance?: number
   requiredAmount?: number
   shortfall?: number
   /** CARD_DECLINED: the processor's reason. */
   declineCode?: string
-  /** ACCOUNT_NOT_DELETABLE: what keeps it. */
+  /** ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. */
   reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute'
-  /** A recorded refusal, answered again because its reference was used again. */
+  /** A recorded refusal, replayed because its reference was used again. */
   replayed?: true
   mismatch?: MismatchField[]
 }

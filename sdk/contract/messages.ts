@@ -1,30 +1,30 @@
-/** The messages between the widget in its frame and the page around it: one union, and one parser each way. */
+/** The messages between the widget and the embedding page: one union and one parser for each direction. */
 import type { AnyErrorCode } from './errors.ts'
 
 export const MESSAGE_VERSION = 1
 
 /** From the widget to the page that embeds it. */
 export type WidgetMessage =
-  /** The widget is ready and shows the wallet; or, where `page` says so, the top-up in its place. */
+  /** The widget is ready and shows the wallet, or the top-up page if `page` is `topup`. */
   | { type: 'SERVICE_WALLET_LOADED'; version: 1; page?: 'topup' }
-  /** The balance or the state of the wallet changed. `paid` is what was just added by card, told by the page it was paid on. */
+  /** The balance or the state of the wallet changed. `paid` is the amount just added by card; the page where it was paid sends it. */
   | { type: 'SERVICE_WALLET_UPDATED'; version: 1; paid?: number }
-  /** The user wants to top up: open `url`. The widget opens no window by itself. */
+  /** The user wants to add money: open `url` in a window. The widget does not open it. */
   | { type: 'SERVICE_OPEN_TOPUP'; version: 1; url: string }
   /** The widget is ready and shows its sign-in form. */
   | { type: 'SERVICE_AUTH_REQUIRED'; version: 1 }
-  /** The user signed in. The one-time code lets the backend prove that this user owns the id. */
+  /** The user signed in. Your backend verifies the one-time `linkCode` to prove that the user owns `serviceUserId`. */
   | { type: 'SERVICE_AUTH_SUCCESS'; version: 1; serviceUserId: string; linkCode: string }
   /** The user wants to sign out or to use another account. */
   | { type: 'SERVICE_LOGOUT_REQUEST'; version: 1 }
   /** The height of the content in CSS pixels. */
   | { type: 'SERVICE_RESIZE'; version: 1; height: number }
-  /** The session ends soon: answer with SERVICE_SESSION. */
+  /** The session expires soon: answer with SERVICE_SESSION. */
   | { type: 'SERVICE_SESSION_EXPIRING'; version: 1; expiresAt: string }
   | { type: 'SERVICE_SESSION_EXPIRED'; version: 1 }
   | { type: 'SERVICE_ERROR'; version: 1; code: AnyErrorCode }
 
-/** From the page to the widget: the only message the widget listens to. It renews the session in place. */
+/** From the page to the widget: renews the session in place. The widget accepts no other message. */
 export type HostMessage = { type: 'SERVICE_SESSION'; version: 1; sessionToken: string }
 
 export type WidgetMessageType = WidgetMessage['type']
@@ -32,7 +32,7 @@ export type WidgetMessageType = WidgetMessage['type']
 const maxHeight = 100_000
 const maxUrlLength = 2048
 
-/** The message in `data`, made of its known fields alone; null for anything that is not exactly one of ours. */
+/** Returns a message with only its known fields, or null if `data` is not a valid message. */
 export function parseWidgetMessage(data: unknown): WidgetMessage | null {
   const fields = fieldsOf(data)
   if (fields === null) return null

@@ -1,11 +1,11 @@
-/** One HTTP exchange, bounded in time and in size, that ends in an answer or in a BillfoldError. */
+/** One HTTP exchange, bounded in time and size. It returns an answer or throws a BillfoldError. */
 import { BillfoldError } from './error.ts'
 
-/** The largest honest answer is a page of 200 transactions with long texts: about 1.1 MB. */
+/** The largest valid answer, a page of 200 transactions with long texts, is about 1.1 MB. */
 const maxAnswerBytes = 2 * 1024 * 1024
 
 export type Exchange = {
-  /** Method and path, without query: how the call is named in errors. */
+  /** Method and path without the query, as errors name the call. */
   name: string
   url: string
   init: { method: 'GET' | 'POST'; body?: string; headers: Record<string, string> }
@@ -20,12 +20,12 @@ export async function attempt(
 ): Promise<Answer> {
   return await withDeadline(exchange.name, settings.timeoutMs, signal, async (inner) => {
     try {
-      // A redirect would carry the secret to wherever it points.
+      // A followed redirect would send the secret to another address.
       const response = await settings.fetch(exchange.url, { ...exchange.init, redirect: 'manual', signal: inner })
       return { status: response.status, headers: response.headers, text: await readText(response, exchange.name) }
     } catch (cause) {
       if (cause instanceof BillfoldError) throw cause
-      // The cause itself is dropped on purpose: runtimes put the whole address into it, and with it the secret.
+      // The cause is dropped on purpose: runtimes put the whole URL into it, and with it the secret.
       throw new BillfoldError('NETWORK_ERROR', `${exchange.name} got no answer: ${reasonOf(cause)}.`)
     }
   })
@@ -49,7 +49,7 @@ async function readText(response: Response, name: string): Promise<string> {
   }
 }
 
-/** Only the short symbolic code of a network fault, which cannot hold anything of the request. */
+/** Returns only the symbolic code of a network error, which cannot contain anything of the request. */
 function reasonOf(cause: unknown, depth = 0): string {
   if (typeof cause !== 'object' || cause === null || depth > 3) return 'the connection failed'
   const { code, cause: inner } = cause as { code?: unknown; cause?: unknown }
@@ -59,7 +59,7 @@ function reasonOf(cause: unknown, depth = 0): string {
 const knownReason =
   /^(E[A-Z]{3,14}|UND_ERR_[A-Z_]{3,30}|ERR_TLS_[A-Z_]{3,40}|Connection(Refused|Closed|Reset)|FailedToOpenSocket|[A-Z]+_CERT_[A-Z_]{3,40})$/
 
-/** Runs until it is done, `timeoutMs` have passed, or the caller aborts, even if what runs ignores its signal. */
+/** Ends when `run` is done, when `timeoutMs` have passed or when the caller aborts, even if `run` ignores its signal. */
 async function withDeadline<T>(
   name: string,
   timeoutMs: number,

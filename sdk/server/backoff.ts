@@ -3,20 +3,20 @@
 const firstWaitMs = 250
 const longestWaitMs = 4_000
 
-/** Longer than this nobody waits inside a request of their own; the caller learns it from the error instead. */
+/** A longer wait is left to the caller, who finds it in the error: it would hold up the caller's own request. */
 const longestRetryAfterMs = 30_000
 
-/** Milliseconds until attempt number `attempt` + 1, or null when the service asked for more than is worth waiting. */
+/** Milliseconds to wait after attempt number `attempt`, counted from 0, or null if Retry-After is too long to wait for. */
 export function waitBefore(attempt: number, retryAfterMs: number | undefined, random: number): number | null {
   if (retryAfterMs !== undefined) {
-    // Never earlier than asked, and not everyone at the same moment.
+    // Never earlier than Retry-After, plus jitter, so that clients do not all return at once.
     return retryAfterMs <= longestRetryAfterMs ? retryAfterMs + random * firstWaitMs : null
   }
   const ceiling = Math.min(longestWaitMs, firstWaitMs * 2 ** attempt)
   return ceiling * (0.5 + random / 2)
 }
 
-/** The header `Retry-After`, seconds or a date, in milliseconds from now. */
+/** Parses a `Retry-After` header, seconds or a date, into milliseconds from now. */
 export function parseRetryAfter(header: string | null, now: number): number | undefined {
   if (header === null) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000

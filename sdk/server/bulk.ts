@@ -1,4 +1,4 @@
-/** Many debits and credits: cut into requests, sent one after the other, and asked again where an answer is missing. */
+/** Sends many debits and credits: split into requests, sent one after the other, and retried where the outcome is unknown. */
 import type { BulkRequest, BulkResponse } from '../contract/wire.ts'
 import { waitBefore } from './backoff.ts'
 import { call, sleep } from './call.ts'
@@ -13,10 +13,10 @@ type Options = { signal?: AbortSignal }
 
 const route: Route = { method: 'POST', path: '/api/server/wallet/bulk' }
 const maxOperations = 1_000
-/** Less than the megabyte that the service takes, for the credentials have their place in it too. */
+/** Below the service's limit of 1 MiB, to leave room for the credentials. */
 const maxBytes = 1_000_000
 
-/** One answer for each operation, in their order. Throws when the service refuses the first request as a whole: then nothing has moved. */
+/** Returns one answer per operation, in the same order. Throws if the first request fails as a whole. */
 export async function sendAll(
   settings: Settings,
   operations: readonly Operation[],
@@ -28,7 +28,7 @@ export async function sendAll(
       answers.push(...(await sendPiece(settings, piece, options)))
     } catch (error) {
       if (!(error instanceof BillfoldError) || answers.length === 0) throw error
-      // What was sent before has its answers, and those are worth more than an exception: the rest is told why it has none.
+      // The answers of earlier requests must not be lost in an exception: the remaining operations get the error instead.
       while (answers.length < operations.length) answers.push(error)
       return answers
     }
@@ -52,7 +52,7 @@ function* cut(operations: readonly Operation[]): Generator<Operation[]> {
   if (piece.length > 0) yield piece
 }
 
-/** Operations whose fate the service could not tell are sent again: their references keep that safe. */
+/** Retries operations whose outcome the service did not know. Their references make that safe. */
 async function sendPiece(settings: Settings, piece: readonly Operation[], options: Options) {
   const results = await sendOperations(settings, piece, options)
   for (let done = 0; done < settings.maxRetries && results.some(isOpen); done++) {
@@ -63,7 +63,7 @@ async function sendPiece(settings: Settings, piece: readonly Operation[], option
       options,
       done,
     )
-    // The others have their answers; these keep theirs, which says that nobody knows.
+    // The retry failed as a whole: these operations keep the answer that their outcome is unknown.
     if (!again) break
     for (const [i, index] of open.entries()) results[index] = again[i]!
   }

@@ -1,4 +1,4 @@
-/** A call with its credentials in the place the contract gives them, repeated where repeating is safe and useful. */
+/** Makes a call with its credentials where the contract puts them, and retries it where that is safe and useful. */
 import { abortedError, attempt } from './attempt.ts'
 import type { Answer, Exchange } from './attempt.ts'
 import { parseRetryAfter, waitBefore } from './backoff.ts'
@@ -59,7 +59,7 @@ function exchangeOf(settings: Settings, route: Route, request: Fields): Exchange
   }
 }
 
-/** The JSON object of a success; any other answer is thrown. */
+/** Returns the JSON object of a success and throws any other answer. */
 function bodyOf(answer: Answer, name: string, redact: Redact): Json {
   const body = parseObject(answer.text)
   if (body === null) throw badResponse(answer, name, 'something that is not a JSON object', redact)

@@ -1,9 +1,9 @@
-/** The one error a call throws. It never holds an address, a request or a cause: the secret travels in those. */
+/** The one error that calls throw. It never holds a URL, a request or a cause, because these contain the secret. */
 import type { AnyErrorCode, ErrorBody } from '../contract/errors.ts'
 import type { MismatchField } from '../contract/wire.ts'
 import type { Redact } from './redact.ts'
 
-/** What goes wrong on the way, as opposed to what the service refuses. */
+/** A failure of the connection or the answer, as opposed to a refusal of the service. */
 export type FaultCode = 'NETWORK_ERROR' | 'TIMED_OUT' | 'BAD_RESPONSE' | 'ABORTED'
 
 type Details = Partial<Omit<ErrorBody, 'error' | 'code' | 'requestId'>> & {
@@ -14,9 +14,9 @@ type Details = Partial<Omit<ErrorBody, 'error' | 'code' | 'requestId'>> & {
 
 export class BillfoldError extends Error {
   readonly code: FaultCode | AnyErrorCode
-  /** The HTTP status; 0 when there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number
-  /** Finds this very request in the log of the service. */
+  /** Identifies this request in the log of the service. */
   readonly requestId: string | undefined
   /** The user has to authenticate: show the widget without a session. */
   readonly requiresAuth: boolean
@@ -25,10 +25,10 @@ export class BillfoldError extends Error {
   readonly requiredAmount: number | undefined
   readonly shortfall: number | undefined
   readonly declineCode: string | undefined
-  /** A refusal that was recorded earlier and is only repeated here, because its reference was. */
+  /** The refusal was recorded earlier and is replayed because its reference was used again. */
   readonly replayed: boolean
   readonly mismatch: MismatchField[] | undefined
-  /** How long the service asked to be left alone. */
+  /** How long the service asked to wait (Retry-After). */
   readonly retryAfterMs: number | undefined
 
   constructor(code: FaultCode | AnyErrorCode, message: string, details: Details = {}) {
@@ -54,12 +54,12 @@ export class BillfoldError extends Error {
   }
 }
 
-/** The service could not answer, and nothing is decided by that. */
+/** The service could not process the request, so the same request may succeed later. */
 export function isRetryableStatus(status: number): boolean {
   return [408, 429, 503].includes(status)
 }
 
-/** An error answer as an error. What stands between us and the service may echo a request, so every text is redacted. */
+/** Converts an error answer. A proxy in between may echo the request, so every text is redacted. */
 export function errorOfAnswer(
   body: Record<string, unknown>,
   answer: { call: string; status: number; requestId: string | undefined; retryAfterMs: number | undefined },

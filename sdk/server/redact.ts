@@ -1,4 +1,4 @@
-/** Takes what must not be seen out of a text, however a URL, a form or JSON may have spelt it. */
+/** Removes secrets from a text, in any encoding that a URL, a form or JSON may use. */
 export type Redact = (text: string) => string
 
 export function redactorOf(hidden: readonly string[]): Redact {
@@ -6,14 +6,14 @@ export function redactorOf(hidden: readonly string[]): Redact {
   return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, '[redacted]'), text)
 }
 
-/** Character by character, because what echoes a request may encode some of them and leave others. */
+/** Matches character by character, because an echo may encode some characters and leave others. */
 function patternOf(value: string): string {
   return Array.from(value, (character) => `(?:${spellingsOf(character).join('|')})`).join('')
 }
 
 function spellingsOf(character: string): string[] {
   const bytes = [...new TextEncoder().encode(character)]
-  // %25 is a percent sign that was itself encoded again, as often as there were hands on the way.
+  // %25 is an encoded percent sign: each proxy on the way may have encoded the text once more.
   const percent = bytes.map((byte) => `%(?:25)*${hex(byte, 2)}`).join('')
   const json = Array.from({ length: character.length }, (_, at) => `\\\\u${hex(character.charCodeAt(at), 4)}`).join('')
   const literal = `\\\\?\\u{${hex(character.codePointAt(0) ?? 0, 1)}}`

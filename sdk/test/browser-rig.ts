@@ -1,4 +1,4 @@
-/** A shop on one site, a stand-in for the hosted pages on another, and a real Chromium that visits the shop. */
+/** A shop on one site, a stub of the hosted pages on another, and a real Chromium that visits the shop. */
 import { join } from 'node:path'
 import type { Frame, Page } from '@playwright/test'
 import { launchChromium } from '../../test/chromium.ts'
@@ -6,13 +6,13 @@ import { newWindows } from '../../test/windows.ts'
 import type { WalletError, WalletHandle } from '../browser.ts'
 import type { WidgetMessage } from '../contract.ts'
 
-/** What one widget on the page was asked and told; the tests look at it from outside. */
+/** Records the calls, events and errors of one widget on the page, for the tests to read. */
 export type Wallet = {
   handle: WalletHandle
   calls: string[]
   events: WidgetMessage[]
   errors: Pick<WalletError, 'code' | 'serviceCode'>[]
-  /** What the next calls of fetchSession come to: a token, null for no link, `FAILS`, or `ORIGIN_NOT_ALLOWED`. */
+  /** The results of the next calls of fetchSession: a token, null for no link, `FAILS` or `ORIGIN_NOT_ALLOWED`. */
   sessions: (string | null)[]
   linkAnswer: 'OK' | 'THROWS' | 'ANSWERS_500'
 }
@@ -154,7 +154,7 @@ export async function mount(page: Page, id: string, setup: MountSetup): Promise<
   )
 }
 
-/** The document in the widget's frame, once it is there and its address holds `part`. */
+/** Waits for the widget's frame until its page has loaded and its address contains `part`. */
 export async function widgetIn(page: Page, id: string, part: string): Promise<Frame> {
   for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(50)) {
     const element = await page.$(`#${id} iframe`)

@@ -1,4 +1,4 @@
-/** A small React app around the guide's component: mounted in an empty page, or taken over from what a server rendered. */
+/** A small React app around the guide's component: mounted in an empty page, or hydrated from server-rendered HTML. */
 import { StrictMode, useState } from 'react'
 import { createRoot, hydrateRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'

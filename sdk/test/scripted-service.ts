@@ -1,4 +1,4 @@
-/** A real HTTP server whose answers a test writes down beforehand. */
+/** A real HTTP server with answers that a test defines beforehand. */
 import { expect } from 'bun:test'
 import { Billfold, BillfoldError } from '../server.ts'
 import type { BillfoldOptions } from '../server.ts'
@@ -35,7 +35,7 @@ export function startScriptedService() {
   })
   return {
     origin: server.url.origin,
-    /** The first request gets the first entry, and so on; the last entry stays. Forgets what was seen before. */
+    /** The first request gets the first entry, and so on; the last entry answers all further requests. Clears `seen`. */
     play(...entries: Entry[]): void {
       seen = []
       script = entries

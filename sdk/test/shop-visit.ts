@@ -1,4 +1,4 @@
-/** A fresh visit to the shop for every test of a file, and what the tests look at there. */
+/** A new visit to the shop for every test of a file, and helpers that read the page. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout } from 'bun:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from '@playwright/test'
@@ -6,7 +6,7 @@ import { mount, startBrowserRig } from './browser-rig.ts'
 import type { MountSetup, Wallet } from './browser-rig.ts'
 
 export function visitShop() {
-  // A browser on a busy machine is slow; a test that fails should say what it saw, not that time ran out.
+  // A browser on a busy machine is slow. A failing test should report what it saw, not a timeout.
   setDefaultTimeout(180_000)
   let rig: Awaited<ReturnType<typeof startBrowserRig>>
   let page: Page
@@ -22,12 +22,12 @@ export function visitShop() {
   })
   afterEach(() => rig.windows.giveBack(page))
 
-  async function walletOf<T>(id: string, look: (wallet: Omit<Wallet, 'handle'>) => T): Promise<T> {
+  async function walletOf<T>(id: string, select: (wallet: Omit<Wallet, 'handle'>) => T): Promise<T> {
     const wallet = await page.evaluate((id) => {
       const { calls, events, errors, sessions, linkAnswer } = window.wallets[id]!
       return { calls, events, errors, sessions, linkAnswer }
     }, id)
-    return look(wallet)
+    return select(wallet)
   }
 
   return {
@@ -37,7 +37,7 @@ export function visitShop() {
     callsOf: (id: string) => walletOf(id, (wallet) => wallet.calls),
     errorsOf: (id: string) => walletOf(id, (wallet) => wallet.errors.map((error) => error.code as string)),
     frameSrc: async (id: string) => await page.locator(`#${id} iframe`).getAttribute('src'),
-    /** How a call of fetchSession is noted. */
+    /** How a call of fetchSession is recorded. */
     asked: () => `fetchSession ${rig.shopOrigin}`,
     async mountIn(id: string, setup: Partial<MountSetup> = {}): Promise<void> {
       await mount(page, id, { baseUrl: rig.serviceOrigin, ...setup })
@@ -45,12 +45,12 @@ export function visitShop() {
   }
 }
 
-/** Looks again until it is so, for as long as it may take on a busy machine. */
-export async function eventually<T>(look: () => Promise<T> | T, expected: T): Promise<void> {
-  let seen: T = await look()
+/** Polls until the value is as expected, for as long as a busy machine may take. */
+export async function eventually<T>(read: () => Promise<T> | T, expected: T): Promise<void> {
+  let seen: T = await read()
   for (const endsAt = Date.now() + 60_000; Date.now() < endsAt && !isDeepStrictEqual(seen, expected);) {
     await Bun.sleep(50)
-    seen = await look()
+    seen = await read()
   }
   expect(seen).toEqual(expected)
 }

@@ -1,4 +1,4 @@
-/** `@billfold/sdk/contract`: what the service and everyone who talks to it agree on. Imports nothing else. */
+/** `@billfold/sdk/contract`: the wire types, error codes and messages that the service and its clients share. It imports nothing else. */
 export { ERROR_CODES, ERROR_MEANINGS, isErrorCode } from './contract/errors.ts';
 export type { AnyErrorCode, ErrorBody, ErrorCode } from './contract/errors.ts';
 export { MESSAGE_VERSION, isServiceUserId, isSessionToken, parseHostMessage, parseWidgetMessage, } from './contract/messages.ts';

@@ -9,14 +9,14 @@ export type { WalletErrorCode } from './browser/wallet-error.ts';
 /** `sign-in`: the widget asks the user to sign in. `ready`: it shows the wallet. */
 export type WalletStatus = 'loading' | 'sign-in' | 'ready';
 export type UsedWallet = {
-    /** For the element that shall hold the wallet: `<div ref={ref} />`. It must have no children of its own. */
+    /** The ref of the element that holds the wallet: `<div ref={ref} />`. The element must have no children. */
     readonly ref: (element: Element | null) => void;
     readonly status: WalletStatus;
-    /** What failed last; null again once the widget shows something. */
+    /** The last error; null again when the widget shows the wallet or its sign-in form. */
     readonly error: WalletError | null;
-    /** Starts over with a fresh session. */
+    /** Reloads the widget with a new session. */
     readonly reload: () => Promise<void>;
-    /** Has the user add money: call it soon after a click. */
+    /** Asks the user to add money. Call it soon after a click. */
     readonly topUp: (request?: TopUpRequest) => Promise<TopUpOutcome>;
 };
 export type WalletProps = MountOptions & {
@@ -25,5 +25,5 @@ export type WalletProps = MountOptions & {
     style?: CSSProperties;
 };
 export declare function Wallet({ id, className, style, ...options }: WalletProps): ReactElement;
-/** The callbacks may be new functions on every render; the widget starts over only when one of the plain options changes. */
+/** Callbacks may be new functions on every render. The widget remounts only when another option changes. */
 export declare function useWallet(options: MountOptions): UsedWallet;

@@ -1,22 +1,22 @@
-/** `@billfold/sdk/server`: the wallet of your users, from your backend. */
+/** `@billfold/sdk/server`: the client for your backend. */
 import type { CheckBalanceRequest, CheckBalanceResponse, PostingRequest, PostingResponse, VerifyLinkRequest, VerifyLinkResponse, WalletRequest, WalletResponse, WidgetSessionRequest, WidgetSessionResponse } from './contract/wire.ts';
 import { BillfoldError } from './server/error.ts';
 import type { BillfoldOptions } from './server/settings.ts';
 export { BillfoldError } from './server/error.ts';
 export type { FaultCode } from './server/error.ts';
 export type { BillfoldOptions } from './server/settings.ts';
-/** A user of yours may not be linked yet: hand over what you stored, even when that is nothing. */
+/** Pass the id as you stored it. If the user is not linked, the call fails with ACCOUNT_NOT_LINKED. */
 export type OfUser<T> = Omit<T, 'serviceUserId'> & {
     serviceUserId: string | null | undefined;
 };
-/** `replayed` is true when the reference was used before: this is its first outcome, and nothing moved. */
+/** `replayed` is true if the reference was used before: this is its first outcome, and no money moved. */
 export type PostingResult = Omit<PostingResponse, 'replayed'> & {
     replayed: boolean;
 };
 export type BulkOperation = OfUser<PostingRequest> & {
     direction: 'debit' | 'credit';
 };
-/** What an operation came to, or why it did not: the error that it would have thrown alone. */
+/** The result of an operation, or the error that it would have thrown alone. */
 export type BulkOutcome = {
     result: PostingResult;
     error?: never;
@@ -27,24 +27,25 @@ export type BulkOutcome = {
 export type CallOptions = {
     signal?: AbortSignal;
 };
-/** A class, because it is the thing people keep, pass around and log: private fields keep the secret out of that. */
+/** The client. Create one and share it. The secret is in a private field, so logging the client does not reveal it. */
 export declare class Billfold {
     #private;
     constructor(options: BillfoldOptions);
-    /** The balance and the newest transactions. */
+    /** Reads the balance and one page of transactions, newest first. */
     wallet(request: OfUser<WalletRequest>, options?: CallOptions): Promise<WalletResponse>;
+    /** Checks whether the balance covers an amount. Nothing is reserved: only `debit` decides. */
     checkBalance(request: OfUser<CheckBalanceRequest>, options?: CallOptions): Promise<CheckBalanceResponse>;
-    /** Takes money. Repeating the same reference never takes it twice; a new attempt needs a new referenceId. */
+    /** Takes money from the wallet. Repeating a reference never takes it twice; a new attempt needs a new `referenceId`. */
     debit(request: OfUser<PostingRequest>, options?: CallOptions): Promise<PostingResult>;
-    /** Gives money. A refund uses a reference of its own, not the one of the debit. */
+    /** Adds money to the wallet. A refund needs its own reference, not that of the debit. */
     credit(request: OfUser<PostingRequest>, options?: CallOptions): Promise<PostingResult>;
     /**
-     * Many debits and credits, each as if it were sent alone and those of one user in their order. Long lists are cut into requests of
-     * a thousand. Calling it again with the same list is safe, and goes on where it ended.
+     * Posts many debits and credits, each as if it were sent alone, and those of one user in the order of the list. Long lists are
+     * split into requests of at most a thousand. Repeating the call with the same list is safe: it continues where it stopped.
      */
     bulk(operations: readonly BulkOperation[], options?: CallOptions): Promise<BulkOutcome[]>;
-    /** A session of five minutes for the widget in this user's browser. */
+    /** Creates a session for the widget in this user's browser. It is valid for five minutes. */
     createSession(request: OfUser<WidgetSessionRequest>, options?: CallOptions): Promise<WidgetSessionResponse>;
-    /** Whose wallet it is, proved by the one-time code the widget gave to the browser. Store this id, not the browser's. */
+    /** Exchanges the one-time code of the widget for the user's id. Store this id, not the one that the browser sent. */
     verifyLink(request: VerifyLinkRequest, options?: CallOptions): Promise<VerifyLinkResponse>;
 }

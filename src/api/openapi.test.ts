@@ -25,7 +25,7 @@ type Document = { paths: Record<string, Record<string, Operation>>; servers: { u
 
 beforeAll(async () => {
   opened = await openTestService()
-  // Not held against the committed copy, which may be about to be written.
+  // Not compared with the committed copy, which UPDATE=1 may be about to rewrite.
   const response = await buildApp(opened.service).fetch(new Request('http://billfold.test/api/openapi.json'))
   document = (await response.json()) as Document
   served = `${JSON.stringify(document, null, 2)}\n`
@@ -39,7 +39,7 @@ test('the committed OpenAPI document is the one that is served (UPDATE=1 writes 
   expect(served).toBe(await readFile(committed, 'utf8'))
 })
 
-test('a linter of OpenAPI documents, at its strictest, finds nothing', async () => {
+test('an OpenAPI linter with its strictest rules finds nothing', async () => {
   const config = await createConfig({ extends: ['recommended-strict'], rules: { 'no-ambiguous-paths': 'error' } })
   const problems = await lintFromString({ source: served, config })
   expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
@@ -57,7 +57,7 @@ test('every reference leads somewhere in the document', () => {
   expect(dead).toEqual([])
 })
 
-test('every operation has an id of its own and an example of its answer, and every POST one of its body', () => {
+test('every operation has a unique id and an example of its answer, and every POST has an example of its body', () => {
   expect(operations().length).toBeGreaterThan(20)
   expect(new Set(operations().map(({ operationId }) => operationId)).size).toBe(operations().length)
   for (const { operationId, parameters = [], requestBody, responses } of operations()) {
@@ -76,7 +76,7 @@ test('every operation has an id of its own and an example of its answer, and eve
   }
 })
 
-test('a client shows its credentials in the query of a GET and in the body of a POST, and a page its session in the query', () => {
+test('a client authenticates in the query of a GET and in the body of a POST, and a page by its session in the query', () => {
   const { paths } = document
   const wallet = paths['/api/server/wallet']!['get']!
   expect(wallet.security).toEqual([{ clientId: [], clientSecret: [] }])
@@ -121,6 +121,6 @@ test('an error has the same fields in the document and in the contract of the SD
 
 test('every code of the contract that a route can answer is in the document', () => {
   const missing = ERROR_CODES.filter((code) => !served.includes(`"${code}"`))
-  // Decided by the client app itself, or answered by methods that do not exist.
+  // The client app decides the first itself; no documented method answers with the second.
   expect(missing).toEqual(['ACCOUNT_NOT_LINKED', 'METHOD_NOT_ALLOWED'])
 })

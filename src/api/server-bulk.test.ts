@@ -1,4 +1,4 @@
-/** POST /api/server/wallet/bulk: many operations, each as if it had been sent alone. */
+/** POST /api/server/wallet/bulk: many operations, each answered as if it had been sent alone. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { setAppActive } from '../actions/apps/manage-apps.ts'
 import { freezeWallet } from '../actions/money/manage-wallets.ts'
@@ -70,7 +70,7 @@ test('each operation of a list gets the status and the body that it would have g
   ]
   const results = await bulk([...wrong, operation('credit', other, 7)])
   for (const [i, { direction, ...asked }] of wrong.entries()) {
-    // A refusal for want of money is an outcome of its reference: alone it is asked for by another one.
+    // INSUFFICIENT_BALANCE is recorded for its reference, so the single request uses another one.
     const alone = await client.post(`/api/server/wallet/${String(direction)}`, {
       ...app,
       ...asked,
@@ -83,7 +83,7 @@ test('each operation of a list gets the status and the body that it would have g
   expect(await client.balance(one)).toBe(0)
 })
 
-test('what is no operation is refused by itself, and the others are done', async () => {
+test('an element that is not an operation is refused alone, and the others are posted', async () => {
   const one = await user()
   const odd = [null, 5, 'x', [], [operation('credit', one, 1)], {}, operation('give', one, 1)]
   const results = await bulk([...odd, operation('credit', one, 3)])
@@ -94,7 +94,7 @@ test('what is no operation is refused by itself, and the others are done', async
   expect(await client.balance(one)).toBe(3)
 })
 
-test('a field that comes twice or has too many digits spoils its own operation alone', async () => {
+test('a field that comes twice or has too many digits refuses its own operation alone', async () => {
   const one = await user()
   const good = () => JSON.stringify(operation('credit', one, 1))
   const twice = good().replace('"amount":1', '"amount":1,"am\\u006funt":2')
@@ -133,7 +133,7 @@ test('lines of JSON are answered line by line, a broken line included', async ()
   ])
 })
 
-test('a repeat of the whole list moves nothing, and answers what the first one came to', async () => {
+test('a repeat of the whole list moves nothing and returns the first results', async () => {
   const [one, other] = [await user(), await user()]
   const list = [operation('credit', one, 10), operation('debit', one, 20), operation('credit', other, 5)]
   const first = await bulk(list)
@@ -160,7 +160,7 @@ test('the same reference twice in one list moves money once', async () => {
 
 test('the operations of one user are decided in the order of the list, also where it is a thousand and many are refused', async () => {
   const [one, other] = [await user(), await user()]
-  // By turns what there is and one cent more than that: every second debit is refused, and each answer tells the balance.
+  // Alternates the whole balance with one cent more: every second debit is refused, and each answer shows the balance.
   const list = Array.from({ length: 500 }, (_, i) => [
     operation('credit', one, 1),
     operation('debit', one, i % 2 === 0 ? 1 : 1.01),
@@ -176,11 +176,11 @@ test('the operations of one user are decided in the order of the list, also wher
     return [isRefused ? 400 : 200, cents / 100]
   })
   expect(results.map(({ status, balance }) => [status, balance])).toEqual(expected)
-  // The first one is refused, and with it the fast lane gives no answer to the five hundred of its batch; the rest could all post at once.
+  // The first operation is refused, so the fast lane leaves its whole batch undecided; the rest could post at once.
   const credits = Array.from({ length: 599 }, () => operation('credit', other, 0.01))
   const state = { isDone: false }
   const posting = bulk([operation('debit', other, 2), ...credits]).finally(() => (state.isDone = true))
-  // What comes meanwhile makes the lane send its next batch before the first is answered.
+  // Other postings in between make the lane send its next batch before the first is answered.
   const meanwhile: Promise<unknown>[] = []
   for (; !state.isDone; await Bun.sleep(1)) meanwhile.push(client.credit(one, 1))
   const refusedFirst = await posting
@@ -188,21 +188,21 @@ test('the operations of one user are decided in the order of the list, also wher
   expect(refusedFirst.map(({ balance }) => balance)).toEqual([1, ...credits.map((_, i) => (101 + i) / 100)])
 })
 
-test('the order of a list stays while somebody else holds the wallet', async () => {
+test('the order of a list is kept while another transaction holds the wallet', async () => {
   const { userId, serviceUserId } = await newUser(opened.service, app)
   const holder = await opened.service.db.pool.connect()
   await holder.query('begin')
   await holder.query('select 1 from wallets where id = $1 for update', [userId])
   const credits = Array.from({ length: 600 }, () => operation('credit', serviceUserId, 0.01))
   const posting = bulk([...credits, operation('debit', serviceUserId, 6)])
-  // Long enough for the fast lane to give up, and for some rounds of the careful one.
+  // Long enough for the fast lane to give up and for several rounds of the careful lane.
   await Bun.sleep(1_000)
   await holder.query('commit')
   holder.release()
   expect((await posting).map(({ balance }) => balance)).toEqual([...credits.map((_, i) => (1 + i) / 100), 0])
 })
 
-test('a strict app is told of another use of a reference, operation by operation', async () => {
+test('a strict app gets REFERENCE_CONFLICT for each operation that reuses a reference differently', async () => {
   const strict = await newApp(opened.service, { strictReferences: true })
   const { serviceUserId } = await newUser(opened.service, strict)
   const first = operation('credit', serviceUserId, 10)
@@ -217,7 +217,7 @@ test('a strict app is told of another use of a reference, operation by operation
   ])
 })
 
-test('what is wrong with the whole request refuses all of it, and nothing has moved', async () => {
+test('a mistake in the request itself refuses all of it, and nothing moves', async () => {
   const one = await user()
   const good = [operation('credit', one, 1)]
   const thousandAndOne = Array.from({ length: 1_001 }, () => operation('credit', one, 0.01))

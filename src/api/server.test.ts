@@ -178,7 +178,7 @@ test.each(['x', '語', '🎉'])(
 )
 
 describe('repeats', () => {
-  test('answers the first outcome, marked as a replay, and moves nothing', async () => {
+  test('a repeated reference returns the first outcome, marked as a replay, and moves nothing', async () => {
     await client.credit(su, 100)
     const first = await client.debit(su, 30, `order-${su}`)
     await client.debit(su, 50)
@@ -189,7 +189,7 @@ describe('repeats', () => {
     expect(await client.balance(su)).toBe(20)
   })
 
-  test('a repeated reference says what it asked differently', async () => {
+  test('a repeated reference lists the fields that differ', async () => {
     const other = await newUser(opened.service, credentials)
     await client.credit(su, 100, `m-${su}`)
     const replayOf = async (...args: Parameters<Client['debit']>) => (await client.debit(...args)).body
@@ -223,7 +223,7 @@ describe('repeats', () => {
     expect((await other.client.credit(otherSu, 2, `same-${su}`)).body).toMatchObject({ balance: 3 })
   })
 
-  test('whose first use was refused for want of money is refused again, even after a top-up', async () => {
+  test('a reference first refused for lack of money is refused again, even after a top-up', async () => {
     const first = await client.debit(su, 5, `broke-${su}`)
     expect(first.status).toBe(400)
     expect(first.body).toMatchObject({ code: 'INSUFFICIENT_BALANCE', balance: 0, requiredAmount: 5, shortfall: 5 })
@@ -236,7 +236,7 @@ describe('repeats', () => {
     expect((await client.debit(su, 5, `broke2-${su}`)).body).toMatchObject({ balance: 95 })
   })
 
-  test('whose first use was malformed, unauthorised, unknown or frozen is free', async () => {
+  test('a reference whose first use was malformed, unauthorised, unknown or frozen is free', async () => {
     const reference = `free-${su}`
     await client.debit(su, -1, reference)
     await client.debit('su_unknown', 1, reference)
@@ -262,7 +262,7 @@ describe('repeats', () => {
     expect(body).not.toHaveProperty('mismatch')
   })
 
-  test('a reference used twice in the same moment is one movement, and both get its outcome', async () => {
+  test('a reference used twice at the same time moves money once, and both calls get its outcome', async () => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => client.credit(su, 7, `burst-${su}`)))
     expect(new Set(replies.map((reply) => reply.body['balance']))).toEqual(new Set([7]))
     expect(replies.filter((reply) => !reply.body['replayed'])).toHaveLength(1)
@@ -310,7 +310,7 @@ describe('it refuses', () => {
     }
   })
 
-  test('what the app has no scope for, before it looks at the rest', async () => {
+  test('a call that the app has no scope for, before it checks the rest', async () => {
     const reader = await otherClient({ scopes: ['wallet:read'] })
     const writer = await otherClient({ scopes: ['wallet:write'] })
     const refusals = [

@@ -5,7 +5,7 @@ import { parseStrictJson } from './strict-json.ts'
 const encoder = new TextEncoder()
 const read = (text: string) => parseStrictJson(encoder.encode(text))
 
-/** What is wrong with the object's own fields, told by a tokeniser: slow, and nothing like the reader itself. */
+/** Finds the first spoiled field with a tokeniser: slow, and independent of the code under test. */
 function spoiledIn(text: string) {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\]:,]/gs)!
   const keys: string[] = []
@@ -32,7 +32,7 @@ const digits = fc.string({ unit: fc.constantFrom(...'0123456789'.split('')), min
 const number = fc
   .tuple(fc.constantFrom('', '-'), digits, fc.option(digits), fc.constantFrom('', 'e5', 'E-12', 'e+3'))
   .map(([sign, whole, part, power]) => `${sign}${BigInt(whole)}${part === null ? '' : `.${part}`}${power}`)
-/** As JSON writes it, or with every character as an escape. */
+/** Written as JSON does, or with every character escaped. */
 const string = fc
   .tuple(
     fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('"', '\\', '{', '}', ':', ',', 'a', '1') })),

@@ -58,7 +58,7 @@ describe('it refuses, and nothing moves', () => {
 })
 
 describe('it works', () => {
-  test('a webhook of a kind we do not know, about somebody else’s payment, or four minutes old is answered 200', async () => {
+  test('a webhook of an unknown kind, about a foreign payment, or four minutes old is answered 200', async () => {
     expect(await bench.sendEvent({ ...event, type: 'invoice.paid' })).toEqual({
       status: 200,
       body: { received: true, isOurs: false },

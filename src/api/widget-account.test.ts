@@ -1,4 +1,4 @@
-/** The account: what its user reads, changes and ends. */
+/** The account: reading, changing and deleting it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../test/books.ts'
 import { minuteMs, openIdentityRig, password, wrongOf, type IdentityRig } from '../../test/identity-rig.ts'
@@ -33,7 +33,7 @@ const phone = {
 
 type Member = Awaited<ReturnType<typeof newMember>>
 
-/** Someone with an account, signed in to the rig's app. */
+/** A user with an account, signed in to the rig's app. */
 async function newMember() {
   const person = rig.newPerson()
   const { body } = await person.newAccount()
@@ -96,7 +96,7 @@ describe('names and language', () => {
     })
   })
 
-  test('names that did not change are not on record', async () => {
+  test('unchanged names leave no record', async () => {
     const member = await newMember()
     await member.post('names', { firstName: 'Ada', lastName: 'Lovelace' })
     expect(await member.history()).toEqual(['app-connected', 'created'])
@@ -132,7 +132,7 @@ describe('password', () => {
     expect((await member.mails(2)).map(({ subject }) => subject)).toContain('Your wallet has a new password')
   })
 
-  test('tries are those of signing in: ten wrong ones, and the right one is refused too', async () => {
+  test('attempts count with those of signing in: after ten wrong ones the right one is refused too', async () => {
     const member = await newMember()
     for (let i = 0; i < 10; i++) await member.post('password', { password: `wrong ${i} wrong`, newPassword })
     expect(told(await member.post('password', { password, newPassword }))).toBe('429 RATE_LIMITED')
@@ -169,7 +169,7 @@ const codes = async (member: Member, email: string, mails = 2, newMails = 1) => 
 })
 
 describe('email', () => {
-  test('both codes change it, once; the old address is told', async () => {
+  test('both codes change it, once; the old address gets a mail', async () => {
     const member = await newMember()
     const email = newEmail()
     expect(told(await member.post('email', { email: email.toUpperCase() }))).toBe(202)
@@ -190,7 +190,7 @@ describe('email', () => {
     expect((await member.history()).slice(0, 2)).toEqual(['signed-in', 'email-changed'])
   })
 
-  test('five tries, and the codes are worth nothing; after fifteen minutes too', async () => {
+  test('the codes are void after five attempts and after fifteen minutes', async () => {
     const member = await newMember()
     const email = newEmail()
     await member.post('email', { email })
@@ -217,7 +217,7 @@ describe('email', () => {
     expect((await owner.get()).body['email']).toBe(owner.email)
   })
 
-  test('who signed up with the new address meanwhile keeps it', async () => {
+  test('a user who signed up with the new address in between keeps it', async () => {
     const member = await newMember()
     const rival = rig.newPerson()
     await member.post('email', { email: rival.email })
@@ -229,7 +229,7 @@ describe('email', () => {
     expect(told(await rival.logIn())).toBe(200)
   })
 
-  test('two who want one address at once: one gets it', async () => {
+  test('of two users who want one address at once, one gets it', async () => {
     const [one, two] = [await newMember(), await newMember()]
     const email = newEmail()
     await one.post('email', { email })
@@ -250,7 +250,7 @@ describe('email', () => {
     expect((await member.history()).filter((event) => event === 'email-changed')).toHaveLength(1)
     const asked = []
     for (let i = 0; i < 5; i++) asked.push(told(await member.post('email', { email: newEmail() })))
-    // The address has had its first mail of four before it became the account's.
+    // The address already got one of its four mails: the code of the change above.
     expect(asked).toEqual([202, 202, 202, '429 RATE_LIMITED', '429 RATE_LIMITED'])
   })
 
@@ -316,7 +316,7 @@ describe('where I am signed in', () => {
     expect((body['events'] as object[])[1]).toMatchObject({ event: 'signed-out', by: 'you', isEverywhere: true })
   })
 
-  test('a session that is opened while its user signs out is over too', async () => {
+  test('a session that is created while its user signs out is ended too', async () => {
     const member = await newMember()
     const [opened] = await Promise.all([
       Promise.all(Array.from({ length: 10 }, () => member.session())),
@@ -329,7 +329,7 @@ describe('where I am signed in', () => {
 })
 
 describe('apps', () => {
-  test('each says what it may do and what it took and gave this month, to the cent', async () => {
+  test('each app lists what it may do and what it debited and credited this month, to the cent', async () => {
     await beginDayThatStays()
     const member = await newMember()
     const reader = await newApp(rig.opened.service, { name: 'Reader', scopes: ['wallet:read'] })
@@ -350,7 +350,7 @@ describe('apps', () => {
 })
 
 describe('history', () => {
-  test('what an operator did is told without their name and their reason; pages follow each other', async () => {
+  test('an operator’s action is shown without name and reason; pages follow each other', async () => {
     const member = await newMember()
     await freezeWallet(rig.opened.service, operator, member.userId, 'a secret suspicion')
     await unfreezeWallet(rig.opened.service, operator, member.userId, 'a secret suspicion')
@@ -374,7 +374,7 @@ describe('history', () => {
     expect(JSON.stringify([first.body, next.body])).not.toMatch(/suspicion|operator|"test"/)
   })
 
-  test('a page that begins at somebody else’s record is empty', async () => {
+  test('a page that starts at another user’s record is empty', async () => {
     const [member, stranger] = [await newMember(), await newMember()]
     const { body } = await stranger.get('/history')
     const id = (body['events'] as { id: string }[])[0]!.id
@@ -384,7 +384,7 @@ describe('history', () => {
 })
 
 describe('deletion', () => {
-  test('the password is asked for, and money, debt and a freeze keep the account', async () => {
+  test('deletion needs the password, and money, debt and a freeze prevent it', async () => {
     const member = await newMember()
     const { service } = rig.opened
     expect(told(await member.post('delete', { password: 'not this one' }))).toBe('401 INVALID_CREDENTIALS')
@@ -399,7 +399,7 @@ describe('deletion', () => {
     expect(told(await member.post('delete', { password }))).toBe(200)
   })
 
-  test('the person is gone, the books stay, and the address may sign up again as somebody new', async () => {
+  test('personal data is deleted, the books stay, and the address can sign up again as a new user', async () => {
     const member = await newMember()
     await member.open()
     await rig.client.credit(member.serviceUserId, 5, `in ${member.userId}`)
@@ -429,7 +429,7 @@ describe('deletion', () => {
     expect(left).toEqual({ count: 0n })
     expect(told(await member.open())).toBe('401 INVALID_SESSION')
     expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
-    // To the app it is as if the user had never signed in; a repeat of what was done answers what it answered.
+    // The app sees an unknown user; a repeat of an earlier posting still returns its outcome.
     expect((await member.session()).status).toBe(404)
     expect(told(await rig.client.debit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
     expect(told(await rig.client.credit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
@@ -442,7 +442,7 @@ describe('deletion', () => {
     expect(await grantBonus(service, operator, bonus)).toEqual({ kind: 'unknown-user' })
     expect(await unfreezeWallet(service, operator, member.userId, 'x')).toBe('closed')
     expect((await member.mails(4)).at(-1)!.subject).toBe('Your wallet is deleted')
-    // The same address, a new person.
+    // The same address creates a new user.
     await member.signUp()
     const again = await member.confirm(5)
     expect(again.status).toBe(200)
@@ -453,7 +453,7 @@ describe('deletion', () => {
     })
   })
 
-  test('whatever the code does, the database keeps money out of the wallet of a deleted user', async () => {
+  test('the database itself refuses money for the wallet of a deleted user', async () => {
     const member = await newMember()
     await member.post('delete', { password })
     const credit = row('update wallets set balance = 1, sequence = sequence + 1 where id = $1', member.userId)

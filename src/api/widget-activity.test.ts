@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** A card payment that is in the books, and half of it given back since. */
+/** A credited card payment of which half was refunded later. */
 async function topup(userId: string, paymentIntentId: string): Promise<void> {
   const { service } = opened
   const at = new Date()
@@ -96,7 +96,7 @@ const sequences = async (query: Record<string, string>) =>
   (await readActivity(query)).transactions.map(({ sequence }) => sequence)
 
 describe('it works', () => {
-  test('each entry names its app, its receipt’s code, and what became of the card payment', async () => {
+  test('each entry has its app, its receipt code and the state of its card payment', async () => {
     const { transactions, apps, nextBefore, firstAt } = await readActivity()
     expect(transactions.map(({ sequence, app }) => [sequence, (app as { name: string } | null)?.name])).toEqual([
       [5, 'Fernweh Books'],
@@ -142,7 +142,7 @@ describe('it works', () => {
     expect(await sequences(query)).toEqual(expected)
   })
 
-  test('an app is found by its clientId, and an entry by its receipt’s code', async () => {
+  test('an app is found by its clientId, and an entry by its receipt code', async () => {
     expect(await sequences({ app: cinema.clientId })).toEqual([4])
     const { transactions } = await readActivity()
     const code = String(transactions[3]!['receiptCode'])
@@ -152,7 +152,7 @@ describe('it works', () => {
 })
 
 describe('it is safe', () => {
-  test('nobody finds another’s entries, whatever they ask for', async () => {
+  test('no query finds entries of another user', async () => {
     const grace = await newUser(opened.service, bookshop)
     const session = await newSession(grace)
     const code = String((await readActivity()).transactions[0]!['receiptCode'])
@@ -166,7 +166,7 @@ describe('it is safe', () => {
       } as Shown)
   })
 
-  test('a card payment of somebody else says nothing, should an entry ever name it', async () => {
+  test('the state of another user’s card payment is not shown, even if an entry names it', async () => {
     const grace = await newUser(opened.service, bookshop)
     await topup(grace.userId, 'pi_test_grace')
     const posting = { walletId: ada.userId, counterAccount: 'cards' as const, amountMinor: 1n, referenceType: 'TEST' }
@@ -175,7 +175,7 @@ describe('it is safe', () => {
     expect([newest!['referenceId'], newest!['card']]).toEqual(['pi_test_grace:2', undefined])
   })
 
-  test('a page looks at 5,000 entries, whatever is asked for, and whoever goes on finds everything once', async () => {
+  test('a page scans at most 5,000 entries, and following the pages returns every entry once', async () => {
     const rich = await newUser(opened.service, bookshop)
     const { pool } = opened.service.db.longRunning
     await pool.query(

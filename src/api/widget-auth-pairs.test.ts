@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 beforeEach(() => void rig.move())
 
-/** To whom how many mails were given to be sent: that happens before the answer, and the sending after it. */
+/** The number of mails queued per address. They are queued before the answer and sent after it. */
 const given = new Map<string, number>()
 function countMails({ service }: IdentityRig['opened']): void {
   const { mail } = service
@@ -29,12 +29,12 @@ function countMails({ service }: IdentityRig['opened']): void {
   }
   Object.assign(service, { mail: { ...mail, send } })
 }
-/** All of them, once they are there. */
+/** Waits until all of them have been sent, and returns them. */
 const mailsOf = (email: string) => mailsTo(email, rig.opened.logged, given.get(email) ?? 0)
 
 afterAll(() => rig.close())
 
-/** What a stranger may try with somebody's email: they know neither the account's password nor what is mailed. */
+/** The steps that a stranger can try with a known email, without the account's password and without access to its mail. */
 const guess = 'the stranger’s own words'
 const names = { firstName: 'Ada', lastName: 'Lovelace' }
 const steps = {
@@ -57,7 +57,7 @@ async function newAccount(): Promise<string> {
   return email
 }
 
-/** All that the stranger sees: the answer, and how many slow hashes it took. */
+/** Everything that a stranger can observe: the answer, and the number of slow hashes behind it. */
 async function take(step: Step, email: string) {
   const { route, fields } = steps[step]
   const before = passwordCounts().started
@@ -65,12 +65,12 @@ async function take(step: Step, email: string) {
   const who = { clientId: rig.credentials.clientId, email }
   const { status, headers, body } = await rig.page.auth(route, { ...who, ...fields, ...code })
   const { requestId: _, ...rest } = body
-  // In minutes: it counts from the first try of the sequence, and how long that takes is the machine's affair.
+  // Rounded to minutes: it counts from the first attempt of the sequence, and the machine's speed varies.
   const retryAfter = Math.ceil(Number(headers.get('retry-after')) / 60)
   return { step, status, body: rest, retryAfter, hashes: passwordCounts().started - before }
 }
 
-/** No code that was mailed to this address. */
+/** A code that was not mailed to this address. */
 async function wrongCode(email: string): Promise<string> {
   const mailed = (await mailsOf(email)).map(({ text }) => /\b\d{6}\b/.exec(text)?.[0])
   return ['000000', '000001', '000002', '000003'].find((code) => !mailed.includes(code))!
@@ -83,7 +83,7 @@ async function takeAll(sequence: readonly Step[], email: string) {
   return seen
 }
 
-/** Who has neither an account nor a sign-up that waits is sent no mail about a forgotten password. */
+/** An email without an account or a pending sign-up gets no mail about a forgotten password. */
 function unsent(sequence: readonly Step[]): number {
   const first = sequence.findIndex((step) => step.startsWith('sign-up'))
   return sequence.slice(0, first < 0 ? sequence.length : first).filter((step) => step === 'forgot').length
@@ -117,7 +117,7 @@ test.each(['sign-up otherwise', 'login'] as const)(
   },
 )
 
-test('the password of a sign-up brings back no guesses at an account’s password, with an account or without', async () => {
+test('a sign-up’s password does not reset the count of wrong guesses, with an account or without', async () => {
   const sequence: Step[] = ['sign-up', ...Array<Step>(9).fill('login otherwise'), 'login', 'login otherwise']
   const seen = await takeAll(sequence, await newAccount())
   expect(seen.map(({ status }) => status)).toEqual([202, ...Array<number>(9).fill(401), 202, 429])

@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterAll(() => rig.close())
 
-describe('it tells nobody who has an account', () => {
+describe('it does not reveal who has an account', () => {
   test('an unknown email and a wrong password: the same answer after the same number of hashes', async () => {
     await person.newAccount()
     const known = await counted(() => person.logIn({ password: 'not this one' }))
@@ -56,7 +56,7 @@ describe('it tells nobody who has an account', () => {
     },
   )
 
-  test('limits hold for an email that nobody has just as for one that somebody has', async () => {
+  test('limits are the same for an email with an account and without', async () => {
     await person.newAccount()
     const results: unknown[] = []
     for (const each of [person.email, newEmail()]) {
@@ -70,7 +70,7 @@ describe('it tells nobody who has an account', () => {
 })
 
 describe('it is safe', () => {
-  test('a stranger who uses up the tries holds up neither the owner’s own address nor, for long, any other', async () => {
+  test('a stranger who uses up the attempts does not block the owner’s own address, and no other address for long', async () => {
     await person.newAccount()
     const home = rig.move()
     for (let i = 0; i < 99; i++) await takeLimit(rig.opened.service, userPasswords.anywhere, person.email)
@@ -88,7 +88,7 @@ describe('it is safe', () => {
     expect((await person.logIn()).status).toBe(200)
   })
 
-  test('who is held up can still get in by mail', async () => {
+  test('a blocked user can still sign in by mail', async () => {
     await person.newAccount()
     rig.move()
     for (let i = 0; i < 11; i++) await person.logIn({ password: 'not this one' })
@@ -108,26 +108,26 @@ describe('it is safe', () => {
     expect((await person.logIn()).status).toBe(401)
   })
 
-  test('mails to one address are few, whoever asks for them', async () => {
+  test('mails to one address are limited, no matter which caller requests them', async () => {
     await person.newAccount()
     const statuses: number[] = []
     for (let i = 0; i < 12; i++) {
       rig.move()
       statuses.push((await rig.page.auth('forgot', person.who)).status)
     }
-    // The sign-up’s own mail was the first of ten.
+    // The mail of the sign-up was the first of ten.
     expect(statuses).toEqual([...Array(9).fill(202), 429, 429, 429])
     await rig.setLate(61 * minuteMs)
     expect((await rig.page.auth('forgot', person.who)).status).toBe(202)
   })
 
-  test('nobody gets an account with a stranger’s email and a password of their own choice', async () => {
+  test('no one can create an account with another person’s email and a chosen password', async () => {
     await person.signUp({ password: 'the thief’s own words' })
     rig.move()
     await person.signUp()
     rig.move()
     await person.signUp({ password: 'the thief’s own words' })
-    // The owner of the mailbox enters the newest code, which the thief’s sign-up has caused.
+    // The owner of the mailbox enters the newest code, which the thief’s sign-up triggered.
     expect((await person.confirm(3)).status).toBe(200)
     expect((await person.logIn({ password: 'the thief’s own words' })).status).toBe(401)
     expect((await person.mails(4))[3]!.subject).toContain('Choose a password')
@@ -143,7 +143,7 @@ describe('it is safe', () => {
     expect((await person.logIn()).status).toBe(200)
   })
 
-  test('one code used by five at once makes one account', async () => {
+  test('one code used by five callers at once creates one account', async () => {
     await person.signUp()
     const right = await person.code()
     const replies = await Promise.all(
@@ -152,7 +152,7 @@ describe('it is safe', () => {
     expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([200, 400, 400, 400, 400])
   })
 
-  test('a new password ends link codes that were handed out for the old one', async () => {
+  test('a new password voids the link codes issued before', async () => {
     await person.newAccount()
     const { linkCode } = (await person.logIn()).body
     await rig.page.auth('forgot', person.who)
@@ -186,8 +186,8 @@ describe('it is safe', () => {
       expect(lines).not.toContain(secret)
   })
 
-  test('when too many passwords wait to be checked, the next is told to come back', async () => {
-    // Two that do not end hold the places, and five hundred wait behind them.
+  test('when too many password checks are waiting, the next is refused with Retry-After', async () => {
+    // Two checks that never end occupy the slots, and five hundred wait behind them.
     const held = Promise.withResolvers<boolean>()
     const verify = spyOn(Bun.password, 'verify').mockReturnValue(held.promise)
     try {

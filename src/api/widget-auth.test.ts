@@ -45,7 +45,7 @@ describe('it works', () => {
     expect(elsewhere.body['serviceUserId']).not.toBe(body['serviceUserId'])
   })
 
-  test('who signs in before confirming is asked for the code, and gets no second mail while the first still works', async () => {
+  test('a sign-in before confirmation asks for the code, and sends no second mail while the first still works', async () => {
     await person.signUp()
     await person.code()
     const early = await person.logIn()
@@ -56,7 +56,7 @@ describe('it works', () => {
     expect((await person.confirm(2)).status).toBe(200)
   })
 
-  test('a forgotten password is replaced with a mailed code, which also signs in; a mail tells the owner', async () => {
+  test('a forgotten password is replaced with a mailed code, which also signs in; the owner gets a mail about it', async () => {
     const { body } = await person.newAccount()
     const asked = await rig.page.auth('forgot', person.who)
     expect([asked.status, asked.body]).toEqual([202, { next: 'reset' }])
@@ -71,7 +71,7 @@ describe('it works', () => {
     expect((await person.mails(3))[2]!.subject).toContain('new password')
   })
 
-  test('resend mails another code, and the first one is over', async () => {
+  test('resend mails another code and voids the first one', async () => {
     await person.signUp()
     const first = await person.code()
     const again = await rig.page.auth('resend', person.who)
@@ -89,7 +89,7 @@ describe('it works', () => {
     expect((await person.logIn({ password: 'Cafe 密码 🦙 ete' })).status).toBe(401)
   })
 
-  test('in development a mail is kept as a file', async () => {
+  test('in development a mail is written to a file', async () => {
     await person.signUp()
     await person.code()
     expect((await readdir(join(rig.dataDir, 'mail'))).length).toBeGreaterThan(0)
@@ -124,7 +124,7 @@ describe('it refuses', () => {
     const right = await person.code()
     const email2 = newEmail()
     await person.signUp({ email: email2 })
-    // One time in a million both have the same code.
+    // One time in a million both codes are equal.
     if ((await mailedCode(email2, rig.opened.logged)) === right) return
     for (const body of [
       { ...person.who, code: wrongOf(right) },
@@ -181,7 +181,7 @@ describe('it refuses', () => {
     expect([status, Object.keys(body['fields'] as object)]).toEqual([400, ['linkCode']])
   })
 
-  test.each(['lc_\u0000', 'lc_\ud800', 'nothing'])('the link code %j, which nobody has', async (linkCode) => {
+  test.each(['lc_\u0000', 'lc_\ud800', 'nothing'])('the unknown link code %j', async (linkCode) => {
     expect((await rig.verify(linkCode)).body['code']).toBe('INVALID_LINK_CODE')
   })
 

@@ -40,7 +40,7 @@ const watch = async (session: string) => {
   streams.push(stream)
   return stream
 }
-/** With a session that ends so soon. */
+/** Opens a stream with a session that expires after the given time. */
 const openWith = async (leftMs: number) => {
   const session = await newSession()
   await letPass(opened.service.db.pool, 300_000 - leftMs)
@@ -64,13 +64,13 @@ describe('it works', () => {
   test('a change that another process makes is seen as well', async () => {
     const { next } = await watch(await newSession())
     expect(await next()).toEqual(wallet(0, 0))
-    // Past the look that comes with opening, so that it is the regular one that finds it.
+    // After the check that opening a stream makes, so that the regular poll finds the change.
     await Bun.sleep(300)
     await opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [user.userId])
     expect(await next()).toEqual(wallet(0, 0, false))
   })
 
-  test('a frozen wallet says so', async () => {
+  test('a frozen wallet is reported as frozen', async () => {
     const { next } = await watch(await newSession())
     await next()
     await freezeWallet(opened.service, operator, user.userId, 'a look at it')
@@ -115,8 +115,8 @@ describe('it works', () => {
     expect(await next()).toBeUndefined()
   })
 
-  test('a session that ends while nobody else changes anything ends by its own clock', async () => {
-    // A second is left of it, or more where the machine needs more to open the stream.
+  test('a session without changes expires by its own timer', async () => {
+    // A second is left, or more if the machine needs more to open the stream.
     let response = await openWith(1_000)
     for (let leftMs = 2_000; response.status === 401; leftMs *= 2) response = await openWith(leftMs)
     const { next, cancel } = readEvents(response)
@@ -179,10 +179,10 @@ describe('it is safe', () => {
     expect(opened.service.live.count()).toBe(0)
   })
 
-  test('a reader that stops reading is cut off rather than kept in memory', async () => {
+  test('a reader that stops reading is disconnected, so its events do not fill the memory', async () => {
     const session = await newSession()
     const response = await open(session)
-    // Changes that come faster than looks are one event: as many are made as it takes.
+    // Changes between two polls are one event, so as many are made as it takes.
     for (let i = 0; i < 700 && opened.service.live.count() > 0; i++) {
       await client.credit(user.serviceUserId, 1)
       await Bun.sleep(60)
@@ -201,7 +201,7 @@ describe('it is safe', () => {
     await response.body!.cancel()
   })
 
-  test('when the process is about to end, live streams end and no new one begins', async () => {
+  test('when the process shuts down, live streams end and no new one starts', async () => {
     const other = await openTestService()
     const app = await newApp(other.service)
     const { serviceUserId } = await newUser(other.service, app)

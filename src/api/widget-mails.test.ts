@@ -32,7 +32,7 @@ const stopped = async () => {
 const choose = (choice: unknown, isWanted: unknown) => page().post(path(), { choice, isWanted })
 
 describe('in the account', () => {
-  test('all are wanted at first; each is stopped and brought back by itself', async () => {
+  test('all kinds are on at first; each is turned off and on separately', async () => {
     expect(await stopped()).toEqual([])
     await choose('sign-ins', false)
     await choose('receipts', false)
@@ -85,7 +85,7 @@ describe('by the link in a mail', () => {
     expect(await stopped()).toEqual(['receipts'])
   })
 
-  test('a link that was altered, cut or made up is none, and tells nothing', async () => {
+  test('an altered, truncated or invented link is refused and reveals nothing', async () => {
     const url = await linkOf('receipts')
     const token = new URL(url).searchParams.get('token')!
     const sealedFor = await opened.service.secrets.seal(`receipts ${userId}`, { purpose: 'totp', id: userId })

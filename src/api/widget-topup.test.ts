@@ -21,7 +21,7 @@ const setBalance = (minor: bigint) =>
   bench.service.db.pool.query('update wallets set balance = $2 where id = $1', [payer.userId, minor])
 
 describe('new top-ups', () => {
-  test('a new top-up is a payment of exactly that amount that names user and top-up, and is answered as the contract says', async () => {
+  test('a new top-up creates a payment of exactly that amount that names the user and the top-up, and answers as the contract says', async () => {
     const { status, body } = await payer.create(19.99)
     expect(status).toBe(200)
     const id = String(body['paymentIntentId'])
@@ -53,7 +53,7 @@ describe('new top-ups', () => {
     },
   )
 
-  test('a new top-up beyond the highest amount is told the highest amount', async () => {
+  test('a refusal of a too high top-up names the highest amount', async () => {
     const { body } = await payer.create(500.01)
     expect(body['error']).toBe('A top-up must be from 2.00 to 500.00 USD.')
     expect(body['fields']).toEqual({ amount: 'must be from 2.00 to 500.00 USD' })
@@ -94,7 +94,7 @@ describe('new top-ups', () => {
 })
 
 describe('limits', () => {
-  test('a session begins ten top-ups, a user twenty an hour, and then waits as long as Retry-After says', async () => {
+  test('a session can start ten top-ups and a user twenty an hour; then they are refused with Retry-After', async () => {
     for (let i = 0; i < 10; i++) expect((await payer.create(5)).status).toBe(200)
     const eleventh = await payer.create(5)
     expect(eleventh).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } })
@@ -114,7 +114,7 @@ describe('limits', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(10)
   })
 
-  test('after ten declined cards in an hour nothing is begun, and the payment they were tried on is cancelled', async () => {
+  test('after ten declined cards in an hour no top-up starts, and the open payment is cancelled', async () => {
     const id = await payer.begin(5)
     for (let i = 0; i < maxDeclinesAnHour; i++) {
       bench.standIn.state.decline(id, 'generic_decline')
@@ -131,7 +131,7 @@ describe('limits', () => {
     expect((await payer.create(5)).status).toBe(200)
   })
 
-  test('a decline counts once, whether we saw it, were told of it, or both, and however often', async () => {
+  test('a decline counts once, whether a confirm, a webhook or both report it, and however often', async () => {
     const id = await payer.begin(5)
     bench.standIn.state.decline(id, 'generic_decline')
     for (let i = 0; i < 12; i++) expect((await payer.confirm(id)).status).toBe(402)
@@ -141,7 +141,7 @@ describe('limits', () => {
     expect((await payer.create(5)).status).toBe(200)
   })
 
-  test('a page that keeps asking about an open payment is slowed down, and a decided one is always answered', async () => {
+  test('repeated confirms of an open payment are rate-limited; a decided payment is always answered', async () => {
     const id = await payer.begin(5)
     const asked = await Promise.all(Array.from({ length: 205 }, () => payer.confirm(id)))
     expect(asked.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(5)

@@ -65,14 +65,14 @@ describe('it works', () => {
     expect(Date.parse(String(body['expiresAt']))).toBeGreaterThan(Date.now())
   })
 
-  test('another app’s transaction is in the widget, where the user looks, and not in the server API', async () => {
+  test('another app’s transaction is in the widget and not in the server API', async () => {
     const other = await newApp(opened.service)
     await newClient(opened.app.fetch, other).credit(await linkUser(opened.service, other, user.userId), 7)
     expect((await page.wallet(await newSession())).body['transactions']).toHaveLength(1)
     expect((await client.wallet(user.serviceUserId)).body['transactions']).toEqual([])
   })
 
-  test('a frozen wallet says so, and why, to sessions that were there before', async () => {
+  test('existing sessions see that a wallet is frozen, and why', async () => {
     const session = await newSession()
     await freezeWallet(opened.service, operator, user.userId, 'a look at it')
     expect((await page.wallet(session)).body).toMatchObject({ isActive: false, frozenReason: 'operator' })
@@ -164,7 +164,7 @@ describe('it refuses', () => {
     ])
   })
 
-  test('a session after its five minutes, with a code of its own, on every route', async () => {
+  test('an expired session, with its own code, on every route', async () => {
     const session = await newSession()
     await letPass(opened.service.db.pool, 280_000)
     expect((await page.wallet(session)).status).toBe(200)
@@ -234,7 +234,7 @@ describe('it refuses', () => {
 })
 
 describe('it is safe', () => {
-  test('another site cannot call, whatever it holds, and no answer invites it to', async () => {
+  test('another site cannot call, even with a valid token, and no answer has CORS headers', async () => {
     const session = await newSession()
     const strangers: Record<string, string>[] = [
       { 'sec-fetch-site': 'cross-site' },

@@ -14,7 +14,7 @@ const get = async (path: string, encoding?: string) =>
     new Request(`http://billfold.test${path}`, { headers: encoding ? { 'accept-encoding': encoding } : {} }),
   )
 
-test('an asset is named by its hash, kept for ever, and the same whatever its compression', async () => {
+test('an asset is named by its hash, cached for ever, and the same in every compression', async () => {
   const url = await styleUrl('style.css')
   expect(url).toMatch(/^\/assets\/style\.[0-9a-f]{16}\.css$/)
   const plain = await get(url)
@@ -31,7 +31,7 @@ test('an asset is named by its hash, kept for ever, and the same whatever its co
   expect(gunzipSync(await gzip.arrayBuffer()).toString()).toBe(text)
 })
 
-test('a script and all it imports are the production build, kept for ever and compressed', async () => {
+test('a script and its imports are the production build, cached for ever and compressed', async () => {
   const urls = await scriptUrls('wallet.js')
   expect(urls.length).toBeGreaterThan(1)
   expect(urls.at(-1)).toMatch(/^\/assets\/wallet-page\.[0-9a-f]{16}\.js$/)

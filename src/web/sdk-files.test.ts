@@ -39,7 +39,7 @@ test('the index names the archive and the script, with the integrity they really
   )
 })
 
-test('the script under its hash is kept for ever; what has a plain name is asked about again after five minutes', async () => {
+test('the script under its hash is cached for ever; a plain name is revalidated after five minutes', async () => {
   const { pinned } = await index()
   expect(pathOf(pinned.src)).toMatch(/^\/sdk\/billfold\.[0-9a-f]{16}\.js$/)
   expect(await caching(pathOf(pinned.src))).toBe('public, max-age=31536000, immutable')
@@ -55,7 +55,7 @@ test.each(['/sdk/billfold.js', '/sdk/billfold-sdk.tgz'])('%s is not sent to who 
   expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200)
 })
 
-test('every page may load the SDK, compressed or not, and nothing else of this folder is there', async () => {
+test('every page may load the SDK, compressed or not, and no other file of the folder is served', async () => {
   for (const path of [
     '/sdk/billfold.js',
     '/sdk/billfold-sdk.tgz',

@@ -5,7 +5,7 @@ import { accentFor, brandStyle, contrastOf } from './brand.ts'
 
 const style = readFileSync(new URL('../web/style.css', import.meta.url), 'utf8')
 
-/** What style.css gives a variable in the theme. */
+/** The value of a variable of style.css in a theme. */
 function variable(name: string, theme: 'light' | 'dark'): string {
   const match = new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(style)
   return match![theme === 'light' ? 1 : 2]!

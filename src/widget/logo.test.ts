@@ -8,7 +8,7 @@ import { fetchLogo, openLogoCache, pictureType } from '../actions/fetch-logo.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 
-/** A certificate for logo.test that is good for nothing else. */
+/** A self-signed certificate for the host logo.test, used only here. */
 let tls: { cert: string; key: string }
 let server: ReturnType<typeof Bun.serve>
 let asked = 0
@@ -51,7 +51,7 @@ const fetchHere = (path: string) =>
   fetchLogo(`https://logo.test:${server.port}${path}`, { resolve, isAllowed: () => true, ca: tls.cert })
 
 describe('logos', () => {
-  test('a logo is fetched, and its bytes say what it is', async () => {
+  test('a logo is fetched, and its type is read from its bytes', async () => {
     expect(await fetchHere('/logo.png')).toEqual({ type: 'image/png', bytes: png })
   })
 

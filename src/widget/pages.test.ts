@@ -16,7 +16,7 @@ const parents = ['https://shop.example', 'https://app.shop.example:8443']
 beforeAll(async () => {
   opened = await openTestService()
   app = await newApp(opened.service, { allowedIframeParents: parents, name: 'Shop', accentColor: '#ffd400' })
-  // Of two apps a page has to say which it means.
+  // Two apps list the same parent, so the address must name the app.
   await newApp(opened.service, { allowedIframeParents: ['https://two.example', parents[1]!] })
   const { serviceUserId } = await newUser(opened.service, app)
   const client = newClient(opened.app.fetch, app)
@@ -49,7 +49,7 @@ describe('who may frame a page', () => {
     expect(await ancestors(`/widget/wallet?session=${await session()}`)).toBe(parents.join(' '))
   })
 
-  test('nobody, where the app is unknown, unnamed or not active', async () => {
+  test('no origin, if the app is unknown, unnamed or not active', async () => {
     const off = await newApp(opened.service, { allowedIframeParents: ['https://off.example'] })
     await setAppActive(opened.service, operator, off.clientId, false)
     for (const [path, status] of [
@@ -92,7 +92,7 @@ describe('a page that belongs to no app', () => {
     expect(html.includes('not allowed to show this wallet')).toBe(isNamed)
   })
 
-  test('shows an origin as text, whatever it holds', async () => {
+  test('shows any origin as text', async () => {
     const { html } = await get('/widget/wallet', { referer: 'https://<img src=x>/' })
     expect(html).not.toContain('<img')
   })
@@ -108,7 +108,7 @@ test.each(['/widget/wallet', '/widget/topup'])(
   },
 )
 
-/** As a browser gets it. */
+/** The page as a browser receives it. */
 async function sent(path: string) {
   const headers = { 'accept-encoding': 'gzip, br' }
   const response = await opened.app.fetch(new Request(`http://billfold.test${path}`, { headers }))
@@ -137,7 +137,7 @@ describe('the pages', () => {
     expect(again.html).not.toContain(nonce)
   })
 
-  test('every page has the other headers too, errors included, and only a page that nobody frames has X-Frame-Options', async () => {
+  test('every page has the other headers too, errors included, and only a page that no origin may frame has X-Frame-Options', async () => {
     const paths = [`/widget/wallet?session=${await session()}`, '/widget/wallet', '/widget/nothing', '/widget/logo/x']
     for (const path of paths) {
       const { headers } = await get(path)
@@ -167,7 +167,7 @@ describe('the pages', () => {
     expect(logged).not.toContain('marmalade')
   })
 
-  test('every page shows an app’s name as text, whatever it holds', async () => {
+  test('every page shows any app name as text', async () => {
     const name = '</script><script>alert(1)</script><img src=x onerror=alert(1)>"\'&'
     const mean = await newApp(opened.service, { name })
     const { html } = await get(`/widget/wallet?clientId=${mean.clientId}`)
@@ -218,7 +218,7 @@ describe('the pages', () => {
   })
 })
 
-test('a service without a card processor tells its top-up page so', async () => {
+test('without a card processor the top-up page says so', async () => {
   const plain = await openTestService({ CARD_PROCESSOR: 'none' })
   const { clientId } = await newApp(plain.service)
   const response = await plain.app.fetch(new Request(`http://billfold.test/widget/topup?clientId=${clientId}`))

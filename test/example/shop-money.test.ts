@@ -77,7 +77,7 @@ test('a credit by the backend is in the open frame by itself, and the page hears
 test('the welcome gift comes once for each wallet, however often it is taken', async () => {
   await takeGift()
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
-  await eventually(async () => (await visit.notice().textContent())?.includes('had its gift already'), true)
+  await eventually(async () => (await visit.notice().textContent())?.includes('already has its gift'), true)
   expect(await visit.balance().textContent()).toBe('$50.00')
   expect(await ledger()).toHaveLength(1)
 })
@@ -171,7 +171,7 @@ test('a payment whose answer gets lost is sent again, and taken once', async () 
   expect(await visit.notice().textContent()).toContain('only once')
   const story = await visit.story().allTextContents()
   expect(story.some((entry) => entry.includes('wallet/debit') && entry.includes('answer lost'))).toBeTrue()
-  expect(story.some((entry) => entry.includes('wallet/debit') && entry.includes('nothing moved'))).toBeTrue()
+  expect(story.some((entry) => entry.includes('wallet/debit') && entry.includes('no money moved'))).toBeTrue()
   await eventually(text(visit.balance()), '$32.00')
   expect((await ledger()).map(({ type, amount }) => [type, amount])).toEqual([
     ['DEBIT', 18],

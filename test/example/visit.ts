@@ -71,7 +71,7 @@ async function enterAs(page: Page, rig: ShopRig, name: string): Promise<void> {
   await page.goto(rig.shopOrigin)
   const leave = page.getByRole('button', { name: 'Change user' })
   if (await leave.isVisible()) await leave.click()
-  await page.getByLabel('Somebody new').fill(name)
+  await page.getByLabel('Someone new').fill(name)
   await page.getByRole('button', { name: 'Come in' }).click()
   await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
   // The shelf is there before the script that sells from it; what the shop stores is shown when that runs.

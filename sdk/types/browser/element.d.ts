@@ -8,5 +8,8 @@ declare global {
         'billfold-wallet': BillfoldWalletElement;
     }
 }
-/** Harmless to call twice, and on a server that renders pages: there is no HTMLElement there, so the class is made inside. */
+/**
+ * Registers the element. It is safe to call twice, and to call on a server: there it does nothing, because a server has no
+ * HTMLElement, which is also why the class is defined inside the function.
+ */
 export declare function defineWalletElement(): void;

@@ -14,5 +14,5 @@ export type FrameOptions = {
     onMessage: (message: WidgetMessage) => void;
     onFailure: (code: LoadFailure) => void;
 };
-/** In place of `old`, if there is one: at its height, so that the page does not jump, and with its focus. */
+/** Replaces `old`, if there is one, and takes over its height, so that the page does not jump, and its focus. */
 export declare function openFrame(parent: Element, old: Frame | null, options: FrameOptions): Frame;

@@ -13,39 +13,43 @@ export type MountOptions = {
     /** Where the service runs, for example `https://wallet.example.com`. */
     baseUrl: string;
     clientId: string;
-    /** Asks your backend for a session; null when the user has not linked a wallet. */
+    /** Requests a session from your backend. Return null if the user has not linked a wallet. */
     fetchSession: (page: {
         parentOrigin: string;
     }) => Promise<WalletSession | null>;
-    /** Has your backend verify `linkCode` and store the id on the current user. Awaited before the session is fetched. */
+    /**
+     * The user signed in. Have your backend verify `linkCode` and store the id on the current user. The SDK awaits the result
+     * before it fetches a session.
+     */
     onLinked: (link: WalletLink) => unknown;
-    /** Has your backend remove the stored id: the user wants to sign out or to switch accounts. Awaited. */
+    /** The user wants to sign out or to switch accounts. Have your backend remove the stored id. The SDK awaits the result. */
     onUnlinked?: () => unknown;
-    /** The wallet changed: refresh what your page shows of it. */
+    /** The wallet changed: refresh what your page shows of it, from your backend. */
     onUpdated?: () => unknown;
-    /** Every message of the widget, as it came. */
+    /** Receives every message of the widget. */
     onEvent?: (message: WidgetMessage) => unknown;
-    /** Without it, errors go to the page's own `error` event. */
+    /** Without it, errors go to the page's `error` event, through `reportError`. */
     onError?: (error: WalletError) => unknown;
-    /** Handed to `fetchSession`; the origin of this page when absent. */
+    /** Passed to `fetchSession`. Default: the origin of this page. */
     parentOrigin?: string;
-    /** Language of the widget, for example `de`; the browser's when absent. */
+    /** Language of the widget, for example `de`. Default: the user's choice, or else the browser's language. */
     lang?: string;
+    /** Default: the browser's colour scheme. */
     theme?: 'light' | 'dark';
-    /** Accessible name of the frame. */
+    /** Accessible name of the frame. Default: `Wallet`. */
     title?: string;
-    /** 15 000 when absent. */
+    /** Default: 15 000. */
     loadTimeoutMs?: number;
 };
 export type WalletHandle = {
-    /** Starts over with a fresh session. */
+    /** Reloads the widget with a new session. */
     reload(): Promise<void>;
     /**
-     * Has the user add money, in a window of its own or, where the browser blocks that, in the frame. Call it soon after a click.
-     * A second call takes the place of the first.
+     * Asks the user to add money: in a separate window, or in the frame if the browser blocks the window. Call it soon after a
+     * click. A second call replaces the first, which then resolves as `closed`.
      */
     topUp(request?: TopUpRequest): Promise<TopUpOutcome>;
-    /** Removes the frame and everything that listens or waits. */
+    /** Removes the frame and all listeners and timers. */
     unmount(): void;
 };
 export declare function mountWallet(element: Element, options: MountOptions): WalletHandle;

@@ -1,9 +1,9 @@
-/** Every code an error of the service can carry, and the body it comes in. */
+/** Every error code of the service, and the body of an error. */
 import type { MismatchField, Scope } from './wire.ts';
 export declare const ERROR_CODES: readonly ['INVALID_CLIENT', 'INSUFFICIENT_SCOPE', 'INVALID_REQUEST', 'INVALID_AMOUNT', 'USER_NOT_FOUND', 'ACCOUNT_NOT_LINKED', 'INSUFFICIENT_BALANCE', 'BALANCE_LIMIT', 'WALLET_INACTIVE', 'REFERENCE_CONFLICT', 'ORIGIN_NOT_ALLOWED', 'SESSION_EXPIRED', 'INVALID_SESSION', 'CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', 'BROWSER_CALL_REFUSED', 'CROSS_SITE_REFUSED', 'INVALID_LINK_CODE', 'INVALID_CREDENTIALS', 'INVALID_CODE', 'WEAK_PASSWORD', 'ACCOUNT_NOT_DELETABLE', 'RATE_LIMITED', 'PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'UNSUPPORTED_MEDIA_TYPE', 'METHOD_NOT_ALLOWED', 'NOT_FOUND', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL'];
 export type ErrorCode = (typeof ERROR_CODES)[number];
 export declare const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>>;
-/** A newer service may use codes this version does not know; they still pass through as text. */
+/** A newer service may send codes that this version does not know; they pass through as text. */
 export type AnyErrorCode = ErrorCode | (string & {});
 export declare function isErrorCode(value: unknown): value is ErrorCode;
 export type ErrorBody = {
@@ -12,19 +12,19 @@ export type ErrorBody = {
     /** Present when the user must authenticate: show the widget without a session. */
     requiresAuth?: boolean;
     requestId: string;
-    /** INVALID_REQUEST, INVALID_AMOUNT: what is wrong with each wrong field, by its name. */
+    /** INVALID_REQUEST, INVALID_AMOUNT: what is wrong, by field name. */
     fields?: Record<string, string>;
-    /** INSUFFICIENT_SCOPE: the one that the call needs. */
+    /** INSUFFICIENT_SCOPE: the scope that the call needs. */
     requiredScope?: Scope;
-    /** INSUFFICIENT_BALANCE: the balance, what was asked for, and what is missing. */
+    /** INSUFFICIENT_BALANCE: the balance, the amount of the debit, and the missing amount. */
     balance?: number;
     requiredAmount?: number;
     shortfall?: number;
     /** CARD_DECLINED: the processor's reason. */
     declineCode?: string;
-    /** ACCOUNT_NOT_DELETABLE: what keeps it. */
+    /** ACCOUNT_NOT_DELETABLE: why the account cannot be deleted. */
     reason?: 'balance' | 'debt' | 'frozen' | 'topup' | 'dispute';
-    /** A recorded refusal, answered again because its reference was used again. */
+    /** A recorded refusal, replayed because its reference was used again. */
     replayed?: true;
     mismatch?: MismatchField[];
 };

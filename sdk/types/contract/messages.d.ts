@@ -1,21 +1,21 @@
-/** The messages between the widget in its frame and the page around it: one union, and one parser each way. */
+/** The messages between the widget and the embedding page: one union and one parser for each direction. */
 import type { AnyErrorCode } from './errors.ts';
 export declare const MESSAGE_VERSION = 1;
 /** From the widget to the page that embeds it. */
 export type WidgetMessage = 
-/** The widget is ready and shows the wallet; or, where `page` says so, the top-up in its place. */
+/** The widget is ready and shows the wallet, or the top-up page if `page` is `topup`. */
 {
     type: 'SERVICE_WALLET_LOADED';
     version: 1;
     page?: 'topup';
 }
-/** The balance or the state of the wallet changed. `paid` is what was just added by card, told by the page it was paid on. */
+/** The balance or the state of the wallet changed. `paid` is the amount just added by card; the page where it was paid sends it. */
  | {
     type: 'SERVICE_WALLET_UPDATED';
     version: 1;
     paid?: number;
 }
-/** The user wants to top up: open `url`. The widget opens no window by itself. */
+/** The user wants to add money: open `url` in a window. The widget does not open it. */
  | {
     type: 'SERVICE_OPEN_TOPUP';
     version: 1;
@@ -26,7 +26,7 @@ export type WidgetMessage =
     type: 'SERVICE_AUTH_REQUIRED';
     version: 1;
 }
-/** The user signed in. The one-time code lets the backend prove that this user owns the id. */
+/** The user signed in. Your backend verifies the one-time `linkCode` to prove that the user owns `serviceUserId`. */
  | {
     type: 'SERVICE_AUTH_SUCCESS';
     version: 1;
@@ -44,7 +44,7 @@ export type WidgetMessage =
     version: 1;
     height: number;
 }
-/** The session ends soon: answer with SERVICE_SESSION. */
+/** The session expires soon: answer with SERVICE_SESSION. */
  | {
     type: 'SERVICE_SESSION_EXPIRING';
     version: 1;
@@ -57,14 +57,14 @@ export type WidgetMessage =
     version: 1;
     code: AnyErrorCode;
 };
-/** From the page to the widget: the only message the widget listens to. It renews the session in place. */
+/** From the page to the widget: renews the session in place. The widget accepts no other message. */
 export type HostMessage = {
     type: 'SERVICE_SESSION';
     version: 1;
     sessionToken: string;
 };
 export type WidgetMessageType = WidgetMessage['type'];
-/** The message in `data`, made of its known fields alone; null for anything that is not exactly one of ours. */
+/** Returns a message with only its known fields, or null if `data` is not a valid message. */
 export declare function parseWidgetMessage(data: unknown): WidgetMessage | null;
 export declare function parseHostMessage(data: unknown): HostMessage | null;
 export declare function isSessionToken(value: unknown): value is string;

@@ -1,8 +1,8 @@
 /**
- * What goes over the wire, request and answer, route by route. Amounts are JSON numbers in major units (19.99),
- * times are ISO 8601 in UTC. Answers may grow new fields; the ones here stay as they are.
+ * The requests and answers of each route. Amounts are JSON numbers in major units (19.99); times are ISO 8601 in UTC.
+ * Answers may gain new fields; the ones here do not change.
  */
-/** Sent in the query of a GET and in the JSON body of a POST, and only by a backend. */
+/** Sent only by a backend: in the query of a GET, in the JSON body of a POST. */
 export type ClientCredentials = {
     clientId: string;
     clientSecret: string;
@@ -12,7 +12,7 @@ export type Transaction = {
     /** `txn_…` */
     id: string;
     type: 'DEBIT' | 'CREDIT';
-    /** Always positive; `type` gives the direction. */
+    /** Always positive; `type` is the direction. */
     amount: number;
     balanceAfter: number;
     currency: string;
@@ -26,19 +26,19 @@ export type Transaction = {
 /** GET /api/server/wallet, besides the credentials. */
 export type WalletRequest = {
     serviceUserId: string;
-    /** How many transactions, 1 to 200; 50 when absent. */
+    /** How many transactions to return, 1 to 200. Default: 50. */
     limit?: number;
-    /** Only transactions with a lower sequence: the `nextBefore` of the page before. */
+    /** Returns only transactions with a lower sequence: pass the `nextBefore` of the previous page. */
     before?: number;
 };
 export type WalletResponse = {
     balance: number;
-    /** Newest first. May be fewer than asked for, even none, while `nextBefore` says that there is more to look at. */
+    /** Newest first. A page may hold fewer than `limit`, or none, although more follow: see `nextBefore`. */
     transactions: Transaction[];
     isActive: boolean;
-    /** ISO 4217, as on every transaction. */
+    /** ISO 4217. */
     currency: string;
-    /** Where the next page starts: go on until it is absent or null, however many transactions a page holds. */
+    /** Pass it as `before` to get the next page. Stop when it is absent or null, not when a page is short. */
     nextBefore?: number | null;
 };
 /** GET /api/server/wallet/check-balance, besides the credentials. */
@@ -55,18 +55,18 @@ export type CheckBalanceResponse = {
 export type PostingRequest = {
     serviceUserId: string;
     amount: number;
-    /** With `referenceId` the idempotency key: repeating the pair never moves money twice. */
+    /** Together with `referenceId` the idempotency key: repeating the pair never moves money twice. */
     referenceType: string;
     referenceId: string;
     description?: string;
 };
-/** In what a repeated reference differs from its first use. */
+/** A field in which a repeated reference differs from its first use. */
 export type MismatchField = 'amount' | 'user' | 'direction';
 export type PostingResponse = {
     balance: number;
     message: string;
     transactionId?: string;
-    /** The reference was used before: this is the first outcome, and nothing moved. */
+    /** The reference was used before: this is its first outcome, and no money moved. */
     replayed?: true;
     mismatch?: MismatchField[];
 };
@@ -76,7 +76,7 @@ export type BulkRequest = {
         direction: 'debit' | 'credit';
     })[];
 };
-/** One result for each operation, in their order, with the status and body that it would have had alone. */
+/** One result per operation, in the same order, with the status and body that the operation would have had alone. */
 export type BulkResponse = {
     results: ({
         status: number;
@@ -92,7 +92,7 @@ export type VerifyLinkResponse = {
 /** POST /api/widget/session, besides the credentials. */
 export type WidgetSessionRequest = {
     serviceUserId: string;
-    /** The origin of the embedding page: the session then works nowhere else. */
+    /** The origin of the embedding page: the session then works in no other page. */
     parentOrigin?: string;
 };
 export type WidgetSessionResponse = {
@@ -119,7 +119,7 @@ export type CreateIntentRequest = {
 export type TopupStatus = 'requires_payment_method' | 'requires_action' | 'processing' | 'succeeded' | 'failed' | 'cancelled';
 export type CreateIntentResponse = {
     paymentIntentId: string;
-    /** Of this one payment, for the processor's own script in the page; not the secret of the client app. */
+    /** The secret of this payment, for the card processor's script in the page. Not the secret of the client app. */
     clientSecret: string;
     amount: number;
     currency: string;
@@ -131,7 +131,7 @@ export type CreateIntentResponse = {
 export type ConfirmTopupRequest = {
     paymentIntentId: string;
 };
-/** What the user still has to do: follow an address, or let the processor's script in the page handle it. */
+/** What the user still has to do: open `url`, or let the card processor's script in the page handle it. */
 export type NextAction = {
     kind: 'redirect';
     url: string;

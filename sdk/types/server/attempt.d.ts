@@ -1,7 +1,7 @@
-/** One HTTP exchange, bounded in time and in size, that ends in an answer or in a BillfoldError. */
+/** One HTTP exchange, bounded in time and size. It returns an answer or throws a BillfoldError. */
 import { BillfoldError } from './error.ts';
 export type Exchange = {
-    /** Method and path, without query: how the call is named in errors. */
+    /** Method and path without the query, as errors name the call. */
     name: string;
     url: string;
     init: {

@@ -1,5 +1,5 @@
 /** How long to wait before the next attempt. */
-/** Milliseconds until attempt number `attempt` + 1, or null when the service asked for more than is worth waiting. */
+/** Milliseconds to wait after attempt number `attempt`, counted from 0, or null if Retry-After is too long to wait for. */
 export declare function waitBefore(attempt: number, retryAfterMs: number | undefined, random: number): number | null;
-/** The header `Retry-After`, seconds or a date, in milliseconds from now. */
+/** Parses a `Retry-After` header, seconds or a date, into milliseconds from now. */
 export declare function parseRetryAfter(header: string | null, now: number): number | undefined;

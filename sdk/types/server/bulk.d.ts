@@ -1,4 +1,4 @@
-/** Many debits and credits: cut into requests, sent one after the other, and asked again where an answer is missing. */
+/** Sends many debits and credits: split into requests, sent one after the other, and retried where the outcome is unknown. */
 import type { BulkRequest } from '../contract/wire.ts';
 import type { Json } from './call.ts';
 import { BillfoldError } from './error.ts';
@@ -7,6 +7,6 @@ type Operation = BulkRequest['operations'][number];
 type Options = {
     signal?: AbortSignal;
 };
-/** One answer for each operation, in their order. Throws when the service refuses the first request as a whole: then nothing has moved. */
+/** Returns one answer per operation, in the same order. Throws if the first request fails as a whole. */
 export declare function sendAll(settings: Settings, operations: readonly Operation[], options: Options): Promise<(Json | BillfoldError)[]>;
 export {};

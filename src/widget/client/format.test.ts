@@ -21,7 +21,7 @@ test('in Arabic the symbol is kept together', () => {
   expect(formatMoney(-9.99, 'USD', 'ar', true)).toContain('\u2068US$\u2069')
 })
 
-test('the decimals are told apart, and nothing is lost', () => {
+test('the decimals are marked as a separate part, and nothing is lost', () => {
   const parts = moneyParts(1232.86, 'USD', 'en')
   expect(parts.map(({ text }) => text).join('')).toBe('$1,232.86')
   expect(parts.filter(({ isMinor }) => isMinor).map(({ text }) => text)).toEqual(['.', '86'])
@@ -46,7 +46,7 @@ test.each([
   expect(ago(ms)).toBe(text)
 })
 
-test('a wait is told in seconds, then in minutes', () => {
+test('a wait is shown in seconds, then in minutes', () => {
   expect([0, 30, 60, 61].map((seconds) => relativeWait(seconds, 'en'))).toEqual([
     'in 1 second',
     'in 30 seconds',

@@ -17,12 +17,12 @@ test('a height may come back quickly once: a menu was opened and closed', () => 
   expect([judge(500, 0), judge(640, 100), judge(500, 200)]).toEqual(['report', 'report', 'report'])
 })
 
-test('a parent that changes our width with every height hears an end of it, at the higher one', () => {
+test('a parent that changes our width with every height ends at the higher height', () => {
   const judge = createHeightFilter()
   const reported: number[] = []
   let now = 0
   let height = 500
-  /** A scroll bar comes at 500 and makes the text 520 high; the parent gives 520, it goes, and the text is 500 high. */
+  /** At 500 a scroll bar appears and makes the text 520 high; at 520 it disappears and the text is 500 high again. */
   for (let round = 0; round < 10_000; round++) {
     const verdict = judge(height, now)
     if (verdict === 'report') {

@@ -3,7 +3,7 @@ import { cleanValues, findProblems, problemsOf } from './sign-in-steps.ts'
 
 const failure = (code: string, fields = {}) => ({ code, fields, retryAfterSeconds: 0 })
 
-test('what is missing is named, field by field', () => {
+test('each missing field is named', () => {
   expect(findProblems('sign-up', { firstName: ' ', email: 'ada', password: 'short' })).toEqual({
     firstName: 'needed',
     lastName: 'needed',
@@ -29,7 +29,7 @@ test('a password goes out as it was typed, the rest without the spaces around it
   })
 })
 
-test('each refusal is told where it belongs', () => {
+test('each refusal is shown at the field it belongs to', () => {
   expect(problemsOf(failure('INVALID_CREDENTIALS'))).toEqual({ form: 'credentialsWrong' })
   expect(problemsOf(failure('INVALID_CODE'))).toEqual({ code: 'codeWrong' })
   expect(problemsOf(failure('WEAK_PASSWORD'))).toEqual({ password: 'passwordWeak' })
