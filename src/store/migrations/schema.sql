@@ -413,6 +413,7 @@ create table transfers (
   constraint transfers_pkey PRIMARY KEY (wallet_id, sequence),
   constraint transfers_amount_check CHECK (((amount <> 0) AND (abs(amount) <= '999999999999999'::bigint))),
   constraint transfers_balance_after_check CHECK ((abs(balance_after) <= '999999999999999'::bigint)),
+  constraint transfers_not_overdrawn CHECK (((balance_after >= 0) OR (amount > 0) OR (counter_account = 'cards'::text))),
   constraint transfers_sequence_check CHECK ((sequence > 0))
 ) with (autovacuum_vacuum_insert_scale_factor = 0.2);
 CREATE INDEX transfers_created_at ON transfers USING brin (created_at) WITH (pages_per_range='64', autosummarize='on');

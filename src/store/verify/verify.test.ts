@@ -29,6 +29,7 @@ beforeAll(async () => {
   }
   await client.query('alter table links drop constraint links_user_id_fkey')
   await client.query('alter table wallets drop constraint wallets_not_overdrawn')
+  await client.query('alter table transfers drop constraint transfers_not_overdrawn')
   await client.query(`insert into apps (client_id, name) values ('app_one', 'One'), ('app_two', 'Two')`)
   for (const id of [ann, bob]) {
     await client.query(`insert into users (id, email, first_name, last_name) values ($1, $2, 'A', 'B')`, [

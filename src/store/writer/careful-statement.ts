@@ -88,15 +88,20 @@ function groupByWallet(
   const held: PendingPosting[] = []
   const byWallet = new Map<string, Group>()
   const references = new Set<string>()
+  const blocked = new Set<string>()
   for (const [i, posting] of batch.entries()) {
     const link = links[i]
     const outcome = outcomes.get(posting.referenceKey)
     const before = link && wallets.get(link.walletId)
     if (outcome) answers.push([posting, asReplay(outcome, posting, link?.walletId)])
     else if (!link?.isReachable) answers.push([posting, { kind: 'unknown-user' }])
-    // The second of two postings with one reference is tried again, and then finds the first one's outcome, if it has one.
-    else if (!before || references.has(posting.referenceKey)) held.push(posting)
-    else {
+    else if (!before || blocked.has(link.walletId)) held.push(posting)
+    else if (references.has(posting.referenceKey)) {
+      // The second of two postings with one reference is tried again, and then finds the first one's outcome, if it has one.
+      // Later postings of its wallet stay behind it.
+      held.push(posting)
+      blocked.add(link.walletId)
+    } else {
       references.add(posting.referenceKey)
       const group = byWallet.get(link.walletId)
       if (group) group.postings.push(posting)

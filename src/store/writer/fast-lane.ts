@@ -156,12 +156,19 @@ function takeFollowers(lane: FastLane, ahead: readonly PendingPosting[]): Pendin
   const chain = new Set(ahead)
   const followers: PendingPosting[] = []
   lane.waiting = lane.waiting.filter((pending) => {
-    if (!pending.predecessor || !chain.has(pending.predecessor)) return true
+    if (!isBehind(pending, chain)) return true
     chain.add(pending)
     followers.push(pending)
     return false
   })
   return followers
+}
+
+/** Behind one of the chain, with nothing but answered postings between them. */
+function isBehind({ predecessor }: PendingPosting, chain: ReadonlySet<PendingPosting>): boolean {
+  let ahead = predecessor
+  while (ahead?.isAnswered) ahead = ahead.predecessor
+  return ahead !== undefined && chain.has(ahead)
 }
 
 async function answerBatch(writer: FastWriter, batch: readonly PendingPosting[]): Promise<void> {

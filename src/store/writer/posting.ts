@@ -57,9 +57,16 @@ export type PendingPosting = Posting & {
   takenIn: readonly PendingPosting[] | undefined
 }
 
-/** A posting joins a batch only when its predecessor has an answer or is in that batch already, which keeps their order. */
+/**
+ * A posting joins a batch only behind its predecessors: each has its answer or is in that batch already. A repeat in the middle of a
+ * list may have its answer before the postings ahead of it.
+ */
 export function canJoinBatch({ predecessor }: PendingPosting, batch: readonly PendingPosting[]): boolean {
-  return predecessor === undefined || predecessor.isAnswered || predecessor.takenIn === batch
+  for (let ahead = predecessor; ahead; ahead = ahead.predecessor) {
+    if (ahead.takenIn === batch) return true
+    if (!ahead.isAnswered) return false
+  }
+  return true
 }
 
 /**

@@ -17,6 +17,7 @@ import {
 import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
 import { postForApp, postForService } from '../../actions/money/post.ts'
 import { openService } from '../../actions/service.ts'
+import { newId } from '../../actions/tokens.ts'
 import type { Wallet } from '../../ledger/decide.ts'
 import { openMetrics } from '../../platform/metrics.ts'
 import type { App } from '../apps.ts'
@@ -471,6 +472,26 @@ test('no row of the ledger can be updated, deleted or truncated', async () => {
   const setBalance = 'update wallets set balance = $2 where id = $1'
   expect(await refusalOf(setBalance, [user.userId, -1])).toContain('wallets_not_overdrawn')
   expect(await refusalOf(setBalance, [user.userId, 1_000_000_000_000_000])).toContain('wallets_balance_limit')
+})
+
+test('no entry leaves a balance below zero, except a charge-back and the repayment of a part of a debt', async () => {
+  const client = await opened.service.db.pool.connect()
+  const insert = async (amount: number, balanceAfter: number, account: string) => {
+    await client.query('begin')
+    const values = [newId(), amount, balanceAfter, account]
+    const done = await client
+      .query(`insert into transfers values ($1, 1, $2, $3, gen_random_uuid(), now(), $4, 'TEST', 'x', null)`, values)
+      .then(() => 'done', String)
+    await client.query('rollback')
+    return done
+  }
+  const overdrawn = expect.stringContaining('transfers_not_overdrawn')
+  expect(await insert(-5, 0, 'app:x')).toBe('done')
+  expect(await insert(-5, -1, 'app:x')).toEqual(overdrawn)
+  expect(await insert(-5, -1, 'adjustments')).toEqual(overdrawn)
+  expect(await insert(-5, -1, 'cards')).toBe('done')
+  expect(await insert(5, -1, 'app:x')).toBe('done')
+  client.release()
 })
 
 test('positions of two writers never share a row', async () => {

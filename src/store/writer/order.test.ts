@@ -1,0 +1,101 @@
+/** Postings of one link or wallet in one list are decided in the order of the list, whichever lane takes them. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { referenceKeyOf } from '../outcomes.ts'
+import { canJoinBatch, newPending, type Posting, type PostingResult } from './posting.ts'
+
+let opened: TestService
+let clientId: string
+
+beforeAll(async () => {
+  opened = await openTestService()
+  clientId = (await newApp(opened.service)).clientId
+})
+afterAll(async () => {
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+})
+
+let count = 0
+const posting = (by: Posting['by'], amountMinor: bigint, reference = `o-${++count}`): Posting => ({
+  by,
+  amountMinor,
+  isReversal: false,
+  referenceKey: referenceKeyOf({ namespace: 'order', type: 'TEST', id: reference }),
+  counterAccount: 'cards',
+  referenceType: 'TEST',
+  referenceId: reference,
+  description: null,
+})
+const byWallet = ({ userId }: TestUser) => ({ walletId: userId })
+const byLink = ({ serviceUserId }: TestUser) => ({ clientId, serviceUserId })
+
+const inShort = (result: PostingResult) =>
+  result.kind === 'outcome' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
+const postAll = async (postings: readonly Posting[]) =>
+  (await Promise.allSettled(opened.service.writer.postAll(postings))).map((result) =>
+    result.status === 'fulfilled' ? inShort(result.value) : 'failed',
+  )
+
+const freeze = ({ userId }: TestUser) =>
+  opened.service.db.pool.query(`update wallets set frozen_for = 'operator' where id = $1`, [userId])
+
+/** A credit that must wait, as a frozen wallet's debit has its reference, and a debit that needs that credit. */
+async function creditThatWaits() {
+  const [frozen, user, other] = (await newUsers(opened.service, { clientId }, 3)) as [TestUser, TestUser, TestUser]
+  await freeze(frozen)
+  const reference = `shared-${++count}`
+  return {
+    other,
+    list: [
+      posting(byWallet(frozen), -1n, reference),
+      posting(byWallet(user), 10n, reference),
+      posting(byWallet(user), -10n),
+    ],
+  }
+}
+
+test('a debit does not overtake the credit that waits for its reference in the same batch', async () => {
+  const { list } = await creditThatWaits()
+  expect(await postAll(list)).toEqual(['inactive', 10n, 0n])
+})
+
+test('a debit in the second half of a batch that fails does not overtake a credit that waits in the first', async () => {
+  const { other, list } = await creditThatWaits()
+  const poison = { ...posting(byWallet(other), 1n), description: 'a\u0000b' }
+  expect(await postAll([...list, poison])).toEqual(['inactive', 10n, 0n, 'failed'])
+})
+
+test('a repeat in the middle of a list does not let the postings behind it overtake those ahead of it', async () => {
+  const [user] = (await newUsers(opened.service, { clientId }, 1)) as [TestUser]
+  const [known, again] = [`known-${++count}`, `again-${++count}`]
+  await postAll([posting(byLink(user), 5n, known)])
+  const results = await Promise.all(
+    opened.service.writer.postAll([
+      posting(byLink(user), -6n, again),
+      posting(byLink(user), 5n, known),
+      posting(byLink(user), -6n, again),
+    ]),
+  )
+  expect(results.map(inShort)).toEqual(['INSUFFICIENT_BALANCE', 5n, 'INSUFFICIENT_BALANCE'])
+  expect(results.map((result) => result.kind === 'outcome' && result.replay !== undefined)).toEqual([false, true, true])
+})
+
+test('a posting joins a batch only when every predecessor has its answer or is in that batch', () => {
+  const ignore = () => {}
+  const pendingAfter = (predecessor: ReturnType<typeof newPending> | undefined) =>
+    newPending(posting({ walletId: 'w' }, 1n), 0, predecessor, ignore, ignore)
+  const first = pendingAfter(undefined)
+  const second = pendingAfter(first)
+  const third = pendingAfter(second)
+  const batch = [first]
+  expect(canJoinBatch(third, batch)).toBeFalse()
+  second.answer({ kind: 'inactive' })
+  expect(canJoinBatch(third, batch)).toBeFalse()
+  first.takenIn = batch
+  expect(canJoinBatch(third, batch)).toBeTrue()
+  expect(canJoinBatch(third, [])).toBeFalse()
+  first.answer({ kind: 'inactive' })
+  expect(canJoinBatch(third, [])).toBeTrue()
+})

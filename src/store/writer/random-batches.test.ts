@@ -1,0 +1,295 @@
+/** Random batches through both lanes: every answer and every row must be what the pure rules decide. A failure prints its seed. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import * as fc from 'fast-check'
+import {
+  asks,
+  checkList,
+  starts,
+  walletCount,
+  type Answer,
+  type Ask,
+  type Model,
+  type Rows,
+  type Start,
+} from '../../../test/batch-model.ts'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { newApp, openTestService, type TestService } from '../../../test/service.ts'
+import { newId, newServiceUserId } from '../../actions/tokens.ts'
+import type { Wallet } from '../../ledger/decide.ts'
+import { maxBalanceMinor } from '../../ledger/money.ts'
+import { allPost, sumUp } from '../../ledger/plan.ts'
+import { referenceKeyOf, referenceKeyOfUuid } from '../outcomes.ts'
+import { postLocked } from './careful-statement.ts'
+import { openWriterClient, type WriterClient } from './connection.ts'
+import { postFast } from './fast-statement.ts'
+import { newPending, type PendingPosting, type Posting, type PostingResult } from './posting.ts'
+import { openWriter, type Writer } from './writer.ts'
+
+setDefaultTimeout(60_000)
+
+let opened: TestService
+let clientIds: readonly [string, string]
+let writer: Writer
+let direct: WriterClient
+
+beforeAll(async () => {
+  opened = await openTestService()
+  clientIds = [(await newApp(opened.service)).clientId, (await newApp(opened.service)).clientId]
+  writer = openWriter(opened.service.db.connection, 2, { batch: () => {}, fault: () => {}, nodeFault: () => {} })
+  direct = await openWriterClient(opened.service.db.connection, 5_000, () => {})
+})
+afterAll(async () => {
+  await writer.close()
+  await direct.client.end()
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+})
+
+type TestWallet = { readonly id: string; readonly links: readonly [string, string] }
+
+/** Wallets with a link of each app, many at once. */
+async function newWallets(count: number): Promise<TestWallet[]> {
+  const wallets = Array.from({ length: count }, () => ({
+    id: newId(),
+    links: [newServiceUserId(), newServiceUserId()] as const,
+  }))
+  const ids = wallets.map(({ id }) => id)
+  const { pool } = opened.service.db
+  await pool.query(
+    `insert into users (id, email, first_name, last_name)
+     select id, id || '@example.com', 'Ada', 'Lovelace' from unnest($1::uuid[]) as id`,
+    [ids],
+  )
+  await pool.query('insert into wallets (id) select id from unnest($1::uuid[]) as id', [ids])
+  for (const app of [0, 1] as const)
+    await pool.query(
+      'insert into links (id, client_id, user_id) select id, $2, user_id from unnest($1::text[], $3::uuid[]) as l(id, user_id)',
+      [wallets.map(({ links }) => links[app]), clientIds[app], ids],
+    )
+  return wallets
+}
+
+let spare: TestWallet[] = []
+async function takeWallets(count: number): Promise<TestWallet[]> {
+  if (spare.length < count) spare = await newWallets(300)
+  return spare.splice(0, count)
+}
+
+type Position = Rows['positions'][string]
+type Run = {
+  readonly name: string
+  readonly wallets: readonly TestWallet[]
+  readonly references: Map<string, number>
+  /** Runs share the account of the cards, the only one that a reversal may use. */
+  readonly cardsBefore: Position
+}
+
+let runs = 0
+
+/** Wallets in the given states, reached by movements. */
+async function startRun(states: readonly Start[]): Promise<[Run, Model]> {
+  const wallets = await takeWallets(states.length)
+  const [before] = (await opened.service.db.pool.query(positionsSql, ['cards'])).rows
+  const cardsBefore: Position = before ? [before.debited, before.credited, before.transfers] : [0n, 0n, 0]
+  const run: Run = { name: `run-${++runs}`, wallets, references: new Map(), cardsBefore }
+  const model: Model = {
+    wallets: wallets.map(() => ({ balanceMinor: 0n, sequence: 0, frozenFor: null })),
+    recorded: new Map(),
+  }
+  const funding = states.flatMap(({ balanceMinor }, wallet) =>
+    balanceMinor === 0n ? [] : [fund(wallet, balanceMinor)],
+  )
+  checkList(model, funding, await postDirectly(run, funding), await readRows(run))
+  for (const frozenFor of ['operator', 'closed'] as const) {
+    const ids = wallets.filter((_, i) => states[i]!.frozenFor === frozenFor).map(({ id }) => id)
+    const freezeSql = 'update wallets set frozen_for = $2 where id = any($1::uuid[])'
+    if (ids.length > 0) await opened.service.db.pool.query(freezeSql, [ids, frozenFor])
+  }
+  model.wallets = model.wallets.map((wallet, i) => ({ ...wallet, frozenFor: states[i]!.frozenFor }))
+  return [run, model]
+}
+
+const fund = (wallet: number, amountMinor: bigint): Ask => ({
+  wallet,
+  way: 'service',
+  amountMinor,
+  isReversal: amountMinor < 0n,
+  isByOperator: false,
+  reference: -1 - wallet,
+  isPoison: false,
+})
+
+function postingOf({ name, wallets, references }: Run, ask: Ask): Posting {
+  const { id, links } = wallets[ask.wallet]!
+  const byWay: Record<Ask['way'], Posting['by']> = {
+    'link 0': { clientId: clientIds[0], serviceUserId: links[0] },
+    'link 1': { clientId: clientIds[1], serviceUserId: links[1] },
+    stolen: { clientId: clientIds[1], serviceUserId: links[0] },
+    missing: { clientId: clientIds[0], serviceUserId: `su_${name}` },
+    service: { walletId: id },
+  }
+  const referenceKey = referenceKeyOf({ namespace: name, type: 'TEST', id: String(ask.reference) })
+  references.set(referenceKey, ask.reference)
+  return {
+    by: byWay[ask.way],
+    amountMinor: ask.amountMinor,
+    isReversal: ask.isReversal,
+    isByOperator: ask.isByOperator,
+    referenceKey,
+    counterAccount: ask.way === 'service' ? 'cards' : `${name}:${ask.way}`,
+    referenceType: 'TEST',
+    referenceId: String(ask.reference),
+    description: ask.isPoison ? 'a\u0000b' : null,
+  }
+}
+
+/** Through the writer: fast lanes first, and the careful lane for the rest. */
+async function postThroughLanes(run: Run, list: readonly Ask[]): Promise<Answer[]> {
+  const results = writer.postAll(list.map((ask) => postingOf(run, ask)))
+  return await Promise.all(results.map((result) => result.catch((error: Error) => error)))
+}
+
+/** By the careful statement alone, in one transaction for each round of those that it holds back. */
+async function postDirectly(run: Run, list: readonly Ask[]): Promise<Answer[]> {
+  const answers = new Map<PendingPosting, PostingResult>()
+  const pending = list.map((ask) => pendingOf(postingOf(run, ask)))
+  let rest: readonly PendingPosting[] = pending
+  while (rest.length > 0) {
+    const done = await postLocked(direct.client, rest, { isPatient: true, writer: direct.number })
+    for (const [posting, result] of done.answers) answers.set(posting, result)
+    rest = done.held
+  }
+  return pending.map((each) => answers.get(each)!)
+}
+
+const pendingOf = (posting: Posting) =>
+  newPending(
+    posting,
+    performance.now(),
+    undefined,
+    () => {},
+    () => {},
+  )
+
+const walletsSql = 'select id, balance, sequence, frozen_for from wallets where id = any($1::uuid[])'
+const transfersSql = `select wallet_id, sequence, amount, balance_after, reference_key, counter_account from transfers
+  where wallet_id = any($1::uuid[])`
+const outcomesSql = `select wallet_id, sequence, amount, balance, reference_key, refusal from outcomes
+  where reference_key = any($1::uuid[])`
+const positionsSql = `select counter_account, sum(debited)::bigint as debited, sum(credited)::bigint as credited,
+  sum(transfers)::integer as transfers from positions where counter_account = 'cards' or counter_account like $1 group by 1`
+
+async function readRows({ name, wallets, references, cardsBefore }: Run): Promise<Rows> {
+  const { pool } = opened.service.db
+  const ids = wallets.map(({ id }) => id)
+  const [wallet, transfer, outcome, position] = await Promise.all([
+    pool.query(walletsSql, [ids]),
+    pool.query(transfersSql, [ids]),
+    pool.query(outcomesSql, [[...references.keys()]]),
+    pool.query(positionsSql, [`${name}:%`]),
+  ])
+  const byId = new Map(wallet.rows.map((row) => [row.id, row]))
+  const keysOf = (row: { wallet_id: string; reference_key: string }) => ({
+    reference: references.get(referenceKeyOfUuid(row.reference_key))!,
+    wallet: ids.indexOf(row.wallet_id),
+  })
+  const byReference = <T extends { reference: number }>(rows: T[]) => rows.toSorted((a, b) => a.reference - b.reference)
+  return {
+    wallets: ids.map((id) => {
+      const { balance, sequence, frozen_for } = byId.get(id)
+      return { balanceMinor: balance, sequence: Number(sequence), frozenFor: frozen_for }
+    }),
+    transfers: byReference(
+      transfer.rows.map((row) => ({
+        ...keysOf(row),
+        sequence: Number(row.sequence),
+        amountMinor: row.amount,
+        balanceMinor: row.balance_after,
+        account: row.counter_account.replace(`${name}:`, ''),
+      })),
+    ),
+    outcomes: byReference(
+      outcome.rows.map((row) => ({
+        ...keysOf(row),
+        sequence: row.sequence === null ? null : Number(row.sequence),
+        amountMinor: row.amount,
+        balanceMinor: row.balance,
+        refusal: row.refusal,
+      })),
+    ),
+    positions: Object.fromEntries(
+      position.rows.flatMap(({ counter_account, debited, credited, transfers }) => {
+        const before = counter_account === 'cards' ? cardsBefore : ([0n, 0n, 0] as const)
+        const change: Position = [debited - before[0], credited - before[1], transfers - before[2]]
+        return change[2] === 0 ? [] : [[counter_account.replace(`${name}:`, ''), change]]
+      }),
+    ),
+  }
+}
+
+const states = fc.tuple(...Array.from({ length: walletCount }, () => starts))
+const lists = (maxLength: number) =>
+  fc.array(fc.array(asks, { minLength: 1, maxLength, size: 'max' }), { minLength: 1, maxLength: 3, size: 'max' })
+
+describe.each([
+  ['the lanes', postThroughLanes, lists(16)],
+  // One that fails a batch has no neighbours to fail where the test sends the batch itself.
+  [
+    'the careful statement',
+    postDirectly,
+    lists(12).map((each) => each.map((list) => list.map((ask) => ({ ...ask, isPoison: false })))),
+  ],
+] as const)('random batches through %s', (_, post, arbitrary) => {
+  test('get the answers and rows that the rules decide', async () => {
+    await fc.assert(
+      fc.asyncProperty(states, arbitrary, async (before, rounds) => {
+        const [run, model] = await startRun(before)
+        for (const list of rounds) checkList(model, list, await post(run, list), await readRows(run))
+      }),
+      { numRuns: 80, interruptAfterTimeLimit: 8_000 },
+    )
+  })
+})
+
+/** Any state and any amounts of one link, so that many changes are at their limits. */
+const changes = fc.record({
+  start: starts,
+  amounts: fc.array(
+    fc.oneof(fc.bigInt(-12n, -1n), fc.bigInt(1n, 12n), fc.constantFrom(-maxBalanceMinor, maxBalanceMinor)),
+    { minLength: 1, maxLength: 5, size: 'max' },
+  ),
+})
+
+test('the fast statement moves a link exactly when allPost lets its sum post', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(changes, { minLength: 12, maxLength: 24, size: 'max' }), async (each) => {
+      const [run, model] = await startRun(each.map(({ start }) => start))
+      const groups = each.map(({ amounts }, wallet) =>
+        amounts.map((amountMinor, i) => {
+          const ask = { ...fund(wallet, amountMinor), way: 'link 0' as const, isReversal: false }
+          return pendingOf(postingOf(run, { ...ask, reference: wallet * 10 + i }))
+        }),
+      )
+      const { answers } = await postFast(direct.client, groups.flat(), direct.number)
+      const resultOf = new Map(answers)
+      const results = groups.map((group) => group.map((posting) => resultOf.get(posting)))
+      expect(results.map((group) => group.map(inShort))).toEqual(
+        each.map(({ amounts }, i) => expected(model.wallets[i]!, amounts)),
+      )
+    }),
+    { numRuns: 25, interruptAfterTimeLimit: 8_000 },
+  )
+})
+
+const inShort = (result: PostingResult | undefined) =>
+  result?.kind === 'outcome' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result?.kind
+
+/** What the fast statement answers: every balance on the way, a lone debit's refusal, or nothing. */
+function expected(wallet: Wallet, amounts: readonly bigint[]): ReturnType<typeof inShort>[] {
+  const sum = sumUp(amounts.map((amountMinor) => ({ amountMinor, isReversal: false })))
+  if (allPost(wallet, sum)) return sum.offsetsMinor.map((offset) => wallet.balanceMinor + offset)
+  const isLoneDebit = amounts.length === 1 && amounts[0]! < 0n
+  if (isLoneDebit && wallet.frozenFor !== null) return ['inactive']
+  if (isLoneDebit && wallet.balanceMinor + amounts[0]! < 0n) return ['INSUFFICIENT_BALANCE']
+  return amounts.map(() => undefined)
+}
