@@ -186,7 +186,7 @@ describe('email', () => {
     expect(told(await member.post('email/confirm', right))).toBe(200)
     expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
     expect(told(await member.logIn({ email }))).toBe(200)
-    expect((await member.mails(3)).at(-1)!.subject).toBe('Your wallet has a new email')
+    expect((await member.mails(3)).at(-1)!.subject).toBe('Your wallet has a new email address')
     expect((await member.history()).slice(0, 2)).toEqual(['signed-in', 'email-changed'])
   })
 
@@ -441,7 +441,7 @@ describe('deletion', () => {
     const bonus = { walletId: member.userId, amountMinor: 100n, referenceId: crypto.randomUUID(), reason: 'x' }
     expect(await grantBonus(service, operator, bonus)).toEqual({ kind: 'unknown-user' })
     expect(await unfreezeWallet(service, operator, member.userId, 'x')).toBe('closed')
-    expect((await member.mails(4)).at(-1)!.subject).toBe('Your wallet is deleted')
+    expect((await member.mails(4)).at(-1)!.subject).toBe('Your wallet has been deleted')
     // The same address creates a new user.
     await member.signUp()
     const again = await member.confirm(5)

@@ -35,6 +35,12 @@ for (const [code, language] of languages) {
     expect(directionOf(code)).toBe(locale.getTextInfo().direction)
   })
 
+  test(`${code} names a button as the button is labelled`, () => {
+    const { wallet, account } = language
+    expect(wallet.topupExpiredText).toContain(wallet.addMoney)
+    expect(account.passwordForgotten).toContain(wallet.forgot)
+  })
+
   if (code === 'en') continue
   test(`${code} is translated: hardly a text is the English one`, () => {
     const same = files.map((file) => {

@@ -122,7 +122,7 @@ describe('a statement', () => {
     expect(text.match(/<tr>/g)).toHaveLength(3)
     expect(text.endsWith('</html>')).toBe(true)
     const empty = await read({ kind: 'statement', month: '2020-01' })
-    expect(plainText(empty.text)).toContain('Nothing happened in this month.')
+    expect(plainText(empty.text)).toContain('No activity this month.')
     expect(empty.text).not.toContain('<table')
   })
 
@@ -155,7 +155,7 @@ describe('a statement', () => {
     await pool.query('update wallets set sequence = $2 where id = $1', [rich.userId, count])
     const page = await read({ kind: 'statement', month: '2024-03' }, rich)
     const shown = plainText(page.text)
-    expect(shown).toContain('This month has 12,000 entries. The first 5000 are here')
+    expect(shown).toContain('This month has 12,000 entries. This page shows the first 5,000.')
     expect(shown).toMatch(/Money in \$18,000\.00 Money out \$6,000\.00/)
     expect(page.text.match(/<tr>/g)).toHaveLength(5_001)
     const file = await readFile('2024-03', rich)

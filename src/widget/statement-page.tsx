@@ -39,6 +39,7 @@ export function StatementPage({ shown, about, sums, currency, fileUrl }: Stateme
   const { language, timeZone, name, statement } = shown
   const { code, activity, paper: words } = language
   const money = (minor: bigint) => formatMoney(majorNumber(minor, currency), currency.code, code)
+  const number = new Intl.NumberFormat(code)
   const count = statement.lastSequence - statement.firstSequence + 1
   return (
     <Sheet language={language} about={about} title={`${words.statement}: ${monthOf(shown)}`} fileUrl={fileUrl}>
@@ -54,9 +55,7 @@ export function StatementPage({ shown, about, sums, currency, fileUrl }: Stateme
       />
       {count === 0 && <p>{words.noEntries}</p>}
       {count > maxRows && (
-        <p class="note">
-          {fill(words.tooLong, { shown: String(maxRows), count: new Intl.NumberFormat(code).format(count) }, code)}
-        </p>
+        <p class="note">{fill(words.tooLong, { shown: number.format(maxRows), count: number.format(count) }, code)}</p>
       )}
       {count > 0 && (
         <table>

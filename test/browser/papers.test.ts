@@ -80,7 +80,7 @@ test('a receipt opens in a window without the session, prints on one page, and i
   await paper.click('#print')
   expect(await printed).toBe(true)
   await paper.reload()
-  expect(await paper.innerText('main')).toContain('This page can be opened once')
+  expect(await paper.innerText('main')).toContain('This page can be opened only once')
   await look(paper, 'paper-used')
   await rig.closePage(page)
 })

@@ -307,7 +307,7 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   await press('Enter')
   await focusIs(frame, 'Details')
   const detail = await frame.textContent('.detail')
-  expect(detail).toContain('Disputed: your bank is looking into it')
+  expect(detail).toContain('Disputed: your bank is reviewing it')
   expect(detail).toMatch(/\d{4} at \d{1,2}:\d\d:\d\d\s[AP]M UTC|\d{1,2}:\d\d:\d\d\s[AP]M GMT/)
   expect(detail).toMatch(/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/)
   await press('Shift+Tab', 'Enter')

@@ -127,7 +127,7 @@ describe('test cards', () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.slow)
-    await page.getByRole('heading', { name: 'Your bank is still working on it' }).waitFor()
+    await page.getByRole('heading', { name: 'Your bank is still processing the payment' }).waitFor()
     await page.getByText('You can close this page').waitFor()
     await page.getByRole('heading', { name: 'Money added' }).waitFor()
     expect(await balance()).toBe(25)
@@ -211,7 +211,7 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   await wallet.getByRole('button', { name: 'Repay $20.00' }).waitFor()
   expect(await tenant.client.debit(tenant.user.serviceUserId, 1)).toMatchObject({ status: 403 })
   await openTopup('', panel)
-  await panel.getByText('As soon as $20.00 is repaid, payments work again.').waitFor()
+  await panel.getByText('Payments will work again as soon as you repay $20.00.').waitFor()
   expect(await panel.getByRole('radio', { name: '$20', exact: true }).isChecked()).toBeTrue()
   await panel.getByRole('button', { name: 'Continue' }).click()
   await panel.getByRole('heading', { name: 'Repay $20.00' }).waitFor()
@@ -228,7 +228,7 @@ test('the card step has one left edge, says the amount once and into whose walle
   await page.setViewportSize({ width: 1280, height: 900 })
   await openTopup()
   await chooseAmount()
-  await page.getByText('Into the wallet of Ada Lovelace').waitFor()
+  await page.getByText('To the wallet of Ada Lovelace').waitFor()
   await payWith(cards.declined)
   await page.getByText('The card was declined').waitFor()
   const left = async (selector: string) => Math.round((await page.locator(selector).boundingBox())!.x)
@@ -263,8 +263,8 @@ describe('amounts', () => {
   )
 
   test.each([
-    ['0.5', '$1', 'The smallest top-up is $1.00. What is left over stays in your wallet.'],
-    ['10001', '$10,000', 'One top-up is at most $10,000.00. The rest can follow in another.'],
+    ['0.5', '$1', 'The minimum top-up is $1.00. Any money left over stays in your wallet.'],
+    ['10001', '$10,000', 'The maximum for one top-up is $10,000.00. You can add the rest with another top-up.'],
   ])('of a missing %s the nearest amount is offered, %s, and the page says why', async (amount, offered, why) => {
     await openTopup(`&amount=${amount}`)
     expect(await page.getByRole('radio', { name: offered, exact: true }).isChecked()).toBeTrue()
@@ -346,7 +346,7 @@ describe('obstacles', () => {
     await rig.pass(6 * 60_000)
     await payWith(cards.good)
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
-    await page.getByText('If you have paid, the money still arrives').waitFor()
+    await page.getByText('If you have paid, the money will still arrive').waitFor()
     for (const endsAt = Date.now() + 60_000; Date.now() < endsAt && (await balance()) !== 25;) await Bun.sleep(50)
     expect(await balance()).toBe(25)
   })
@@ -390,7 +390,7 @@ describe('obstacles', () => {
     await settings(true)
     await openTopup()
     await chooseAmount()
-    await page.getByRole('heading', { name: 'Card payments cannot be reached' }).waitFor()
+    await page.getByRole('heading', { name: 'Card payments are not available right now' }).waitFor()
     expect((await tenant.client.credit(tenant.user.serviceUserId, 1)).status).toBe(200)
     await settings(false)
     await page.getByRole('button', { name: 'Try again' }).click()

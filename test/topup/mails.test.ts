@@ -77,7 +77,7 @@ test('a dispute of money that is spent says what is owed and how to repay; won, 
   bench.standIn.state.dispute(id)
   await settle(id)
   const told = (await letters(payer, 2))[1]!
-  expect(told.subject).toBe('A card payment of $25.00 was taken back')
+  expect(told.subject).toBe('A card payment of $25.00 was reversed')
   expect(told.text).toContain('You owe: $20.00')
   expect(told.text).toContain('To repay, open your wallet')
   bench.standIn.state.winDispute(id)

@@ -114,7 +114,7 @@ test('a Stripe payment that takes its time ends by itself', async () => {
   await open()
   await page.getByRole('button', { name: 'Continue' }).click()
   await pay('slow')
-  await page.getByRole('heading', { name: 'Your bank is still working on it' }).waitFor()
+  await page.getByRole('heading', { name: 'Your bank is still processing the payment' }).waitFor()
   bench.standIn.state.pay([...bench.standIn.state.intents.keys()].at(-1)!)
   await page.getByRole('heading', { name: 'Money added' }).waitFor()
 })
@@ -140,7 +140,7 @@ test('without Stripe’s script the page says that cards cannot be reached', asy
   scriptStatus = 500
   await open()
   await page.getByRole('button', { name: 'Continue' }).click()
-  await page.getByText('Card payments cannot be reached').waitFor()
+  await page.getByText('Card payments are not available right now').waitFor()
 })
 
 test('only the top-up page allows Stripe’s sources', async () => {

@@ -71,8 +71,7 @@ test('what others wrote is text in every part, on one line, and turns nothing ro
   const nasty = `<img src=x onerror=alert(1)>"'\r\nBcc: all@evil.example\u202Egnp.exe\u2066 www.evil.example ${'x'.repeat(5_000)}`
   const who = { firstName: nasty, nameOf: () => nasty }
   const first = { ...facts['first-payment']!, description: nasty }
-  for (const lang of ['en', 'ar']) {
-    const language = languages.get(lang)!
+  for (const language of languages.values()) {
     for (const fact of [facts['welcome']!, first as typeof first & { kind: 'first-payment' }]) {
       const letter = writeNotification({ language, config: sampleConfig }, fact, who)
       const { subject, text, html } = writeMail(letter, { language, about, hasLogo: false })

@@ -7,8 +7,8 @@ export const words: Words['mail'] = {
   help: 'Hilfe',
   terms: 'Nutzungsbedingungen',
   privacy: 'Datenschutz',
-  stop: 'Solche E-Mails abbestellen',
-  codeLife: 'Er gilt einmal, 15 Minuten lang.',
+  stop: 'Diese E-Mails abbestellen',
+  codeLife: 'Er gilt einmal und läuft nach 15 Minuten ab.',
 
   amount: 'Betrag',
   balance: 'Guthaben danach',
@@ -22,7 +22,8 @@ export const words: Words['mail'] = {
   confirmSubject: '{code} ist Ihr Code für Ihr Guthaben',
   confirmTitle: 'E-Mail-Adresse bestätigen',
   confirmText: 'Geben Sie diesen Code in {app} ein, um diese E-Mail-Adresse zu bestätigen.',
-  confirmElse: 'Wenn Sie sich nicht registriert haben, müssen Sie nichts tun: Ohne den Code entsteht kein Konto.',
+  confirmElse:
+    'Wenn Sie sich nicht registriert haben, ignorieren Sie diese E-Mail. Ohne den Code wird kein Konto erstellt.',
   takenTitle: 'Sie haben bereits ein Konto',
   takenText: 'Jemand, vermutlich Sie, wollte sich in {app} mit dieser E-Mail-Adresse registrieren.',
   takenNext: 'Es gibt schon ein Konto: Melden Sie sich damit an oder wählen Sie „Passwort vergessen?“.',
@@ -31,14 +32,14 @@ export const words: Words['mail'] = {
   resetTitle: 'Neues Passwort wählen',
   resetText: 'Geben Sie diesen Code in {app} ein, um ein neues Passwort zu wählen.',
   resetElse:
-    'Wenn Sie ihn nicht angefordert haben, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist. Geben Sie diesen Code niemandem weiter.',
-  unconfirmedTitle: 'Ihr Konto wartet auf den Code',
+    'Wenn Sie das nicht angefordert haben, ignorieren Sie diese E-Mail. Ihr Passwort bleibt gleich. Geben Sie diesen Code niemandem weiter.',
+  unconfirmedTitle: 'Ihre Registrierung ist nicht abgeschlossen',
   unconfirmedText: 'Jemand, vermutlich Sie, hat in {app} ein neues Passwort angefordert.',
   unconfirmedNext:
     'Zu dieser E-Mail-Adresse gibt es noch kein Konto: Eine Registrierung wartet auf den Code, den wir gesendet haben. Geben Sie ihn ein, oder registrieren Sie sich noch einmal, um einen neuen zu erhalten.',
   noPasswordTitle: 'Wählen Sie ein Passwort',
   noPasswordText:
-    'Ihre E-Mail-Adresse ist bestätigt. In der Zwischenzeit hat sich jemand mehrmals damit registriert, mit verschiedenen Passwörtern. Wir können nicht wissen, welches Ihres ist; deshalb gilt keines davon.',
+    'Ihre E-Mail-Adresse ist bestätigt. Davor hat sich jemand mehrmals damit registriert, mit verschiedenen Passwörtern. Wir können nicht wissen, welches Ihres ist; deshalb gilt keines davon.',
   noPasswordNext: 'Wählen Sie bei der Anmeldung „Passwort vergessen?“, um eines festzulegen.',
   changeSubject: '{code} ist Ihr Code zum Ändern der E-Mail-Adresse',
   changeTitle: 'E-Mail-Adresse ändern',
@@ -47,7 +48,7 @@ export const words: Words['mail'] = {
   changeOldElse:
     'Wenn Sie es nicht waren, geben Sie diesen Code niemandem und wählen Sie ein neues Passwort: Wer ihn angefordert hat, ist in Ihrem Konto angemeldet.',
   changeNewText: 'Geben Sie diesen Code ein, damit dies die E-Mail-Adresse Ihres Kontos wird.',
-  changeNewElse: 'Wenn Sie das nicht angefordert haben, müssen Sie nichts tun: Ohne den Code ändert sich nichts.',
+  changeNewElse: 'Wenn Sie das nicht angefordert haben, ignorieren Sie diese E-Mail. Ohne den Code ändert sich nichts.',
 
   welcomeTitle: 'Willkommen bei {service}',
   welcomeText: 'Ihr Guthabenkonto ist bereit: eines für {app} und jede andere App, die es nutzt.',
@@ -63,10 +64,10 @@ export const words: Words['mail'] = {
   disputeText:
     'Ihre Bank hat eine Zahlung zurückgeholt, mit der Sie Guthaben aufgeladen haben, weil ihr widersprochen wurde. Der Betrag hat Ihr Guthaben verlassen.',
   disputeNext:
-    'Wenn Sie nicht widersprochen haben, fragen Sie Ihre Bank. Stellt sich die Zahlung als berechtigt heraus, kommt das Geld von selbst zurück.',
+    'Wenn Sie nicht widersprochen haben, fragen Sie Ihre Bank. Stellt sich die Zahlung als berechtigt heraus, kommt das Geld automatisch zurück.',
   debtText: 'Ihr Guthaben ist jetzt im Minus; deshalb sind Zahlungen ausgesetzt.',
   debtNext:
-    'Zum Ausgleichen öffnen Sie Ihr Guthaben in einer App, die es nutzt, und wählen Sie „{amount} ausgleichen“. Sobald es bei null ist, geht alles wieder.',
+    'Zum Ausgleichen öffnen Sie Ihr Guthaben in einer App, die es nutzt, und wählen Sie „{amount} ausgleichen“. Sobald das Guthaben wieder bei null ist, sind Zahlungen wieder möglich.',
   returnedTitle: '{amount} sind wieder auf Ihrem Guthaben',
   returnedText: 'Was wegen einer zurückgebuchten oder erstatteten Kartenzahlung abgezogen war, ist zurückgekommen.',
   declinedTitle: 'Ihre Karte wurde abgelehnt',
@@ -75,7 +76,7 @@ export const words: Words['mail'] = {
     'Es wurde nichts abgebucht. Öffnen Sie Ihr Guthaben und wählen Sie „Aufladen“, um es noch einmal zu versuchen. Nehmen Sie eine andere Karte oder fragen Sie Ihre Bank.',
   firstTitle: 'Erste Zahlung an {app}',
   firstText: '{app} hat zum ersten Mal etwas von Ihrem Guthaben abgebucht, seit Sie die App am {date} verbunden haben.',
-  firstNext: 'Wenn das stimmt, müssen Sie nichts tun. Fragen zur Zahlung selbst beantwortet {app}.',
+  firstNext: 'Wenn Sie diese Zahlung kennen, müssen Sie nichts tun. Bei Fragen dazu wenden Sie sich an {app}.',
   firstElse:
     'Um weitere Zahlungen zu verhindern, öffnen Sie Ihr Guthaben, wählen Sie „Konto“, dann „Apps, die mein Guthaben nutzen“, und trennen Sie die App.',
   passwordTitle: 'Ihr Konto hat ein neues Passwort',
@@ -92,14 +93,14 @@ export const words: Words['mail'] = {
   deletedTitle: 'Ihr Konto ist gelöscht',
   deletedText:
     'Ihr Konto wurde gelöscht. Ihr Name, Ihre E-Mail-Adresse und Ihr Passwort sind nicht mehr bei uns gespeichert.',
-  deletedNext: 'Wenn Sie wieder ein Konto möchten, registrieren Sie sich: Es wird ein neues.',
+  deletedNext: 'Wenn Sie wieder ein Konto möchten, registrieren Sie sich neu.',
 
   receiptsKind: 'Belege und Nachrichten zu Kartenzahlungen',
   paymentsKind: 'Erste Zahlung an eine neue App',
   signInsKind: 'Anmeldungen von einem neuen Ort',
   stopAsk: 'Diese E-Mails abbestellen?',
   stopButton: 'Abbestellen',
-  stopDone: 'Diese E-Mails kommen nicht mehr',
+  stopDone: 'Sie erhalten diese E-Mails nicht mehr',
   stopBack: 'Unter „Konto“ können Sie sie wieder einschalten.',
   stopBad: 'Dieser Link funktioniert nicht',
   stopBadText: 'Er ist unvollständig oder zu alt. Welche E-Mails Sie erhalten, legen Sie unter „Konto“ fest.',

@@ -2,13 +2,13 @@ import type { Words } from '../words.ts'
 
 export const words: Words['mail'] = {
   hello: 'Hola, {name}:',
-  why: 'Recibes este mensaje porque tienes un monedero en {service}.',
-  whyStranger: 'Recibes este mensaje porque alguien ha escrito esta dirección en {service}.',
+  why: 'Recibes este correo porque tienes un monedero en {service}.',
+  whyStranger: 'Recibes este correo porque alguien ha escrito esta dirección en {service}.',
   help: 'Ayuda',
   terms: 'Condiciones',
   privacy: 'Privacidad',
-  stop: 'No recibir más mensajes de este tipo',
-  codeLife: 'Sirve una vez, durante 15 minutos.',
+  stop: 'Cancelar la suscripción a estos correos',
+  codeLife: 'Sirve una vez y caduca a los 15 minutos.',
 
   amount: 'Importe',
   balance: 'Saldo después',
@@ -22,24 +22,24 @@ export const words: Words['mail'] = {
   confirmSubject: '{code} es el código de tu monedero',
   confirmTitle: 'Confirma tu correo',
   confirmText: 'Escribe este código en el monedero de {app} para confirmar esta dirección de correo.',
-  confirmElse: 'Si no te has registrado, no hagas nada: sin el código no se crea ninguna cuenta.',
+  confirmElse: 'Si no te has registrado, ignora este correo. Sin el código no se crea ninguna cuenta.',
   takenTitle: 'Ya tienes un monedero',
   takenText:
     'Alguien, probablemente tú, ha intentado registrarse en el monedero de {app} con esta dirección de correo.',
   takenNext: 'Ya tienes una cuenta: inicia sesión con ella o elige «¿Has olvidado la contraseña?».',
-  takenElse: 'Si no has sido tú, no hay nada que hacer. No se ha cambiado nada.',
-  resetSubject: '{code} es tu código para una contraseña nueva',
+  takenElse: 'Si no has sido tú, no tienes que hacer nada. No se ha cambiado nada.',
+  resetSubject: '{code} es tu código para restablecer la contraseña',
   resetTitle: 'Elige una contraseña nueva',
   resetText: 'Escribe este código en el monedero de {app} para elegir una contraseña nueva.',
   resetElse:
-    'Si no lo has pedido, no hagas nada: tu contraseña sigue siendo la misma. No le digas este código a nadie.',
-  unconfirmedTitle: 'Tu monedero espera su código',
+    'Si no lo has pedido, ignora este correo. Tu contraseña sigue siendo la misma. No compartas este código con nadie.',
+  unconfirmedTitle: 'Tu registro no está terminado',
   unconfirmedText: 'Alguien, probablemente tú, ha pedido una contraseña nueva en el monedero de {app}.',
   unconfirmedNext:
     'Todavía no hay ninguna cuenta con esta dirección de correo: un registro espera el código que enviamos. Escríbelo, o regístrate otra vez para recibir uno nuevo.',
   noPasswordTitle: 'Elige una contraseña para tu monedero',
   noPasswordText:
-    'Tu dirección de correo está confirmada. Mientras tanto, alguien se ha registrado con ella más de una vez, con contraseñas distintas. No podemos saber cuál es la tuya, así que no vale ninguna.',
+    'Tu dirección de correo está confirmada. Antes, alguien se registró con ella más de una vez, con contraseñas distintas. No podemos saber cuál es la tuya, así que no vale ninguna.',
   noPasswordNext: 'Para elegir una, ve a iniciar sesión y elige «¿Has olvidado la contraseña?».',
   changeSubject: '{code} es tu código para cambiar de correo',
   changeTitle: 'Cambiar el correo de tu monedero',
@@ -48,12 +48,12 @@ export const words: Words['mail'] = {
   changeOldElse:
     'Si no has sido tú, no le digas este código a nadie y elige una contraseña nueva: quien lo ha pedido tiene abierta tu sesión.',
   changeNewText: 'Escribe este código en tu monedero para que esta sea su dirección de correo.',
-  changeNewElse: 'Si no lo has pedido, no hagas nada: sin el código no cambia nada.',
+  changeNewElse: 'Si no lo has pedido, ignora este correo. Sin el código no cambia nada.',
 
   welcomeTitle: 'Te damos la bienvenida a {service}',
   welcomeText: 'Tu monedero está listo: uno solo para {app} y las demás aplicaciones que lo usan.',
   welcomeNext:
-    'Elige «Añadir dinero» para llenarlo con tarjeta. Cada pago y cada recarga aparece en tu monedero, lo abras en la aplicación que lo abras.',
+    'Elige «Añadir dinero» para recargarlo con tarjeta. Tu monedero muestra cada pago y cada recarga, lo abras en la aplicación que lo abras.',
   welcomeElse: 'Nunca te pedimos la contraseña ni un código por correo o por teléfono.',
   topupTitle: '{amount} en tu monedero',
   topupText: 'Tu pago con tarjeta ha llegado. Este es tu recibo.',
@@ -63,10 +63,10 @@ export const words: Words['mail'] = {
   disputeText:
     'Tu banco ha retirado un pago con el que añadiste dinero, porque se ha reclamado. El importe ha salido de tu monedero.',
   disputeNext:
-    'Si no lo has reclamado tú, pregunta a tu banco. Si se decide que el pago era correcto, el dinero vuelve por sí solo.',
+    'Si no lo has reclamado tú, pregunta a tu banco. Si se decide que el pago era correcto, el dinero vuelve automáticamente.',
   debtText: 'Tu saldo es ahora negativo, así que los pagos están en pausa.',
   debtNext:
-    'Para pagarlo, abre tu monedero en una aplicación que lo use y elige «Devolver {amount}». Vuelve a funcionar en cuanto el saldo llega a cero.',
+    'Para pagarlo, abre tu monedero en una aplicación que lo use y elige «Devolver {amount}». Los pagos vuelven a funcionar en cuanto el saldo vuelve a cero.',
   returnedTitle: '{amount} han vuelto a tu monedero',
   returnedText: 'Ha vuelto lo que había salido de tu monedero por un pago con tarjeta reclamado o reembolsado.',
   declinedTitle: 'Tu tarjeta ha sido rechazada',
@@ -75,7 +75,7 @@ export const words: Words['mail'] = {
     'No se ha cobrado nada. Para intentarlo otra vez, abre tu monedero y elige «Añadir dinero». Usa otra tarjeta o consulta a tu banco.',
   firstTitle: 'Primer pago a {app}',
   firstText: '{app} ha cobrado su primer pago de tu monedero desde que la conectaste el {date}.',
-  firstNext: 'Si es correcto, no hay nada que hacer. Sobre el pago en sí, pregunta a {app}.',
+  firstNext: 'Si reconoces este pago, no tienes que hacer nada. Si tienes preguntas sobre él, contacta con {app}.',
   firstElse:
     'Para impedir más pagos, abre tu monedero, elige «Cuenta», luego «Aplicaciones que usan mi monedero», y desconecta la aplicación.',
   passwordTitle: 'Tu monedero tiene una contraseña nueva',
@@ -84,23 +84,22 @@ export const words: Words['mail'] = {
     'Si no has sido tú, elige enseguida «¿Has olvidado la contraseña?» y cambia también la contraseña de tu correo.',
   emailTitle: 'Tu monedero tiene un correo nuevo',
   emailText:
-    'El correo de tu monedero se ha cambiado por {email}. A partir de ahora los mensajes van allí y ya no aquí.',
+    'El correo de tu monedero se ha cambiado por {email}. A partir de ahora los correos van allí y ya no aquí.',
   emailElse: 'Si no has sido tú, contacta enseguida con soporte.',
   signInTitle: 'Nuevo inicio de sesión en tu monedero',
   signInText: 'Alguien, probablemente tú, ha iniciado sesión desde un lugar que no conocíamos.',
   signInElse: 'Si no has sido tú, elige enseguida «¿Has olvidado la contraseña?» y pon una nueva.',
   deletedTitle: 'Tu monedero se ha eliminado',
   deletedText: 'Tu cuenta se ha eliminado. Ya no guardamos tu nombre, tu correo ni tu contraseña.',
-  deletedNext: 'Si quieres volver a tener un monedero, regístrate: será uno nuevo.',
+  deletedNext: 'Si quieres volver a tener un monedero, regístrate de nuevo.',
 
   receiptsKind: 'Recibos y avisos de pagos con tarjeta',
   paymentsKind: 'Primer pago a una aplicación nueva',
   signInsKind: 'Inicios de sesión desde un lugar nuevo',
-  stopAsk: '¿No recibir más estos mensajes?',
-  stopButton: 'No recibirlos más',
-  stopDone: 'Ya no recibirás estos mensajes',
+  stopAsk: '¿Cancelar la suscripción a estos correos?',
+  stopButton: 'Cancelar la suscripción',
+  stopDone: 'Ya no recibirás estos correos',
   stopBack: 'Puedes volver a activarlos en tu monedero, en «Cuenta».',
   stopBad: 'Este enlace no funciona',
-  stopBadText:
-    'Está incompleto o es demasiado antiguo. Los mensajes que recibes se eligen en tu monedero, en «Cuenta».',
+  stopBadText: 'Está incompleto o es demasiado antiguo. Puedes elegir qué correos recibes en tu monedero, en «Cuenta».',
 }

@@ -2,13 +2,13 @@ import type { Words } from '../words.ts'
 
 export const words: Words['mail'] = {
   hello: 'Bonjour {name},',
-  why: 'Vous recevez ce message parce que vous avez un portefeuille chez {service}.',
-  whyStranger: 'Vous recevez ce message parce que quelqu’un a saisi cette adresse chez {service}.',
+  why: 'Vous recevez cet e-mail parce que vous avez un portefeuille chez {service}.',
+  whyStranger: 'Vous recevez cet e-mail parce que quelqu’un a saisi cette adresse chez {service}.',
   help: 'Aide',
   terms: 'Conditions',
   privacy: 'Confidentialité',
-  stop: 'Ne plus recevoir ce type de message',
-  codeLife: 'Il est valable une fois, pendant 15 minutes.',
+  stop: 'Se désabonner de ces e-mails',
+  codeLife: 'Il est valable une fois et expire après 15 minutes.',
 
   amount: 'Montant',
   balance: 'Solde après',
@@ -22,23 +22,23 @@ export const words: Words['mail'] = {
   confirmSubject: '{code} est le code de votre portefeuille',
   confirmTitle: 'Confirmez votre adresse e-mail',
   confirmText: 'Saisissez ce code dans le portefeuille de {app} pour confirmer cette adresse e-mail.',
-  confirmElse: 'Si vous ne vous êtes pas inscrit, ne faites rien : sans le code, aucun compte n’est créé.',
+  confirmElse: 'Si vous ne vous êtes pas inscrit, ignorez cet e-mail. Sans le code, aucun compte n’est créé.',
   takenTitle: 'Vous avez déjà un portefeuille',
   takenText: 'Quelqu’un, sans doute vous, a voulu s’inscrire dans le portefeuille de {app} avec cette adresse e-mail.',
   takenNext: 'Vous avez déjà un compte : connectez-vous, ou choisissez « Mot de passe oublié ? ».',
-  takenElse: 'Si ce n’était pas vous, il n’y a rien à faire. Rien n’a été modifié.',
-  resetSubject: '{code} est votre code pour un nouveau mot de passe',
+  takenElse: 'Si ce n’était pas vous, vous n’avez rien à faire. Rien n’a été modifié.',
+  resetSubject: '{code} est votre code de réinitialisation du mot de passe',
   resetTitle: 'Choisissez un nouveau mot de passe',
   resetText: 'Saisissez ce code dans le portefeuille de {app} pour choisir un nouveau mot de passe.',
   resetElse:
-    'Si vous ne l’avez pas demandé, ne faites rien : votre mot de passe reste le même. Ne donnez ce code à personne.',
-  unconfirmedTitle: 'Votre portefeuille attend son code',
+    'Si vous ne l’avez pas demandé, ignorez cet e-mail. Votre mot de passe reste le même. Ne donnez ce code à personne.',
+  unconfirmedTitle: 'Votre inscription n’est pas terminée',
   unconfirmedText: 'Quelqu’un, sans doute vous, a demandé un nouveau mot de passe dans le portefeuille de {app}.',
   unconfirmedNext:
     'Il n’y a pas encore de compte avec cette adresse e-mail : une inscription attend le code que nous avons envoyé. Saisissez-le, ou inscrivez-vous à nouveau pour en recevoir un autre.',
   noPasswordTitle: 'Choisissez un mot de passe pour votre portefeuille',
   noPasswordText:
-    'Votre adresse e-mail est confirmée. Entre-temps, quelqu’un s’est inscrit plusieurs fois avec elle, avec des mots de passe différents. Nous ne pouvons pas savoir lequel est le vôtre : aucun n’est donc valable.',
+    'Votre adresse e-mail est confirmée. Auparavant, quelqu’un s’est inscrit plusieurs fois avec elle, avec des mots de passe différents. Nous ne pouvons pas savoir lequel est le vôtre : aucun n’est donc valable.',
   noPasswordNext: 'Pour en choisir un, ouvrez la connexion et choisissez « Mot de passe oublié ? ».',
   changeSubject: '{code} est votre code pour changer d’adresse e-mail',
   changeTitle: 'Changer l’adresse e-mail de votre portefeuille',
@@ -47,12 +47,12 @@ export const words: Words['mail'] = {
   changeOldElse:
     'Si ce n’était pas vous, ne donnez ce code à personne et choisissez un nouveau mot de passe : la personne qui l’a demandé est connectée à votre portefeuille.',
   changeNewText: 'Saisissez ce code dans votre portefeuille pour que cette adresse e-mail devienne la sienne.',
-  changeNewElse: 'Si vous ne l’avez pas demandé, ne faites rien : sans le code, rien ne change.',
+  changeNewElse: 'Si vous ne l’avez pas demandé, ignorez cet e-mail. Sans le code, rien ne change.',
 
   welcomeTitle: 'Bienvenue chez {service}',
   welcomeText: 'Votre portefeuille est prêt : un seul pour {app} et toutes les applications qui l’utilisent.',
   welcomeNext:
-    'Choisissez « Ajouter de l’argent » pour le remplir par carte. Chaque paiement et chaque rechargement figure dans votre portefeuille, quelle que soit l’application où vous l’ouvrez.',
+    'Choisissez « Ajouter de l’argent » pour le recharger par carte. Chaque paiement et chaque rechargement figure dans votre portefeuille, quelle que soit l’application où vous l’ouvrez.',
   welcomeElse: 'Nous ne demandons jamais votre mot de passe ni un code par e-mail ou par téléphone.',
   topupTitle: '{amount} dans votre portefeuille',
   topupText: 'Votre paiement par carte est arrivé. Voici votre reçu.',
@@ -63,10 +63,10 @@ export const words: Words['mail'] = {
   disputeText:
     'Votre banque a repris un paiement par lequel vous aviez ajouté de l’argent, parce qu’il a été contesté. Le montant a quitté votre portefeuille.',
   disputeNext:
-    'Si vous ne l’avez pas contesté, interrogez votre banque. Si le paiement est reconnu valable, l’argent revient de lui-même.',
+    'Si vous ne l’avez pas contesté, interrogez votre banque. Si le paiement est reconnu valable, l’argent revient automatiquement.',
   debtText: 'Votre solde est maintenant négatif : les paiements sont suspendus.',
   debtNext:
-    'Pour rembourser, ouvrez votre portefeuille dans une application qui l’utilise et choisissez « Rembourser {amount} ». Il fonctionne à nouveau dès que le solde est à zéro.',
+    'Pour rembourser, ouvrez votre portefeuille dans une application qui l’utilise et choisissez « Rembourser {amount} ». Les paiements fonctionnent à nouveau dès que le solde est revenu à zéro.',
   returnedTitle: '{amount} sont revenus dans votre portefeuille',
   returnedText: 'Ce qui avait quitté votre portefeuille pour un paiement par carte contesté ou remboursé est revenu.',
   declinedTitle: 'Votre carte a été refusée',
@@ -76,7 +76,8 @@ export const words: Words['mail'] = {
     'Rien n’a été débité. Pour réessayer, ouvrez votre portefeuille et choisissez « Ajouter de l’argent ». Utilisez une autre carte ou contactez votre banque.',
   firstTitle: 'Premier paiement à {app}',
   firstText: '{app} a prélevé son premier paiement sur votre portefeuille depuis que vous l’avez connectée le {date}.',
-  firstNext: 'Si c’est exact, il n’y a rien à faire. Pour toute question sur le paiement, adressez-vous à {app}.',
+  firstNext:
+    'Si vous reconnaissez ce paiement, vous n’avez rien à faire. Pour toute question à son sujet, contactez {app}.',
   firstElse:
     'Pour empêcher d’autres paiements, ouvrez votre portefeuille, choisissez « Compte », puis « Applications utilisant mon portefeuille », et déconnectez l’application.',
   passwordTitle: 'Votre portefeuille a un nouveau mot de passe',
@@ -85,23 +86,23 @@ export const words: Words['mail'] = {
     'Si ce n’était pas vous, choisissez tout de suite « Mot de passe oublié ? », et changez aussi le mot de passe de votre messagerie.',
   emailTitle: 'Votre portefeuille a une nouvelle adresse e-mail',
   emailText:
-    'L’adresse e-mail de votre portefeuille est maintenant {email}. Les messages y sont envoyés désormais, et plus ici.',
+    'L’adresse e-mail de votre portefeuille est maintenant {email}. Les e-mails y sont envoyés désormais, et plus ici.',
   emailElse: 'Si ce n’était pas vous, contactez tout de suite l’assistance.',
   signInTitle: 'Nouvelle connexion à votre portefeuille',
   signInText: 'Quelqu’un, sans doute vous, s’est connecté depuis un endroit que nous ne connaissions pas.',
   signInElse: 'Si ce n’était pas vous, choisissez tout de suite « Mot de passe oublié ? » pour en définir un nouveau.',
-  deletedTitle: 'Votre portefeuille est supprimé',
+  deletedTitle: 'Votre portefeuille a été supprimé',
   deletedText: 'Votre compte a été supprimé. Nous ne conservons plus votre nom, votre e-mail ni votre mot de passe.',
-  deletedNext: 'Si vous voulez de nouveau un portefeuille, inscrivez-vous : ce sera un nouveau.',
+  deletedNext: 'Si vous voulez de nouveau un portefeuille, inscrivez-vous à nouveau.',
 
-  receiptsKind: 'Reçus et nouvelles des paiements par carte',
+  receiptsKind: 'Reçus et suivi des paiements par carte',
   paymentsKind: 'Premier paiement à une nouvelle application',
   signInsKind: 'Connexions depuis un nouvel endroit',
-  stopAsk: 'Ne plus recevoir ces messages ?',
-  stopButton: 'Ne plus les recevoir',
-  stopDone: 'Vous ne recevrez plus ces messages',
+  stopAsk: 'Se désabonner de ces e-mails ?',
+  stopButton: 'Se désabonner',
+  stopDone: 'Vous ne recevrez plus ces e-mails',
   stopBack: 'Vous pouvez les réactiver dans votre portefeuille, sous « Compte ».',
   stopBad: 'Ce lien ne fonctionne pas',
   stopBadText:
-    'Il est incomplet ou trop ancien. Les messages que vous recevez se choisissent dans votre portefeuille, sous « Compte ».',
+    'Il est incomplet ou trop ancien. Vous pouvez choisir les e-mails que vous recevez dans votre portefeuille, sous « Compte ».',
 }

@@ -7,16 +7,16 @@ export const words: Words['paper'] = {
   csvFile: 'Fichier CSV',
   questions: 'Des questions ?',
   receiptCode: 'Code du reçu',
-  holder: 'Portefeuille de',
+  holder: 'Titulaire',
   refunded: 'Remboursé sur la carte',
   opening: 'Solde initial',
   closing: 'Solde final',
   moneyIn: 'Entrées',
   moneyOut: 'Sorties',
-  timeZone: 'Heures en',
+  timeZone: 'Fuseau horaire',
   noEntries: 'Aucune opération ce mois-ci.',
   tooLong:
-    'Ce mois compte {count} opérations. Voici les {shown} premières ; le fichier pour tableur les contient toutes.',
+    'Ce mois compte {count} opérations. Cette page affiche les {shown} premières. Le fichier CSV les contient toutes.',
   amount: 'Montant',
   balance: 'Solde',
   reference: 'Référence',
@@ -31,6 +31,6 @@ export const words: Words['paper'] = {
   badRequestText: 'Revenez à votre portefeuille et réessayez.',
   data: 'Mes données',
   dataText:
-    'Tout ce que ce service conserve sur vous, dans un fichier JSON : votre compte, les applis liées, vos ajouts d’argent, ce qui est arrivé à votre compte et chaque mouvement de votre portefeuille.',
+    'Toutes les données que ce service a sur vous, dans un fichier JSON : votre compte, les applis connectées, vos ajouts d’argent, l’historique de votre compte et chaque mouvement de votre portefeuille.',
   dataFile: 'Télécharger',
 }

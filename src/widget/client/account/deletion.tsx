@@ -56,7 +56,7 @@ export function Delete({ info, token, onLeave }: DeleteProps) {
       <p class="muted">{say('deleteLater')}</p>
       {info.hasPassword ? (
         <AccountForm
-          button={say('deleteForEver')}
+          button={say('deletePermanently')}
           isDanger
           check={({ password = '' }) => ({ password: password === '' ? say('needed') : undefined })}
           send={deleteAccount}
