@@ -102,7 +102,7 @@ test('a second factor that is being set up ends after ten minutes, and another i
   // The session that was setting it up has ended as well; another one may.
   await query(`update operator_sessions set ends_at = now() + interval '9 minutes'`)
   const late = await operator.post('/admin/second-factor', { code: codeOf(first) })
-  expect([late.status, (await late.text()).includes('has ended after ten minutes')]).toEqual([422, true])
+  expect([late.status, (await late.text()).includes('expired after ten minutes')]).toEqual([422, true])
   const second = await shownSecret(operator)
   expect(second).not.toBe(first)
   expect((await operator.post('/admin/second-factor', { code: codeOf(second) })).status).toBe(200)

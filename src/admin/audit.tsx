@@ -1,4 +1,4 @@
-/** Who did what, when and from where. */
+/** The audit log, with filters and CSV export. */
 import { recordAudit } from '../actions/audit.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { countAudit, listAudit, listAuditActions, type AuditFilter } from '../store/audit.ts'
@@ -6,15 +6,15 @@ import { listOperators } from '../store/operators.ts'
 import { csvLine, csvPages, download } from '../web/csv.ts'
 import { actorName, AuditTable } from './kit/audit-table.tsx'
 import { dayBadges, DayFields, isOldestFirst, keptOf, OrderAndApply, spanOf, timeHead } from './kit/filters.tsx'
-import { Empty, Field, Heading, ListHead, maxTotal, Pager } from './kit/parts.tsx'
+import { dayText, Empty, Field, Heading, ListHead, maxTotal, Pager } from './kit/parts.tsx'
 import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 
-export const auditRoutes: AdminRoute[] = [get('/admin/audit', show), get('/admin/audit.csv', exportCsv)]
+export const auditRoutes: AdminRoute[] = [get('/admin/audit', showAudit), get('/admin/audit.csv', exportAudit)]
 
 const pageSize = 50
 
-function filterOf(request: AdminRequest): AuditFilter {
+function auditFilterOf(request: AdminRequest): AuditFilter {
   const text = (name: string) => request.query(name).trim() || undefined
   return {
     actor: text('actor'),
@@ -24,10 +24,10 @@ function filterOf(request: AdminRequest): AuditFilter {
   }
 }
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showAudit(request: AdminRequest): Promise<Response> {
   const db = request.service.db.pool
   const after = isUuid(request.query('after')) ? request.query('after') : undefined
-  const filter = filterOf(request)
+  const filter = auditFilterOf(request)
   const page = { after, limit: pageSize + 1, isOldestFirst: isOldestFirst(request) }
   const [found, total, actions, operators] = await Promise.all([
     listAudit(db, filter, page),
@@ -41,10 +41,7 @@ async function show(request: AdminRequest): Promise<Response> {
   const hasFilter = Object.values(filter).some((value) => value !== undefined)
   const body = (
     <>
-      <Heading
-        title="Audit log"
-        sub="Everything operators did, and everything that was refused. Nobody can change it."
-      />
+      <Heading title="Audit log" sub="Every operator action, and every refused one. Records cannot be changed." />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/audit" data-auto>
           <Field
@@ -56,7 +53,7 @@ async function show(request: AdminRequest): Promise<Response> {
               ...operators.map((each): [string, string] => [`operator:${each.id}`, each.name]),
               ['cli', 'Command line'],
               ['system', 'The service'],
-              ['stranger', 'Nobody signed in'],
+              ['stranger', 'Not signed in'],
             ]}
           />
           <Field
@@ -89,8 +86,8 @@ async function show(request: AdminRequest): Promise<Response> {
           csv={hrefOf('/admin/audit.csv')}
         />
         {records.length === 0 ? (
-          <Empty title={hasFilter ? 'Nothing fits' : 'Nothing yet'}>
-            <p>{hasFilter ? 'No record fits the filter.' : 'What operators do shows here.'}</p>
+          <Empty title={hasFilter ? 'No matches' : 'No records yet'}>
+            <p>{hasFilter ? 'No record matches the filter.' : 'Operator actions appear here.'}</p>
           </Empty>
         ) : (
           <AuditTable
@@ -113,9 +110,9 @@ async function show(request: AdminRequest): Promise<Response> {
 
 type Page = { readonly last: string | undefined; readonly lines: readonly string[] }
 
-async function exportCsv(request: AdminRequest): Promise<Response> {
+async function exportAudit(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
-  const filter = filterOf(request)
+  const filter = auditFilterOf(request)
   const page = { limit: 1_000, isOldestFirst: isOldestFirst(request) }
   await recordAudit(service.db.pool, actor, 'audit.exported', 'audit')
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
@@ -127,5 +124,5 @@ async function exportCsv(request: AdminRequest): Promise<Response> {
     return { last: records.length < 1_000 ? undefined : records.at(-1)!.id, lines }
   }
   const head = ['at', 'actor', 'action', 'subject', 'address', 'detail', 'id']
-  return download(`audit-${service.now().toISOString().slice(0, 10)}.csv`, csvPages(head, read))
+  return download(`audit-${dayText(service.now())}.csv`, csvPages(head, read))
 }

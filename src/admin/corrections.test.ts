@@ -33,14 +33,14 @@ async function newWallet(amount: number) {
   return { ...user, transaction: String(body['transactionId']), base: `/admin/wallets/${user.userId}/correct` }
 }
 
-/** As the page sends it: what the form shows, then what the question after it holds. */
+/** Sends the form, then the confirmation with its hidden fields, as the page does. */
 async function order(who: TestOperator, base: string, fields: Record<string, string>) {
   const question = await textOf(who.post(base, fields))
   const hidden = [...question.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)]
   return Object.fromEntries(hidden.map(([, name, value]) => [name!, value!])) as Record<string, string>
 }
 
-test('the form proposes to take back what an entry moved, and a double click and a reload do it once', async () => {
+test('the form proposes to reverse an entry, and a double click and a reload do it once', async () => {
   const { base, transaction, serviceUserId, userId } = await newWallet(200)
   const form = await textOf(ada.get(`${base}?transaction=${transaction}`))
   expect(form).toContain('value="credit" selected')
@@ -53,7 +53,7 @@ test('the form proposes to take back what an entry moved, and a double click and
   const places = new Set(answers.map((answer) => answer.headers.get('location')))
   expect([answers.map((answer) => answer.status), places.size]).toEqual([[303, 303, 303], 1])
   expect(await client.balance(serviceUserId)).toBe(200)
-  // What corrects what, both ways: in the ledger and in the inspector.
+  // The ledger and the inspector link the correction and the entry both ways.
   const ledger = await textOf(ada.get(`/admin/wallets/${userId}`))
   const [path] = [...places] as [string]
   const link = path.split('?')[0]!
@@ -65,7 +65,7 @@ test('the form proposes to take back what an entry moved, and a double click and
   expect(made).toContain(`href="${link}"`)
   const shown = plain(await textOf(ada.get(link)))
   expect(shown).toContain(transaction)
-  expect(shown).toContain('nobody: it needed none')
+  expect(shown).toContain('no approval needed')
 })
 
 test('above the limit a second operator approves, the first cannot, and both are named', async () => {
@@ -82,20 +82,20 @@ test('above the limit a second operator approves, the first cannot, and both are
   expect(clicks.map((click) => click.status)).toEqual([303, 303])
   expect(await client.balance(serviceUserId)).toBe(50)
   const shown = plain(await textOf(ada.get(link)))
-  expect(shown).toContain(`Asked by ${ada.name}`)
+  expect(shown).toContain(`Requested by ${ada.name}`)
   expect(shown).toContain(`Approved by ${bob.name}`)
 })
 
-test('what cannot be done is told in a sentence, and nothing is recorded as done', async () => {
+test('a refused correction is explained in a sentence, and nothing is recorded as done', async () => {
   const { base, serviceUserId, transaction } = await newWallet(60)
   const good = { direction: 'debit', amount: '5', account: 'adjustments', transaction: '', reason: 'x' }
   const wrongs: [Record<string, string>, string][] = [
     [{ amount: '30.01' }, 'The wallet does not hold that much'],
-    [{ amount: '0' }, 'Write an amount above zero'],
-    [{ account: 'cards' }, 'Choose one of the list'],
-    [{ transaction: 'txn_1' }, 'Write txn_ and 32 characters'],
+    [{ amount: '0' }, 'Enter an amount above zero'],
+    [{ account: 'cards' }, 'Choose an account from the list'],
+    [{ transaction: 'txn_1' }, 'Enter txn_ and 32 characters'],
     [{ transaction: `txn_${'0'.repeat(32)}` }, 'This wallet has no such transaction'],
-    [{ reason: ' ' }, 'Write a reason'],
+    [{ reason: ' ' }, 'Enter a reason'],
   ]
   for (const [wrong, sentence] of wrongs) {
     const response = await ada.post(base, { ...good, ...wrong })
@@ -103,7 +103,7 @@ test('what cannot be done is told in a sentence, and nothing is recorded as done
   }
   const tooMuch = { ...good, direction: 'credit', amount: '30.01', transaction, id: crypto.randomUUID() }
   expect(await textOf(ada.post(`${base}/order`, tooMuch))).toContain('more than the transaction moved')
-  // Spent between the question and the answer.
+  // The money is spent between the confirmation and the order.
   const fields = await order(ada, base, { ...good, amount: '30' })
   await client.debit(serviceUserId, 10)
   const late = await ada.post(`${base}/order`, fields)

@@ -1,4 +1,4 @@
-/** All corrections, and one: what it is, who asked and decided, and the decision of a second operator. */
+/** The list of corrections, and one correction with the second operator's decision. */
 import {
   approveCorrection,
   correctionRefusals,
@@ -44,8 +44,8 @@ import { get, may, post, type AdminRoute, type AdminRequest } from './kit/route.
 import { accountName, nameOf } from './kit/states.tsx'
 
 export const correctionRoutes: AdminRoute[] = [
-  get('/admin/corrections', showAll),
-  get('/admin/corrections/:id', (request) => show(request)),
+  get('/admin/corrections', showCorrections),
+  get('/admin/corrections/:id', (request) => showCorrection(request)),
   post('/admin/corrections/:id/approve', approve, 'correct'),
   post('/admin/corrections/:id/decline', decline, 'correct'),
   post('/admin/corrections/:id/withdraw', withdraw, 'correct'),
@@ -54,7 +54,7 @@ export const correctionRoutes: AdminRoute[] = [
 const pageSize = 50
 const maxWaiting = 200
 
-async function showAll(request: AdminRequest): Promise<Response> {
+async function showCorrections(request: AdminRequest): Promise<Response> {
   const { service } = request
   const db = service.db.pool
   const state = correctionStates.find((known) => known === request.query('state')) ?? ''
@@ -72,7 +72,7 @@ async function showAll(request: AdminRequest): Promise<Response> {
   const isWhole = state === '' && wallet === '' && after === ''
   const body = (
     <>
-      <Heading title="Corrections" sub="Debits and credits by hand: what was wrong, and who put it right." />
+      <Heading title="Corrections" sub="Debits and credits made by operators." />
       {isWhole && waiting.length > 0 && (
         <section class="card flush">
           <div class="heading">
@@ -83,7 +83,7 @@ async function showAll(request: AdminRequest): Promise<Response> {
       )}
       <section class="card flush">
         <div class="heading">
-          <h2>{wallet ? 'Of one wallet' : 'All'}</h2>
+          <h2>{wallet ? 'One wallet' : 'All'}</h2>
         </div>
         <form class="row bottom" method="get" action="/admin/corrections" data-auto>
           {wallet && <input type="hidden" name="wallet" value={wallet} />}
@@ -98,8 +98,8 @@ async function showAll(request: AdminRequest): Promise<Response> {
           </button>
         </form>
         {shown.length === 0 ? (
-          <Empty title={isWhole ? 'None yet' : 'Nothing fits'}>
-            <p>A correction begins at a wallet: its page has the button, and so has every entry of its ledger.</p>
+          <Empty title={isWhole ? 'No corrections yet' : 'No matches'}>
+            <p>Start a correction on the page of a wallet, or at an entry of its ledger.</p>
           </Empty>
         ) : (
           <Corrections {...about} corrections={shown} label="Corrections" />
@@ -126,7 +126,7 @@ type ListProps = {
   apps: readonly App[]
   people: readonly Person[]
   label: string
-  /** Nobody decided on any of them. */
+  /** None of them is decided. */
   isWaiting?: boolean
 }
 
@@ -141,12 +141,12 @@ function Corrections({ request, corrections, operators, apps, people, label, isW
     <Table
       label={label}
       head={[
-        'Asked',
+        'Requested',
         'User',
         ['Amount'],
         'Other side',
         'State',
-        'Asked by',
+        'Requested by',
         ...(isWaiting ? [] : ['Decided by']),
         'Reason',
       ]}
@@ -171,7 +171,7 @@ function Corrections({ request, corrections, operators, apps, people, label, isW
           </td>
           <td>{actorName(operators, each.askedBy)}</td>
           {!isWaiting && (
-            <td>{each.decidedBy ? actorName(operators, each.decidedBy) : <span class="muted">nobody</span>}</td>
+            <td>{each.decidedBy ? actorName(operators, each.decidedBy) : <span class="muted">–</span>}</td>
           )}
           <td class="wide">{each.reason}</td>
         </tr>
@@ -180,7 +180,7 @@ function Corrections({ request, corrections, operators, apps, people, label, isW
   )
 }
 
-async function show(request: AdminRequest, problem?: string): Promise<Response> {
+async function showCorrection(request: AdminRequest, problem?: string): Promise<Response> {
   const { service } = request
   const db = service.db.pool
   const id = request.param('id')
@@ -215,7 +215,7 @@ async function show(request: AdminRequest, problem?: string): Promise<Response> 
       {refusal && <Notice kind="bad">{`Nothing moved. ${correctionRefusals[refusal] ?? refusal}`}</Notice>}
       {state === 'approved' && (
         <Notice kind="warn">
-          The ledger is being told. Should that have been cut short, it is done within a minute.
+          The correction is being posted. If posting was interrupted, it finishes within a minute.
         </Notice>
       )}
       <section class="card stack">
@@ -240,20 +240,20 @@ async function show(request: AdminRequest, problem?: string): Promise<Response> 
                 'no transaction'
               ),
             ],
-            ['Asked by', <Who operators={operators} actor={correction.askedBy} at={askedAt} />],
+            ['Requested by', <ActorAt operators={operators} actor={correction.askedBy} at={askedAt} />],
             ...(state === 'waiting'
-              ? [['Waits for', ageText(askedAt, service.now())] as const]
+              ? [['Waiting for', ageText(askedAt, service.now())] as const]
               : [
                   [
                     verb,
                     decidedBy ? (
-                      <Who operators={operators} actor={decidedBy} at={decidedAt} />
+                      <ActorAt operators={operators} actor={decidedBy} at={decidedAt} />
                     ) : (
-                      'nobody: it needed none'
+                      'no approval needed'
                     ),
                   ] as const,
                 ]),
-            ...(correction.decisionReason === null ? [] : [['Because', correction.decisionReason] as const]),
+            ...(correction.decisionReason === null ? [] : [['Decision reason', correction.decisionReason] as const]),
             ...(state === 'done'
               ? [
                   [
@@ -275,7 +275,7 @@ async function show(request: AdminRequest, problem?: string): Promise<Response> 
   return await showPage(request, { title: 'Correction', here: 'corrections', body, ...(problem && { status: 422 }) })
 }
 
-function Who({ operators, actor, at }: { operators: readonly Operator[]; actor: string; at: Date | null }) {
+function ActorAt({ operators, actor, at }: { operators: readonly Operator[]; actor: string; at: Date | null }) {
   return (
     <>
       {actorName(operators, actor)}, <When at={at} />
@@ -290,11 +290,11 @@ function Decision({ request, correction, problem }: DecisionProps) {
   if (isSamePerson(correction.askedBy, request.actor.name))
     return (
       <section class="card stack">
-        <h2>You asked for it</h2>
-        <p>Another operator with the role finance or admin has to approve it. Until then nothing moves.</p>
+        <h2>You requested this</h2>
+        <p>Another operator with the role finance or admin must approve it. Until then nothing moves.</p>
         <Form request={request} action={`${base}/withdraw`}>
           <button class="button quiet" type="submit">
-            Withdraw it
+            Withdraw
           </button>
         </Form>
       </section>
@@ -320,7 +320,7 @@ function Decision({ request, correction, problem }: DecisionProps) {
             />
           </div>
           <button class="button danger" type="submit">
-            Decline it
+            Decline
           </button>
         </Form>
       </details>
@@ -329,31 +329,31 @@ function Decision({ request, correction, problem }: DecisionProps) {
 }
 
 async function approve(request: AdminRequest): Promise<Response> {
-  return await decided(request, (id) => approveCorrection(request.service, request.actor, id))
+  return await answerDecision(request, (id) => approveCorrection(request.service, request.actor, id))
 }
 
 async function withdraw(request: AdminRequest): Promise<Response> {
-  return await decided(request, (id) => withdrawCorrection(request.service, request.actor, id))
+  return await answerDecision(request, (id) => withdrawCorrection(request.service, request.actor, id))
 }
 
 async function decline(request: AdminRequest): Promise<Response> {
   const reason = request.form.text('reason').trim()
   const problem = reasonProblem(reason)
-  if (problem) return await show(request, problem)
-  return await decided(request, (id) => declineCorrection(request.service, request.actor, id, reason))
+  if (problem) return await showCorrection(request, problem)
+  return await answerDecision(request, (id) => declineCorrection(request.service, request.actor, id, reason))
 }
 
-const problemTexts = {
-  own: 'You asked for this correction yourself: another operator has to decide on it.',
-  'not-own': 'Only who asked for a correction can withdraw it. You can decline it.',
+const decisionProblems = {
+  own: 'You requested this correction yourself. Another operator must decide on it.',
+  'not-own': 'Only the operator who requested a correction can withdraw it. You can decline it.',
 } as const
 
-/** One that somebody decided before, or that a second click decided again, is shown as it is. */
-async function decided(request: AdminRequest, decide: (id: string) => Promise<Decided>): Promise<Response> {
+/** A correction that is already decided, by another operator or an earlier click, is shown as it is. */
+async function answerDecision(request: AdminRequest, decide: (id: string) => Promise<Decided>): Promise<Response> {
   const id = request.param('id')
   const result: Decided = isUuid(id) ? await decide(id) : { problem: 'unknown' }
   if (!('problem' in result)) return redirect(`/admin/corrections/${id}?done=correction-${result.correction.state}`)
   if (result.problem === 'unknown') return await showNotFound(request, 'correction')
   if (result.problem === 'decided') return redirect(`/admin/corrections/${id}?done=correction-decided`)
-  return await showProblem(request, 409, problemTexts[result.problem])
+  return await showProblem(request, 409, decisionProblems[result.problem])
 }

@@ -46,7 +46,7 @@ async function post(
   return await postForApp(rig.service, app, posting)
 }
 
-/** As a spreadsheet reads it. */
+/** Parses CSV as a spreadsheet does. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = []
   let row: string[] = []
@@ -153,7 +153,7 @@ test('the inspector shows the first use, and what each repeat asked differently'
   const text = html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
   expect(text).toContain('posted')
   expect(text).toContain('entry 1102')
-  for (const found of ['nothing: a plain repeat', 'amount', 'direction', 'user']) expect(text).toContain(found)
+  for (const found of ['nothing: an exact repeat', 'amount', 'direction', 'user']) expect(text).toContain(found)
   const never = await (await admin.get('/admin/references?type=%40TYPE&id=never')).text()
   expect(never).toContain('Never used')
 })
@@ -170,11 +170,11 @@ test('the inspector finds a transaction by the code on its receipt, however it i
   }
   const wrong = code.slice(0, -1) + (code.endsWith('0') ? '1' : '0')
   const none = receiptCodeOf('0'.repeat(32))
-  expect(await (await admin.get(`/admin/references?code=${wrong}`)).text()).toContain('This is no receipt code')
+  expect(await (await admin.get(`/admin/references?code=${wrong}`)).text()).toContain('Not a receipt code')
   expect(await (await admin.get(`/admin/references?code=${none}`)).text()).toContain('No such receipt')
 })
 
-test('a bonus shows before and after, is granted once however often its form is sent, and is on record', async () => {
+test('a bonus shows the balance before and after, is granted once however often its form is sent, and is audited', async () => {
   const path = `/admin/wallets/${user.userId}/bonus`
   const { rows } = await rig.service.db.pool.query<{ balance: bigint }>('select balance from wallets where id = $1', [
     user.userId,
@@ -204,7 +204,7 @@ test('a form that shows a secret works once: sent again it makes no second app a
   expect(rows).toHaveLength(1)
 })
 
-test('a ledger filter that fits nothing recent offers to look further back', async () => {
+test('a ledger filter finds an old entry behind many that do not match', async () => {
   const html = await (await admin.get(`/admin/wallets/${user.userId}?direction=credit&ref=first`)).text()
   expect(html).toContain('@TYPE · first')
   expect(html).not.toContain('many-5')

@@ -41,7 +41,7 @@ test('top-ups come in both orders, and by state, app and day', async () => {
   expect(paymentsIn(await html('/admin/topups?until=2020-01-01'))).toEqual([])
 })
 
-test('a list says which filters are on, in which zone, how many there are, and leads out of them', async () => {
+test('a list shows its active filters, their time zone, the total, and a link that clears them', async () => {
   const shown = await html('/admin/topups?state=problem&from=2020-01-01')
   expect(shown).toContain('from: 2020-01-01 UTC')
   expect(shown).toContain('state: problem')
@@ -82,7 +82,7 @@ test('the audit log comes in both orders, page by page', async () => {
   expect(await ids('oldest')).toEqual(newest.toReversed())
 })
 
-test('lists as files hold what the list does, every row, and no formula', async () => {
+test('a CSV export holds every row of its list, and no formula', async () => {
   const wallets = await lines('/admin/wallets.csv')
   expect(wallets.length).toBeGreaterThan(56)
   expect(wallets.find((line) => line.includes(payer.userId))).toContain("'=1+1")
@@ -105,7 +105,7 @@ test('a file that had to end early says so in its last line', async () => {
   )
 })
 
-test('a page of top-ups looks at no more than its span, and goes on from there', async () => {
+test('a page of top-ups reads at most its span, and the next page continues from there', async () => {
   const { pool } = bench.service.db.longRunning
   await pool.query(
     `insert into topups (id, user_id, client_id, processor, amount, currency, state, created_at, updated_at, expires_at)
@@ -129,7 +129,7 @@ const headsOf = (text: string) =>
     ),
   )
 
-test('a click on the head of a column sorts by it, and the next one turns it round', async () => {
+test('a click on a column head sorts by it, and the next click reverses the order', async () => {
   const mine = `/admin/topups?user=${payer.userId}&state=created`
   const first = headsOf(await html(mine))
   expect(first).toEqual({ Time: { sort: 'descending', href: `${mine}&order=oldest` } })
@@ -156,7 +156,7 @@ test('wallets in a state are sorted by their balance, page after page; all of th
     [users],
   )
   const link = new Map(rows.map((row) => [row.user_id, row.id]))
-  // Some balances are the same, so that ids have to tell them apart.
+  // Some balances are equal, so that the order falls back to the id.
   for (const [i, id] of users.entries()) if (i % 4 > 0) await client.credit(link.get(id)!, i % 4)
   const balanceOf = new Map(users.map((id, i) => [id, i % 4]))
   const most = await walk('most&state=operator')
@@ -165,7 +165,7 @@ test('wallets in a state are sorted by their balance, page after page; all of th
   expect(await walk('least&state=operator')).toEqual(most.toReversed())
   const heads = headsOf(await html('/admin/wallets?state=operator&order=most'))
   expect(heads['Balance']).toEqual({ sort: 'descending', href: '/admin/wallets?state=operator&order=least' })
-  // An address that somebody wrote by hand: the order is not to be had, and the list is there.
+  // A hand-written address: the order is not available, and the list still shows.
   expect((await viewer.get('/admin/wallets?order=most')).status).toBe(200)
   expect((await viewer.get('/admin/wallets?state=operator&order=most&after=x+y')).status).toBe(200)
 })

@@ -1,4 +1,4 @@
-/** All pages and actions of the admin area, on the app. */
+/** Registers all pages and actions of the admin area. */
 import { PasswordsBusy } from '../actions/people/passwords.ts'
 import type { Service } from '../actions/service.ts'
 import { faultFields } from '../platform/log.ts'
@@ -63,7 +63,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...accountRoutes,
 ]
 
-/** The answer to any other path below /admin. */
+/** Answers any other path below /admin. */
 const elsewhere: AdminRoute = {
   method: 'GET',
   path: '/admin/*',
@@ -88,7 +88,7 @@ async function showFault(service: Service, raw: Request, env: RequestContext, er
   service.log[isAway ? 'warn' : 'error']('an admin page failed', { requestId, route, ...faultFields(error) })
   const request = { service, raw, query: () => '', me: undefined } as unknown as PublicRequest
   const text = isAway
-    ? 'The service is busy or its database is away. Try again in a moment.'
-    : `Something unexpected happened. The log has it under ${requestId}.`
+    ? 'The service is busy or its database is unavailable. Try again shortly.'
+    : `Something unexpected happened. Find it in the log under ${requestId}.`
   return await showProblem(request, isAway ? 503 : 500, text)
 }

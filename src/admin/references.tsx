@@ -1,4 +1,4 @@
-/** The reference inspector: what a reference was used for first, and what every later use asked differently. */
+/** The reference inspector: the first use of a reference, and how later uses differed. */
 import { inspectReceipt, inspectReference, type Inspected } from '../actions/money/inspect-reference.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
@@ -13,9 +13,9 @@ import { showPage } from './kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { Owner } from './kit/topup-table.tsx'
 
-export const referenceRoutes: AdminRoute[] = [get('/admin/references', show)]
+export const referenceRoutes: AdminRoute[] = [get('/admin/references', showReferences)]
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showReferences(request: AdminRequest): Promise<Response> {
   const { service } = request
   const apps = await service.apps.list()
   const [app, type, id] = [request.query('app'), request.query('type'), request.query('id')]
@@ -32,10 +32,7 @@ async function show(request: AdminRequest): Promise<Response> {
   })
   const body = (
     <>
-      <Heading
-        title="Reference inspector"
-        sub="What happened to a debit or credit, and to everyone who sent it again."
-      />
+      <Heading title="Reference inspector" sub="The outcome of a debit or credit, and every repeat of it." />
       <form class="card row bottom" method="get" action="/admin/references">
         <Field label="App" name="app" value={app} options={ownerOptions(apps)} />
         <Field
@@ -76,16 +73,16 @@ async function show(request: AdminRequest): Promise<Response> {
       </form>
       {code !== '' && byReference.length === 0 && !byCode?.length && (
         <section class="card">
-          <Empty title={byCode ? 'No such receipt' : 'This is no receipt code'}>
+          <Empty title={byCode ? 'No such receipt' : 'Not a receipt code'}>
             <p>
-              A code has twelve characters, such as <code>7K2M-9QXR-4TBV</code>, and its last one tells when another is
-              wrong. {byCode && 'This one is well-formed, but no transaction has it.'}
+              A code has twelve characters, such as <code>7K2M-9QXR-4TBV</code>. The last one is a check character.{' '}
+              {byCode && 'This code is well-formed, but no transaction has it.'}
             </p>
           </Empty>
         </section>
       )}
       {found.map((inspected) => (
-        <Story
+        <ReferenceStory
           key={inspected.first.referenceKey}
           request={request}
           inspected={inspected}
@@ -97,8 +94,8 @@ async function show(request: AdminRequest): Promise<Response> {
         <section class="card">
           <Empty title="Never used">
             <p>
-              No debit or credit with this reference was ever posted or refused{app && ' for this app'}. Case and spaces
-              count. A request that was malformed, or refused before it reached the wallet, leaves no outcome: its
+              No debit or credit with this reference was posted or refused{app && ' for this app'}. Case and spaces
+              matter. A request that was malformed, or refused before it reached the wallet, leaves no outcome, so its
               reference is still free.
             </p>
           </Empty>
@@ -106,10 +103,10 @@ async function show(request: AdminRequest): Promise<Response> {
       )}
       {!isAsked && code === '' && (
         <section class="card">
-          <Empty title="Ask about a reference">
+          <Empty title="Inspect a reference">
             <p>
-              Take referenceType and referenceId from the app’s own records. A reference moves money once; what came
-              later got the first answer again, and is listed here.
+              Take referenceType and referenceId from the app’s records. A reference moves money once. Repeats get the
+              first answer again and are listed here.
             </p>
           </Empty>
         </section>
@@ -139,7 +136,7 @@ type StoryProps = {
   corrections: readonly Correction[]
 }
 
-function Story({ request, inspected, people, corrections }: StoryProps) {
+function ReferenceStory({ request, inspected, people, corrections }: StoryProps) {
   const { app, first, later } = inspected
   const { currency } = request.service.config
   const isDebit = first.amountMinor < 0n
@@ -147,8 +144,8 @@ function Story({ request, inspected, people, corrections }: StoryProps) {
   const result = first.refusal ? (
     <>
       <Badge kind="bad">refused</Badge> <code>{first.refusal}</code>, at a balance of{' '}
-      <Money minor={first.balanceMinor} currency={currency} />. The same answer comes for ever: a new attempt needs a
-      new referenceId.
+      <Money minor={first.balanceMinor} currency={currency} />. Every repeat gets this answer. A new attempt needs a new
+      referenceId.
     </>
   ) : (
     <>
@@ -165,7 +162,7 @@ function Story({ request, inspected, people, corrections }: StoryProps) {
           ['By', app ? <a href={`/admin/client-apps/${app.clientId}`}>{app.name}</a> : 'the service itself'],
           ['User', <Owner owners={people} id={first.walletId} />],
           [isDebit ? 'Debit' : 'Credit', <Money minor={first.amountMinor} currency={currency} isSigned />],
-          ['Came to', result],
+          ['Outcome', result],
           ['Description', first.description ?? 'none'],
           ...(first.sequence === null
             ? []
@@ -183,9 +180,9 @@ function Story({ request, inspected, people, corrections }: StoryProps) {
       />
       <h2>Later uses</h2>
       {later.length === 0 ? (
-        <p class="muted">It was never sent again.</p>
+        <p class="muted">No repeats.</p>
       ) : (
-        <Table label="Later uses" head={['Asked for', 'User', 'Differs in', 'Times', 'First', 'Last']}>
+        <Table label="Later uses" head={['Requested', 'User', 'Differs in', 'Times', 'First', 'Last']}>
           {later.map((use, i) => (
             <tr key={i}>
               <td>
@@ -197,7 +194,7 @@ function Story({ request, inspected, people, corrections }: StoryProps) {
               </td>
               <td>
                 {use.mismatch.length === 0 ? (
-                  <span class="muted">nothing: a plain repeat</span>
+                  <span class="muted">nothing: an exact repeat</span>
                 ) : (
                   use.mismatch.map((field) => (
                     <>

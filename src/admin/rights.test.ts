@@ -1,4 +1,4 @@
-/** Every route of the admin area, asked by every role: who may is written down here once more, by hand. */
+/** Every admin route requested with every role. The expected rights are listed here by hand, independent of the code. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rights } from '../actions/operators/rights.ts'
@@ -10,7 +10,7 @@ import { adminRoutes } from './pages.tsx'
 
 setDefaultTimeout(180_000)
 
-/** Nobody is signed in there, or not wholly. */
+/** Routes without a full session. */
 const outside = /^(GET|POST) \/admin\/(sign-in|second-factor|welcome)/
 
 const everybody = [
@@ -92,7 +92,7 @@ function whoMay(route: string): readonly Role[] {
   if (support.includes(route)) return ['support', 'admin']
   if (finance.includes(route)) return ['finance', 'admin']
   if (adminAlone.includes(route)) return ['admin']
-  throw new Error(`Nobody has said who may ask for ${route}: add it to the lists of this test.`)
+  throw new Error(`No rights are listed for ${route}: add it to the lists of this test.`)
 }
 
 const bench = await openBench({}, 20_000)
@@ -109,9 +109,9 @@ const routes = adminRoutes
   .map((route) => ({ ...route, name: `${route.method} ${route.path}` }))
   .filter(({ name }) => !outside.test(name))
 
-/** A page that is there, with the month, the days or the difference that some ask for. */
+/** An existing page, with the query parameters that some pages need. */
 const asked = 'month=2026-01&from=2026-01-01&until=2026-01-31&payment=pi_differs&kind=charge'
-// Whatever compares a day would close it.
+// A comparison of a day would close the difference.
 beforeEach(() =>
   bench.service.db.pool.query(
     `insert into reconciliation_differences (payment_intent_id, kind, day, processor_amount, ledger_amount, found_at)
@@ -143,12 +143,12 @@ describe.each(routes.map(({ name, method, path }) => [name, method, path] as con
   })
 })
 
-test('the lists of this test name only routes that are there', () => {
+test('the lists of this test name only routes that exist', () => {
   const there = routes.map(({ name }) => name)
   expect([...everybody, ...support, ...finance, ...adminAlone].filter((name) => !there.includes(name))).toEqual([])
 })
 
-/** The routes that the page's forms and its buttons lead to. */
+/** The routes that the page's forms and buttons post to. */
 async function formsOf(page: string, role: Role): Promise<string[]> {
   const html = await (await operators[role].get(page)).text()
   const actions = [...html.matchAll(/ (?:form)?action="([^"]+)"/g)].map(([, action]) => action!)
@@ -172,7 +172,7 @@ test.each(pages.map(({ path }) => path))('%s offers each role the forms it may s
     ])
 })
 
-test('every right is one that a route asks for', () => {
+test('every right is required by a route', () => {
   const asked = new Set<string>(adminRoutes.map(({ access }) => access))
   expect(rights.filter(({ right }) => !asked.has(right))).toEqual([])
 })
@@ -202,7 +202,7 @@ test('docs/operators.md has the same table', async () => {
   )
 })
 
-test('what an operator does is on record with the role they had then', async () => {
+test('the audit log records the role an operator had at the time', async () => {
   const { rows } = await bench.service.db.pool.query(
     `select distinct detail->>'byRole' as role from audit where action = 'wallet.frozen' and actor = $1`,
     [`operator:${operators.support.id}`],

@@ -53,7 +53,7 @@ beforeAll(async () => {
     referenceType: 'TRIP',
     referenceId: 'refused-1',
   })
-  // Types are noted in the background.
+  // Reference types are recorded in the background.
   await service.referenceTypes.close()
 })
 afterAll(async () => await bench.close())
@@ -172,12 +172,12 @@ test.each([
   expect(asked && `${asked.sign}${asked.amountMinor} ${asked.day}`).toBe(expected)
 })
 
-test('what is not there is told, with what can be found and how it is written', async () => {
+test('a search without results explains what can be found and how', async () => {
   for (const q of ['', 'nobody-at-all', 'txn_0', 'su_none', crypto.randomUUID(), 'pi_none', '%', "'", '\\'])
     expect(await pageOf(q)).toContain('19.99 2026-11-14')
 })
 
-test('every page has the field of the search, and only for who is signed in', async () => {
+test('every page has the search field, but only for signed-in operators', async () => {
   for (const path of ['/admin', '/admin/wallets', '/admin/books', '/admin/nothing'])
     expect(await (await viewer.get(path)).text()).toContain('action="/admin/search"')
   viewer.cookies.clear()

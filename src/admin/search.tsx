@@ -1,4 +1,4 @@
-/** One search for the whole admin area. A text that is exactly one thing leads straight to its page. */
+/** Global search. A query that matches exactly one thing redirects to its page. */
 import type { ComponentChildren } from 'preact'
 import { findAnything, maxFound, type Found, type FoundUse } from '../actions/find-anything.ts'
 import { ownerOf } from '../actions/money/inspect-reference.ts'
@@ -10,13 +10,13 @@ import { get, type AdminRoute, type AdminRequest } from './kit/route.ts'
 import { AppState, PeopleTable } from './kit/states.tsx'
 import { Owner, TopupTable } from './kit/topup-table.tsx'
 
-export const searchRoutes: AdminRoute[] = [get('/admin/search', show)]
+export const searchRoutes: AdminRoute[] = [get('/admin/search', showSearch)]
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showSearch(request: AdminRequest): Promise<Response> {
   const q = request.query('q').trim()
-  if (q === '') return await showPage(request, { title: 'Search', body: <Help title="What do you look for?" /> })
+  if (q === '') return await showPage(request, { title: 'Search', body: <Help title="What are you looking for?" /> })
   const found = await findAnything(request.service, q)
-  const only = onlyPlace(found, q)
+  const only = onlyPathOf(found, q)
   if (only) return redirect(only)
   const apps = await request.service.apps.list()
   const { exactly, people, uses, topups } = found
@@ -29,13 +29,13 @@ async function show(request: AdminRequest): Promise<Response> {
       {(exactly || people.length > 0) && (
         <Kind
           title="Users"
-          more={found.hasMorePeople && <a href={withQuery('/admin/wallets', { q })}>All who begin so</a>}
+          more={found.hasMorePeople && <a href={withQuery('/admin/wallets', { q })}>All users that match</a>}
         >
           <PeopleTable currency={request.service.config.currency} people={exactly ? [exactly, ...people] : people} />
         </Kind>
       )}
       {uses.length > 0 && (
-        <Kind title="Debits and credits" more={found.hasMoreUses && `The first ${maxFound} found; there are more.`}>
+        <Kind title="Debits and credits" more={found.hasMoreUses && `The first ${maxFound}; there are more.`}>
           <Uses request={request} found={found} apps={apps} />
         </Kind>
       )}
@@ -68,22 +68,22 @@ async function show(request: AdminRequest): Promise<Response> {
   return await showPage(request, { title: 'Search', body })
 }
 
-/** The page of the one thing that the text is the whole name of; none when it may mean several. */
-function onlyPlace({ exactly, people, uses, topups, apps, amount }: Found, q: string): string | undefined {
+/** The path of the only exact match; undefined when several things match. */
+function onlyPathOf({ exactly, people, uses, topups, apps, amount }: Found, q: string): string | undefined {
   if (amount) return undefined
-  // The entry that a top-up made has the payment's id for its reference: the page of the top-up leads to it.
+  // A top-up's ledger entry has the payment's id as its reference, so both match; the top-up's page links to the entry.
   const ownUses = topups.length > 0 ? uses.filter((use) => use.namespace !== serviceNamespace) : uses
-  const places = [
+  const paths = [
     ...(exactly ? [`/admin/wallets/${exactly.id}`] : []),
-    ...ownUses.map(placeOfUse),
+    ...ownUses.map(pathOfUse),
     ...topups.map((topup) => `/admin/topups/${topup.id}`),
     ...apps.filter((app) => app.clientId === q).map((app) => `/admin/client-apps/${app.clientId}`),
   ]
   const others = exactly ? 0 : people.length + apps.filter((app) => app.clientId !== q).length
-  return places.length === 1 && others === 0 ? places[0] : undefined
+  return paths.length === 1 && others === 0 ? paths[0] : undefined
 }
 
-function placeOfUse({ namespace, referenceType, referenceId }: FoundUse): string {
+function pathOfUse({ namespace, referenceType, referenceId }: FoundUse): string {
   return withQuery('/admin/references', { app: ownerOf(namespace), type: referenceType, id: referenceId })
 }
 
@@ -112,7 +112,7 @@ function Uses({ request, found, apps }: { request: AdminRequest; found: Found; a
             {use.refusal && <Badge kind="bad">refused</Badge>}
           </td>
           <td class="wide">
-            <a href={placeOfUse(use)}>
+            <a href={pathOfUse(use)}>
               {use.referenceType} · {use.referenceId}
             </a>
           </td>
@@ -131,31 +131,31 @@ function AmountNotice({ request, found }: { request: AdminRequest; found: Found 
   const what = { '': 'Debits, credits and card top-ups', '-': 'Debits', '+': 'Credits and card top-ups' }[sign]
   return (
     <Notice kind={isWhole ? 'info' : 'warn'}>
-      {what} of <Money minor={amountMinor} currency={request.service.config.currency} /> on {day}, in UTC:{' '}
+      {what} of <Money minor={amountMinor} currency={request.service.config.currency} /> on {day} (UTC):{' '}
       {isWhole
         ? found.uses.length + found.topups.length === 0
           ? 'there were none.'
           : found.hasMoreUses
-            ? `more than ${maxFound}, of which these were found first.`
+            ? `more than ${maxFound}; these are the first.`
             : `${found.uses.length + found.topups.length}.`
-        : 'there are too many entries to look through in a second. Find the user, and filter the ledger by month there.'}
+        : 'there are too many entries to search. Find the user and filter the ledger by month.'}
     </Notice>
   )
 }
 
 const kinds: readonly (readonly [what: string, example: string, how: string])[] = [
-  ['A user', 'ada@example.com, Lovelace', 'The beginning of an email, a first or a last name; or a whole user id.'],
-  ['A serviceUserId', 'su_1f0c…', 'Whole. Also one that was disconnected.'],
-  ['A transaction', 'txn_9b2e…', 'Whole, as the API answers it.'],
-  ['A reference', 'order-1042', 'The referenceId alone, whole, of any app and type, refused ones included.'],
-  ['A card payment', 'pi_3Nx…', 'Whole, as the card processor names it; or the id of a top-up.'],
-  ['A receipt', '7K2M-9QXR-4TBV', 'The code on it. Dashes and case do not matter.'],
+  ['A user', 'ada@example.com, Lovelace', 'The beginning of an email, first or last name, or a complete user id.'],
+  ['A serviceUserId', 'su_1f0c…', 'Complete. Disconnected ones too.'],
+  ['A transaction', 'txn_9b2e…', 'Complete, as the API returns it.'],
+  ['A reference', 'order-1042', 'The complete referenceId, of any app and type, including refused ones.'],
+  ['A card payment', 'pi_3Nx…', 'The complete payment id of the card processor, or the id of a top-up.'],
+  ['A receipt', '7K2M-9QXR-4TBV', 'The receipt code. Dashes and case do not matter.'],
   [
     'An amount on a day',
     '19.99 2026-11-14',
-    'In UTC; −19.99 for debits alone, +19.99 for credits alone; “today” and “yesterday” are days too.',
+    'In UTC. −19.99 finds only debits, +19.99 only credits. “today” and “yesterday” work too.',
   ],
-  ['A client app', 'Fernweh', 'Any part of its name, or the whole clientId.'],
+  ['A client app', 'Fernweh', 'Any part of the name, or the complete clientId.'],
 ]
 
 function Help({ title }: { title: string }) {
@@ -163,11 +163,11 @@ function Help({ title }: { title: string }) {
     <section class="card flush">
       <Empty title={title}>
         <p>
-          Write it into the field of the search; <kbd>/</kbd> brings you there from any page, and so do <kbd>Ctrl</kbd>{' '}
-          <kbd>K</kbd> and <kbd>⌘</kbd> <kbd>K</kbd>.
+          Type into the search field. <kbd>/</kbd>, <kbd>Ctrl</kbd> <kbd>K</kbd> and <kbd>⌘</kbd> <kbd>K</kbd> focus it
+          from any page.
         </p>
       </Empty>
-      <Table label="What can be found" head={['To find', 'Write, for example', 'How']}>
+      <Table label="What can be found" head={['To find', 'Type, for example', 'How']}>
         {kinds.map(([what, example, how]) => (
           <tr key={what}>
             <td>{what}</td>

@@ -182,7 +182,7 @@ test('no text in a field or an address ends in a header, a path or a fault', asy
   }
 })
 
-test('after signing in nobody is sent to another site', async () => {
+test('signing in never redirects to another site', async () => {
   for (const next of [
     'https://evil.example',
     '//evil.example',

@@ -62,11 +62,11 @@ export async function startRig(
         await page.getByLabel('Code').fill(codeOf(totpSecret))
         await page.getByRole('button', { name: 'Sign in' }).click()
       } else {
-        await page.getByText('You cannot scan it?').click()
+        await page.getByText('Cannot scan it?').click()
         totpSecret = (await page.locator('details code').innerText()).replaceAll(' ', '')
         await page.getByLabel('The six digits').fill(codeOf(totpSecret))
         await page.getByRole('button', { name: 'Confirm' }).click()
-        await page.getByRole('link', { name: 'I have kept them' }).click()
+        await page.getByRole('link', { name: 'I have saved them' }).click()
       }
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
     },

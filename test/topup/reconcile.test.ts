@@ -161,7 +161,7 @@ test('a charge in our name that no top-up has is a difference; payments of other
   await reconcile()
   expect(await differences()).toEqual([`charge ${forged} 900 0`])
   const html = await (await finance.get('/admin/reconciliation')).text()
-  expect(html).toContain('a charge that no top-up belongs to')
+  expect(html).toContain('a charge without a top-up')
 })
 
 test('a payment that was refunded after what was read is no difference, whichever side is ahead', async () => {
@@ -247,7 +247,7 @@ test('a report’s file is compared by the page and by the command, which exits 
   expect(await differences()).toEqual([`charge ${id} 2499 2500`])
   const html = await (await finance.get('/admin/reconciliation')).text()
   expect(html).toContain(`href="/admin/topups/${(await bench.topup(id)).id}"`)
-  expect(html).toContain('a charge of another amount')
+  expect(html).toContain('a charge with another amount')
 
   const file = join(folder, 'report.csv')
   await writeFile(file, line('25.00'))
@@ -296,7 +296,7 @@ test('the command reads a day again from the processor, and refuses one that is 
   const early = await runCommand(['reconcile', '--day', today], environment())
   expect([early.exitCode, early.stderr]).toEqual([1, expect.stringContaining(`${today} is not over`)])
   const ordered = await finance.post('/admin/reconciliation/day', { day: today })
-  expect([ordered.status, await ordered.text()]).toEqual([422, expect.stringContaining('The day is not over')])
+  expect([ordered.status, await ordered.text()]).toEqual([422, expect.stringContaining('This day can be read')])
   expect((await finance.post('/admin/reconciliation/day', { day })).status).toBe(303)
   expect((await getReconciliationState(bench.service.db.pool)).unfinishedDays).toBe(1)
 })
@@ -324,7 +324,7 @@ test('a difference that is settled by hand is closed, with name and reason, and 
   expect([await differences(), told()]).toEqual([[], toldBefore])
   expect(await metric('billfold_reconciliation_differences')).toBe(0)
   const list = await (await finance.get('/admin/reconciliation')).text()
-  for (const shown of ['Settled by hand', id, finance.name, fields.reason]) expect(list).toContain(shown)
+  for (const shown of ['Resolved by hand', id, finance.name, fields.reason]) expect(list).toContain(shown)
   const [record] = await query(`select detail from audit where action = 'reconciliation.difference-settled'`)
   expect(record).toMatchObject({ detail: { paymentIntentId: id, processorMinor: '2500', ledgerMinor: '0' } })
   const { bookings, charges } = bench.standIn.state

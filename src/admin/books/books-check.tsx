@@ -1,11 +1,11 @@
-/** The result of the continuous check of the books: green, yellow or red, and how fresh it is. */
+/** The result of the continuous check of the books, and its age. */
 import type { ComponentChildren } from 'preact'
 import { healthOf, type BooksHealth } from '../../actions/money/check-books.ts'
 import type { BooksState, Problem } from '../../store/verify/books-check.ts'
 import type { Check } from '../../store/verify/fault.ts'
 import type { User } from '../../store/people/users.ts'
 import { Icon, type IconName } from '../kit/icons.tsx'
-import { ageText, lengthText, Money, When } from '../kit/parts.tsx'
+import { ageText, lengthText, Money, When, countText } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
 
 type Props = { request: AdminRequest; state: BooksState; owners: ReadonlyMap<string, User> }
@@ -57,22 +57,22 @@ function Verdict({ state }: { state: BooksState }) {
   if (health === 'wrong')
     return (
       <Line look="wrong" title="The books are wrong">
-        What is listed here was found by two looks, one after the other. Repair nothing yet: keep a copy of the database
-        as it is, run <code>npx billfold verify</code>, and follow the runbook,{' '}
+        Two checks in a row found the problems listed here. Do not repair anything yet: copy the database as it is, run{' '}
+        <code>npx billfold verify</code>, and follow the runbook,{' '}
         <code>docs/operations/runbooks.md#the-books-are-wrong</code>.
       </Line>
     )
   if (health === 'late')
     return (
       <Line look="late" title="The check of the books is late">
-        Nothing wrong was found, but nobody has looked for {ageText(oldestOf(state), state.now)}. If this stays, see in
-        the log whether the job <code>check-books</code> fails, and in the database whether it is very busy.
+        No problem was found, but the last check was {ageText(oldestOf(state), state.now)} ago. If this persists, check
+        the log for failures of the job <code>check-books</code>, and whether the database is overloaded.
       </Line>
     )
   if (health === 'first')
     return (
-      <Line look="first" title="The first check is under way">
-        It goes through all wallets in small slices, so that the service does not feel it.
+      <Line look="first" title="The first check is running">
+        It reads all wallets in small slices, so that it does not slow the service down.
       </Line>
     )
   return (
@@ -86,7 +86,7 @@ function Verdict({ state }: { state: BooksState }) {
 function oldestOf({ checkedUpTo, sumsAt, lastRoundAt, now }: BooksState): Date {
   const recent = [checkedUpTo, sumsAt].flatMap((at) => at?.getTime() ?? [])
   const oldest = Math.min(...recent)
-  // Where those are fresh, it is the round that takes too long.
+  // When both are fresh, the full round is late.
   return now.getTime() - oldest > 120_000 ? new Date(oldest) : (lastRoundAt ?? new Date(oldest))
 }
 
@@ -104,7 +104,7 @@ function Sides({ request, state }: { request: AdminRequest; state: BooksState })
         </>
       }
     >
-      Wallets hold <Money minor={walletsMinor} currency={currency} />, positions stand at{' '}
+      Wallets hold <Money minor={walletsMinor} currency={currency} />, positions are{' '}
       <Money minor={positionsMinor} currency={currency} />, both {ageText(sumsAt, now)} ago.
     </Line>
   )
@@ -115,13 +115,14 @@ function Changes({ state }: { state: BooksState }) {
   if (!checkedUpTo)
     return (
       <Line look="note" title="Following what changes">
-        The first pass has looked at {whole(state.passWallets)} wallets with {whole(state.passEntries)} entries so far.
+        The first pass has checked {countText(state.passWallets)} wallets with {countText(state.passEntries)} entries so
+        far.
       </Line>
     )
   return (
     <Line look="note" title="Following what changes">
-      Checked up to <When at={checkedUpTo} />, {ageText(checkedUpTo, now)} ago. The last pass looked at{' '}
-      {counted(lastPassWallets!, 'changed wallet')} with {counted(lastPassEntries!, 'entry', 'entries')} in{' '}
+      Checked up to <When at={checkedUpTo} />, {ageText(checkedUpTo, now)} ago. The last pass checked{' '}
+      {plural(lastPassWallets!, 'changed wallet')} with {plural(lastPassEntries!, 'entry', 'entries')} in{' '}
       {lengthText(lastPassMs!)}.
     </Line>
   )
@@ -130,19 +131,19 @@ function Changes({ state }: { state: BooksState }) {
 function Round({ state }: { state: BooksState }) {
   const { lastRoundAt, lastRoundMs, lastWallets, lastTransfers, cursor, walletsChecked, transfersChecked } = state
   return (
-    <Line look="note" title="Everything, from the beginning of each ledger">
+    <Line look="note" title="Full check of every ledger">
       {lastRoundAt ? (
         <>
-          Last whole round <When at={lastRoundAt} />: {counted(lastWallets!, 'wallet')} with{' '}
-          {counted(lastTransfers!, 'entry', 'entries')} in {lengthText(lastRoundMs!)}.
+          Last full round <When at={lastRoundAt} />: {plural(lastWallets!, 'wallet')} with{' '}
+          {plural(lastTransfers!, 'entry', 'entries')} in {lengthText(lastRoundMs!)}.
         </>
       ) : (
-        'No whole round yet.'
+        'No full round yet.'
       )}
       {state.isHurried &&
-        ' Rows of the ledger were changed, which never change: all of it is looked at again, in a hurry.'}
+        ' Ledger rows were changed, which must never happen. The whole ledger is being checked again at full speed.'}
       {cursor &&
-        ` One is under way: ${counted(walletsChecked, 'wallet')}, ${counted(transfersChecked, 'entry', 'entries')} so far.`}
+        ` One is running: ${plural(walletsChecked, 'wallet')}, ${plural(transfersChecked, 'entry', 'entries')} so far.`}
     </Line>
   )
 }
@@ -168,7 +169,7 @@ function Found({ problem, owner }: { problem: Problem; owner: User | undefined }
   )
 }
 
-/** What each finding means, for someone who has never seen one. */
+/** What each finding means. */
 const titles: Record<Check, string> = {
   'entry-sequence': 'An entry is missing from a ledger',
   'entry-running-balance': 'An entry does not follow from the one before it',
@@ -180,19 +181,18 @@ const titles: Record<Check, string> = {
   'entry-unlike-outcome': 'An entry and its outcome differ',
   'entry-without-link': 'An app moved money of a user it was never linked to',
   'wallet-missing': 'A wallet is missing',
-  'wallet-without-user': 'A wallet belongs to nobody',
+  'wallet-without-user': 'A wallet has no user',
   'wallet-balance': 'A balance is not the sum of its entries',
-  'wallet-sequence': 'A wallet counts other entries than it has',
-  'wallet-last-entry': 'A balance is not what the last entry says',
-  'wallet-overdrawn-active': 'A wallet below zero is not on hold',
-  'wallet-frozen-without-debt': 'A wallet is on hold for a debt it does not have',
-  'link-dangling': 'A link leads nowhere',
+  'wallet-sequence': 'A wallet’s entry count is wrong',
+  'wallet-last-entry': 'A balance differs from its last entry',
+  'wallet-overdrawn-active': 'A wallet below zero is not frozen',
+  'wallet-frozen-without-debt': 'A wallet is frozen for a debt it does not have',
+  'link-dangling': 'A link has no user or app',
   'outcome-without-entry': 'An outcome has no entry',
   'outcome-refusal-unfounded': 'A refusal had no reason',
   'outcome-without-wallet': 'An outcome belongs to no wallet',
   'position-differs': 'An account’s position is not the sum of its entries',
-  'books-unbalanced': 'Money was made or lost',
+  'books-unbalanced': 'Money was created or lost',
 }
 
-const whole = (count: number) => count.toLocaleString('en')
-const counted = (count: number, one: string, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`
+const plural = (count: number, one: string, many = `${one}s`) => `${countText(count)} ${count === 1 ? one : many}`

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-/** The page as a person reads it: every part of the check is due, and done, before it is shown. */
+/** The text of the page, after every part of the check has run. */
 async function readPage(changes = 'only_row = true'): Promise<string> {
   const { pool } = rig.service.db
   await pool.query(
@@ -33,24 +33,24 @@ async function readPage(changes = 'only_row = true'): Promise<string> {
     .replaceAll(/ (?=[.,:)])/g, '')
 }
 
-test('before the first look the page says that it is under way', async () => {
+test('before the first check ends the page says that it is running', async () => {
   const html = await (await viewer.get('/admin/books')).text()
-  expect(html).toContain('The first check is under way')
+  expect(html).toContain('The first check is running')
 })
 
 test('the page is green, and says up to when and how fast it was checked', async () => {
   const text = await readPage()
   expect(text).toContain('The books are right')
   expect(text).toMatch(/Every entry up to \S+ \S+ UTC was checked, \d+ s ago/)
-  expect(text).toContain('The last pass looked at 1 changed wallet with 1 entry in')
+  expect(text).toContain('The last pass checked 1 changed wallet with 1 entry in')
   expect(text).toContain('1 wallet with 1 entry in')
-  expect(text).toContain('Wallets hold $1,234.56, positions stand at −$1,234.56')
+  expect(text).toContain('Wallets hold $1,234.56, positions are −$1,234.56')
 })
 
-test('the page is yellow when nobody has looked for a while, and says for how long', async () => {
+test('the page is yellow when the last check is old, and says for how long', async () => {
   const text = await readPage(`checked_up_to = now() - interval '7 minutes'`)
   expect(text).toContain('The check of the books is late')
-  expect(text).toContain('nobody has looked for 7 min')
+  expect(text).toContain('the last check was 7 min ago')
   expect(text).not.toContain('The books are right')
 })
 

@@ -1,4 +1,4 @@
-/** The books: each account's position by day and month, and whether they are right. */
+/** The books: each account's position by day and month, and the result of the continuous check. */
 import { recordAudit } from '../../actions/audit.ts'
 import type { Service } from '../../actions/service.ts'
 import { monthOf, parseMonth, type Month } from '../../actions/money/write-statement.ts'
@@ -16,16 +16,17 @@ import { listUsers } from '../../store/people/users.ts'
 import { BooksCheck } from './books-check.tsx'
 import { csvLine, plain, download } from '../../web/csv.ts'
 import { FlowChart } from '../kit/chart.tsx'
-import { Empty, Field, Heading, Money, Table, withQuery } from '../kit/parts.tsx'
+import { dayText, Empty, Field, Heading, Money, Table, withQuery } from '../kit/parts.tsx'
 import { showPage, showProblem } from '../kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { accountName } from '../kit/states.tsx'
 
-export const booksRoutes: AdminRoute[] = [get('/admin/books', show), get('/admin/books/settlement.csv', settlement)]
+export const booksRoutes: AdminRoute[] = [
+  get('/admin/books', showBooks),
+  get('/admin/books/settlement.csv', exportSettlement),
+]
 
-const dayText = (at: Date) => at.toISOString().slice(0, 10)
-
-async function show(request: AdminRequest): Promise<Response> {
+async function showBooks(request: AdminRequest): Promise<Response> {
   const { service } = request
   const db = service.db.pool
   const month = parseMonth(request.query('month')) ?? monthOf(service.now())
@@ -46,10 +47,7 @@ async function show(request: AdminRequest): Promise<Response> {
   const known = [...new Set(accounts.map((each) => each.account))]
   const body = (
     <>
-      <Heading
-        title="Books"
-        sub="Money in wallets has its other side here: what leaves a wallet arrives in an account."
-      />
+      <Heading title="Books" sub="Double entry: money that leaves a wallet arrives in an account." />
       <BooksCheck request={request} state={state} owners={new Map(owners.map((user) => [user.id, user]))} />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/books" data-auto>
@@ -69,7 +67,7 @@ async function show(request: AdminRequest): Promise<Response> {
         </form>
         {accounts.length === 0 ? (
           <Empty title="No money has moved yet">
-            <p>The first debit, credit, top-up or bonus makes the first entry here.</p>
+            <p>The first debit, credit, top-up or bonus appears here.</p>
           </Empty>
         ) : (
           <Flows request={request} month={month} days={days} account={account} apps={apps} />
@@ -174,7 +172,7 @@ function Flows({ request, month, days, account, apps }: FlowsProps) {
       </div>
       <div class="pager">
         <details class="stretch">
-          <summary>The same as a table</summary>
+          <summary>Show as a table</summary>
           <Table label="By day" head={['Day', ['Debited'], ['Credited'], ['Net']]}>
             {moved.map(([day, { debited, credited }]) => (
               <tr key={day}>
@@ -197,10 +195,10 @@ function Flows({ request, month, days, account, apps }: FlowsProps) {
   )
 }
 
-async function settlement(request: AdminRequest): Promise<Response> {
+async function exportSettlement(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const month = parseMonth(request.query('month'))
-  if (!month) return await showProblem(request, 422, 'Write the month as year and month, such as 2025-03.')
+  if (!month) return await showProblem(request, 422, 'Enter the month as year and month, such as 2025-03.')
   const account = request.query('account') || undefined
   await recordAudit(service.db.pool, actor, 'books.settlement-exported', 'books', {
     month: month.text,
@@ -212,7 +210,7 @@ async function settlement(request: AdminRequest): Promise<Response> {
   )
 }
 
-/** A line of CSV for each account and day; each line's position is that of the day before plus what the day moved. */
+/** One CSV line per account and day. A line's position is the day's closing position. */
 async function* settlementLines(service: Service, month: Month, account: string | undefined): AsyncGenerator<string> {
   const db = service.db.pool
   const { currency } = service.config

@@ -1,10 +1,10 @@
-/** The form of a client app's settings, and the settings that such a form sent. */
+/** The form of a client app's settings, and the parser of its fields. */
 import type { AppInput } from '../../actions/apps/manage-apps.ts'
 import { scopes, type AppSettings } from '../../store/apps.ts'
 import { linesOf, type Form } from '../kit/form.ts'
 import { Field } from '../kit/parts.tsx'
 
-/** Only these fields are read; whatever else a form holds changes nothing. */
+/** Reads only these fields; others change nothing. */
 export function inputOf(form: Form): AppInput {
   return {
     name: form.text('name'),
@@ -17,7 +17,7 @@ export function inputOf(form: Form): AppInput {
   }
 }
 
-/** What the fields show: the operator's text as typed, also where it is wrong. */
+/** The values of the fields: the operator's text as typed, even when it is invalid. */
 export type Typed = Readonly<
   Record<'name' | 'allowedOrigins' | 'allowedIframeParents' | 'accentColor' | 'logoUrl', string>
 > & {
@@ -78,7 +78,7 @@ export function AppFields({ typed, problems }: { typed: Typed; problems: Readonl
         name="allowedOrigins"
         rows={3}
         value={typed.allowedOrigins}
-        hint="Where the app’s front end runs, one origin a line, such as https://shop.example."
+        hint="Where the app’s front end runs. One origin per line, such as https://shop.example."
         problem={problems['allowedOrigins']}
         attributes={{ spellcheck: 'false' }}
       />
@@ -111,8 +111,8 @@ export function AppFields({ typed, problems }: { typed: Typed; problems: Readonl
         <span>
           Strict references
           <small>
-            A repeated reference that asks for something else is refused with 409, instead of being answered with the
-            first outcome.
+            A repeated reference with different content is refused with 409, instead of being answered with the first
+            outcome.
           </small>
         </span>
       </label>
@@ -123,7 +123,7 @@ export function AppFields({ typed, problems }: { typed: Typed; problems: Readonl
             label="Accent colour"
             name="accentColor"
             value={typed.accentColor}
-            hint="As #rrggbb. Kept legible whatever it is."
+            hint="As #rrggbb. The widget keeps text legible on any colour."
             problem={problems['accentColor']}
             attributes={{ placeholder: '#0e5a47', maxlength: 7 }}
           />
@@ -132,7 +132,7 @@ export function AppFields({ typed, problems }: { typed: Typed; problems: Readonl
             name="logoUrl"
             type="url"
             value={typed.logoUrl}
-            hint="A picture on an https address."
+            hint="An image with an https address."
             problem={problems['logoUrl']}
           />
         </div>

@@ -1,4 +1,4 @@
-/** The entries on an app's account as a file, of all wallets, in the order of time. */
+/** The entries on an app's account as CSV, over all wallets, oldest first. */
 import { recordAudit } from '../../actions/audit.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import { findApp } from '../../store/apps.ts'
@@ -7,15 +7,16 @@ import { listTransfersOfAccount } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
 import { csvPages, download } from '../../web/csv.ts'
 import { spanOf } from '../kit/filters.tsx'
+import { dayText } from '../kit/parts.tsx'
 import { showNotFound, showProblem } from '../kit/respond.tsx'
 import { get, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 import { transferHead, transferLine } from '../kit/transfer-csv.ts'
 
-export const clientAppLedgerRoutes: AdminRoute[] = [get('/admin/client-apps/:clientId/ledger.csv', exportLedger)]
+export const clientAppLedgerRoutes: AdminRoute[] = [get('/admin/client-apps/:clientId/ledger.csv', exportAppLedger)]
 
 /**
- * There is no index by account, which every debit would pay for: entries are found by their time, a day at a look, or an hour when
- * the position says that the day has many. A day of which it says that it has none is left out.
+ * An index by account would cost every debit, so entries are found by time: a day per query, or an hour when the day's position counts
+ * many entries. Days without entries are skipped.
  */
 const manyInADay = 20_000
 const hourMs = 3_600_000
@@ -23,17 +24,15 @@ const dayMs = 24 * hourMs
 const pageSize = 1_000
 const maxDays = 92
 
-const dayText = (at: Date) => at.toISOString().slice(0, 10)
-
 type Page = { readonly from: Date; readonly after: Transfer | undefined; readonly lines: readonly string[] }
 
-async function exportLedger(request: AdminRequest): Promise<Response> {
+async function exportAppLedger(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const app = await findApp(service.db.pool, request.param('clientId'))
   if (!app) return await showNotFound(request, 'app')
   const { from, until } = spanOf(request)
   if (!from || !until || until <= from || until.getTime() - from.getTime() > maxDays * dayMs)
-    return await showProblem(request, 422, `Choose a first and a last day, ${maxDays} days at most.`)
+    return await showProblem(request, 422, `Choose a first and a last day, at most ${maxDays} days.`)
   const [first, last] = [request.query('from'), request.query('until')]
   await recordAudit(service.db.pool, actor, 'app.ledger-exported', `app:${app.clientId}`, { from: first, until: last })
   const account = counterAccountOfApp(app.clientId)

@@ -8,11 +8,11 @@ import { showSecret } from './client-app-secrets.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
 export const newClientAppRoutes: AdminRoute[] = [
-  get('/admin/client-apps/new', (request) => show(request, newApp, {}), 'apps'),
-  post('/admin/client-apps', create, 'apps'),
+  get('/admin/client-apps/new', (request) => showNewApp(request, newApp, {}), 'apps'),
+  post('/admin/client-apps', registerApp, 'apps'),
 ]
 
-async function show(
+async function showNewApp(
   request: AdminRequest,
   typed: Typed,
   problems: Readonly<Record<string, string>>,
@@ -20,8 +20,8 @@ async function show(
   const hasProblems = Object.keys(problems).length > 0
   const body = (
     <>
-      <Heading title="Register an app" sub="Its credentials are shown once, right after this." />
-      {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}
+      <Heading title="Register an app" sub="The next page shows its credentials, once." />
+      {hasProblems && <Notice kind="bad">Check the fields below.</Notice>}
       <Form request={request} action="/admin/client-apps" class="card stack">
         <input type="hidden" name="form" value={crypto.randomUUID()} />
         <AppFields typed={typed} problems={problems} />
@@ -39,15 +39,15 @@ async function show(
   return await showPage(request, { title: 'Register an app', here: 'apps', body, ...(hasProblems && { status: 422 }) })
 }
 
-async function create(request: AdminRequest): Promise<Response> {
+async function registerApp(request: AdminRequest): Promise<Response> {
   const { service, form, actor } = request
   const checked = parseAppSettings(inputOf(form), service.config)
-  if (checked.problems) return await show(request, typedOf(form), checked.problems)
-  // The answer shows the secret, so it cannot be a redirect, and a reload sends the form again. The form's id is taken once, so
-  // that no second app is registered.
+  if (checked.problems) return await showNewApp(request, typedOf(form), checked.problems)
+  // The response shows the secret, so it cannot be a redirect, and a reload sends the form again. The form's id is accepted once, so a
+  // reload does not register a second app.
   const formId = form.text('form')
   if (!(await takeForm(service, formId, 'app')))
-    return await showProblem(request, 409, 'This form was sent before: the app is in the list of client apps.')
+    return await showProblem(request, 409, 'This form was already sent. The app is in the list of client apps.')
   const { clientId, clientSecret } = await createApp(service, actor, checked.settings)
   return await showSecret(request, {
     clientId,

@@ -8,20 +8,20 @@ import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.ts
 import { may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 
 export const secretRoutes: AdminRoute[] = [
-  post('/admin/client-apps/:clientId/secrets', rotate, 'secrets'),
-  post('/admin/client-apps/:clientId/secrets/:id/revoke', revoke, 'secrets'),
+  post('/admin/client-apps/:clientId/secrets', rotateAppSecret, 'secrets'),
+  post('/admin/client-apps/:clientId/secrets/:id/revoke', revokeAppSecret, 'secrets'),
 ]
 
-async function rotate(request: AdminRequest): Promise<Response> {
+async function rotateAppSecret(request: AdminRequest): Promise<Response> {
   const { service, form, actor } = request
   const clientId = request.param('clientId')
   const app = await findApp(service.db.pool, clientId)
   if (!app) return await showNotFound(request, 'app')
   const overlap = (Object.keys(overlaps) as Overlap[]).find((known) => known === form.text('overlap'))
-  if (!overlap) return await showProblem(request, 422, 'Choose how long the old secret lives on.')
+  if (!overlap) return await showProblem(request, 422, 'Choose how long the old secret stays valid.')
   const formId = form.text('form')
   if (!(await takeForm(service, formId, `app:${clientId}`)))
-    return await showProblem(request, 409, 'This form was sent before: the new secret was shown then.')
+    return await showProblem(request, 409, 'This form was already sent, and the new secret was shown then.')
   const rotated = await rotateSecret(service, actor, clientId, overlap)
   if (!rotated) return await showNotFound(request, 'app')
   const note =
@@ -41,7 +41,7 @@ function utc(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-async function revoke(request: AdminRequest): Promise<Response> {
+async function revokeAppSecret(request: AdminRequest): Promise<Response> {
   const [clientId, id] = [request.param('clientId'), request.param('id')]
   const isRevoked = isUuid(id) && (await revokeSecret(request.service, request.actor, clientId, id))
   return isRevoked
@@ -51,9 +51,9 @@ async function revoke(request: AdminRequest): Promise<Response> {
 
 const overlapLabels: Record<Overlap, string> = {
   none: 'Ends now',
-  '1h': 'Lives on for 1 hour',
-  '24h': 'Lives on for 24 hours',
-  '7d': 'Lives on for 7 days',
+  '1h': 'Valid for 1 hour',
+  '24h': 'Valid for 24 hours',
+  '7d': 'Valid for 7 days',
 }
 
 export function Secrets({ request, app }: { request: AdminRequest; app: App }) {
@@ -63,7 +63,7 @@ export function Secrets({ request, app }: { request: AdminRequest; app: App }) {
       <div class="heading">
         <h2>Secrets</h2>
       </div>
-      <Table label="Secrets" head={['Fingerprint', 'Made', 'State', 'Last used', ...(mayChange ? [''] : [])]}>
+      <Table label="Secrets" head={['Fingerprint', 'Created', 'State', 'Last used', ...(mayChange ? [''] : [])]}>
         {app.secrets.map((secret) => (
           <tr key={secret.id}>
             <td>
@@ -97,7 +97,7 @@ export function Secrets({ request, app }: { request: AdminRequest; app: App }) {
                 options={(Object.keys(overlaps) as Overlap[]).map((overlap) => [overlap, overlapLabels[overlap]])}
               />
               <button class="button" type="submit">
-                Make a new secret
+                Create a new secret
               </button>
             </Form>
           </details>
@@ -134,12 +134,12 @@ function Revoke({ request, app, secret }: { request: AdminRequest; app: App; sec
       >
         <p class="small">
           {isLast
-            ? 'It is the only one: the app can make no call until it has a new secret.'
+            ? 'It is the only secret. The app cannot make calls until it has a new one.'
             : 'It is refused within a second.'}
         </p>
         <div>
           <button class="button danger small" type="submit">
-            Revoke it now
+            Revoke now
           </button>
         </div>
       </Form>
@@ -149,7 +149,7 @@ function Revoke({ request, app, secret }: { request: AdminRequest; app: App; sec
 
 type Shown = { clientId: string; clientSecret: string; name: string; title: string; note?: string }
 
-/** The only page that ever shows a secret; the answer is neither logged nor cached. */
+/** The only page that shows a secret. The response is neither logged nor cached. */
 export async function showSecret(
   request: AdminRequest,
   { clientId, clientSecret, name, title, note }: Shown,
@@ -166,7 +166,7 @@ export async function showSecret(
       <Heading title={title} sub={name} />
       <section class="card stack" data-address={address}>
         <Notice kind="warn">
-          This is the only time the secret is shown. Keep it in the backend’s configuration, never in a page or an app.
+          This is the only time the secret is shown. Store it in the backend’s configuration, never in a page or an app.
           {note && ` ${note}`}
         </Notice>
         <h2>clientId</h2>
@@ -175,11 +175,11 @@ export async function showSecret(
         <Copy label="clientSecret" text={clientSecret} isBlock />
         <h2>For the backend’s .env</h2>
         <Copy label=".env lines" text={env} isBlock />
-        <h2>A first credit, with a serviceUserId of yours</h2>
+        <h2>A first credit, with one of your serviceUserIds</h2>
         <Copy label="curl command" text={curl} isBlock />
         <p>
           <a class="button" href={address}>
-            I have kept it
+            I have saved it
           </a>
         </p>
       </section>

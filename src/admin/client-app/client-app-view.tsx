@@ -1,4 +1,4 @@
-/** What the page of an app shows of the app: its money, its calls, its users, what is owed to it, and secrets that leaked. */
+/** The cards of the app page: money, calls, users, what the service owes the app, and leaked secrets. */
 import { readOwed, type Owed } from '../../actions/apps/settle-app.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
 import { counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
@@ -7,7 +7,7 @@ import type { App } from '../../store/apps.ts'
 import { listAudit, type AuditRecord } from '../../store/audit.ts'
 import { listDayFlows, type DayFlow } from '../../store/books/books.ts'
 import { FlowChart } from '../kit/chart.tsx'
-import { Badge, Facts, Field, Money, Table, When, withQuery } from '../kit/parts.tsx'
+import { Badge, dayText, Facts, Field, Money, Table, When, withQuery } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
 
 export type AppStory = {
@@ -21,8 +21,6 @@ export type AppStory = {
 const dayMs = 86_400_000
 const shownDays = 30
 const maxLeaks = 10
-
-const dayText = (at: Date) => at.toISOString().slice(0, 10)
 
 export async function readAppStory({ service }: AdminRequest, { clientId }: App): Promise<AppStory> {
   const db = service.db.pool
@@ -102,7 +100,7 @@ export function AppMoney({ request, app, story }: Props) {
   )
 }
 
-/** Its entries as a file; the last thirty days, unless others are chosen. */
+/** The CSV export of the ledger; by default the last 30 days. */
 export function AppLedger({ request, app }: Omit<Props, 'story'>) {
   const now = request.service.now().getTime()
   return (
@@ -116,7 +114,7 @@ export function AppLedger({ request, app }: Omit<Props, 'story'>) {
         </button>
       </form>
       <p class="muted small">
-        Every entry on the app’s account, of all wallets, in the order of time. Days are UTC’s, 92 at most.
+        Every entry on the app’s account, over all wallets, oldest first. Days are in UTC, at most 92.
       </p>
     </section>
   )
@@ -152,12 +150,12 @@ export function AppFacts({ request, app, story, liveSessions }: Props & { liveSe
                 {links.links.toLocaleString('en')} <span class="muted">counted</span> <When at={links.countedAt} />
               </>
             ) : (
-              'counted within minutes'
+              'being counted'
             ),
           ],
           ['Widget sessions open', liveSessions.toLocaleString('en')],
           ['Calls in 24 hours', total(() => true, 'day').toLocaleString('en')],
-          ['Errors of the service', `${rateOf('day')} in 24 hours, ${rateOf('week')} in 7 days`],
+          ['Service errors', `${rateOf('day')} in 24 hours, ${rateOf('week')} in 7 days`],
         ]}
       />
     </section>
@@ -175,7 +173,7 @@ export function OwedNow({ owed: { owedNowMinor }, currency }: { owed: Owed; curr
   )
 }
 
-/** The service's own; every other code is an answer. */
+/** Faults of the service; every other code is a regular answer. */
 function isFault(code: string): boolean {
   return code === 'INTERNAL' || code === 'UNAVAILABLE'
 }
@@ -189,10 +187,10 @@ export function AppCallList({ story: { calls } }: { story: AppStory }) {
   return (
     <section class="card flush">
       <div class="heading">
-        <h2>Calls, by what was answered</h2>
+        <h2>Calls by answer</h2>
       </div>
       {calls.length === 0 ? (
-        <p class="empty muted">No call in the last month. A call shows here within a minute.</p>
+        <p class="empty muted">No calls in the last month. A call appears here within a minute.</p>
       ) : (
         <Table label="Calls" head={['Answer', 'Route', ['24 hours'], ['7 days'], 'Last']}>
           {calls.map((each) => (
@@ -232,7 +230,7 @@ export function Leaks({ app, story: { leaks } }: { app: App; story: AppStory }) 
           class="small"
           href={withQuery('/admin/audit', { subject: `app:${app.clientId}`, action: 'browser-call.refused' })}
         >
-          All of them
+          All leaks
         </a>
       </div>
       <Table label="Secrets seen in browsers" head={['Time', 'Secret', 'From']}>
@@ -247,7 +245,7 @@ export function Leaks({ app, story: { leaks } }: { app: App; story: AppStory }) 
                   <Badge kind="bad">leaked</Badge> <code>{detail['fingerprint']}</code>: rotate it
                 </>
               ) : (
-                <span class="muted">none of the app’s: somebody made it up</span>
+                <span class="muted">not a secret of this app</span>
               )}
             </td>
             <td class="muted">{address}</td>

@@ -55,7 +55,7 @@ test('the page shows what the app was answered, by code and route, its users, it
     'INVALID_CLIENT /api/server/wallet 1 1',
     'BROWSER_CALL_REFUSED /api/server/wallet 1 1',
     'Calls in 24 hours 9',
-    'Errors of the service 0 % in 24 hours',
+    'Service errors 0 % in 24 hours',
     'Users linked 2',
     `leaked ${fingerprintOf(hashSecret(shop.clientSecret))} : rotate it`,
   ])
@@ -77,7 +77,7 @@ test('what two processes counted is added up, and what could not be written is k
   expect(await textOf(pageOf(other))).toContain('ok /api/x 4 4')
 })
 
-test('a period is marked as paid out once by a double click, taken back on record, and is in the file', async () => {
+test('a period is marked as paid out once by a double click, reversed on record, and is in the file', async () => {
   const other = await newApp(rig.service)
   await postInJanuary(rig.service, other.clientId)
   const path = `${pageOf(other)}/settlements`

@@ -1,4 +1,4 @@
-/** One client app: its money and calls, its secrets, its settings, and whether it is active. */
+/** The page of a client app: money, calls, secrets, settings, activation. */
 import type { ComponentChildren } from 'preact'
 import { parseAppSettings, setAppActive, updateApp } from '../../actions/apps/manage-apps.ts'
 import { findApp, type App } from '../../store/apps.ts'
@@ -12,12 +12,12 @@ import { AppState } from '../kit/states.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
 export const clientAppRoutes: AdminRoute[] = [
-  get('/admin/client-apps/:clientId', show),
-  post('/admin/client-apps/:clientId', save, 'apps'),
+  get('/admin/client-apps/:clientId', showApp),
+  post('/admin/client-apps/:clientId', saveApp, 'apps'),
   post('/admin/client-apps/:clientId/active', setActive, 'apps'),
 ]
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showApp(request: AdminRequest): Promise<Response> {
   const app = await findApp(request.service.db.pool, request.param('clientId'))
   return app ? await appPage(request, app, typedOfSettings(app), {}) : await showNotFound(request, 'app')
 }
@@ -55,7 +55,7 @@ async function appPage(
           History
         </a>
       </Heading>
-      {hasProblems && <Notice kind="bad">Nothing was saved. Please look at the fields again.</Notice>}
+      {hasProblems && <Notice kind="bad">Nothing was saved. Check the fields below.</Notice>}
       <div class="columns">
         <AppFacts request={request} app={app} story={story} liveSessions={liveSessions} />
         <AppMoney request={request} app={app} story={story} />
@@ -104,7 +104,7 @@ function Settings({ app }: { app: App }) {
           ['Allowed iframe parents', listed(app.allowedIframeParents)],
           ['Scopes', listed(app.scopes)],
           ['Strict references', app.strictReferences ? 'on' : 'off'],
-          ['Accent colour', app.accentColor ? <Swatch color={app.accentColor} /> : 'the service’s own'],
+          ['Accent colour', app.accentColor ? <Swatch color={app.accentColor} /> : 'default'],
           ['Logo', app.logoUrl ?? 'none'],
           ['Registered', <When at={app.createdAt} />],
         ]}
@@ -150,8 +150,8 @@ function Activity({ request, app, liveSessions }: { request: AdminRequest; app: 
     <section class="card stack danger-zone">
       <h2>Deactivate</h2>
       <p class="muted">
-        Its credentials are refused within a second, and its widgets go dark. {sessions} Wallets and money stay as they
-        are.
+        Its credentials are refused within a second, and its widgets stop working. {sessions} Wallets and money do not
+        change.
       </p>
       <details>
         <summary>Deactivate this app…</summary>
@@ -171,7 +171,7 @@ function Activity({ request, app, liveSessions }: { request: AdminRequest; app: 
   )
 }
 
-async function save(request: AdminRequest): Promise<Response> {
+async function saveApp(request: AdminRequest): Promise<Response> {
   const { service, form, actor } = request
   const app = await findApp(service.db.pool, request.param('clientId'))
   if (!app) return await showNotFound(request, 'app')

@@ -1,12 +1,14 @@
-/** The client apps: who they are, whether they may request, and when they last did. */
+/** The list of client apps: name, state, scopes and last use. */
 import { recordAudit } from '../../actions/audit.ts'
 import { listApps, type App } from '../../store/apps.ts'
 import { csvLine, csvPages, download } from '../../web/csv.ts'
 import { byTime } from '../kit/filters.tsx'
 import {
   Badge,
+  dayText,
   Empty,
   Field,
+  type Head,
   Heading,
   ListHead,
   Pager,
@@ -14,15 +16,14 @@ import {
   Table,
   When,
   withQuery,
-  type Head,
 } from '../kit/parts.tsx'
 import { showPage } from '../kit/respond.tsx'
 import { AppState } from '../kit/states.tsx'
 import { get, may, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
 export const clientAppsRoutes: AdminRoute[] = [
-  get('/admin/client-apps', show),
-  get('/admin/client-apps.csv', exportCsv),
+  get('/admin/client-apps', showApps),
+  get('/admin/client-apps.csv', exportApps),
 ]
 
 const pageSize = 50
@@ -38,22 +39,22 @@ type Compare = (a: App, b: App) => number
 const byAge: Compare = (a, b) => a.createdAt.getTime() - b.createdAt.getTime()
 const byName: Compare = (a, b) => a.name.localeCompare(b.name, 'en')
 const byUse: Compare = (a, b) => (lastUseOf(a)?.getTime() ?? 0) - (lastUseOf(b)?.getTime() ?? 0)
-const turned =
+const reversed =
   (compare: Compare): Compare =>
   (a, b) =>
     compare(b, a)
 
-/** By the name that the address has; the newest first when it has none. */
+/** By the order in the address; newest first by default. */
 const orders: Readonly<Record<string, Compare>> = {
-  '': turned(byAge),
+  '': reversed(byAge),
   oldest: byAge,
-  'name-z': turned(byName),
+  'name-z': reversed(byName),
   name: byName,
-  used: turned(byUse),
+  used: reversed(byUse),
   unused: byUse,
 }
 
-/** All apps are read, filtered and sorted here, as every process holds all of them in memory anyway. */
+/** Apps are filtered and sorted in memory: every process holds all of them anyway. */
 async function findMatching(request: AdminRequest): Promise<{ all: App[]; matching: App[] }> {
   const all = await listApps(request.service.db.pool)
   const [q, state] = [request.query('q').trim().toLowerCase(), request.query('state')]
@@ -61,12 +62,12 @@ async function findMatching(request: AdminRequest): Promise<{ all: App[]; matchi
   return { all, matching: all.filter((app) => isMatch(app, q, state)).toSorted(order) }
 }
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showApps(request: AdminRequest): Promise<Response> {
   const q = request.query('q').trim()
   const [state, order] = [request.query('state'), request.query('order')]
   const { all, matching } = await findMatching(request)
   const hrefOf = (changed: string) => withQuery('/admin/client-apps', { q, state, order: changed })
-  // A page starts after the app that `after` names.
+  // `after` is the cursor: the clientId of the last app shown.
   const start = matching.findIndex((app) => app.clientId === request.query('after')) + 1
   const shown = matching.slice(start, start + pageSize)
   const next = matching.length > start + pageSize ? shown.at(-1)!.clientId : undefined
@@ -84,8 +85,8 @@ async function show(request: AdminRequest): Promise<Response> {
         <section class="card">
           <Empty title="No apps yet">
             <p>
-              Register the first one: it gets a clientId and a clientSecret, with which its backend reads wallets,
-              debits and credits them.
+              Register the first one. It gets a clientId and a clientSecret, with which its backend reads, debits and
+              credits wallets.
             </p>
             {mayRegister && (
               <a class="button" href="/admin/client-apps/new">
@@ -144,7 +145,7 @@ function AppTable({ apps, name, used, since }: AppTableProps) {
   if (apps.length === 0)
     return (
       <Empty title="Nothing found">
-        <p>No app has this in its name, clientId or origins.</p>
+        <p>No app matches by name, clientId or origin.</p>
       </Empty>
     )
   return (
@@ -203,7 +204,7 @@ const head = [
   'iframeParents',
 ]
 
-async function exportCsv(request: AdminRequest): Promise<Response> {
+async function exportApps(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   await recordAudit(service.db.pool, actor, 'apps.exported', 'apps')
   const { matching } = await findMatching(request)
@@ -221,5 +222,5 @@ async function exportCsv(request: AdminRequest): Promise<Response> {
     ]),
   )
   const read = async (before: { lines: string[] } | undefined) => (before ? undefined : { lines })
-  return download(`apps-${service.now().toISOString().slice(0, 10)}.csv`, csvPages(head, read))
+  return download(`apps-${dayText(service.now())}.csv`, csvPages(head, read))
 }

@@ -1,4 +1,4 @@
-/** The origin doctor: would this page be able to embed the widget, and if not, which line is to be changed? */
+/** The origin doctor: whether a page can embed the widget, and if not, what to change. */
 import type { Check, CheckState } from '../../actions/apps/examine-embedding.ts'
 import { diagnoseEmbedding } from '../../actions/apps/read-embedding.ts'
 import { Icon, type IconName } from '../kit/icons.tsx'
@@ -6,9 +6,9 @@ import { Copy, Empty, Field, Heading, Notice } from '../kit/parts.tsx'
 import { showPage } from '../kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
-export const doctorRoutes: AdminRoute[] = [get('/admin/origin-doctor', show)]
+export const doctorRoutes: AdminRoute[] = [get('/admin/origin-doctor', showDoctor)]
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showDoctor(request: AdminRequest): Promise<Response> {
   const { service } = request
   const [page, outer, parentOrigin, clientId] = [
     request.query('page'),
@@ -22,7 +22,7 @@ async function show(request: AdminRequest): Promise<Response> {
     <>
       <Heading
         title="Origin doctor"
-        sub="Paste the address of the page that embeds the widget, and see what would stop it."
+        sub="Enter the address of the page that embeds the widget, and see what would stop it."
       />
       <form class="card stack" method="get" action="/admin/origin-doctor">
         <Field
@@ -32,16 +32,13 @@ async function show(request: AdminRequest): Promise<Response> {
           attributes={{ required: true, placeholder: 'https://shop.example/wallet', inputmode: 'url' }}
         />
         <details open={Boolean(outer || parentOrigin || clientId)}>
-          <summary>More about it</summary>
+          <summary>More options</summary>
           <div class="columns">
             <Field
               label="App"
               name="app"
               value={clientId}
-              options={[
-                ['', 'Find it by the origin'],
-                ...apps.map((app): [string, string] => [app.clientId, app.name]),
-              ]}
+              options={[['', 'Find by origin'], ...apps.map((app): [string, string] => [app.clientId, app.name])]}
             />
             <Field
               label="parentOrigin the backend sends"
@@ -50,7 +47,7 @@ async function show(request: AdminRequest): Promise<Response> {
               attributes={{ placeholder: 'https://shop.example' }}
             />
             <Field
-              label="Page around that page, if any"
+              label="Page that frames that page, if any"
               name="outer"
               value={outer}
               attributes={{ placeholder: 'https://portal.example' }}
@@ -67,10 +64,10 @@ async function show(request: AdminRequest): Promise<Response> {
       {diagnosis?.checks && <Verdict checks={diagnosis.checks} />}
       {!diagnosis && (
         <section class="card">
-          <Empty title="What it looks at">
+          <Empty title="What it checks">
             <p>
-              Whether the origin is listed as a parent (scheme, port and subdomain included), HTTPS, sandbox, pages
-              around the page, parentOrigin, a missing Referer, opener and content policies. The same as{' '}
+              Whether the origin is an allowed parent (including scheme, port and subdomain), HTTPS, sandbox, outer
+              frames, parentOrigin, a missing Referer, opener and content policies. The same as{' '}
               <code>npx billfold doctor &lt;page-url&gt;</code>.
             </p>
           </Empty>
@@ -91,7 +88,7 @@ function Verdict({ checks }: { checks: readonly Check[] }) {
       {bad > 0 ? (
         <Notice kind="bad">The widget would not show: {bad === 1 ? 'one check fails' : `${bad} checks fail`}.</Notice>
       ) : (
-        <Notice kind="good">Nothing found that would stop the widget from showing.</Notice>
+        <Notice kind="good">Nothing would stop the widget from showing.</Notice>
       )}
       <div class="checks">
         {checks.map((check) => (
@@ -102,7 +99,7 @@ function Verdict({ checks }: { checks: readonly Check[] }) {
               <span class="visually-hidden">: {words[check.state]}</span>
             </strong>
             <p>{check.text}</p>
-            {check.fix && check.state !== 'good' && <Copy label="what to write" text={check.fix} isBlock />}
+            {check.fix && check.state !== 'good' && <Copy label="the fix" text={check.fix} isBlock />}
           </div>
         ))}
       </div>

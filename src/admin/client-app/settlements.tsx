@@ -1,4 +1,4 @@
-/** What the service owes an app, what it paid out, and marking a period as paid out. */
+/** What the service owes an app, past payouts, and marking a period as paid out. */
 import { recordAudit } from '../../actions/audit.ts'
 import {
   isDay,
@@ -26,9 +26,9 @@ import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route
 const path = '/admin/client-apps/:clientId/settlements'
 
 export const settlementRoutes: AdminRoute[] = [
-  get(path, (request) => withApp(request, (app) => show(request, app))),
-  get(`${path}.csv`, (request) => withApp(request, (app) => exportCsv(request, app))),
-  post(path, (request) => withApp(request, (app) => settle(request, app)), 'settle'),
+  get(path, (request) => withApp(request, (app) => showSettlements(request, app))),
+  get(`${path}.csv`, (request) => withApp(request, (app) => exportSettlements(request, app))),
+  post(path, (request) => withApp(request, (app) => markPaidOut(request, app)), 'settle'),
   post(`${path}/:id/reverse`, (request) => withApp(request, (app) => reverse(request, app)), 'settle'),
 ]
 
@@ -41,7 +41,7 @@ async function withApp(request: AdminRequest, work: (app: App) => Promise<Respon
 
 const pageSize = 50
 
-async function show(request: AdminRequest, app: App, problem?: string): Promise<Response> {
+async function showSettlements(request: AdminRequest, app: App, problem?: string): Promise<Response> {
   const { service } = request
   const db = service.db.pool
   const { currency } = service.config
@@ -70,12 +70,11 @@ async function show(request: AdminRequest, app: App, problem?: string): Promise<
             rows={[
               ['Paid out so far', <Money minor={owed.settledMinor} currency={currency} />],
               ['Paid out through', owed.last ? `${owed.last.throughDay} (UTC)` : 'nothing yet'],
-              ['Last whole day', `${owed.closedDay} (UTC)`],
+              ['Last complete day', `${owed.closedDay} (UTC)`],
             ]}
           />
           <p class="muted small">
-            What its debits took from wallets, less what its credits gave back, less what was paid out. Below zero the
-            app owes it.
+            Its debits, minus its credits, minus past payouts. A negative amount is what the app owes.
           </p>
         </section>
         {may(request, 'settle') && <SettleForm request={request} app={app} owed={owed} problem={problem} />}
@@ -85,8 +84,8 @@ async function show(request: AdminRequest, app: App, problem?: string): Promise<
           <h2>History</h2>
         </div>
         {shown.length === 0 ? (
-          <Empty title="Nothing was paid out yet">
-            <p>A period that is marked as paid out shows here, with its reference and who marked it.</p>
+          <Empty title="Nothing paid out yet">
+            <p>Periods marked as paid out appear here, with their reference and operator.</p>
           </Empty>
         ) : (
           <History request={request} app={app} settlements={shown} operators={operators} last={owed.last} />
@@ -138,7 +137,7 @@ function SettleForm({ request, app, owed, problem }: SettleProps) {
             label="Reference of the payout"
             name="reference"
             value={request.form.text('reference')}
-            hint="As the bank has it; the app finds it on its statement."
+            hint="The bank’s reference. The app finds it on its statement."
             problem={problem}
             attributes={{ required: true, maxlength: 500 }}
           />
@@ -184,7 +183,7 @@ function History({ request, app, settlements, operators, last }: HistoryProps) {
             <Money minor={each.amountMinor} currency={currency} />
           </td>
           <td class="wide">
-            {each.reverses && <Badge kind="warn">taken back</Badge>} {each.reference}
+            {each.reverses && <Badge kind="warn">reversal</Badge>} {each.reference}
           </td>
           <td>{actorName(operators, each.madeBy)}</td>
           <td>
@@ -200,7 +199,7 @@ function History({ request, app, settlements, operators, last }: HistoryProps) {
 function Reverse({ request, app, settlement }: { request: AdminRequest; app: App; settlement: Settlement }) {
   return (
     <details>
-      <summary>Take back…</summary>
+      <summary>Reverse…</summary>
       <Form request={request} action={`${pathOf(app)}/${settlement.id}/reverse`} class="stack tight">
         <input type="hidden" name="id" value={crypto.randomUUID()} />
         <Field label="Reason" name="reason" attributes={{ required: true, maxlength: 500 }} />
@@ -214,45 +213,45 @@ function Reverse({ request, app, settlement }: { request: AdminRequest; app: App
   )
 }
 
-/** The id is a field of the form: sent twice, it marks one period. So is the amount that was shown. */
-async function settle(request: AdminRequest, app: App): Promise<Response> {
+/** The form carries the id and the amount shown: a form sent twice marks one period. */
+async function markPaidOut(request: AdminRequest, app: App): Promise<Response> {
   const { form, service, actor } = request
   const [id, throughDay, amount] = [form.text('id'), form.text('through'), form.text('amount')]
   const reference = form.text('reference').trim()
-  if (!isUuid(id) || !isDay(throughDay) || !/^-?\d{1,15}$/.test(amount)) return await notWhole(request)
+  if (!isUuid(id) || !isDay(throughDay) || !/^-?\d{1,15}$/.test(amount)) return await refuseIncomplete(request)
   const problem = reasonProblem(reference)
-  if (problem) return await show(request, app, problem.replace('a reason', 'a reference'))
+  if (problem) return await showSettlements(request, app, problem.replace('a reason', 'a reference'))
   const order = { id, clientId: app.clientId, throughDay, reference, amountMinor: BigInt(amount) }
-  return await answer(request, app, await settleApp(service, actor, order), 'settled')
+  return await answerSettled(request, app, await settleApp(service, actor, order), 'settled')
 }
 
 async function reverse(request: AdminRequest, app: App): Promise<Response> {
   const { form, service, actor } = request
   const [id, reverses, reason] = [form.text('id'), request.param('id'), form.text('reason').trim()]
-  if (!isUuid(id)) return await notWhole(request)
+  if (!isUuid(id)) return await refuseIncomplete(request)
   if (!isUuid(reverses)) return await showNotFound(request, 'settlement')
   const problem = reasonProblem(reason)
   if (problem) return await showProblem(request, 422, `Nothing was done: ${problem}.`)
   const order = { id, clientId: app.clientId, reverses, reason }
-  return await answer(request, app, await reverseSettlement(service, actor, order), 'unsettled')
+  return await answerSettled(request, app, await reverseSettlement(service, actor, order), 'unsettled')
 }
 
-async function notWhole(request: AdminRequest): Promise<Response> {
-  return await showProblem(request, 422, 'This form is not whole. Start again from the app.')
+async function refuseIncomplete(request: AdminRequest): Promise<Response> {
+  return await showProblem(request, 422, 'This form is incomplete. Start again from the app.')
 }
 
-async function answer(request: AdminRequest, app: App, settled: Settled, done: string): Promise<Response> {
+async function answerSettled(request: AdminRequest, app: App, settled: Settled, done: string): Promise<Response> {
   if ('problem' in settled) return await showProblem(request, 409, settleProblems[settled.problem])
   return redirect(`${pathOf(app)}?done=${done}`)
 }
 
-async function exportCsv(request: AdminRequest, app: App): Promise<Response> {
+async function exportSettlements(request: AdminRequest, app: App): Promise<Response> {
   const { service, actor } = request
   await recordAudit(service.db.pool, actor, 'settlements.exported', `app:${app.clientId}`)
-  return download(`settlements-${app.clientId}.csv`, linesOf(service, app))
+  return download(`settlements-${app.clientId}.csv`, historyLines(service, app))
 }
 
-async function* linesOf(service: Service, { clientId }: App): AsyncGenerator<string> {
+async function* historyLines(service: Service, { clientId }: App): AsyncGenerator<string> {
   const { currency } = service.config
   yield csvLine(['number', 'from', 'through', 'amount', 'currency', 'reference', 'takesBack', 'madeBy', 'madeAt', 'id'])
   for (let below: number | undefined; ;) {

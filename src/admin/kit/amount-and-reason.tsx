@@ -1,16 +1,16 @@
-/** What an operator fills in before money moves. */
+/** The amount and reason fields of every form that moves money. */
 import { isDescription } from '../../ledger/reference.ts'
 import { Field } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
 
-/** What is wrong, by field. */
+/** Problem texts by field name. */
 export type Problems = Readonly<Record<string, string>>
 
 type Props = {
   request: AdminRequest
   problems: Problems
   currency: string
-  /** What the field of the amount holds before anybody writes into it. */
+  /** The amount the form proposes. */
   value?: string | undefined
   amountHint?: string
   reasonName: string
@@ -55,6 +55,6 @@ export function AmountAndReason({
 }
 
 export function reasonProblem(reason: string): string | undefined {
-  if (reason.trim() === '') return 'write a reason'
-  return isDescription(reason) && !/\p{Cc}/u.test(reason) ? undefined : 'write at most 500 characters on one line'
+  if (reason.trim() === '') return 'enter a reason'
+  return isDescription(reason) && !/\p{Cc}/u.test(reason) ? undefined : 'enter at most 500 characters on one line'
 }

@@ -1,4 +1,4 @@
-/** Records of the audit log, as every page that has some shows them. */
+/** The table of audit records, shared by every page that shows some. */
 import type { AuditRecord } from '../../store/audit.ts'
 import type { Operator } from '../../store/operators.ts'
 import { Table, When, type Head } from './parts.tsx'
@@ -39,7 +39,7 @@ export function actorName(operators: readonly Operator[], text: string): string 
   const known = operators.find((operator) => `operator:${operator.id}` === text)
   if (known) return known.name
   if (text.startsWith('cli:')) return `command line, ${text.slice('cli:'.length)}`
-  return { cli: 'command line', system: 'the service', stranger: 'nobody signed in' }[text] ?? text
+  return { cli: 'command line', system: 'the service', stranger: 'not signed in' }[text] ?? text
 }
 
 function Subject({ subject, operators }: { subject: string; operators: readonly Operator[] }) {
@@ -51,7 +51,7 @@ function Subject({ subject, operators }: { subject: string; operators: readonly 
   return <>{actorName(operators, subject)}</>
 }
 
-/** A detail with `from` and `to` is shown field by field, "from → to"; any other as it is. */
+/** Shows a detail with `from` and `to` field by field, "from → to"; any other detail unchanged. */
 function Detail({ detail }: { detail: Record<string, unknown> }) {
   const { from, to } = detail
   if (isRecord(from) && isRecord(to))

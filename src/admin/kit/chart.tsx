@@ -1,6 +1,6 @@
 /**
- * Charts as SVG, drawn on the server: positions are attributes, colours are classes, so the page's policy stays strict. What is
- * written at the axes is HTML beside the picture: in it, letters would shrink with the screen.
+ * Server-rendered SVG charts. Positions are attributes and colours are classes, so the content security policy needs no inline styles.
+ * Axis labels are HTML beside the SVG: inside it, text would shrink with the screen.
  */
 import type { ComponentChildren } from 'preact'
 
@@ -12,7 +12,7 @@ const compact: Format = (value) => new Intl.NumberFormat('en', { notation: 'comp
 
 const [width, height] = [720, 180]
 
-/** Two bars for each label, one up and one down from the middle line. */
+/** Two bars per label: `up` above the middle line, `down` below it. */
 export function FlowChart({ bars, label, format = compact }: { bars: readonly Bar[]; label: string; format?: Format }) {
   const most = Math.max(0, ...bars.flatMap((bar) => [bar.up, bar.down]))
   const middle = height / 2
@@ -47,7 +47,7 @@ export function FlowChart({ bars, label, format = compact }: { bars: readonly Ba
 
 type LineProps = { values: readonly number[]; label: string; x: readonly [string, string]; format?: Format }
 
-/** A line over time, from zero up. The label is told to whoever cannot see it, with the least, the most and the last value. */
+/** A line over time, starting at zero. Screen readers get the label with the lowest, highest and last value. */
 export function LineChart({ values, label, x, format = compact }: LineProps) {
   const [w, h] = [160, 48]
   const most = Math.max(0, ...values)
@@ -59,10 +59,10 @@ export function LineChart({ values, label, x, format = compact }: LineProps) {
     )
   const step = w / Math.max(1, values.length - 1)
   const points = values.map((value, i) => `${round(i * step)},${round(h - 1 - (value / most) * (h - 3))}`)
-  const told = `${label}, ${x.join(' to ')}: from ${format(Math.min(...values))} to ${format(most)}, last ${format(values.at(-1) ?? 0)}`
+  const description = `${label}, ${x.join(' to ')}: from ${format(Math.min(...values))} to ${format(most)}, last ${format(values.at(-1) ?? 0)}`
   return (
     <Plot y={[format(most), '0']} x={x}>
-      <svg class="chart" viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none" role="img" aria-label={told}>
+      <svg class="chart" viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none" role="img" aria-label={description}>
         <polygon class="area" points={`0,${h} ${points.join(' ')} ${w},${h}`} />
         <polyline class="line" points={points.join(' ')} />
         <line class="axis" x1="0" x2={w} y1={h} y2={h} />
@@ -73,7 +73,7 @@ export function LineChart({ values, label, x, format = compact }: LineProps) {
 
 type PlotProps = { y: readonly string[]; x: readonly string[]; children: ComponentChildren }
 
-/** What is written at the axes says the picture's label too, so it is for the eyes alone. */
+/** The axis labels are hidden from screen readers: the SVG's label says the same. */
 function Plot({ y, x, children }: PlotProps) {
   return (
     <div class="plot">
@@ -92,7 +92,7 @@ function Plot({ y, x, children }: PlotProps) {
   )
 }
 
-/** The first, the middle and the last. */
+/** The first, middle and last label. */
 function ends(labels: readonly string[]): string[] {
   const middle = labels[Math.floor((labels.length - 1) / 2)]
   return labels.length < 3 ? [...labels] : [labels[0]!, middle!, labels.at(-1)!]

@@ -1,4 +1,4 @@
-/** How corrections are shown: their state, who asked and decided, and what corrects what. */
+/** How corrections are shown: their state, and which entry corrects which. */
 import { correctionType } from '../../ledger/reference.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import { listCorrectionsAbout, type Correction, type CorrectionState } from '../../store/corrections.ts'
@@ -20,7 +20,7 @@ export function CorrectionBadge({ state }: { state: CorrectionState }) {
   return <Badge kind={kind}>{text}</Badge>
 }
 
-/** The corrections that made some of these entries or correct them. */
+/** The corrections that made these entries or correct them. */
 export async function readCorrectionsOf(db: Queryable, entries: readonly Transfer[]): Promise<Correction[]> {
   return await listCorrectionsAbout(db, {
     ids: entries.flatMap((entry) => correctionIdOf(entry) ?? []),
@@ -34,7 +34,7 @@ function correctionIdOf(entry: Transfer): string | undefined {
 
 type MarksProps = { corrections: readonly Correction[]; entry: Pick<Transfer, 'referenceKey' | 'referenceId'> }
 
-/** Both ways: what the entry corrects, and what corrects it. Each links the correction, which names the other end. */
+/** Links in both directions: to the correction that made this entry, and to those that correct it. */
 export function CorrectionMarks({ corrections, entry }: MarksProps) {
   return (
     <>

@@ -14,20 +14,20 @@ async function copy(button: HTMLButtonElement): Promise<void> {
   setTimeout(() => (button.innerHTML = label), 2_000)
 }
 
-/** Shows times in the reader's own time zone, which they name; the exact time in UTC stays as the title. */
+/** Shows times in the reader's time zone, with the zone's name; the title keeps the UTC time. */
 function localise(root: ParentNode): void {
-  // As dates are written in Sweden: year, month, day, which sort and are mistaken for no others.
-  const moment = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' })
+  // The Swedish locale writes year-month-day, which sorts and is unambiguous.
+  const dateTime = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' })
   const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' })
   for (const time of root.querySelectorAll<HTMLTimeElement>('time[data-local]')) {
     const at = new Date(time.dateTime)
     const name = zone.formatToParts(at).find((part) => part.type === 'timeZoneName')?.value ?? ''
-    time.textContent = `${moment.format(at)} ${name}`
+    time.textContent = `${dateTime.format(at)} ${name}`
   }
 }
 localise(document)
 
-/** Fetches a part of a page again and again while the page is visible. */
+/** Refreshes a part of the page at an interval while the page is visible. */
 for (const part of document.querySelectorAll<HTMLElement>('[data-live]')) {
   const everyMs = Number(part.dataset['everyMs'] ?? 5_000)
   setInterval(() => {
@@ -43,12 +43,12 @@ async function refresh(part: HTMLElement): Promise<void> {
     part.classList.remove('stale')
     localise(part)
   } catch {
-    // The old figures stay, and their class `stale` shows that they are old.
+    // Keep the old figures and mark them as stale.
     part.classList.add('stale')
   }
 }
 
-/** Disables the buttons of a form that is being sent, so that a second click does not send it twice. */
+/** Disables the buttons of a submitted form, so that a second click does not submit it again. */
 for (const form of document.querySelectorAll('form[method="post"]')) {
   form.addEventListener('submit', () => {
     for (const button of form.querySelectorAll('button')) setTimeout(() => (button.disabled = true), 0)
@@ -59,18 +59,18 @@ window.addEventListener('pageshow', (event) => {
   if (event.persisted) for (const button of document.querySelectorAll('button')) button.disabled = false
 })
 
-/** A page that shows a secret is the answer to a POST. Its address becomes that of the app, so that a reload shows the app. */
+/** A page that shows a secret answers a POST. Replace its address with the app's, so that a reload shows the app. */
 const address = document.querySelector<HTMLElement>('[data-address]')?.dataset['address']
 if (address) history.replaceState(null, '', address)
 
 document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
 
-/** A choice in a list submits its form at once; without JavaScript there is the button. */
+/** Changing a select submits its form at once; without JavaScript the button does. */
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-auto]')) {
   for (const select of form.querySelectorAll('select')) select.addEventListener('change', () => form.requestSubmit())
 }
 
-/** `/`, Ctrl+K and ⌘K lead to the search; a slash that somebody writes into a field stays one. */
+/** `/`, Ctrl+K and ⌘K focus the search; a slash typed into a field stays a slash. */
 const search = document.querySelector<HTMLInputElement>('#search')
 document.addEventListener('keydown', (event) => {
   const isK = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey

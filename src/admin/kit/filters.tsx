@@ -1,4 +1,4 @@
-/** What lists by time have in common: days from and until, in UTC, and the order. */
+/** Filters shared by lists sorted by time: first and last day in UTC, and the order. */
 import { Field, sortable, withQuery, type Sortable } from './parts.tsx'
 import type { AdminRequest } from './route.ts'
 
@@ -7,7 +7,7 @@ const orderOptions = [
   ['oldest', 'Oldest first'],
 ] as const
 
-/** The orders of a list by time, for its head. */
+/** The orders of a list sorted by time, for its column head. */
 export const byTime = { descending: '', ascending: 'oldest' } as const
 
 /** The fields of a list's filter as the address has them. */
@@ -27,7 +27,7 @@ export function keptOf(request: AdminRequest, names: readonly string[]): Kept {
 
 export const isOldestFirst = (request: AdminRequest) => request.query('order') === 'oldest'
 
-/** The head of the column with the time: a click turns the order round. */
+/** The head of the time column: a click reverses the order. */
 export function timeHead(title: string, path: string, { text, hrefOf }: Kept): Sortable {
   return sortable(title, byTime, { order: text('order'), hrefOf: (order) => hrefOf(path, { order }) })
 }
@@ -41,7 +41,7 @@ export function DayFields({ text }: Kept) {
   )
 }
 
-/** The last of a filter's fields, and the button for whoever has no script. */
+/** The last field of a filter, and the button for browsers without JavaScript. */
 export function OrderAndApply({ text }: Pick<Kept, 'text'>) {
   return (
     <>
@@ -53,12 +53,12 @@ export function OrderAndApply({ text }: Pick<Kept, 'text'>) {
   )
 }
 
-/** Which days are on, for the head of the list. */
+/** The active day filters, for the head of the list. */
 export function dayBadges({ text }: Kept): (readonly [name: string, value: string])[] {
   return ['from', 'until'].map((name) => [name, text(name) && `${text(name)} UTC`])
 }
 
-/** The days of the filter's fields: from the first on, and before the day after the last. */
+/** The span of the day fields. `until` is the start of the day after the last, exclusive. */
 export function spanOf(request: AdminRequest): { from: Date | undefined; until: Date | undefined } {
   const last = dayOf(request.query('until'))
   return { from: dayOf(request.query('from')), until: last && new Date(last.getTime() + 86_400_000) }

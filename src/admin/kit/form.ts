@@ -1,4 +1,4 @@
-/** The fields of a form that was sent. A handler reads the fields it knows by name; all others are ignored. */
+/** The fields of a submitted form. A handler reads the fields it knows by name; all others are ignored. */
 import { readBody } from '../../web/body.ts'
 
 export type Form = {
@@ -10,10 +10,10 @@ export type Form = {
 
 const usualMaxBytes = 64 * 1024
 
-/** Boxes that are ticked share a name; no other field may come twice. */
+/** Fields that may repeat: checkboxes share a name. Any other repeated field is refused. */
 const lists = ['scopes']
 
-/** Undefined when the body is not a URL-encoded form; a route with a limit of its own takes a form with a file as well. */
+/** Undefined when the body is not a URL-encoded form. A route that sets `maxBytes` also accepts a multipart form with a file. */
 export async function readForm(
   request: Request,
   maxBytes?: number,
@@ -30,7 +30,7 @@ export async function readForm(
   return new Set(single).size < single.length ? 'twice' : toForm(fields)
 }
 
-/** A file is the field of its text. Undefined when the parts cannot be told apart. */
+/** A file becomes a field with the file's text. Undefined when the multipart body is malformed. */
 async function readParts(body: ArrayBuffer | Uint8Array, type: string): Promise<URLSearchParams | undefined> {
   const fields = new URLSearchParams()
   try {
@@ -50,12 +50,12 @@ export function toForm(fields: URLSearchParams): Form {
   }
 }
 
-/** Without NUL characters and lone surrogates, which PostgreSQL's text cannot hold. */
+/** Removes NUL characters and lone surrogates, which PostgreSQL text cannot hold. */
 export function tidy(text: string): string {
   return text.toWellFormed().replaceAll('\0', '').replaceAll('\r\n', '\n')
 }
 
-/** One text for each line that is not empty. */
+/** The trimmed lines that are not empty. */
 export function linesOf(text: string): string[] {
   return text
     .split('\n')

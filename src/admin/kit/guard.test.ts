@@ -16,7 +16,7 @@ afterAll(() => rig.close())
 const ask = async (cookie: string) =>
   (await rig.app.fetch(new Request(`${host}/admin/account`, { headers: { cookie } }))).status
 
-test('two session cookies are none, whichever of them is the right one', async () => {
+test('two session cookies count as none, even when one of them is valid', async () => {
   const right = `billfold-session=${admin.token}`
   const planted = `billfold-session=${viewer.token}`
   expect(await ask(`other=1; ${right}; billfold-form=x`)).toBe(200)
@@ -46,7 +46,7 @@ test.each([
   '/administration',
   '/admin/sign-out',
   'javascript:alert(1)',
-])('after signing in nobody is sent to %s', async (next) => {
+])('signing in never redirects to %s', async (next) => {
   expect(await wayBack(next)).toBe('/admin')
 })
 

@@ -1,4 +1,4 @@
-/** What stands before every page and action: session, stage, origin, token, right, in this order. */
+/** The checks before every page and action, in this order: session, stage, origin, form token, right. */
 import { randomBytes } from 'node:crypto'
 import { browserName } from '../../actions/browser-name.ts'
 import {
@@ -54,15 +54,15 @@ async function decide(route: AdminRoute, request: PublicRequest, bound: string):
     if (!isFromOwnPage(request.service.config, raw, { mustNameOrigin: true }))
       return showProblem(request, 403, 'This form was sent from another site.')
     const form = await readForm(raw, route.maxFormBytes)
-    if (form === 'too-late') return showProblem(request, 408, 'The form did not arrive in time. Send it again.')
-    if (form === 'too-long') return showProblem(request, 413, 'This is longer than any form here.')
-    if (form === 'twice') return showProblem(request, 400, 'A field of this form came twice.')
-    if (!form) return showProblem(request, 415, 'This was not a form of ours.')
+    if (form === 'too-late') return showProblem(request, 408, 'The form arrived too slowly. Send it again.')
+    if (form === 'too-long') return showProblem(request, 413, 'This form is too large.')
+    if (form === 'twice') return showProblem(request, 400, 'A field of this form appears twice.')
+    if (!form) return showProblem(request, 415, 'This request is not a form.')
     if (bound === '' || !isFormToken(bound, form.text('_token')))
       return showProblem(
         request,
         403,
-        'This form is too old, or not yours. Open the page again and send it from there.',
+        'This form is too old, or belongs to another session. Open the page again and send it from there.',
       )
     request = { ...request, form }
   }
@@ -79,20 +79,20 @@ function isAtStage(access: Exclude<AdminRoute['access'], 'public'>, me: SignedIn
   return me.session.stage === (access === 'code' || access === 'enrol' ? access : 'full')
 }
 
-/** Sends the operator to the step of signing in that is next; after it, a GET goes on to the page that was asked for. */
+/** Redirects to the next sign-in step. After it, a GET continues to the requested page. */
 async function sendElsewhere(request: PublicRequest): Promise<Response> {
   const { stage } = request.me?.session ?? {}
   if (stage === 'code') return redirect('/admin/sign-in/code')
   if (stage === 'enrol') return redirect('/admin/second-factor')
   if (stage === 'full') return redirect('/admin')
-  if (request.raw.method !== 'GET') return await showProblem(request, 401, 'You are not signed in any more.')
+  if (request.raw.method !== 'GET') return await showProblem(request, 401, 'You are no longer signed in.')
   const { pathname, search } = new URL(request.raw.url)
   return redirect(
     pathname === '/admin' ? '/admin/sign-in' : `/admin/sign-in?next=${encodeURIComponent(pathname + search)}`,
   )
 }
 
-/** The path to go to after signing in: only one below /admin, so that no link to the sign-in page can lead to another site. */
+/** The path to open after sign-in. Only paths below /admin, so that a sign-in link cannot redirect to another site. */
 export function safeNext(text: string): string {
   return /^\/admin(\/[\w./-]*)?(\?[\w.~%=&+:-]*)?$/.test(text) && !/\.\.|\/sign-/.test(text) ? text : '/admin'
 }

@@ -1,4 +1,4 @@
-/** Line icons, drawn here so that a page loads nothing for them. Decoration only: a text always says the same. */
+/** Inline line icons. Decoration only: a text beside each says the same. */
 
 const paths = {
   overview: 'M3 13h4l3-8 4 14 3-8h4',
@@ -38,7 +38,7 @@ export function Icon({ name }: { name: IconName }) {
   )
 }
 
-/** The mark of the service: a folded note. */
+/** The logo: a folded note. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true" focusable="false">

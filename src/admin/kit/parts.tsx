@@ -1,4 +1,4 @@
-/** The parts that the pages are made of. */
+/** Components shared by all pages. */
 import { cloneElement, isValidElement, toChildArray, type ComponentChildren, type VNode } from 'preact'
 import { moneyText, type Currency } from '../../ledger/money.ts'
 import type { PublicRequest } from './route.ts'
@@ -106,7 +106,7 @@ function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** A time in UTC, as the ledger has it; the page's script turns it into the reader's own time zone. */
+/** A time in UTC; the page's script converts it to the reader's time zone. */
 export function When({ at, isShort = false }: { at: Date | null; isShort?: boolean }) {
   if (!at) return <span class="muted">never</span>
   const text = at.toISOString()
@@ -116,6 +116,15 @@ export function When({ at, isShort = false }: { at: Date | null; isShort?: boole
       {isShort ? shown : `${shown} UTC`}
     </time>
   )
+}
+
+/** The UTC date, YYYY-MM-DD. */
+export function dayText(at: Date | number): string {
+  return new Date(at).toISOString().slice(0, 10)
+}
+
+export function countText(count: number): string {
+  return count.toLocaleString('en')
 }
 
 export function ageText(at: Date, now: Date): string {
@@ -145,7 +154,7 @@ export function Money({
   return <span class={`amount${kind}`}>{isSigned && minor > 0n ? `+${text}` : text.replace('-', '−')}</span>
 }
 
-/** A value with a button that copies it. Without JavaScript there is only the text, to be selected by hand. */
+/** A value with a copy button. Without JavaScript the button stays hidden.*/
 export function Copy({ label, text, isBlock = false }: { label: string; text: string; isBlock?: boolean }) {
   return (
     <div class={isBlock ? 'copy block' : 'copy'}>
@@ -163,7 +172,7 @@ export function Copy({ label, text, isBlock = false }: { label: string; text: st
   )
 }
 
-/** Shown in place of an empty list: what to do first. */
+/** Shown instead of an empty list: why it is empty, or what to do first. */
 export function Empty({ title, children }: Children & { title: string }) {
   return (
     <div class="empty">
@@ -173,10 +182,10 @@ export function Empty({ title, children }: Children & { title: string }) {
   )
 }
 
-/** In brackets it stands over numbers, to the right. */
+/** A column head. An array marks a column of numbers, aligned right. */
 export type Head = string | [string] | Sortable
 
-/** One that sorts by its column: `sort` is how the list is sorted by it now, and `href` turns that round. */
+/** A head that sorts by its column: `sort` is the current order, `href` leads to the other one. */
 export type Sortable = {
   readonly title: string
   readonly href: string
@@ -186,7 +195,7 @@ export type Sortable = {
 
 type Orders = { readonly descending: string; readonly ascending: string }
 
-/** By the order that the address names. A click begins with what is written first, and turns it round the next time. */
+/** `order` is the one in the address. The first click sorts by the first key of `orders`, the next one reverses it. */
 export function sortable(
   title: string,
   orders: Orders,
@@ -202,8 +211,8 @@ const titleOf = (head: Head) => (typeof head === 'string' ? head : Array.isArray
 type TableProps = Children & { label: string; head: readonly Head[] }
 
 /**
- * A table in a frame that scrolls by itself where there is little room; on a phone every row is a card, in which each cell says what
- * it is by `data-head`. Its roles are written out, as browsers forget them with another display.
+ * A table in a frame that scrolls sideways when it is too narrow. On a phone each row is a card, and `data-head` labels its cells. Roles
+ * are explicit because browsers drop the implicit ones when `display` changes.
  */
 export function Table({ label, head, children }: TableProps) {
   return (
@@ -251,7 +260,7 @@ function isRow(node: unknown): node is VNode<Children & { role?: string }> {
   return isValidElement(node) && node.type === 'tr'
 }
 
-/** A link to the rows after the last one shown. Found by that row's key, the millionth page costs what the first does. */
+/** Links to the next page. Pages continue after the last row's key, so every page costs the same. */
 export function Pager({
   first,
   next,
@@ -278,10 +287,10 @@ export function Pager({
   )
 }
 
-/** How far lists are counted; beyond, “more than” is as good. */
+/** Lists count up to this many rows, then say “more than”. */
 export const maxTotal = 10_000
 
-/** What is above a list: how many there are, which filters are on and how to be without them, and the list as a file. */
+/** The head of a list: the total, the active filters with a link that clears them, and the CSV export. */
 export function ListHead({
   total,
   what,
@@ -332,7 +341,7 @@ export function ListHead({
   )
 }
 
-/** The same address with other query parameters; those with an empty value are left out. */
+/** The path with query parameters; empty ones are omitted. */
 export function withQuery(path: string, parameters: Record<string, string | number | undefined>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters))

@@ -1,4 +1,4 @@
-/** Answers of the admin area: pages, redirects, and files to keep. */
+/** Responses of the admin area: pages, problems, redirects. */
 import type { ComponentChildren } from 'preact'
 import { scriptUrls, styleUrl } from '../../web/assets.ts'
 import { plainHeaders } from '../../web/headers.ts'
@@ -34,7 +34,7 @@ export async function showPage(request: PublicRequest, { title, here, body, stat
     status,
     headers: {
       ...pageHeaders({ nonce, formAction: "'self'" }),
-      // With no-referrer browsers would send our own forms with `Origin: null`, and the check of it would refuse them.
+      // With no-referrer, browsers send our own forms with `Origin: null`, which the origin check refuses.
       'referrer-policy': 'same-origin',
       'cross-origin-opener-policy': 'same-origin',
       ...headers,
@@ -62,10 +62,10 @@ export async function showProblem(request: PublicRequest, status: number, text: 
 }
 
 export async function showNotFound(request: PublicRequest, what = 'page'): Promise<Response> {
-  return await showProblem(request, 404, `There is no such ${what}.`)
+  return await showProblem(request, 404, `This ${what} does not exist.`)
 }
 
-/** The answer after a change (303), so that a reload of the next page does not send the form again. */
+/** 303 after a change, so that a reload does not send the form again. */
 export function redirect(path: string): Response {
   return new Response(null, { status: 303, headers: { ...plainHeaders, location: path } })
 }
@@ -77,6 +77,6 @@ export function withCookie(request: PublicRequest, response: Response, name: Coo
 
 export function tooMany(seconds: number): { problem: string; headers: Record<string, string> } {
   const minutes = Math.ceil(seconds / 60)
-  const problem = `Too many tries. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
+  const problem = `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
   return { problem, headers: { 'retry-after': String(seconds) } }
 }

@@ -1,4 +1,4 @@
-/** What surrounds every page of the admin area. */
+/** The frame of every admin page: side bar, search, notice. */
 import type { ComponentChildren } from 'preact'
 import { Icon, Mark, type IconName } from './icons.tsx'
 import { Notice } from './parts.tsx'

@@ -1,4 +1,4 @@
-/** How the state of an app, a wallet or a top-up is shown, on every page that shows it. */
+/** Names and states of apps, wallets and top-ups, shared by every page that shows them. */
 import { parseCurrency, type Currency } from '../../ledger/money.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
@@ -21,7 +21,7 @@ export function nameOf({ firstName, lastName, email }: Pick<Person, 'firstName' 
   return email === null ? 'Deleted user' : `${firstName} ${lastName}`
 }
 
-/** A counter account in words. */
+/** The display name of a counter account. */
 export function accountName(apps: readonly App[], account: string): string {
   if (account === 'cards') return 'Card top-ups'
   if (account === 'bonus') return 'Bonuses'
@@ -77,11 +77,11 @@ export function TopupBadges({ topup }: { topup: Topup }) {
 
 export const problemTexts = {
   mismatch: [
-    'not what was ordered',
-    'The processor took money for this payment, but its amount, currency, user or top-up is not the ordered one. Nothing was credited. Look at it in the processor’s own dashboard; refund it if it should not have been taken.',
+    'not as ordered',
+    'The processor took money for this payment, but its amount, currency, user or top-up is not the ordered one. Nothing was credited. Check it in the processor’s dashboard, and refund it if it should not have been taken.',
   ],
   'credit-refused': [
-    'no room in the wallet',
-    'The payment was taken, but the wallet’s balance would have passed the highest one the service keeps. Nothing was credited. Refund it.',
+    'balance too high',
+    'The payment was taken, but the wallet’s balance would exceed the highest allowed balance. Nothing was credited. Refund it.',
   ],
 } as const

@@ -1,4 +1,4 @@
-/** Card top-ups, as every page that lists some shows them. */
+/** The table of card top-ups, shared by every page that lists some. */
 import type { Person } from '../../store/people/user-search.ts'
 import type { Topup } from '../../store/topups.ts'
 import { Money, Table, When, type Head } from './parts.tsx'
@@ -6,7 +6,7 @@ import { currencyOf, nameOf, TopupBadges } from './states.tsx'
 
 type Props = { topups: readonly Topup[]; owners?: ReadonlyMap<string, Person>; time?: Head }
 
-/** With `owners`, also whose they are. */
+/** `owners` adds a column with the user. */
 export function TopupTable({ topups, owners, time = 'Time' }: Props) {
   return (
     <Table label="Card top-ups" head={[time, 'State', ['Amount'], 'Payment', ...(owners ? ['User'] : [])]}>
@@ -37,7 +37,7 @@ export function TopupTable({ topups, owners, time = 'Time' }: Props) {
   )
 }
 
-/** Whose it is, with the way to the wallet. */
+/** The name of the user, linked to the wallet. */
 export function Owner({ owners, id }: { owners: ReadonlyMap<string, Person>; id: string }) {
   const person = owners.get(id)
   return <a href={`/admin/wallets/${id}`}>{person ? nameOf(person) : id}</a>

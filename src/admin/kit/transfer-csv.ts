@@ -1,4 +1,4 @@
-/** Entries as lines of a file. */
+/** Ledger entries as lines of a CSV file. */
 import { formatMinor, type Currency } from '../../ledger/money.ts'
 import { magnitude } from '../../ledger/reference.ts'
 import { transactionIdOf } from '../../store/outcomes.ts'
@@ -19,7 +19,7 @@ export const transferHead = [
   'transactionId',
 ]
 
-/** With what the caller has to add. */
+/** `more` are the extra cells of the caller. */
 export function transferLine(transfer: Transfer, currency: Currency, ...more: Cell[]): string {
   const { amountMinor } = transfer
   return csvLine([

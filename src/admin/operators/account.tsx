@@ -1,4 +1,4 @@
-/** An operator's own account: password, second factor, sessions. */
+/** The signed-in operator's account: password, second factor, sessions. */
 import {
   changeOperatorPassword,
   changeRecoveryCodes,
@@ -15,15 +15,15 @@ import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { showRecoveryCodes } from './recovery-codes.tsx'
 
 export const accountRoutes: AdminRoute[] = [
-  get('/admin/account', (request) => show(request)),
+  get('/admin/account', (request) => showAccount(request)),
   post('/admin/account/password', setPassword, 'view'),
   post('/admin/account/recovery-codes', renewCodes, 'view'),
-  post('/admin/account/second-factor', restart, 'view'),
+  post('/admin/account/second-factor', restartFactor, 'view'),
   post('/admin/account/sessions/end', endOne, 'view'),
   post('/admin/account/sessions/end-all', endAll, 'view'),
 ]
 
-async function show(request: AdminRequest, problems: Readonly<Record<string, string>> = {}): Promise<Response> {
+async function showAccount(request: AdminRequest, problems: Readonly<Record<string, string>> = {}): Promise<Response> {
   const { service, me } = request
   const { operator } = me
   const [sessions, codesLeft] = await Promise.all([
@@ -134,7 +134,7 @@ async function show(request: AdminRequest, problems: Readonly<Record<string, str
             </tr>
           ))}
         </Table>
-        <p class="muted small">A session ends after 30 minutes without a click, and after 12 hours in any case.</p>
+        <p class="muted small">A session ends after 30 minutes of inactivity, and after 12 hours at the latest.</p>
       </section>
     </>
   )
@@ -150,7 +150,7 @@ async function setPassword(request: AdminRequest): Promise<Response> {
   const { form, service, me, device } = request
   const after = form.text('after')
   const weakness = passwordProblem(after, me.operator.email)
-  if (weakness) return await show(request, { after: weakness })
+  if (weakness) return await showAccount(request, { after: weakness })
   const checked = await changeOperatorPassword(
     service,
     me,
@@ -159,7 +159,7 @@ async function setPassword(request: AdminRequest): Promise<Response> {
   )
   return checked === 'right'
     ? redirect('/admin/account?done=password-changed')
-    : await show(request, { before: problemOf(checked) })
+    : await showAccount(request, { before: problemOf(checked) })
 }
 
 async function renewCodes(request: AdminRequest): Promise<Response> {
@@ -167,10 +167,10 @@ async function renewCodes(request: AdminRequest): Promise<Response> {
   const result = await changeRecoveryCodes(service, me.operator, form.text('own').slice(0, 1024), device.address)
   return typeof result === 'object' && 'codes' in result
     ? await showRecoveryCodes(request, result.codes)
-    : await show(request, { own: problemOf(result) })
+    : await showAccount(request, { own: problemOf(result) })
 }
 
-async function restart(request: AdminRequest): Promise<Response> {
+async function restartFactor(request: AdminRequest): Promise<Response> {
   const result = await restartSecondFactor(
     request.service,
     request.me,
@@ -179,13 +179,13 @@ async function restart(request: AdminRequest): Promise<Response> {
   )
   return typeof result === 'object' && 'token' in result
     ? withCookie(request, redirect('/admin/second-factor'), 'session', result.token)
-    : await show(request, { own: problemOf(result) })
+    : await showAccount(request, { own: problemOf(result) })
 }
 
 async function endOne(request: AdminRequest): Promise<Response> {
   const id = request.form.text('id')
   const ended = isUuid(id) ? await endSessions(request.service, request.actor, request.me.operator.id, { only: id }) : 0
-  return ended > 0 ? redirect('/admin/account?done=session-ended') : await showNotFound(request, 'session of yours')
+  return ended > 0 ? redirect('/admin/account?done=session-ended') : await showNotFound(request, 'session')
 }
 
 async function endAll(request: AdminRequest): Promise<Response> {

@@ -37,13 +37,13 @@ test.each(['demoted', 'removed'] as const)('links that an admin made end when th
   const kept = await makeInvite(boss)
   expect((await boss.post(`/admin/operators/${clerk.id}/access`, access[how])).status).toBe(303)
   for (const link of links) expect(await open(link)).toEqual(gone)
-  // Access given again does not bring back what was made before.
+  // Restored access does not revive links made before.
   await boss.post(`/admin/operators/${clerk.id}/access`, { role: 'admin', active: 'yes' })
   for (const link of links) expect(await open(link)).toEqual(gone)
   expect(await open(kept)).toEqual({ shown: 200, sent: 303 })
 })
 
-test('a link whose maker lost the right some other way is worth nothing', async () => {
+test('a link whose creator lost the right in another way does not work', async () => {
   const clerk = await newOperator(rig)
   const link = await makeInvite(clerk, 'Lost Right')
   expect(await (await boss.get('/admin/operators')).text()).toContain('Lost Right')
@@ -60,7 +60,7 @@ test('a reset link ends with the access of the operator it is for', async () => 
   expect(await open(link)).toEqual(gone)
 })
 
-test('the link for the first operator ends when there is one, however they came', async () => {
+test('the link for the first operator ends when there is one, however that operator was created', async () => {
   const other = await openTestService()
   const link = (await firstOperatorLink(other.service))!.slice(host.length)
   expect((await newVisitor(other.app).get(link)).status).toBe(200)
@@ -69,7 +69,7 @@ test('the link for the first operator ends when there is one, however they came'
   await other.close()
 })
 
-test('open links are listed with who made them and for whom, and an admin can revoke one', async () => {
+test('open links are listed with creator and recipient, and an admin can revoke one', async () => {
   const viewer = await newOperator(rig, 'viewer')
   const link = await makeInvite(boss, 'Grace Hopper')
   const page = await (await boss.get('/admin/operators')).text()

@@ -52,7 +52,7 @@ test('215 wrong passwords from one address lock an operator out nowhere else, at
 
 test('guesses from thirty addresses hold up an operator at a new address, and not at one they signed in from', async () => {
   const email = await knownAt('198.51.100.3')
-  // As many as thirty addresses with five tries each: counted here without the hashes they would cost.
+  // Thirty addresses with five attempts each, counted without computing the password hashes.
   for (let i = 0; i < 150; i++) await takeLimit(rig.service, operatorPasswords.anywhere, email)
   expect((await signIn(email, '198.51.100.4')).status).toBe(429)
   expect((await signIn(email, '198.51.100.3')).status).toBe(303)
@@ -79,7 +79,7 @@ async function guessCodes(email: string, address: string, tries: number): Promis
   return judged
 }
 
-test('whoever has the password and guesses codes elsewhere does not lock the operator out of a known address', async () => {
+test('an attacker who has the password and guesses codes elsewhere does not lock the operator out of a known address', async () => {
   const { email, secret } = await withSecondFactor('198.51.100.5')
   expect(await guessCodes(email, '203.0.113.77', 5)).toBe(4)
   await letPass(rig.service.db.pool, 1 * minutes)
@@ -100,7 +100,7 @@ test('eight codes of an operator are judged in a quarter of an hour, over all ad
   expect(await guessCodes(email, '203.0.113.80', 1)).toBe(1)
 })
 
-/** Six tries from each address; how many of them were judged. */
+/** Makes six attempts from each address; returns how many were checked. */
 async function guessPasswords(isKnownAddress: boolean, addresses: number): Promise<number> {
   const tries = Array.from({ length: addresses * 6 }, async (_, i) => {
     const guess = {

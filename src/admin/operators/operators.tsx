@@ -1,4 +1,4 @@
-/** Who may sign in here, and as what. */
+/** The operators: their roles, access and invitation links. */
 import { changeAccess, inviteOperator, resetOperator, revokeInvite } from '../../actions/operators/manage-operators.ts'
 import { endSessions } from '../../actions/operators/manage-sessions.ts'
 import { rights, roleNames, roleTexts } from '../../actions/operators/rights.ts'
@@ -11,9 +11,9 @@ import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.ts
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
 export const operatorRoutes: AdminRoute[] = [
-  get('/admin/operators', (request) => show(request)),
+  get('/admin/operators', (request) => showOperators(request)),
   post('/admin/operators/invite', invite, 'operators'),
-  post('/admin/operators/invites/:id/revoke', revoke, 'operators'),
+  post('/admin/operators/invites/:id/revoke', revokeLink, 'operators'),
   post('/admin/operators/:id/access', setAccess, 'operators'),
   post('/admin/operators/:id/reset', reset, 'operators'),
   post('/admin/operators/:id/sign-out', signOutOperator, 'operators'),
@@ -21,7 +21,7 @@ export const operatorRoutes: AdminRoute[] = [
 
 const roleLabels = roles.map((role): [string, string] => [role, `${role}: ${roleTexts[role]}`])
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showOperators(request: AdminRequest): Promise<Response> {
   const db = request.service.db.pool
   const [operators, invites] = await Promise.all([listOperators(db), listInvites(db)])
   const mayChange = may(request, 'operators')
@@ -30,16 +30,16 @@ async function show(request: AdminRequest): Promise<Response> {
       <Heading title="Operators" sub="The people who sign in to this admin area." />
       {mayChange && (
         <section class="card stack">
-          <h2>Invite someone</h2>
+          <h2>Invite an operator</h2>
           <Form request={request} action="/admin/operators/invite" class="row bottom">
             <Field label="Role" name="role" options={roleLabels} value="viewer" />
             <Field
               label="For"
               name="for"
-              attributes={{ placeholder: 'a name or an email', maxlength: 100, autocomplete: 'off' }}
+              attributes={{ placeholder: 'name or email', maxlength: 100, autocomplete: 'off' }}
             />
             <button class="button" type="submit">
-              Make a one-time link
+              Create a one-time link
             </button>
           </Form>
         </section>
@@ -83,9 +83,9 @@ function Rights({ mine }: { mine: Role }) {
   return (
     <section class="card flush">
       <div class="heading">
-        <h2>Who may do what</h2>
+        <h2>Rights</h2>
       </div>
-      <Table label="Who may do what" head={['Right', ...roles.map((role) => (role === mine ? `${role} (you)` : role))]}>
+      <Table label="Rights" head={['Right', ...roles.map((role) => (role === mine ? `${role} (you)` : role))]}>
         {rights.map(({ right, about, roles: holders }) => (
           <tr key={right}>
             <td>{about}</td>
@@ -103,21 +103,21 @@ type InvitesProps = { request: AdminRequest; invites: readonly ListedInvite[]; o
 
 function Invites({ request, invites, operators }: InvitesProps) {
   const mayChange = may(request, 'operators')
-  const nameOf = (id: string) => operators.find((operator) => operator.id === id)?.name
+  const operatorName = (id: string) => operators.find((operator) => operator.id === id)?.name
   const makerOf = ({ createdBy }: ListedInvite) =>
-    nameOf(createdBy.replace(/^operator:/, '')) ?? createdBy.replace(/^cli:?/, 'command line ')
+    operatorName(createdBy.replace(/^operator:/, '')) ?? createdBy.replace(/^cli:?/, 'command line ')
   return (
     <section class="card flush">
       <div class="heading">
         <h2>Open links</h2>
       </div>
-      <Table label="Open links" head={['For', 'What it gives', 'Made by', 'Until', ...(mayChange ? ['Revoke'] : [])]}>
+      <Table label="Open links" head={['For', 'Gives', 'Created by', 'Until', ...(mayChange ? ['Revoke'] : [])]}>
         {invites.map((invite) => {
-          const forWhom = invite.operatorId ? nameOf(invite.operatorId) : invite.forWhom
+          const forWhom = invite.operatorId ? operatorName(invite.operatorId) : invite.forWhom
           return (
             <tr key={invite.id}>
-              <td>{forWhom ?? <span class="muted">whoever opens it first</span>}</td>
-              <td>{invite.operatorId ? 'a new password and second factor' : `joins as ${invite.role}`}</td>
+              <td>{forWhom ?? <span class="muted">first to open it</span>}</td>
+              <td>{invite.operatorId ? 'new password and second factor' : `role ${invite.role}`}</td>
               <td>{makerOf(invite)}</td>
               <td>
                 <When at={invite.expiresAt} />
@@ -127,7 +127,7 @@ function Invites({ request, invites, operators }: InvitesProps) {
                   <Form request={request} action={`/admin/operators/invites/${invite.id}/revoke`}>
                     <button class="link-button" type="submit">
                       Revoke
-                      <span class="visually-hidden"> the link for {forWhom ?? `whoever joins as ${invite.role}`}</span>
+                      <span class="visually-hidden"> the link for {forWhom ?? `a new ${invite.role}`}</span>
                     </button>
                   </Form>
                 </td>
@@ -159,7 +159,7 @@ function Access({ request, operator }: { request: AdminRequest; operator: Operat
       <div class="stack tight">
         {operator.isActive &&
           roles.filter((role) => role !== operator.role).map((role) => change(role, true, `Make ${roleNames[role]}`))}
-        {change(operator.role, !operator.isActive, operator.isActive ? 'Take away access' : 'Give access again')}
+        {change(operator.role, !operator.isActive, operator.isActive ? 'Remove access' : 'Restore access')}
         <Form request={request} action={`${base}/sign-out`}>
           <button class="link-button" type="submit">
             Sign out everywhere
@@ -167,7 +167,7 @@ function Access({ request, operator }: { request: AdminRequest; operator: Operat
         </Form>
         <Form request={request} action={`${base}/reset`}>
           <button class="link-button" type="submit">
-            Lost password or phone: make a new link
+            Lost password or phone: create a new link
           </button>
         </Form>
       </div>
@@ -180,12 +180,12 @@ async function invite(request: AdminRequest): Promise<Response> {
   if (!role) return await showProblem(request, 422, 'Choose a role.')
   const forWhom = request.form.text('for').trim() || null
   if (forWhom !== null && !isName(forWhom))
-    return await showProblem(request, 422, 'Write for whom in up to 100 characters, or leave it empty.')
+    return await showProblem(request, 422, 'Enter a name of up to 100 characters, or leave it empty.')
   const path = await inviteOperator(request.service, request.actor, { role, forWhom })
-  return await showLink(request, path, `Someone can join as ${role}`)
+  return await showLink(request, path, `Invitation for the role ${role}`)
 }
 
-async function revoke(request: AdminRequest): Promise<Response> {
+async function revokeLink(request: AdminRequest): Promise<Response> {
   const id = request.param('id')
   if (!isUuid(id) || !(await revokeInvite(request.service, request.actor, id)))
     return await showNotFound(request, 'link')
@@ -196,7 +196,7 @@ async function reset(request: AdminRequest): Promise<Response> {
   const id = request.param('id')
   const path = isUuid(id) ? await resetOperator(request.service, request.actor, id) : undefined
   return path
-    ? await showLink(request, path, 'A new password and second factor')
+    ? await showLink(request, path, 'Link for a new password and second factor')
     : await showNotFound(request, 'operator')
 }
 
@@ -206,8 +206,8 @@ async function showLink(request: AdminRequest, path: string, title: string): Pro
       <Heading title={title} />
       <section class="card stack">
         <Notice kind="warn">
-          Whoever opens this link first uses it up. Send it to one person, over a channel you trust. It is not shown
-          again, and ends in 24 hours, or when you revoke it or are an admin no more.
+          The link works once, for the first person who opens it. Send it to one person, over a channel you trust. It is
+          not shown again. It ends in 24 hours, when you revoke it, or when you are no longer an admin.
         </Notice>
         <Copy label="link" text={`${request.service.config.publicUrl}${path}`} isBlock />
         <p>
@@ -231,7 +231,7 @@ async function setAccess(request: AdminRequest): Promise<Response> {
   })
   if (result === 'unknown') return await showNotFound(request, 'operator')
   if (result === 'last-admin')
-    return await showProblem(request, 409, 'This is the last admin. Make someone else an admin first.')
+    return await showProblem(request, 409, 'This is the last admin. Make another operator an admin first.')
   return redirect('/admin/operators?done=access-changed')
 }
 

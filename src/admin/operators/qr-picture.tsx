@@ -1,14 +1,14 @@
 import { encode } from 'uqr'
 
 /**
- * The QR code's modules, true for dark, without the quiet zone. Error correction level M, and at most version 10, which holds
- * 213 bytes and which every camera reads; the otpauth address of an authenticator app has about 120.
+ * The QR code's modules, true for dark, without the quiet zone. Error correction level M and at most version 10: it holds 213 bytes
+ * and every camera reads it; an otpauth address has about 120.
  */
 export function encodeQr(text: string): boolean[][] {
   return encode(text, { ecc: 'M', boostEcc: false, maxVersion: 10, border: 0 }).data
 }
 
-/** Dark modules on a light ground in both themes: many cameras read no other QR code. */
+/** Dark modules on a light background in both themes: many cameras cannot read the inverse. */
 export function QrPicture({ text, label }: { text: string; label: string }) {
   const grid = encodeQr(text)
   const size = grid.length + 8

@@ -1,4 +1,4 @@
-/** Setting up the second factor: a picture to scan, a first code, and recovery codes to keep. */
+/** Setting up the second factor: a QR code, a first code, and the recovery codes. */
 import { signOutOperator } from '../../actions/operators/manage-sessions.ts'
 import { getPendingSecret, totpUri } from '../../actions/operators/second-factor.ts'
 import { confirmSecondFactor, skipSecondFactor } from '../../actions/operators/sign-in-operator.ts'
@@ -10,7 +10,7 @@ import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
 export const secondFactorRoutes: AdminRoute[] = [
   get('/admin/second-factor', (request) => showSetUp(request), 'enrol'),
-  post('/admin/second-factor', confirm, 'enrol'),
+  post('/admin/second-factor', confirmCode, 'enrol'),
   post('/admin/second-factor/skip', skip, 'enrol'),
   post('/admin/second-factor/cancel', cancel, 'enrol'),
 ]
@@ -23,14 +23,14 @@ async function showSetUp(request: AdminRequest, problem?: string): Promise<Respo
       <div>
         <h1>Protect your account</h1>
         <p class="muted">
-          From now on a code from your phone is asked for after the password. Scan this picture with an authenticator
-          app.
+          From now on, signing in needs a code from your phone after the password. Scan this QR code with an
+          authenticator app.
         </p>
       </div>
       {problem && <Notice kind="bad">{problem}</Notice>}
       <QrPicture text={totpUri(service, me.operator, secret)} label="QR code for your authenticator app" />
       <details>
-        <summary>You cannot scan it?</summary>
+        <summary>Cannot scan it?</summary>
         <p class="muted small">Enter this key in the app, with the name {me.operator.email}:</p>
         <Copy label="key" text={secret.match(/.{1,4}/g)!.join(' ')} />
       </details>
@@ -70,11 +70,11 @@ async function showSetUp(request: AdminRequest, problem?: string): Promise<Respo
 }
 
 const problems = {
-  wrong: 'That code does not fit. Check that the phone’s clock is right, and try the next one.',
-  ended: 'The picture from before has ended after ten minutes. Scan this one instead.',
+  wrong: 'That code is wrong. Check the phone’s clock, and try the next code.',
+  ended: 'The previous QR code expired after ten minutes. Scan this one instead.',
 }
 
-async function confirm(request: AdminRequest): Promise<Response> {
+async function confirmCode(request: AdminRequest): Promise<Response> {
   const done = await confirmSecondFactor(
     request.service,
     request.me,
@@ -88,7 +88,7 @@ async function confirm(request: AdminRequest): Promise<Response> {
 
 async function skip(request: AdminRequest): Promise<Response> {
   const token = await skipSecondFactor(request.service, request.me, request.device)
-  if (!token) return await showProblem(request, 403, 'In production the second factor cannot be left out.')
+  if (!token) return await showProblem(request, 403, 'In production the second factor cannot be skipped.')
   return withCookie(request, redirect('/admin'), 'session', token)
 }
 

@@ -16,7 +16,7 @@ afterAll(() => rig.close())
 
 const codeOf = (secret: string, agoMs = 0) => generateSync({ secret, epoch: Math.floor((Date.now() - agoMs) / 1000) })
 
-/** By the one-time link, with a second factor: an operator as they come. */
+/** Creates an operator through a one-time link, with a second factor. */
 async function join(link: string, email: string) {
   const visitor = newVisitor(rig.app)
   const token = new URL(link, host).searchParams.get('token')!
@@ -69,7 +69,7 @@ test('password and code sign in; neither alone shows anything', async () => {
   expect(response.headers.get('location')).toBe('/admin/books')
   expect(visitor.cookies.get('billfold-session')).not.toBe(half)
   expect((await visitor.get('/admin/wallets')).status).toBe(200)
-  // What half a sign-in left behind is of no use any more.
+  // The token of the first step no longer works.
   expect((await newVisitor(rig.app, new Map([['billfold-session', half!]])).get('/admin/sign-in/code')).status).toBe(
     303,
   )
@@ -188,7 +188,7 @@ test('a session ends after half an hour without a click, and pages that refresh 
   expect((await busy.get('/admin/account')).status).toBe(303)
 })
 
-test('a session ends after twelve hours whatever happens', async () => {
+test('a session ends after twelve hours, even in use', async () => {
   const operator = await newOperator(rig)
   for (let i = 0; i < 35; i++) {
     await later(20 * minutes)
@@ -222,7 +222,7 @@ test('taking away access ends an operator’s sessions at once; the last admin k
   await other.close()
 })
 
-test('whoever lost password and phone gets both anew by a link, and old sessions end', async () => {
+test('an operator who lost password and phone gets both again by a link, and old sessions end', async () => {
   const admin = await newOperator(rig)
   const lost = await newOperator(rig)
   const page = await (await admin.post(`/admin/operators/${lost.id}/reset`)).text()

@@ -10,9 +10,9 @@ export const signInRoutes: AdminRoute[] = [
   { method: 'GET', path: '/admin/sign-in', access: 'public', handle: showSignIn },
   { method: 'POST', path: '/admin/sign-in', access: 'public', handle: signIn },
   get('/admin/sign-in/code', (request) => showCode(request), 'code'),
-  post('/admin/sign-in/code', giveCode, 'code'),
-  post('/admin/sign-out', leave, 'view'),
-  post('/admin/sign-in/cancel', leave, 'code'),
+  post('/admin/sign-in/code', checkCode, 'code'),
+  post('/admin/sign-out', leaveSession, 'view'),
+  post('/admin/sign-in/cancel', leaveSession, 'code'),
 ]
 
 async function showSignIn(request: PublicRequest): Promise<Response> {
@@ -51,7 +51,8 @@ async function signInPage(request: PublicRequest, { problem, email = '', status,
         </button>
       </Form>
       <p class="muted small">
-        No account yet? An admin invites you; the first admin is made with <code>npx billfold admin create</code>.
+        No account yet? Ask an admin for an invitation. Create the first admin with{' '}
+        <code>npx billfold admin create</code>.
       </p>
     </section>
   )
@@ -68,7 +69,7 @@ async function signIn(request: PublicRequest): Promise<Response> {
   }
   const next = safeNext(request.form.text('next'))
   const to = result.stage === 'enrol' ? '/admin/second-factor' : `/admin/sign-in/code?next=${encodeURIComponent(next)}`
-  // The cookie `form` is deleted: from now on forms are bound to the session, and the cookie may have been planted.
+  // Delete the `form` cookie: forms are bound to the session from now on, and the cookie may have been planted.
   return withCookie(request, withCookie(request, redirect(to), 'session', result.token), 'form', '')
 }
 
@@ -118,7 +119,7 @@ async function showCode(request: AdminRequest, { problem, status, headers }: Sho
   })
 }
 
-async function giveCode(request: AdminRequest): Promise<Response> {
+async function checkCode(request: AdminRequest): Promise<Response> {
   const result = await signInWithCode(
     request.service,
     request.me,
@@ -127,11 +128,11 @@ async function giveCode(request: AdminRequest): Promise<Response> {
   )
   if (result.kind === 'session')
     return withCookie(request, redirect(safeNext(request.form.text('next'))), 'session', result.token)
-  const wrong = 'That code is wrong, or was used before. Wait for the next one.'
+  const wrong = 'That code is wrong or was already used. Wait for the next one.'
   return await showCode(request, refusal(result, wrong))
 }
 
-async function leave(request: AdminRequest): Promise<Response> {
+async function leaveSession(request: AdminRequest): Promise<Response> {
   await signOutOperator(request.service, request.me, request.device.address)
   return withCookie(request, redirect('/admin/sign-in?done=signed-out'), 'session', '')
 }

@@ -1,4 +1,4 @@
-/** The page of a one-time link, for a new operator or one who has lost the password or the phone. */
+/** The page of a one-time link, for a new operator or one who lost the password or phone. */
 import {
   acceptInvite,
   findInvite,
@@ -11,13 +11,13 @@ import { redirect, showPage, showProblem, withCookie } from '../kit/respond.tsx'
 import type { AdminRoute, PublicRequest } from '../kit/route.ts'
 
 export const welcomeRoutes: AdminRoute[] = [
-  { method: 'GET', path: '/admin/welcome', access: 'public', handle: show },
+  { method: 'GET', path: '/admin/welcome', access: 'public', handle: showWelcome },
   { method: 'POST', path: '/admin/welcome', access: 'public', handle: accept },
 ]
 
-const gone = 'This link was used before, or is older than a day. Ask an admin for a new one.'
+const gone = 'This link was already used, or is older than a day. Ask an admin for a new one.'
 
-async function show(request: PublicRequest): Promise<Response> {
+async function showWelcome(request: PublicRequest): Promise<Response> {
   const invite = await findInvite(request.service, request.query('token'))
   return invite ? await welcomePage(request, invite, request.query('token'), {}) : await showProblem(request, 404, gone)
 }
@@ -37,11 +37,11 @@ async function welcomePage(
         <h1>{title}</h1>
         <p class="muted">
           {operator
-            ? `For ${operator.email}. A second factor comes next; sessions that are open end.`
-            : `You will be ${roleNames[role]} here: ${roleTexts[role]}. A second factor comes next.`}
+            ? `For ${operator.email}. You set up a second factor next. Open sessions end.`
+            : `You will be ${roleNames[role]} here: ${roleTexts[role]}. You set up a second factor next.`}
         </p>
       </div>
-      {hasProblems && <Notice kind="bad">Please look at the fields again.</Notice>}
+      {hasProblems && <Notice kind="bad">Check the fields below.</Notice>}
       <Form request={request} action="/admin/welcome" class="stack">
         <input type="hidden" name="token" value={token} />
         {operator ? (
@@ -69,7 +69,7 @@ async function welcomePage(
           label="Password"
           name="password"
           type="password"
-          hint="At least 12 characters. A few words in a row are easy to remember and hard to guess."
+          hint="At least 12 characters. A few words are easy to remember and hard to guess."
           problem={problems['password']}
           attributes={{ autocomplete: 'new-password', required: true, minlength: 12, maxlength: 256 }}
         />
@@ -103,5 +103,5 @@ async function accept(request: PublicRequest): Promise<Response> {
       '',
     )
   if (accepted.problem === 'used') return await showProblem(request, 404, gone)
-  return await welcomePage(request, invite, token, { email: 'there is already an operator with this email' })
+  return await welcomePage(request, invite, token, { email: 'an operator with this email already exists' })
 }

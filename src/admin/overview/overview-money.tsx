@@ -1,4 +1,4 @@
-/** The money on the overview: what wallets hold, what came and went against before, and what waits for a person. */
+/** The money part of the overview: wallet totals, flows compared with an earlier period, and what needs attention. */
 import type { ComponentChildren } from 'preact'
 import { healthOf } from '../../actions/money/check-books.ts'
 import { majorNumber, moneyText, type Currency } from '../../ledger/money.ts'
@@ -7,23 +7,23 @@ import type { DayFlow } from '../../store/books/books.ts'
 import { maxCounted, type TopupCounts, type OpenIssues } from '../../store/books/money-figures.ts'
 import type { BooksState } from '../../store/verify/books-check.ts'
 import { FlowChart } from '../kit/chart.tsx'
-import { Badge, Money, Table, When } from '../kit/parts.tsx'
+import { Badge, Money, Table, When, countText } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
 import { accountName } from '../kit/states.tsx'
 
 export type MoneyData = {
   readonly held: { readonly minor: bigint; readonly at: Date }
-  /** Of the range, and of what it is held against. */
+  /** Flows of the range, and of the period it is compared with. */
   readonly now: readonly DayFlow[]
   readonly before: readonly DayFlow[]
-  /** The days of the picture, and what they moved. */
+  /** The days of the chart, and their flows. */
   readonly days: readonly string[]
   readonly flows: readonly DayFlow[]
   readonly span: string
   readonly against: string
   readonly topups: TopupCounts
   readonly waiting: OpenIssues
-  /** For a second operator. */
+  /** Corrections waiting for a second operator. */
   readonly waitingCorrections: number
   readonly books: BooksState
   readonly apps: readonly App[]
@@ -69,8 +69,8 @@ export function MoneyFigures({ request, data }: Props) {
         <Figure label={`Out of wallets ${data.span}`} note={against(before.outMinor)}>
           <Money minor={now.outMinor} currency={currency} /> <Change now={now.outMinor} before={before.outMinor} />
         </Figure>
-        <Figure label={`Debits and credits ${data.span}`} note={`${whole(before.transfers)} in ${data.against}`}>
-          {whole(now.transfers)}
+        <Figure label={`Debits and credits ${data.span}`} note={`${countText(before.transfers)} in ${data.against}`}>
+          {countText(now.transfers)}
         </Figure>
       </div>
       <Waits request={request} data={data} />
@@ -93,23 +93,23 @@ function Figure({ label, note, children }: { label: string; note?: ComponentChil
   )
 }
 
-/** In whole percent; nothing to compare with is no change. */
+/** In whole percent; empty when there is nothing to compare with. */
 function Change({ now, before }: { now: bigint; before: bigint }) {
   if (before === 0n) return null
   const percent = Number(((now - before) * 100n) / before)
   return (
-    <span class="small muted">{`${percent > 0 ? '+' : percent < 0 ? '−' : '±'}${whole(Math.abs(percent))} %`}</span>
+    <span class="small muted">{`${percent > 0 ? '+' : percent < 0 ? '−' : '±'}${countText(Math.abs(percent))} %`}</span>
   )
 }
 
 const booksTexts = {
   wrong: ['bad', 'wrong'],
-  late: ['warn', 'not checked lately'],
+  late: ['warn', 'not checked recently'],
   right: ['good', 'right'],
-  first: ['', 'first check under way'],
+  first: ['', 'first check running'],
 } as const
 
-/** What a person has to look at, with the way there; green where there is nothing. */
+/** What needs attention, with links; green where nothing does. */
 function Waits({ request, data }: Props) {
   const { currency } = request.service.config
   const { waiting, topups } = data
@@ -117,16 +117,16 @@ function Waits({ request, data }: Props) {
   const money = (minor: bigint) => moneyText(minor, currency)
   const rows: readonly (readonly [label: string, count: number, href?: string, note?: string])[] = [
     ['Corrections for a second operator', data.waitingCorrections, '/admin/corrections'],
-    ['Card payments that are not what was ordered', waiting.problemTopups, '/admin/topups?state=problem'],
+    ['Card payments that do not match their order', waiting.problemTopups, '/admin/topups?state=problem'],
     ['Open disputes', waiting.openDisputes, '/admin/topups?state=disputed', money(waiting.disputedMinor)],
     ['Wallets in debt', waiting.inDebt, '/admin/wallets?state=debt', money(waiting.debtMinor)],
     ['Wallets frozen by an operator', waiting.frozenByOperator, '/admin/wallets?state=operator'],
-    ['Mails that could not be sent for ten minutes', waiting.lateMails],
+    ['Mails failing for ten minutes', waiting.lateMails],
   ]
   return (
     <div class="columns">
       <section class="card stack">
-        <h2>Waits for a person</h2>
+        <h2>Needs attention</h2>
         <ul class="waits" role="list">
           <li>
             <a href="/admin/books">Books</a>
@@ -137,7 +137,7 @@ function Waits({ request, data }: Props) {
               {count > 0 && href ? <a href={href}>{label}</a> : <span>{label}</span>}
               <span>
                 {count > 0 && note && <span class="small muted">{note} </span>}
-                <Badge kind={count > 0 ? 'warn' : 'good'}>{counted(count)}</Badge>
+                <Badge kind={count > 0 ? 'warn' : 'good'}>{capped(count)}</Badge>
               </span>
             </li>
           ))}
@@ -146,20 +146,20 @@ function Waits({ request, data }: Props) {
       <section class="card stack">
         <h2>Card top-ups today</h2>
         {topups.begun === 0 ? (
-          <p class="muted">None was begun yet.</p>
+          <p class="muted">None started yet.</p>
         ) : (
           <ul class="waits" role="list">
             <li>
-              <a href="/admin/topups">Begun</a> <span>{counted(topups.begun)}</span>
+              <a href="/admin/topups">Started</a> <span>{capped(topups.begun)}</span>
             </li>
             <li>
               <span>Paid</span>
               <span>
-                <span class="small muted">{money(topups.creditedMinor)}</span> {counted(topups.succeeded)}
+                <span class="small muted">{money(topups.creditedMinor)}</span> {capped(topups.succeeded)}
               </span>
             </li>
             <li>
-              <span>With a card that was declined</span> <span>{counted(topups.declined)}</span>
+              <span>With a declined card</span> <span>{capped(topups.declined)}</span>
             </li>
           </ul>
         )}
@@ -196,7 +196,7 @@ function Days({ data, currency }: { data: MoneyData; currency: Currency }) {
       </figure>
       {moved.length > 0 && (
         <details>
-          <summary>The same as a table</summary>
+          <summary>Show as a table</summary>
           <Table label="By day" head={['Day', ['In'], ['Out'], ['Debits and credits']]}>
             {moved.map(({ day, inMinor, outMinor, transfers }) => (
               <tr key={day}>
@@ -207,7 +207,7 @@ function Days({ data, currency }: { data: MoneyData; currency: Currency }) {
                 <td class="number">
                   <Money minor={outMinor} currency={currency} />
                 </td>
-                <td class="number">{whole(transfers)}</td>
+                <td class="number">{countText(transfers)}</td>
               </tr>
             ))}
           </Table>
@@ -233,12 +233,12 @@ function Accounts({ data, currency }: { data: MoneyData; currency: Currency }) {
       <div class="heading">
         <h2>By app, {data.span}</h2>
         <a class="small" href="/admin/books">
-          {accounts.length > shown.length ? `All ${accounts.length} are in the books` : 'Books'}
+          {accounts.length > shown.length ? `All ${accounts.length}, in the books` : 'Books'}
         </a>
       </div>
       {shown.length === 0 ? (
         <p class="empty muted">
-          No app moved money {data.span}, nor in {data.against}.
+          No app moved money {data.span} or in {data.against}.
         </p>
       ) : (
         <Table label="By app" head={['Account', ['In'], ['Before'], ['Out'], ['Before'], ['Debits and credits']]}>
@@ -263,7 +263,7 @@ function Accounts({ data, currency }: { data: MoneyData; currency: Currency }) {
               <td class="number muted">
                 <Money minor={before.outMinor} currency={currency} />
               </td>
-              <td class="number">{whole(now.transfers)}</td>
+              <td class="number">{countText(now.transfers)}</td>
             </tr>
           ))}
         </Table>
@@ -272,10 +272,6 @@ function Accounts({ data, currency }: { data: MoneyData; currency: Currency }) {
   )
 }
 
-function counted(count: number): string {
-  return count > maxCounted ? `more than ${whole(maxCounted)}` : whole(count)
-}
-
-function whole(value: number): string {
-  return value.toLocaleString('en')
+function capped(count: number): string {
+  return count > maxCounted ? `more than ${countText(maxCounted)}` : countText(count)
 }

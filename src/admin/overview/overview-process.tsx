@@ -1,4 +1,4 @@
-/** The processes on the overview: requests, how long they took, what failed, and the database. */
+/** The process part of the overview: requests, latency, faults, and the database. */
 import type { ComponentChildren } from 'preact'
 import { quantileMs } from '../../actions/count-minutes.ts'
 import type { DatabaseHealth, MinuteSum } from '../../store/minutes.ts'
@@ -6,7 +6,7 @@ import { LineChart } from '../kit/chart.tsx'
 import { Badge, Facts, When } from '../kit/parts.tsx'
 
 export type ProcessData = {
-  /** Oldest first; the last one is not over. */
+  /** Oldest first; the last one is still running. */
   readonly steps: readonly MinuteSum[]
   readonly stepMinutes: number
   readonly sessions: number
@@ -23,8 +23,8 @@ export function ProcessFigures({ data }: { data: ProcessData }) {
   const open = current.processes > 0 ? current : last
   const rate = (count: number) => count / stepMinutes
   const hours = Math.round((steps.length * stepMinutes) / 60)
-  const x = [momentText(steps[0]!.minute, hours), `${momentText(current.minute, hours)} UTC`] as const
-  const tile = (label: string, value: ComponentChildren, pick: (step: MinuteSum) => number, format = whole) => (
+  const x = [axisText(steps[0]!.minute, hours), `${axisText(current.minute, hours)} UTC`] as const
+  const tile = (label: string, value: ComponentChildren, pick: (step: MinuteSum) => number, format = figure) => (
     <div class="card tile">
       <p class="label">{label}</p>
       <p class="value">{value}</p>
@@ -40,25 +40,25 @@ export function ProcessFigures({ data }: { data: ProcessData }) {
     <>
       <div class="heading">
         <h2>Processes, {span}</h2>
-        <p class="small muted">Requests of the API, counted by the minute and kept for two days.</p>
+        <p class="small muted">API requests, counted by the minute and kept for two days.</p>
       </div>
       <div class="tiles">
-        {tile('Requests a minute', whole(rate(last.requests)), (step) => rate(step.requests))}
-        {tile('Debits a minute', whole(rate(last.debits)), (step) => rate(step.debits))}
-        {tile('Credits a minute', whole(rate(last.credits)), (step) => rate(step.credits))}
-        {tile('Refusals a minute', whole(rate(last.refusals)), (step) => rate(step.refusals))}
+        {tile('Requests a minute', figure(rate(last.requests)), (step) => rate(step.requests))}
+        {tile('Debits a minute', figure(rate(last.debits)), (step) => rate(step.debits))}
+        {tile('Credits a minute', figure(rate(last.credits)), (step) => rate(step.credits))}
+        {tile('Refusals a minute', figure(rate(last.refusals)), (step) => rate(step.refusals))}
         {tile(`p50, ${tookOver}`, time(took(0.5)), (step) => quantileMs(step.took, 0.5) ?? 0, time)}
         {tile(`p99, ${tookOver}`, time(took(0.99)), (step) => quantileMs(step.took, 0.99) ?? 0, time)}
-        {tile('Open widgets', whole(open.widgets), (step) => step.widgets)}
-        {tile(`Faults, ${span}`, whole(faults), (step) => step.faults)}
+        {tile('Open widgets', figure(open.widgets), (step) => step.widgets)}
+        {tile(`Faults, ${span}`, figure(faults), (step) => step.faults)}
       </div>
       <div class="columns">
         <section class="card stack">
           <h2>Service</h2>
           <Facts
             rows={[
-              ['Processes', whole(open.processes)],
-              ['Live widget sessions', whole(sessions)],
+              ['Processes', figure(open.processes)],
+              ['Live widget sessions', figure(sessions)],
               ['As of', <When at={now} />],
             ]}
           />
@@ -100,13 +100,13 @@ function sumTook(steps: readonly MinuteSum[]): number[] {
   return Array.from({ length }, (_, i) => steps.reduce((sum, step) => sum + (step.took[i] ?? 0), 0))
 }
 
-/** By the day, where there is more than one: an axis has room for a word at each end. */
-function momentText(at: Date, hours: number): string {
+/** The date for spans above a day, else the time: an axis has room for one word at each end. */
+function axisText(at: Date, hours: number): string {
   const text = at.toISOString()
   return hours > 24 ? text.slice(5, 10) : text.slice(11, 16)
 }
 
-function whole(value: number): string {
+function figure(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
 }
 

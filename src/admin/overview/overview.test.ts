@@ -15,12 +15,12 @@ beforeAll(async () => {
   bench = await openBench({}, 20_000)
   viewer = await newOperator(bench.opened, 'viewer')
 })
-// What is of today is looked at on the same day.
+// The test must not cross midnight UTC: figures of today are read on the same day.
 beforeEach(() => beginDayThatStays())
 afterAll(() => bench.close())
 
 const page = async (range = '') => text(await (await viewer.get(`/admin${range && `?range=${range}`}`)).text())
-/** As it is read: without markup, with single spaces. */
+/** The page's text: without markup, with single spaces. */
 const text = (html: string) =>
   html
     .replace(/<[^>]+>/g, ' ')
@@ -30,18 +30,18 @@ const text = (html: string) =>
 test('an overview without anything says so, in every range', async () => {
   for (const range of ['', 'hour', 'day', 'week', 'month', 'quarter', 'nonsense']) {
     const shown = await page(range)
-    for (const part of ['Held in wallets', '$0.00', 'Nothing moved.', 'No app moved money', 'None was begun yet'])
+    for (const part of ['Held in wallets', '$0.00', 'Nothing moved.', 'No app moved money', 'None started yet'])
       expect([range, shown]).toEqual([range, expect.stringContaining(part)])
   }
 })
 
-test('money in and out is that of the range, over all writers, against as much before', async () => {
+test('money in and out covers the range, over all writers, compared with the period before', async () => {
   const app = await newApp(bench.service, { name: 'Fernweh' })
   const user = await newUser(bench.service, app)
   const client = newClient(bench.app.fetch, app)
   await client.credit(user.serviceUserId, 100)
   await client.debit(user.serviceUserId, 40)
-  // A day of last week by two writers, and a month ago.
+  // Rows of two writers a week ago, and of one a month ago.
   await query(
     `insert into positions (counter_account, day, writer, debited, credited, transfers)
      select $1, (now() at time zone 'UTC')::date - days, writer, debited, credited, 1
@@ -59,7 +59,7 @@ test('money in and out is that of the range, over all writers, against as much b
   await query('delete from positions where writer >= 500')
 })
 
-test('what waits for a person is counted, and leads to its list', async () => {
+test('what needs attention is counted and links to its list', async () => {
   const payer = await bench.newPayer()
   const payment = await payer.begin(25)
   bench.standIn.state.pay(payment)
@@ -75,13 +75,13 @@ test('what waits for a person is counted, and leads to its list', async () => {
   await query(`update wallets set frozen_for = 'operator' where id = $1`, [frozen.userId])
   const shown = await page()
   for (const part of [
-    'not what was ordered 1',
+    'do not match their order 1',
     'Open disputes $25.00 1',
     'Wallets in debt -$12.34 1',
     'frozen by an operator 1',
-    'Begun 1',
+    'Started 1',
     'Paid $25.00 1',
-    'declined 1',
+    'With a declined card 1',
   ])
     expect(shown).toContain(part)
   for (const [list, expected] of [

@@ -1,4 +1,4 @@
-/** How the service does: the money first, then what waits for a person, then the processes. */
+/** The overview: money, what needs attention, processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { renderToString } from 'preact-render-to-string'
 import { listFlows, countTopups, countOpenIssues } from '../../store/books/money-figures.ts'
@@ -11,18 +11,18 @@ import { probeWriting } from '../../store/connection/write-probe.ts'
 import { plainHeaders } from '../../web/headers.ts'
 import { MoneyFigures, type MoneyData } from './overview-money.tsx'
 import { ProcessFigures, type ProcessData } from './overview-process.tsx'
-import { Heading, withQuery } from '../kit/parts.tsx'
+import { dayText, Heading, withQuery } from '../kit/parts.tsx'
 import { showPage } from '../kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
-export const overviewRoutes: AdminRoute[] = [get('/admin', show), get('/admin/overview', showPart)]
+export const overviewRoutes: AdminRoute[] = [get('/admin', showOverview), get('/admin/overview', showPart)]
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
 /**
- * Money is kept by the day, so an hour and a day are both about today, held against the same day of last week; the others are held
- * against as many days before. Requests are counted by the minute, for two days.
+ * Money is summed by day, so `hour` and `day` both show today and compare it with the same day last week. The others compare with as
+ * many days before. Requests are counted by the minute and kept for two days.
  */
 const ranges = [
   { name: 'hour', label: 'Hour', days: 1, minutes: 60, step: 1, everyMs: 5_000 },
@@ -38,7 +38,7 @@ function rangeOf(request: AdminRequest): Range {
   return ranges.find(({ name }) => name === request.query('range')) ?? ranges[0]
 }
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showOverview(request: AdminRequest): Promise<Response> {
   const range = rangeOf(request)
   const part = withQuery('/admin/overview', { range: range.name, auto: 1 })
   const body = (
@@ -60,7 +60,7 @@ async function show(request: AdminRequest): Promise<Response> {
   return await showPage(request, { title: 'Overview', here: 'overview', body })
 }
 
-/** The figures alone, which the page's script fetches every few seconds; such a request does not prolong the session. */
+/** Only the figures, which the page's script fetches every few seconds. Such a request does not extend the session. */
 async function showPart(request: AdminRequest): Promise<Response> {
   const html = renderToString(<Figures request={request} data={await readFigures(request, rangeOf(request))} />)
   return new Response(html, { headers: { ...plainHeaders, 'content-type': 'text/html; charset=utf-8' } })
@@ -80,15 +80,13 @@ function Figures({ request, data }: { request: AdminRequest; data: Awaited<Retur
   )
 }
 
-const dayText = (at: number) => new Date(at).toISOString().slice(0, 10)
-
 async function readMoney({ service }: AdminRequest, { days }: Range): Promise<MoneyData> {
   const db = service.db.pool
   const now = service.now()
   const today = Math.floor(now.getTime() / dayMs) * dayMs
   const [from, until] = [today - (days - 1) * dayMs, today + dayMs]
   const back = (days === 1 ? 7 : days) * dayMs
-  // One read has both spans, and a fortnight for the picture of a day.
+  // One query covers both periods, and 14 days for the chart of a day.
   const first = Math.min(from - back, today - 13 * dayMs)
   const [flows, topups, waiting, corrections, books, apps] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
@@ -103,13 +101,13 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
       ? { minor: -(await getPositionBefore(db, undefined, dayText(until))), at: now }
       : { minor: books.walletsMinor, at: books.sumsAt }
   const within = (start: number, end: number) => flows.filter(({ day }) => day >= dayText(start) && day < dayText(end))
-  const pictured = days === 1 ? today - 13 * dayMs : from
+  const charted = days === 1 ? today - 13 * dayMs : from
   return {
     held,
     now: within(from, until),
     before: within(from - back, until - back),
-    days: Array.from({ length: (until - pictured) / dayMs }, (_, i) => dayText(pictured + i * dayMs)),
-    flows: within(pictured, until),
+    days: Array.from({ length: (until - charted) / dayMs }, (_, i) => dayText(charted + i * dayMs)),
+    flows: within(charted, until),
     span: days === 1 ? 'today' : `in the last ${days} days`,
     against: days === 1 ? `the whole of ${dayText(today - back)}` : `the ${days} days before`,
     topups,
@@ -143,7 +141,7 @@ async function readProcess(request: AdminRequest, { minutes, step }: Range): Pro
   return { steps, stepMinutes: step, sessions, health, writing, now }
 }
 
-/** Whoever looks because something is wrong does not wait for a write that does not come to its end. */
+/** An operator who opens the page during an outage must not wait for a write that hangs. */
 const writtenWithinMs = 1_000
 
 async function isWritable({ service }: AdminRequest): Promise<string> {

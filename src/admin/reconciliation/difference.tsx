@@ -1,4 +1,4 @@
-/** One difference between the card processor and the ledger, and settling it by hand: looked into, explained, and closed. */
+/** One difference between the card processor and the ledger, and resolving it by hand. */
 import { resolveDifference } from '../../actions/topups/reconcile.ts'
 import { findOpenDifference, type Difference, type OpenDifference } from '../../store/books/reconciliation.ts'
 import { reasonProblem } from '../kit/amount-and-reason.tsx'
@@ -10,32 +10,35 @@ const path = '/admin/reconciliation/difference'
 
 export const differenceRoutes: AdminRoute[] = [
   get(path, async (request) => {
-    const difference = await find(request, request.query)
-    return difference ? await show(request, difference) : await showNotFound(request, 'open difference')
+    const difference = await findDifference(request, request.query)
+    return difference ? await showDifference(request, difference) : await showNotFound(request, 'open difference')
   }),
-  post(path, settle, 'settle'),
+  post(path, resolveByHand, 'settle'),
 ]
 
-type Told = Pick<Difference, 'kind' | 'processorMinor' | 'ledgerMinor'> & { readonly topupId: string | null }
+type Described = Pick<Difference, 'kind' | 'processorMinor' | 'ledgerMinor'> & { readonly topupId: string | null }
 
-export function differenceText({ kind, processorMinor, ledgerMinor, topupId }: Told): string {
-  if (!topupId) return `a ${kind} that no top-up belongs to`
-  if (ledgerMinor === 0n) return `a ${kind} that the ledger does not have`
-  return processorMinor === 0n ? `a ${kind} that the processor does not have` : `a ${kind} of another amount`
+export function differenceText({ kind, processorMinor, ledgerMinor, topupId }: Described): string {
+  if (!topupId) return `a ${kind} without a top-up`
+  if (ledgerMinor === 0n) return `a ${kind} missing from the ledger`
+  return processorMinor === 0n ? `a ${kind} missing at the processor` : `a ${kind} with another amount`
 }
 
-async function find(request: AdminRequest, text: (name: string) => string): Promise<OpenDifference | undefined> {
+async function findDifference(
+  request: AdminRequest,
+  text: (name: string) => string,
+): Promise<OpenDifference | undefined> {
   return await findOpenDifference(request.service.db.pool, text('payment'), text('kind'))
 }
 
-async function show(request: AdminRequest, difference: OpenDifference, problem?: string): Promise<Response> {
+async function showDifference(request: AdminRequest, difference: OpenDifference, problem?: string): Promise<Response> {
   const { currency } = request.service.config
   const { paymentIntentId, kind, processorMinor, ledgerMinor, topupId } = difference
   const body = (
     <>
       <Heading title="A difference" sub={differenceText(difference)}>
         <a class="button quiet small" href="/admin/reconciliation">
-          All of them
+          All differences
         </a>
       </Heading>
       <section class="card stack">
@@ -43,7 +46,7 @@ async function show(request: AdminRequest, difference: OpenDifference, problem?:
           rows={[
             ['Day', difference.day],
             ['Payment', <code>{paymentIntentId}</code>],
-            ['Top-up', topupId ? <a href={`/admin/topups/${topupId}`}>Look at it</a> : 'none of ours'],
+            ['Top-up', topupId ? <a href={`/admin/topups/${topupId}`}>Open the top-up</a> : 'none'],
             ['Processor', <Money minor={processorMinor} currency={currency} />],
             ['Ledger', <Money minor={ledgerMinor} currency={currency} />],
             ['Difference', <Money minor={processorMinor - ledgerMinor} currency={currency} />],
@@ -53,10 +56,10 @@ async function show(request: AdminRequest, difference: OpenDifference, problem?:
       </section>
       {may(request, 'settle') && (
         <section class="card stack">
-          <h2>Settle it by hand</h2>
+          <h2>Resolve by hand</h2>
           <p>
-            For what was looked into and stays as it is. It moves no money: a wallet is put right by a correction.
-            Should either side come to say something else of this payment, the difference is open again.
+            Use this for a difference that was investigated and is accepted. It moves no money; use a correction to
+            change a wallet. If either side of this payment changes, the difference opens again.
           </p>
           <Form request={request} action={path} class="stack">
             <input type="hidden" name="payment" value={paymentIntentId} />
@@ -66,13 +69,13 @@ async function show(request: AdminRequest, difference: OpenDifference, problem?:
               label="Reason"
               name="reason"
               value={request.form.text('reason')}
-              hint="For the audit log, and for whoever asks later."
+              hint="For the audit log."
               problem={problem}
               attributes={{ required: true, maxlength: 500 }}
             />
             <div>
               <button class="button" type="submit">
-                Settle it
+                Resolve
               </button>
             </div>
           </Form>
@@ -88,23 +91,19 @@ async function show(request: AdminRequest, difference: OpenDifference, problem?:
   })
 }
 
-/** What the form was about: nobody settles amounts they have not seen. */
+/** The amounts the form showed: an operator cannot resolve amounts they have not seen. */
 function seenOf({ processorMinor, ledgerMinor }: OpenDifference): string {
   return `${processorMinor} ${ledgerMinor}`
 }
 
-async function settle(request: AdminRequest): Promise<Response> {
+async function resolveByHand(request: AdminRequest): Promise<Response> {
   const { form, service, actor } = request
-  const difference = await find(request, form.text)
+  const difference = await findDifference(request, form.text)
   const isSeen = difference && form.text('seen') === seenOf(difference)
   const reason = form.text('reason').trim()
   const problem = reasonProblem(reason)
-  if (isSeen && problem) return await show(request, difference, problem)
+  if (isSeen && problem) return await showDifference(request, difference, problem)
   if (!isSeen || !(await resolveDifference(service, actor, difference, reason)))
-    return await showProblem(
-      request,
-      409,
-      'Nothing was settled: this difference is closed, or not what it was any more.',
-    )
+    return await showProblem(request, 409, 'Nothing was resolved: this difference is closed or has changed.')
   return redirect('/admin/reconciliation?done=difference-settled')
 }

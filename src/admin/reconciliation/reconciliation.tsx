@@ -1,4 +1,4 @@
-/** The card processor's account beside the ledger: days, totals of both sides, and the payments of which they say otherwise. */
+/** Reconciliation of the card processor's account with the ledger: totals by day, and payments on which they differ. */
 import { maxReportBytes, parseReport } from '../../cards/stripe/report-file.ts'
 import { orderDay, reconcileFile } from '../../actions/topups/reconcile.ts'
 import {
@@ -20,31 +20,31 @@ import { redirect, showPage } from '../kit/respond.tsx'
 import { get, may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 
 export const reconciliationRoutes: AdminRoute[] = [
-  get('/admin/reconciliation', (request) => show(request)),
-  post('/admin/reconciliation/day', order, 'settle'),
-  { ...post('/admin/reconciliation/file', readFile, 'settle'), maxFormBytes: maxReportBytes + 64 * 1024 },
+  get('/admin/reconciliation', (request) => showReconciliation(request)),
+  post('/admin/reconciliation/day', rereadDay, 'settle'),
+  { ...post('/admin/reconciliation/file', readReport, 'settle'), maxFormBytes: maxReportBytes + 64 * 1024 },
 ]
 
 const shownDays = 31
 const shownDifferences = 200
-const shownSettled = 50
+const shownResolved = 50
 
 type Problems = { readonly day?: string; readonly file?: readonly string[] }
 
-async function show(request: AdminRequest, problems: Problems = {}): Promise<Response> {
+async function showReconciliation(request: AdminRequest, problems: Problems = {}): Promise<Response> {
   const db = request.service.db.longRunning.pool
-  const [state, differences, days, settled, operators] = await Promise.all([
+  const [state, differences, days, resolved, operators] = await Promise.all([
     getReconciliationState(db),
     listOpenDifferences(db, shownDifferences),
     listDayTotals(db, shownDays),
-    listResolvedDifferences(db, shownSettled),
+    listResolvedDifferences(db, shownResolved),
     listOperators(db),
   ])
   const body = (
     <>
       <Heading
         title="Reconciliation"
-        sub="What the card processor booked in its account, against what the ledger says of the same payments. Days are UTC’s."
+        sub="The card processor’s bookings compared with the ledger, payment by payment. Days are in UTC."
       />
       <section class="card stack">
         <div class="checks">
@@ -54,7 +54,7 @@ async function show(request: AdminRequest, problems: Problems = {}): Promise<Res
       {differences.length > 0 && (
         <Differences request={request} differences={differences} all={state.openDifferences} />
       )}
-      {settled.length > 0 && <Settled request={request} settled={settled} operators={operators} />}
+      {resolved.length > 0 && <Resolved request={request} resolved={resolved} operators={operators} />}
       <Days request={request} days={days} />
       {may(request, 'settle') && <Orders request={request} problems={problems} />}
     </>
@@ -75,7 +75,7 @@ function Verdict({ request, state }: { request: AdminRequest; state: Reconciliat
         ? (['warn', 'warn', 'The processor could not be read'] as const)
         : lastFinishedAt
           ? (['good', 'check', 'The processor and the ledger agree'] as const)
-          : (['', 'dash', 'Nothing was compared yet'] as const)
+          : (['', 'dash', 'Nothing compared yet'] as const)
   return (
     <div class={`check ${kind}`} role={kind === 'bad' ? 'alert' : undefined}>
       <Icon name={icon} />
@@ -86,11 +86,11 @@ function Verdict({ request, state }: { request: AdminRequest; state: Reconciliat
             Read up to {lastDay}, last compared <When at={lastFinishedAt} />.{' '}
           </>
         ) : request.service.cards ? (
-          'A day is read two hours after it has ended, beginning with the last seven. '
+          'A day is read two hours after it ends. The first run reads the last seven days. '
         ) : (
-          'This service takes no cards. A report can still be read from a file. '
+          'This service takes no cards. You can still read a report from a file. '
         )}
-        {unfinishedDays > 0 && `${unfinishedDays} ${unfinishedDays === 1 ? 'day waits' : 'days wait'} to be read. `}
+        {unfinishedDays > 0 && `${unfinishedDays} ${unfinishedDays === 1 ? 'day is' : 'days are'} still to be read. `}
         {problem}
         {openDifferences > 0 && (
           <>
@@ -157,21 +157,21 @@ function Differences({
   )
 }
 
-type SettledProps = {
+type ResolvedProps = {
   request: AdminRequest
-  settled: readonly ResolvedDifference[]
+  resolved: readonly ResolvedDifference[]
   operators: readonly Operator[]
 }
 
-function Settled({ request, settled, operators }: SettledProps) {
+function Resolved({ request, resolved, operators }: ResolvedProps) {
   return (
     <section class="card flush">
       <div class="heading">
-        <h2>Settled by hand</h2>
-        <p class="muted">They differ still, and somebody has looked into them.</p>
+        <h2>Resolved by hand</h2>
+        <p class="muted">They still differ, and an operator has accepted them.</p>
       </div>
-      <Table label="Settled by hand" head={['Settled', 'Payment', 'What', ['Difference'], 'By', 'Reason']}>
-        {settled.map((each) => (
+      <Table label="Resolved by hand" head={['Resolved', 'Payment', 'What', ['Difference'], 'By', 'Reason']}>
+        {resolved.map((each) => (
           <tr key={`${each.paymentIntentId} ${each.kind}`}>
             <td class="nowrap">
               <When at={each.resolvedAt} />
@@ -197,8 +197,8 @@ function Days({ request, days }: { request: AdminRequest; days: readonly DayTota
   if (days.length === 0)
     return (
       <section class="card flush">
-        <Empty title="No day was read yet">
-          <p>The first ones come by themselves within a minute, or with a report’s file.</p>
+        <Empty title="No days read yet">
+          <p>The first days appear within a minute, or when you read a report file.</p>
         </Empty>
       </section>
     )
@@ -210,7 +210,8 @@ function Days({ request, days }: { request: AdminRequest; days: readonly DayTota
       <div class="heading">
         <h2>Days</h2>
         <p class="muted">
-          Each side by its own clock: around midnight a payment may stand on two days, and is no difference for that.
+          Each side uses its own clock. A payment around midnight may count for different days; that is not a
+          difference.
         </p>
       </div>
       <Table
@@ -251,8 +252,8 @@ function Days({ request, days }: { request: AdminRequest; days: readonly DayTota
 
 function DayBadge({ day: { openDifferences, finishedAt, problem, source } }: { day: DayTotals }) {
   if (openDifferences > 0) return <Badge kind="bad">{openDifferences} differ</Badge>
-  if (finishedAt) return <Badge kind="good">{source === 'file' ? 'agrees, by file' : 'agrees'}</Badge>
-  return problem ? <Badge kind="warn">not read</Badge> : <Badge>waits</Badge>
+  if (finishedAt) return <Badge kind="good">{source === 'file' ? 'agrees (file)' : 'agrees'}</Badge>
+  return problem ? <Badge kind="warn">not read</Badge> : <Badge>waiting</Badge>
 }
 
 function Orders({ request, problems }: { request: AdminRequest; problems: Problems }) {
@@ -263,15 +264,15 @@ function Orders({ request, problems }: { request: AdminRequest; problems: Proble
         <Form request={request} action="/admin/reconciliation/day" class="stack">
           <Field label="Day" name="day" type="date" value={request.form.text('day')} problem={problems.day} />
           <button class="button" type="submit">
-            Read it from the processor
+            Read from the processor
           </button>
         </Form>
       </section>
       <section class="card stack">
-        <h2>Read a report’s file</h2>
+        <h2>Read a report file</h2>
         {problems.file && (
           <Notice kind="bad">
-            <p>Nothing was taken from the file.</p>
+            <p>Nothing was read from the file.</p>
             <ul>
               {problems.file.map((problem) => (
                 <li key={problem}>{problem}</li>
@@ -304,12 +305,12 @@ function Orders({ request, problems }: { request: AdminRequest; problems: Proble
   )
 }
 
-async function order(request: AdminRequest): Promise<Response> {
+async function rereadDay(request: AdminRequest): Promise<Response> {
   const day = request.form.text('day')
-  if (!isDay(day)) return await show(request, { day: 'Write a day, such as 2026-03-01.' })
-  if (!request.service.cards) return await show(request, { day: 'This service has no card processor to ask.' })
+  if (!isDay(day)) return await showReconciliation(request, { day: 'Enter a day, such as 2026-03-01.' })
+  if (!request.service.cards) return await showReconciliation(request, { day: 'This service has no card processor.' })
   if (!(await orderDay(request.service, request.actor, day)))
-    return await show(request, { day: 'The day is not over: it can be read two hours after its end, by UTC.' })
+    return await showReconciliation(request, { day: 'This day can be read two hours after it ends (UTC).' })
   return redirect('/admin/reconciliation?done=day-ordered')
 }
 
@@ -317,9 +318,9 @@ function isDay(text: string): boolean {
   return /^20\d\d-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
 }
 
-async function readFile(request: AdminRequest): Promise<Response> {
+async function readReport(request: AdminRequest): Promise<Response> {
   const report = parseReport(request.form.text('report'), request.service.config.currency)
-  if ('problems' in report) return await show(request, { file: report.problems })
+  if ('problems' in report) return await showReconciliation(request, { file: report.problems })
   const service = { ...request.service, db: request.service.db.longRunning }
   await reconcileFile(service, request.actor, report.lines)
   return redirect('/admin/reconciliation?done=report-read')

@@ -1,4 +1,4 @@
-/** One card top-up: what the processor said, what the ledger was told, and giving it back. */
+/** One card top-up: its state at the processor, its ledger entries, and its refund. */
 import { refundTopup } from '../../actions/topups/refund-topup.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import { parseDecimal, formatMinor } from '../../ledger/money.ts'
@@ -32,7 +32,7 @@ async function withTopup(request: AdminRequest, show: (topup: Topup) => Promise<
   return topup ? await show(topup) : await showNotFound(request, 'top-up')
 }
 
-/** How much of the payment can still be refunded, by our own rows; the processor may know of more refunds and refuse. */
+/** The amount that can still be refunded according to our rows. The processor may know of more refunds and refuse. */
 function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disputedMinor }: Topup): bigint {
   return problem === null ? creditedMinor - refundedMinor - disputedMinor : amountMinor
 }
@@ -82,8 +82,8 @@ function TopupFacts({ topup }: { topup: Topup }) {
           ['Last decline', topup.declineCode ?? 'none'],
           ['Processor', topup.processor],
           ['Payment', topup.paymentIntentId === null ? 'none' : <Copy label="payment" text={topup.paymentIntentId} />],
-          ['Begun', <When at={topup.createdAt} />],
-          ['Last word of the processor', <When at={topup.updatedAt} />],
+          ['Started', <When at={topup.createdAt} />],
+          ['Last update', <When at={topup.updatedAt} />],
           ['Asked about again', <When at={topup.lookAt} />],
         ]}
       />
@@ -102,7 +102,7 @@ function RefundForm({ request, topup, problems }: { request: AdminRequest; topup
           problems={problems}
           currency={topup.currency}
           value={left}
-          amountHint={`At most ${left}. It goes back to the card it came from.`}
+          amountHint={`At most ${left}. It goes back to the same card.`}
           reasonName="reason"
           reasonHint="For the audit log."
         />
@@ -118,7 +118,7 @@ function Movements({ topup, movements }: { topup: Topup; movements: readonly Mov
         <h2>In the ledger</h2>
       </div>
       {movements.length === 0 ? (
-        <p class="empty muted">Nothing of it has moved in the wallet.</p>
+        <p class="empty muted">No ledger entries yet.</p>
       ) : (
         <Table label="In the ledger" head={['Type', 'Reference', 'Amount', 'Posted']}>
           {movements.map((movement) => (
@@ -143,20 +143,20 @@ function Movements({ topup, movements }: { topup: Topup; movements: readonly Mov
 
 type Order = { readonly amountMinor: bigint; readonly reason: string }
 
-function readOrder(request: AdminRequest, topup: Topup): Order | { problems: Problems } {
+function readRefund(request: AdminRequest, topup: Topup): Order | { problems: Problems } {
   const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
   const reason = request.form.text('reason').trim()
   const left = refundableOf(topup)
   const problems: Record<string, string> = {}
   if (amountMinor === undefined || amountMinor <= 0n || amountMinor > left)
-    problems['amount'] = `write an amount above zero, at most ${formatMinor(left, currencyOf(topup))}`
+    problems['amount'] = `enter an amount above zero, at most ${formatMinor(left, currencyOf(topup))}`
   const problem = reasonProblem(reason)
   if (problem) problems['reason'] = problem
   return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
 }
 
 async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Response> {
-  const order = readOrder(request, topup)
+  const order = readRefund(request, topup)
   if ('problems' in order) return await showTopup(request, topup, order.problems)
   const currency = currencyOf(topup)
   const { balanceMinor } = (await findWallet(request.service.db.pool, topup.userId))!
@@ -179,7 +179,7 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
         />
         {after < 0n && (
           <Notice kind="warn">
-            The money is already spent: the wallet falls below zero and stays frozen until that is repaid.
+            The money is already spent. The wallet falls below zero and stays frozen until the debt is repaid.
           </Notice>
         )}
         <div class="row">
@@ -196,19 +196,19 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
   return await showPage(request, { title: 'Refund a top-up', here: 'topups', body })
 }
 
-/** The idempotency key is a field of the form: a form that is sent twice refunds once. The processor checks the amount. */
+/** The form carries the idempotency key, so a form sent twice refunds once. The processor checks the amount. */
 async function orderRefund(request: AdminRequest, topup: Topup): Promise<Response> {
   const key = request.form.text('key')
   const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
   const reason = request.form.text('reason').trim()
   if (!isUuid(key) || amountMinor === undefined || reasonProblem(reason))
-    return await showProblem(request, 422, 'This form is not whole. Start again from the top-up.')
+    return await showProblem(request, 422, 'This form is incomplete. Start again from the top-up.')
   const result = await refundTopup(request.service, request.actor, { topupId: topup.id, amountMinor, key, reason })
   if (result.kind === 'refunded') return redirect(`/admin/topups/${topup.id}?done=topup-refunded`)
   if (result.kind === 'refused') return await showProblem(request, 409, `Nothing was refunded. ${result.message}`)
   return await showProblem(
     request,
     503,
-    'The card processor does not answer. It may have made the refund: look at the top-up again in a few minutes before you try once more.',
+    'The card processor does not answer. It may have made the refund: check the top-up in a few minutes before you try again.',
   )
 }

@@ -1,4 +1,4 @@
-/** Card top-ups: all of them, those of one user or app, or those that somebody has to look at. */
+/** The list of card top-ups, with filters and CSV export. */
 import { recordAudit } from '../../actions/audit.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import { formatMinor } from '../../ledger/money.ts'
@@ -14,13 +14,13 @@ import {
 } from '../../store/topups.ts'
 import { csvLine, csvPages, download, plain } from '../../web/csv.ts'
 import { dayBadges, DayFields, isOldestFirst, keptOf, OrderAndApply, spanOf, timeHead } from '../kit/filters.tsx'
-import { Empty, Field, Heading, ListHead, maxTotal, Pager } from '../kit/parts.tsx'
+import { dayText, Empty, Field, Heading, ListHead, maxTotal, Pager } from '../kit/parts.tsx'
 import { showPage } from '../kit/respond.tsx'
 import { get, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { currencyOf } from '../kit/states.tsx'
 import { TopupTable } from '../kit/topup-table.tsx'
 
-export const topupsRoutes: AdminRoute[] = [get('/admin/topups', show), get('/admin/topups.csv', exportCsv)]
+export const topupsRoutes: AdminRoute[] = [get('/admin/topups', showTopups), get('/admin/topups.csv', exportTopups)]
 
 const pageSize = 50
 
@@ -29,11 +29,11 @@ const states: readonly (readonly [string, string])[] = [
   ['problem', 'with a problem'],
   ['disputed', 'with an open dispute'],
   ['declined', 'with a declined card'],
-  ['refunded', 'refunded, also in part'],
+  ['refunded', 'refunded, fully or partly'],
   ...topupFilters.slice(4).map((state) => [state, state] as const),
 ]
 
-function filterOf(request: AdminRequest): TopupFilter {
+function topupFilterOf(request: AdminRequest): TopupFilter {
   const user = request.query('user')
   return {
     userId: isUuid(user) ? user : undefined,
@@ -43,9 +43,9 @@ function filterOf(request: AdminRequest): TopupFilter {
   }
 }
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showTopups(request: AdminRequest): Promise<Response> {
   const db = request.service.db.pool
-  const filter = filterOf(request)
+  const filter = topupFilterOf(request)
   const page = { after: readCursor(request.query('after')), limit: pageSize, isOldestFirst: isOldestFirst(request) }
   const [found, total, apps] = await Promise.all([
     findTopupPage(db, filter, page),
@@ -64,7 +64,7 @@ async function show(request: AdminRequest): Promise<Response> {
   const user = filter.userId ?? ''
   const body = (
     <>
-      <Heading title="Card top-ups" sub={user ? 'Of one user' : 'Money that came in by card.'}>
+      <Heading title="Card top-ups" sub={user ? 'One user' : 'Money added by card.'}>
         {user && (
           <a class="button quiet small" href={`/admin/wallets/${user}`}>
             The wallet
@@ -99,7 +99,7 @@ async function show(request: AdminRequest): Promise<Response> {
         <Pager
           first={request.query('after') === '' ? undefined : hrefOf('/admin/topups')}
           next={found.next && hrefOf('/admin/topups', { after: cursorText(found.next) })}
-          label={found.isSpanEnd ? 'Look further' : 'Next'}
+          label={found.isSpanEnd ? 'Search further' : 'Next'}
         />
       </section>
     </>
@@ -120,23 +120,23 @@ function readCursor(text: string): { createdAt: Date; id: string } | undefined {
 function Nothing({ filter, isSpanEnd }: { filter: TopupFilter; isSpanEnd: boolean }) {
   if (isSpanEnd)
     return (
-      <Empty title="Nothing here">
-        <p>None of the {topupSpan.toLocaleString('en')} top-ups that were looked at fits the filter. Others may.</p>
+      <Empty title="No matches here">
+        <p>None of the {topupSpan.toLocaleString('en')} top-ups searched match the filter. Others may.</p>
       </Empty>
     )
   if (filter.state === 'problem')
     return (
       <Empty title="No problems">
-        <p>Every card payment was what was ordered, and is in its wallet.</p>
+        <p>Every card payment matches its order and is in its wallet.</p>
       </Empty>
     )
   return Object.values(filter).every((value) => value === undefined) ? (
     <Empty title="No top-ups yet">
-      <p>They appear here as soon as somebody adds money in the widget.</p>
+      <p>They appear here when users add money in the widget.</p>
     </Empty>
   ) : (
-    <Empty title={filter.userId ? 'No top-ups yet' : 'Nothing fits'}>
-      <p>No top-up fits the filter.</p>
+    <Empty title={filter.userId ? 'No top-ups yet' : 'No matches'}>
+      <p>No top-up matches the filter.</p>
     </Empty>
   )
 }
@@ -182,9 +182,9 @@ function lineOf(topup: Topup): string {
 
 type Page = FoundTopups & { readonly lines: readonly string[] }
 
-async function exportCsv(request: AdminRequest): Promise<Response> {
+async function exportTopups(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
-  const filter = filterOf(request)
+  const filter = topupFilterOf(request)
   const page = { limit: 1_000, isOldestFirst: isOldestFirst(request) }
   await recordAudit(service.db.pool, actor, 'topups.exported', 'topups')
   const read = async (before: Page | undefined): Promise<Page | undefined> => {
@@ -192,5 +192,5 @@ async function exportCsv(request: AdminRequest): Promise<Response> {
     const found = await findTopupPage(service.db.pool, filter, { ...page, after: before?.next })
     return { ...found, lines: found.topups.map(lineOf) }
   }
-  return download(`topups-${service.now().toISOString().slice(0, 10)}.csv`, csvPages(head, read))
+  return download(`topups-${dayText(service.now())}.csv`, csvPages(head, read))
 }

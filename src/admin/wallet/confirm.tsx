@@ -1,4 +1,4 @@
-/** What is about to happen to a wallet, shown once more with what it comes to. */
+/** The confirmation before a wallet is changed: what will happen, and the balance before and after. */
 import type { ComponentChildren } from 'preact'
 import type { Currency } from '../../ledger/money.ts'
 import { magnitude } from '../../ledger/reference.ts'
@@ -17,7 +17,7 @@ type Asked = {
   readonly title: string
   readonly here: NavName
   readonly action: string
-  /** What the form sends on. */
+  /** Hidden fields that repeat the first form. */
   readonly fields: Readonly<Record<string, string>>
   readonly rows: readonly (readonly [label: string, value: ComponentChildren])[]
   readonly note?: string
@@ -38,8 +38,8 @@ export async function showConfirm(request: AdminRequest, asked: Asked): Promise<
         <BeforeAfter before={wallet.balanceMinor} after={wallet.balanceMinor + amountMinor} currency={currency} />
         <p class="muted small">
           {magnitude(amountMinor) > correctionApprovalAboveMinor
-            ? 'A second operator has to approve it; until then nothing moves.'
-            : 'It is done at once, unless what you moved here in the last day makes a second operator’s approval needed.'}{' '}
+            ? 'A second operator must approve it. Until then nothing moves.'
+            : 'It is done at once, unless your other changes to this wallet in the last 24 hours make a second operator’s approval necessary.'}{' '}
           {note}
         </p>
         <div class="row">

@@ -1,4 +1,4 @@
-/** Asking for a correction: the form, the same once more with what it comes to, and the order, which counts once. */
+/** Requesting a correction: the form, the confirmation, and the order, which counts once however often it is sent. */
 import {
   askCorrection,
   correctionProblems,
@@ -23,9 +23,9 @@ import { findPersonOf } from './wallet-view.tsx'
 const path = '/admin/wallets/:id/correct'
 
 export const correctRoutes: AdminRoute[] = [
-  get(path, (request) => withWallet(request, (of) => showForm(request, of)), 'correct'),
-  post(path, (request) => withWallet(request, (of) => confirm(request, of)), 'correct'),
-  post(`${path}/order`, (request) => withWallet(request, (of) => order(request, of)), 'correct'),
+  get(path, (request) => withWallet(request, (of) => showCorrectForm(request, of)), 'correct'),
+  post(path, (request) => withWallet(request, (of) => confirmCorrection(request, of)), 'correct'),
+  post(`${path}/order`, (request) => withWallet(request, (of) => orderCorrection(request, of)), 'correct'),
 ]
 
 type Of = { readonly person: Person; readonly wallet: WalletRow }
@@ -36,7 +36,7 @@ async function withWallet(request: AdminRequest, show: (of: Of) => Promise<Respo
   return person && wallet ? await show({ person, wallet }) : await showNotFound(request, 'wallet')
 }
 
-/** What a field holds: what was sent, or else what the address of the page proposes. */
+/** The value of a field: the submitted one, else the one the address proposes. */
 const valueOf = (request: AdminRequest, name: string) => request.form.text(name) || request.query(name)
 
 async function findTransaction(request: AdminRequest, walletId: string): Promise<Transfer | undefined> {
@@ -45,7 +45,11 @@ async function findTransaction(request: AdminRequest, walletId: string): Promise
   return found && found.walletId === walletId ? found : undefined
 }
 
-async function showForm(request: AdminRequest, { person, wallet }: Of, problems: Problems = {}): Promise<Response> {
+async function showCorrectForm(
+  request: AdminRequest,
+  { person, wallet }: Of,
+  problems: Problems = {},
+): Promise<Response> {
   const { service } = request
   const { currency } = service.config
   const [accounts, apps, transaction] = await Promise.all([
@@ -54,7 +58,7 @@ async function showForm(request: AdminRequest, { person, wallet }: Of, problems:
     findTransaction(request, person.id),
   ])
   const hasProblems = Object.keys(problems).length > 0
-  // A transaction is mostly taken back whole, on the account it came from.
+  // Most corrections reverse a whole transaction on its own counter account.
   const proposed = transaction && accounts.includes(transaction.counterAccount) && transaction.counterAccount
   const body = (
     <>
@@ -63,19 +67,25 @@ async function showForm(request: AdminRequest, { person, wallet }: Of, problems:
           The wallet
         </a>
       </Heading>
-      {hasProblems && <Notice kind="bad">Nothing was done. Please look at the fields again.</Notice>}
+      {hasProblems && <Notice kind="bad">Nothing was done. Check the fields below.</Notice>}
       <Form request={request} action={`/admin/wallets/${person.id}/correct`} class="card stack">
         <p>
-          The balance is <Money minor={wallet.balanceMinor} currency={currency} />. Above{' '}
-          <Money minor={service.config.correctionApprovalAboveMinor} currency={currency} />, what you moved in this
-          wallet in the last day included, a second operator has to approve.
+          The balance is <Money minor={wallet.balanceMinor} currency={currency} />. A second operator must approve more
+          than <Money minor={service.config.correctionApprovalAboveMinor} currency={currency} />, including your other
+          changes to this wallet in the last 24 hours.
         </p>
         <div class="columns">
           <Field
             label="Transaction it corrects"
             name="transaction"
             value={valueOf(request, 'transaction')}
-            hint={transaction ? <TransactionText request={request} transaction={transaction} /> : 'txn_…, or nothing.'}
+            hint={
+              transaction ? (
+                <TransactionText request={request} transaction={transaction} />
+              ) : (
+                'txn_…, or leave it empty.'
+              )
+            }
             problem={problems['transaction']}
             attributes={{ autocomplete: 'off', spellcheck: 'false', maxlength: 40 }}
           />
@@ -84,7 +94,7 @@ async function showForm(request: AdminRequest, { person, wallet }: Of, problems:
             name="account"
             value={request.form.text('account') || proposed || 'adjustments'}
             options={accounts.map((account): [string, string] => [account, accountName(apps, account)])}
-            hint="Who pays for it, or gets it. Adjustments are the service’s own gain or loss."
+            hint="The account that pays or receives the money. Adjustments are the service’s own gain or loss."
             problem={problems['account']}
           />
         </div>
@@ -103,7 +113,7 @@ async function showForm(request: AdminRequest, { person, wallet }: Of, problems:
           currency={currency.code}
           value={transaction && formatMinor(magnitude(transaction.amountMinor), currency)}
           reasonName="reason"
-          reasonHint="The user reads it in the wallet, and so do the apps that see the entry."
+          reasonHint="The user and the apps that see the entry can read it."
         />
       </Form>
     </>
@@ -128,7 +138,7 @@ function TransactionText({ request, transaction }: { request: AdminRequest; tran
 
 type Read = Omit<CorrectionOrder, 'id' | 'walletId'>
 
-async function readOrder(request: AdminRequest, { person }: Of): Promise<Read | { problems: Problems }> {
+async function readCorrection(request: AdminRequest, { person }: Of): Promise<Read | { problems: Problems }> {
   const { form, service } = request
   const { currency } = service.config
   const amountMinor = parseDecimal(form.text('amount').trim(), currency)
@@ -138,26 +148,26 @@ async function readOrder(request: AdminRequest, { person }: Of): Promise<Read | 
   const corrects = parseTransactionId(transaction)
   const problems: Record<string, string> = {}
   if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
-    problems['amount'] = `write an amount above zero with at most ${currency.decimals} decimals`
+    problems['amount'] = `enter an amount above zero with at most ${currency.decimals} decimals`
   const wrong = reasonProblem(reason)
   if (wrong) problems['reason'] = wrong
   if (!(await listCorrectionAccounts(service, person.id)).includes(counterAccount))
-    problems['account'] = 'choose one of the list'
+    problems['account'] = 'choose an account from the list'
   if (transaction !== '' && !(await findTransaction(request, person.id)))
-    problems['transaction'] = corrects ? correctionProblems['unknown-transaction'] : 'write txn_ and 32 characters'
+    problems['transaction'] = corrects ? correctionProblems['unknown-transaction'] : 'enter txn_ and 32 characters'
   if (Object.keys(problems).length > 0) return { problems }
   const signed = form.text('direction') === 'credit' ? amountMinor! : -amountMinor!
   return { amountMinor: signed, counterAccount, reason, corrects: corrects ?? null }
 }
 
-async function confirm(request: AdminRequest, of: Of): Promise<Response> {
+async function confirmCorrection(request: AdminRequest, of: Of): Promise<Response> {
   const { person, wallet } = of
-  const read = await readOrder(request, of)
-  if ('problems' in read) return await showForm(request, of, read.problems)
+  const read = await readCorrection(request, of)
+  if ('problems' in read) return await showCorrectForm(request, of, read.problems)
   const after = wallet.balanceMinor + read.amountMinor
   if (read.amountMinor < 0n && after < 0n)
-    return await showForm(request, of, { amount: 'the wallet does not hold that much' })
-  if (after > maxBalanceMinor) return await showForm(request, of, { amount: 'the balance would be too high' })
+    return await showCorrectForm(request, of, { amount: 'the wallet does not hold that much' })
+  if (after > maxBalanceMinor) return await showCorrectForm(request, of, { amount: 'the balance would be too high' })
   const { service, form } = request
   const { currency } = service.config
   const transaction = await findTransaction(request, person.id)
@@ -181,15 +191,15 @@ async function confirm(request: AdminRequest, of: Of): Promise<Response> {
   })
 }
 
-/** The id is a field of the form: sent twice, it asks for one correction. */
-async function order(request: AdminRequest, of: Of): Promise<Response> {
-  const read = await readOrder(request, of)
-  if ('problems' in read) return await showForm(request, of, read.problems)
+/** The form carries the id, so a form sent twice requests one correction. */
+async function orderCorrection(request: AdminRequest, of: Of): Promise<Response> {
+  const read = await readCorrection(request, of)
+  if ('problems' in read) return await showCorrectForm(request, of, read.problems)
   const id = request.form.text('id')
-  if (!isUuid(id)) return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  if (!isUuid(id)) return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
   const asked = await askCorrection(request.service, request.actor, { id, walletId: of.person.id, ...read })
   if ('problem' in asked)
-    return await showForm(request, of, { [fieldOf[asked.problem]]: correctionProblems[asked.problem] })
+    return await showCorrectForm(request, of, { [fieldOf[asked.problem]]: correctionProblems[asked.problem] })
   return redirect(`/admin/corrections/${asked.id}?done=correction-${asked.state}`)
 }
 

@@ -1,6 +1,5 @@
 /**
- * A wallet's entries as a file: the statement of a month, with a line for what it opened and closed with; or whatever fits the filter of
- * the ledger.
+ * A wallet's entries as CSV: the statement of a month, with opening and closing balance, or the entries that match the ledger's filter.
  */
 import { recordAudit } from '../../actions/audit.ts'
 import type { Service } from '../../actions/service.ts'
@@ -14,22 +13,22 @@ import { findLedger } from './wallet-ledger.tsx'
 import { findPersonOf } from './wallet-view.tsx'
 
 export const statementRoutes: AdminRoute[] = [
-  get('/admin/wallets/:id/statement', show),
-  get('/admin/wallets/:id/ledger.csv', exportLedger),
+  get('/admin/wallets/:id/statement', exportStatement),
+  get('/admin/wallets/:id/ledger.csv', exportWalletLedger),
 ]
 
-async function show(request: AdminRequest): Promise<Response> {
+async function exportStatement(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const person = await findPersonOf(request)
   if (!person) return await showNotFound(request, 'wallet')
   const month = parseMonth(request.query('month'))
-  if (!month) return await showProblem(request, 422, 'Write the month as year and month, such as 2025-03.')
+  if (!month) return await showProblem(request, 422, 'Enter the month as year and month, such as 2025-03.')
   const statement = await findStatement(service, person.id, month)
   await recordAudit(service.db.pool, actor, 'wallet.statement-exported', `wallet:${person.id}`, { month: month.text })
-  return download(`statement-${person.id}-${month.text}.csv`, linesOf(service, statement))
+  return download(`statement-${person.id}-${month.text}.csv`, statementLines(service, statement))
 }
 
-async function* linesOf(service: Service, statement: Statement): AsyncGenerator<string> {
+async function* statementLines(service: Service, statement: Statement): AsyncGenerator<string> {
   const { currency } = service.config
   const { month, openingMinor, closingMinor, firstSequence, lastSequence } = statement
   const money = (minor: bigint) => plain(formatMinor(minor, currency))
@@ -45,7 +44,7 @@ async function* linesOf(service: Service, statement: Statement): AsyncGenerator<
 
 type LedgerLines = { readonly next: number | undefined; readonly lines: readonly string[] }
 
-async function exportLedger(request: AdminRequest): Promise<Response> {
+async function exportWalletLedger(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const person = await findPersonOf(request)
   if (!person) return await showNotFound(request, 'wallet')

@@ -1,4 +1,4 @@
-/** What an operator may do to a wallet. Rare and with consequences, so each form opens on demand, below what there is to know. */
+/** The actions on a wallet. They are rare and have consequences, so each form opens on demand at the end of the page. */
 import type { ComponentChildren } from 'preact'
 import type { Right } from '../../actions/operators/rights.ts'
 import type { WalletRow } from '../../store/wallets.ts'
@@ -11,7 +11,7 @@ type ActionProps = { request: AdminRequest; wallet: WalletRow; problems: Problem
 type WalletAction = {
   readonly right: Right
   readonly title: (wallet: WalletRow) => string
-  /** The form is open when one of these has a mistake. */
+  /** The form opens when one of these fields has a problem. */
   readonly fields: readonly string[]
   readonly Body: (props: ActionProps) => ComponentChildren
 }
@@ -35,8 +35,8 @@ export function WalletActions(props: ActionProps) {
       <section class="card stack">
         <h2>The account was deleted</h2>
         <p class="muted">
-          The wallet is closed for good: it takes no money. A charge-back that still comes puts it below zero, which is
-          then the service’s loss.
+          The wallet is closed for good and takes no money. A later charge-back puts it below zero, which is the
+          service’s loss.
         </p>
         {may(request, 'correct') && wallet.balanceMinor < 0n && <Correct {...props} />}
       </section>
@@ -58,9 +58,9 @@ export function WalletActions(props: ActionProps) {
 function Correct({ wallet }: ActionProps) {
   return (
     <p>
-      A debit or credit for a reason, on an account you choose; above an amount a second operator approves.{' '}
-      <a href={`/admin/wallets/${wallet.id}/correct`}>Ask for a correction</a> or see{' '}
-      <a href={`/admin/corrections?wallet=${wallet.id}`}>those of this wallet</a>.
+      A debit or credit with a reason, on an account you choose. Above a limit, a second operator must approve it.{' '}
+      <a href={`/admin/wallets/${wallet.id}/correct`}>Request a correction</a> or see{' '}
+      <a href={`/admin/corrections?wallet=${wallet.id}`}>the corrections of this wallet</a>.
     </p>
   )
 }
@@ -80,7 +80,8 @@ function Bonus({ request, wallet, problems }: ActionProps) {
 }
 
 function Freeze({ request, wallet, problems }: ActionProps) {
-  if (wallet.frozenFor === 'debt') return <p class="muted">The wallet thaws by itself when its debt is repaid.</p>
+  if (wallet.frozenFor === 'debt')
+    return <p class="muted">The wallet is unfrozen automatically when its debt is repaid.</p>
   const isFrozen = wallet.frozenFor === 'operator'
   return (
     <Form request={request} action={`/admin/wallets/${wallet.id}/${isFrozen ? 'unfreeze' : 'freeze'}`} class="stack">
@@ -91,7 +92,7 @@ function Freeze({ request, wallet, problems }: ActionProps) {
         hint={
           isFrozen
             ? 'For the audit log.'
-            : 'For the audit log. A frozen wallet takes credits only; its open widgets show it at once.'
+            : 'For the audit log. A frozen wallet takes credits only. Open widgets show this at once.'
         }
         problem={problems['reason']}
         attributes={{ required: true, maxlength: 500 }}

@@ -1,4 +1,4 @@
-/** The entries of a wallet, page by page, with a filter. */
+/** The ledger table of a wallet: paged, with a filter. */
 import { ownerOfEntry } from '../../actions/money/inspect-reference.ts'
 import { parseMonth } from '../../actions/money/write-statement.ts'
 import { counterAccountOfApp } from '../../ledger/reference.ts'
@@ -18,12 +18,12 @@ import { may, type AdminRequest } from '../kit/route.ts'
 import { accountName } from '../kit/states.tsx'
 
 const pageSize = 50
-/** How many transfers one page of the list reads to find those that match the filter. */
+/** One page reads at most this many transfers to find those that match the filter. */
 const span = 20_000
 
 export type LedgerPage = StoredPage & { readonly hasFilter: boolean; readonly corrections: readonly Correction[] }
 
-function filterOf(request: AdminRequest): LedgerFilter {
+function ledgerFilterOf(request: AdminRequest): LedgerFilter {
   const text = (name: string) => request.query(name).trim() || undefined
   const direction = text('direction')
   return {
@@ -41,7 +41,7 @@ export async function readLedger(request: AdminRequest, walletId: string): Promi
   return { ...page, corrections: await readCorrectionsOf(request.service.db.pool, page.transfers) }
 }
 
-/** What fits the filter of the address, below a sequence. */
+/** The entries below a sequence that match the filter in the address. */
 export async function findLedger(
   request: AdminRequest,
   walletId: string,
@@ -50,7 +50,7 @@ export async function findLedger(
 ): Promise<Omit<LedgerPage, 'corrections'>> {
   const db = request.service.db.pool
   const month = parseMonth(request.query('month'))
-  const filter = filterOf(request)
+  const filter = ledgerFilterOf(request)
   const top = month ? await findFirstSequenceAt(db, walletId, month.until) : Number.MAX_SAFE_INTEGER
   const bottom = month ? await findFirstSequenceAt(db, walletId, month.from) : 1
   const hasFilter = month !== undefined || Object.values(filter).some((value) => value !== undefined)
@@ -124,13 +124,13 @@ export function Ledger({ request, wallet, page, apps }: LedgerProps) {
         csv={withQuery(`${path}/ledger.csv`, kept)}
       />
       {page.transfers.length === 0 ? (
-        <Empty title={page.hasFilter ? 'Nothing fits here' : 'No entries yet'}>
+        <Empty title={page.hasFilter ? 'No matches here' : 'No entries yet'}>
           <p>
             {page.isSpanEnd
-              ? `The last ${span.toLocaleString('en')} entries hold nothing like it. Older ones may.`
+              ? `None of the last ${span.toLocaleString('en')} entries match. Older ones may.`
               : page.hasFilter
-                ? 'No entry of this wallet fits the filter.'
-                : 'The first top-up, credit or bonus shows here.'}
+                ? 'No entry of this wallet matches the filter.'
+                : 'The first top-up, credit or bonus appears here.'}
           </p>
         </Empty>
       ) : (
@@ -141,7 +141,7 @@ export function Ledger({ request, wallet, page, apps }: LedgerProps) {
         next={
           page.nextBefore === undefined ? undefined : `${withQuery(path, { ...kept, before: page.nextBefore })}#ledger`
         }
-        label={page.isSpanEnd ? 'Look further back' : 'Older'}
+        label={page.isSpanEnd ? 'Search older entries' : 'Older'}
       />
     </section>
   )

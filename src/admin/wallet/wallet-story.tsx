@@ -1,4 +1,4 @@
-/** What happened around a wallet: card payments, mails, what operators did, and what they wrote down. */
+/** The history around a wallet: card top-ups, mails, operator actions and notes. */
 import type { ComponentChildren } from 'preact'
 import { maxNoteLength } from '../../actions/people/write-note.ts'
 import { listAuditAbout, type AuditRecord } from '../../store/audit.ts'
@@ -13,12 +13,12 @@ import { Badge, Field, Form, Notice, Table, When, withQuery } from '../kit/parts
 import { may, type AdminRequest } from '../kit/route.ts'
 import { TopupTable } from '../kit/topup-table.tsx'
 
-/** Of each kind; the whole list is a link away. */
+/** Rows of each kind; a link leads to the whole list. */
 const shown = 10
-/** Notes have no other page, so all that anybody will write are shown. */
+/** Notes have no other page, so this shows practically all of them. */
 const maxNotes = 200
 
-export type Story = {
+export type WalletStory = {
   readonly topups: readonly Topup[]
   readonly mails: readonly KeptMail[]
   readonly acts: readonly AuditRecord[]
@@ -26,7 +26,7 @@ export type Story = {
   readonly operators: readonly Operator[]
 }
 
-export async function readStory({ service }: AdminRequest, userId: string): Promise<Story> {
+export async function readWalletStory({ service }: AdminRequest, userId: string): Promise<WalletStory> {
   const db = service.db.pool
   const [topups, mails, notes, operators] = await Promise.all([
     listTopups(db, { userId }, { limit: shown }),
@@ -56,9 +56,13 @@ export function Topups({ userId, topups }: { userId: string; topups: readonly To
   return (
     <Section
       title="Card top-ups"
-      link={topups.length === shown && <a href={withQuery('/admin/topups', { user: userId })}>All of them</a>}
+      link={topups.length === shown && <a href={withQuery('/admin/topups', { user: userId })}>All top-ups</a>}
     >
-      {topups.length === 0 ? <p class="empty muted">The user never paid by card.</p> : <TopupTable topups={topups} />}
+      {topups.length === 0 ? (
+        <p class="empty muted">The user has never paid by card.</p>
+      ) : (
+        <TopupTable topups={topups} />
+      )}
     </Section>
   )
 }
@@ -70,7 +74,7 @@ export function Mails({ request, person, mails }: MailsProps) {
   return (
     <Section title="Mails" id="mails">
       {mails.length === 0 ? (
-        <p class="empty muted">No mail told the user anything in the last 30 days. Mails with a code are not listed.</p>
+        <p class="empty muted">No mail to this user in the last 30 days. Mails with a code are not listed.</p>
       ) : (
         <Table label="Mails" head={['Time', 'About', 'State', ...(maySend ? ['Actions'] : [])]}>
           {mails.map((mail) => (
@@ -109,43 +113,43 @@ function SendAgain({ request, person, mail }: { request: AdminRequest; person: P
 
 function MailState({ mail: { dueAt, tries } }: { mail: KeptMail }) {
   if (dueAt === null)
-    return tries > 1 ? <Badge kind="warn">tried {tries} times</Badge> : <Badge kind="good">handed over</Badge>
+    return tries > 1 ? <Badge kind="warn">attempted {tries} times</Badge> : <Badge kind="good">sent</Badge>
   return (
     <>
-      <Badge kind={tries > 0 ? 'warn' : ''}>{tries > 0 ? `failed ${tries} times` : 'waiting'}</Badge> next try{' '}
+      <Badge kind={tries > 0 ? 'warn' : ''}>{tries > 0 ? `failed ${tries} times` : 'waiting'}</Badge> next attempt{' '}
       <When at={dueAt} />
     </>
   )
 }
 
-export function Acts({ userId, story }: { userId: string; story: Story }) {
+export function Acts({ userId, story }: { userId: string; story: WalletStory }) {
   return (
     <Section
-      title="What operators did"
+      title="Operator actions"
       link={
         <span class="row">
-          <a href={withQuery('/admin/audit', { subject: `wallet:${userId}` })}>All about the wallet</a>
-          <a href={withQuery('/admin/audit', { subject: `user:${userId}` })}>All about the account</a>
+          <a href={withQuery('/admin/audit', { subject: `wallet:${userId}` })}>All for the wallet</a>
+          <a href={withQuery('/admin/audit', { subject: `user:${userId}` })}>All for the account</a>
         </span>
       }
     >
       {story.acts.length === 0 ? (
-        <p class="empty muted">Nobody but the user did anything here.</p>
+        <p class="empty muted">No operator has changed anything here.</p>
       ) : (
-        <AuditTable label="What operators did" records={story.acts} operators={story.operators} />
+        <AuditTable label="Operator actions" records={story.acts} operators={story.operators} />
       )}
     </Section>
   )
 }
 
-type NotesProps = { request: AdminRequest; person: Person; story: Story; problems: Problems }
+type NotesProps = { request: AdminRequest; person: Person; story: WalletStory; problems: Problems }
 
 export function Notes({ request, person, story, problems }: NotesProps) {
   const problem = problems['note']
   return (
     <Section title="Notes" id="notes">
       {story.notes.length === 0 ? (
-        <p class="empty muted">No operator wrote anything down about this user.</p>
+        <p class="empty muted">No notes about this user.</p>
       ) : (
         <ol class="notes" role="list">
           {story.notes.map((note) => (
@@ -169,13 +173,13 @@ export function Notes({ request, person, story, problems }: NotesProps) {
                 name="note"
                 rows={3}
                 value={request.form.text('note')}
-                hint="For operators alone; the user does not see it. It cannot be changed, and goes when the account is deleted."
+                hint="Only operators see it. It cannot be changed, and is deleted with the account."
                 problem={problem}
                 attributes={{ required: true, maxlength: 2 * maxNoteLength }}
               />
               <div>
                 <button class="button small" type="submit">
-                  Keep the note
+                  Save the note
                 </button>
               </div>
             </div>
@@ -186,13 +190,13 @@ export function Notes({ request, person, story, problems }: NotesProps) {
   )
 }
 
-/** The newest note, above everything else: whoever opens the page should know it before they act. */
+/** The newest note at the top of the page: an operator should read it before acting. */
 export function NewestNote({ notes }: { notes: readonly Note[] }) {
   const [newest] = notes
   if (!newest) return null
   return (
     <Notice>
-      <a href="#notes">{notes.length === 1 ? 'A note' : `${notes.length} notes`}</a>, the newest of{' '}
+      <a href="#notes">{notes.length === 1 ? 'A note' : `${notes.length} notes`}</a>, newest{' '}
       <When at={newest.writtenAt} />: {newest.text.length > 200 ? `${newest.text.slice(0, 200)}…` : newest.text}
     </Notice>
   )

@@ -1,4 +1,4 @@
-/** What the page of a wallet begins with: who it is, the balance, the links of its user, and the widgets that are open. */
+/** The first cards of the wallet page: the user, the balance, linked apps and live widget sessions. */
 import { monthOf } from '../../actions/money/write-statement.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import type { App } from '../../store/apps.ts'
@@ -27,7 +27,7 @@ export function Who({
   const signedIn = links.flatMap((link) => (link.signedInAt ? [link.signedInAt.getTime()] : []))
   return (
     <section class="card stack">
-      <h2>Who</h2>
+      <h2>User</h2>
       <Facts
         rows={[
           ['Name', nameOf(person)],
@@ -35,7 +35,7 @@ export function Who({
           ['User id', <Copy label="user id" text={person.id} />],
           ['Signed up', <When at={person.createdAt} />],
           ['Last sign-in', <When at={signedIn.length === 0 ? null : new Date(Math.max(...signedIn))} />],
-          ['Language', language ?? 'none chosen'],
+          ['Language', language ?? 'not chosen'],
           ['Linked apps', `${links.filter((link) => link.disconnectedAt === null).length} of ${links.length} ever`],
         ]}
       />
@@ -56,8 +56,8 @@ export function Balance({ request, person, wallet }: { request: AdminRequest; pe
       {wallet.frozenFor !== null && wallet.frozenFor !== 'closed' && (
         <Notice kind={wallet.frozenFor === 'debt' ? 'warn' : 'bad'}>
           {wallet.frozenFor === 'debt'
-            ? 'Frozen by itself, because it is below zero. It thaws when the debt is repaid.'
-            : `Frozen by an operator: ${wallet.frozenReason ?? 'no reason is on record'}`}
+            ? 'Frozen automatically because the balance is below zero. It is unfrozen when the debt is repaid.'
+            : `Frozen by an operator: ${wallet.frozenReason ?? 'no reason recorded'}`}
         </Notice>
       )}
       <Facts
@@ -93,7 +93,7 @@ export function Links({ links, apps }: { links: readonly KeptLink[]; apps: reado
         <h2>Linked apps</h2>
       </div>
       {links.length === 0 ? (
-        <p class="empty muted">The user is linked to no app.</p>
+        <p class="empty muted">The user is not linked to any app.</p>
       ) : (
         <Table label="Linked apps" head={['App', 'serviceUserId', 'Linked', 'Last sign-in']}>
           {links.map((link) => (
@@ -126,7 +126,7 @@ export function Sessions({ sessions, apps }: { sessions: readonly LiveSession[];
         <h2>Live widget sessions</h2>
       </div>
       {sessions.length === 0 ? (
-        <p class="empty muted">No widget is open now. A session lives for five minutes.</p>
+        <p class="empty muted">No widget is open now. A session lasts five minutes.</p>
       ) : (
         <Table label="Live widget sessions" head={['App', 'Page', 'Ends']}>
           {sessions.map((session, i) => (

@@ -35,18 +35,18 @@ const records = async (action: string, id = payer.userId) =>
     )
   ).rows
 
-test('the page tells the story in the order of an operator’s questions, and what may be done comes last', async () => {
+test('the page shows user, balance, history and notes in this order, and the actions last', async () => {
   await support.post(`${page}/freeze`, { reason: 'Odd sign-ins' })
   await support.post(`${page}/unfreeze`, { reason: 'It was them' })
   const html = await text(admin.get(page))
   const order = [
-    'Who',
+    'User',
     'Ledger',
     'Card top-ups',
     'Linked apps',
     'Live widget sessions',
     'Mails',
-    'What operators did',
+    'Operator actions',
     'Notes',
   ]
   const places = [...order, 'Actions'].map((title) => html.indexOf(`<h2>${title}</h2>`))
@@ -56,11 +56,11 @@ test('the page tells the story in the order of an operator’s questions, and wh
   expect(html.slice(places[5], places[6])).toContain('topup')
   for (const shown of ['wallet.frozen', 'Odd sign-ins', 'It was them', support.name])
     expect(html.slice(places[6], places[7])).toContain(shown)
-  // Closed until somebody asks for it.
+  // Closed until an operator opens it.
   expect(html.slice(places[8]).match(/<details class="action">/g)).toHaveLength(3)
 })
 
-test('what the user did is not among what operators did', async () => {
+test('operator actions do not include the user’s own', async () => {
   await bench.service.db.pool.query(
     `insert into audit (id, actor, action, subject) select gen_random_uuid(), $1, 'user.signed-in', $1 from generate_series(1, 20)`,
     [`user:${payer.userId}`],
@@ -70,7 +70,7 @@ test('what the user did is not among what operators did', async () => {
   expect(html).toContain('wallet.unfrozen')
 })
 
-test('a note is kept once, however often its form is sent, with who and when, and its text is in no record', async () => {
+test('a note is saved once, however often its form is sent, with author and time, and its text is in no audit record', async () => {
   const form = crypto.randomUUID()
   for (let time = 0; time < 2; time++) expect((await write('Called twice,\n<b>angry</b>', form)).status).toBe(303)
   const html = await text(admin.get(page))
@@ -81,7 +81,7 @@ test('a note is kept once, however often its form is sent, with who and when, an
   ])
 })
 
-test('a mail is sent once more by its form, and the form sent again sends none; it is on record by its kind', async () => {
+test('a form sends a mail again, once even if the form is sent twice; the audit log records its kind', async () => {
   const email = `${payer.userId}@example.com`
   const before = await mailsTo(email, bench.opened.logged, 1)
   const html = await text(support.get(page))
@@ -96,13 +96,13 @@ test('a mail is sent once more by its form, and the form sent again sends none; 
   ])
   expect((await again({ fact: 'topup:of-nobody', form: crypto.randomUUID() })).status).toBe(409)
   expect((await again({ form: 'once' })).status).toBe(422)
-  // What waits to be sent is not sent a second time.
+  // A mail that waits to be sent cannot be sent again.
   await bench.service.db.pool.query(`update mails set due_at = now() + interval '1 hour' where fact = $1`, [fact])
   expect((await again({ form: crypto.randomUUID() })).status).toBe(409)
   expect(await text(support.get(page))).not.toContain('Send again')
 })
 
-test('nobody can change a note', async () => {
+test('a note cannot be changed', async () => {
   const change = bench.service.db.pool.query(`update notes set text = 'x'`).then(() => 'done', String)
   expect(await change).toContain('append-only')
 })
@@ -110,10 +110,10 @@ test('nobody can change a note', async () => {
 test.each(['', '   ', 'x'.repeat(2_001)])('a note of %#: is refused where it is written', async (note) => {
   const response = await write(note)
   expect(response.status).toBe(422)
-  expect(await response.text()).toContain('Write at most 2,000 characters')
+  expect(await response.text()).toContain('Enter at most 2,000 characters')
 })
 
-test('notes end with the account, and how many did is on record', async () => {
+test('notes are deleted with the account, and the audit log records how many', async () => {
   const other = await bench.newPayer()
   await write('One', crypto.randomUUID(), other.userId)
   await write('Two', crypto.randomUUID(), other.userId)
@@ -122,7 +122,7 @@ test('notes end with the account, and how many did is on record', async () => {
   )
   expect(gone).toBe(2)
   expect((await write('Three', crypto.randomUUID(), other.userId)).status).toBe(409)
-  expect(await text(admin.get(`/admin/wallets/${other.userId}`))).toContain('No operator wrote anything down')
+  expect(await text(admin.get(`/admin/wallets/${other.userId}`))).toContain('No notes about this user')
 })
 
 test('a form with a mistake comes back open', async () => {

@@ -1,4 +1,4 @@
-/** A user's whole story, in the order of an operator's questions: who, how much, what happened, and what may be done. */
+/** The page of a wallet: the user, the balance, the history, and the actions an operator may take. */
 import { askBonus } from '../../actions/money/correct-wallet.ts'
 import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
 import { sendMailAgain } from '../../actions/mails/send-again.ts'
@@ -18,12 +18,12 @@ import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { nameOf } from '../kit/states.tsx'
 import { WalletActions } from './wallet-actions.tsx'
 import { Ledger, readLedger } from './wallet-ledger.tsx'
-import { Acts, Mails, NewestNote, Notes, readStory, Topups } from './wallet-story.tsx'
+import { Acts, Mails, NewestNote, Notes, readWalletStory, Topups } from './wallet-story.tsx'
 import { Balance, findPersonOf, Links, Sessions, Who } from './wallet-view.tsx'
 
 export const walletRoutes: AdminRoute[] = [
-  get('/admin/wallets/:id', (request) => show(request)),
-  post('/admin/wallets/:id/notes', keepNote, 'notes'),
+  get('/admin/wallets/:id', (request) => showWallet(request)),
+  post('/admin/wallets/:id/notes', saveNote, 'notes'),
   post('/admin/wallets/:id/mails', sendAgain, 'mails'),
   post('/admin/wallets/:id/freeze', freeze, 'freeze'),
   post('/admin/wallets/:id/unfreeze', unfreeze, 'freeze'),
@@ -31,8 +31,8 @@ export const walletRoutes: AdminRoute[] = [
   post('/admin/wallets/:id/bonus/grant', grant, 'bonus'),
 ]
 
-/** Also the answer to a form with mistakes, which `problems` names by field. */
-async function showWallet(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
+/** Also answers a form with mistakes; `problems` names them by field. */
+async function walletPage(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
   const { service } = request
   const db = service.db.pool
   const [wallet, user, links, sessions, apps, ledger, story] = await Promise.all([
@@ -42,12 +42,12 @@ async function showWallet(request: AdminRequest, person: Person, problems: Probl
     listLiveSessionsOfUser(db, person.id),
     service.apps.list(),
     readLedger(request, person.id),
-    readStory(request, person.id),
+    readWalletStory(request, person.id),
   ])
   const name = nameOf(person)
   const body = (
     <>
-      <Heading title={name} sub={person.email ?? 'The account was deleted; the books stay.'}>
+      <Heading title={name} sub={person.email ?? 'The account was deleted. The ledger is kept.'}>
         <nav class="row small" aria-label="On this page">
           <a href="#ledger">Ledger</a>
           <a href="#notes">Notes</a>
@@ -73,21 +73,21 @@ async function showWallet(request: AdminRequest, person: Person, problems: Probl
   return await showPage(request, { title: name, here: 'wallets', body, ...status })
 }
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showWallet(request: AdminRequest): Promise<Response> {
   const person = await findPersonOf(request)
-  return person ? await showWallet(request, person) : await showNotFound(request, 'wallet')
+  return person ? await walletPage(request, person) : await showNotFound(request, 'wallet')
 }
 
-async function keepNote(request: AdminRequest): Promise<Response> {
+async function saveNote(request: AdminRequest): Promise<Response> {
   const person = await findPersonOf(request)
   if (!person) return await showNotFound(request, 'wallet')
   const { form, service, actor, me } = request
   const text = form.text('note').trim()
   if (text === '' || isLongerThan(text, maxNoteLength))
-    return await showWallet(request, person, { note: `write at most ${maxNoteLength.toLocaleString('en')} characters` })
+    return await walletPage(request, person, { note: `enter at most ${maxNoteLength.toLocaleString('en')} characters` })
   if (!isUuid(form.text('form')))
-    return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
-  if (person.email === null) return await showProblem(request, 409, 'The account was deleted: it takes no notes.')
+    return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
+  if (person.email === null) return await showProblem(request, 409, 'The account was deleted, so it takes no notes.')
   await writeNote(service, actor, { id: form.text('form'), userId: person.id, operatorId: me.operator.id, text })
   return redirect(`/admin/wallets/${person.id}?done=note-kept#notes`)
 }
@@ -97,10 +97,10 @@ async function sendAgain(request: AdminRequest): Promise<Response> {
   if (!person) return await showNotFound(request, 'wallet')
   const { form, service, actor } = request
   const formId = form.text('form')
-  if (!isUuid(formId)) return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+  if (!isUuid(formId)) return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
   const mail = { formId, userId: person.id, fact: form.text('fact') }
   if (!(await sendMailAgain(service, actor, mail)))
-    return await showProblem(request, 409, 'This mail is on its way, or kept no more.')
+    return await showProblem(request, 409, 'This mail is still being sent, or is no longer kept.')
   return redirect(`/admin/wallets/${person.id}?done=mail-again#mails`)
 }
 
@@ -117,15 +117,15 @@ async function changeFreeze(request: AdminRequest, change: typeof freezeWallet, 
   if (!person) return await showNotFound(request, 'wallet')
   const reason = request.form.text('reason').trim()
   const problem = reasonProblem(reason)
-  if (problem) return await showWallet(request, person, { reason: problem })
+  if (problem) return await walletPage(request, person, { reason: problem })
   const result = await change(request.service, request.actor, person.id, reason)
   if (result === 'closed')
-    return await showProblem(request, 409, 'The account was deleted: its wallet is closed for good.')
+    return await showProblem(request, 409, 'The account was deleted, so its wallet is closed for good.')
   request.service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=${result === 'in-debt' ? 'wallet-in-debt' : done}`)
 }
 
-/* Granting a bonus: asked, shown once more with what it comes to, then done, once. */
+/* A bonus takes two steps: a form, then a confirmation that shows the new balance. */
 
 type Bonus = { readonly amountMinor: bigint; readonly reason: string }
 
@@ -135,7 +135,7 @@ function readBonus(request: AdminRequest): Bonus | { problems: Record<string, st
   const reason = request.form.text('bonusReason').trim()
   const problems: Record<string, string> = {}
   if (amountMinor === undefined || amountMinor <= 0n || amountMinor > maxOperationMinor(currency))
-    problems['amount'] = `write an amount above zero with at most ${currency.decimals} decimals`
+    problems['amount'] = `enter an amount above zero with at most ${currency.decimals} decimals`
   const problem = reasonProblem(reason)
   if (problem) problems['bonusReason'] = problem
   return Object.keys(problems).length > 0 ? { problems } : { amountMinor: amountMinor!, reason }
@@ -146,10 +146,10 @@ async function confirmBonus(request: AdminRequest): Promise<Response> {
   const wallet = person && (await findWallet(request.service.db.pool, person.id))
   if (!person || !wallet) return await showNotFound(request, 'wallet')
   const bonus = readBonus(request)
-  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  if ('problems' in bonus) return await walletPage(request, person, bonus.problems)
   const { currency } = request.service.config
   const after = wallet.balanceMinor + bonus.amountMinor
-  if (after > maxBalanceMinor) return await showWallet(request, person, { amount: 'the balance would be too high' })
+  if (after > maxBalanceMinor) return await walletPage(request, person, { amount: 'the balance would be too high' })
   return await showConfirm(request, {
     person,
     wallet,
@@ -166,20 +166,20 @@ async function confirmBonus(request: AdminRequest): Promise<Response> {
       ['Bonus', <Money minor={bonus.amountMinor} currency={currency} isSigned />],
       ['Reason', bonus.reason],
     ],
-    note: 'A wrong one is taken back by a correction. What the service gave is in the books under “Bonuses”.',
+    note: 'A correction reverses a wrong bonus. The books show bonuses under “Bonuses”.',
     button: 'Grant the bonus',
   })
 }
 
-/** The referenceId is a field of the form: a form that is sent twice grants one bonus, or asks for one. */
+/** The form carries the referenceId, so a form sent twice grants, or requests, one bonus. */
 async function grant(request: AdminRequest): Promise<Response> {
   const person = await findPersonOf(request)
   const referenceId = request.form.text('referenceId')
   if (!person) return await showNotFound(request, 'wallet')
   const bonus = readBonus(request)
-  if ('problems' in bonus) return await showWallet(request, person, bonus.problems)
+  if ('problems' in bonus) return await walletPage(request, person, bonus.problems)
   if (!isUuid(referenceId))
-    return await showProblem(request, 422, 'This form is not whole. Start again from the wallet.')
+    return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
   const { service, actor } = request
   const result = await askBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
   if (result.kind === 'correction')

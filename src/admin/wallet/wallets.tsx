@@ -1,4 +1,4 @@
-/** Finding a wallet. */
+/** The list of wallets, with search and filters. */
 import { recordAudit } from '../../actions/audit.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import { formatMinor } from '../../ledger/money.ts'
@@ -13,12 +13,15 @@ import {
 } from '../../store/people/user-search.ts'
 import { csvLine, csvPages, download, plain } from '../../web/csv.ts'
 import { byTime } from '../kit/filters.tsx'
-import { Empty, Field, Heading, ListHead, maxTotal, Pager, sortable, withQuery } from '../kit/parts.tsx'
+import { dayText, Empty, Field, Heading, ListHead, maxTotal, Pager, sortable, withQuery } from '../kit/parts.tsx'
 import { redirect, showPage } from '../kit/respond.tsx'
 import { PeopleTable } from '../kit/states.tsx'
 import { get, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
-export const walletsRoutes: AdminRoute[] = [get('/admin/wallets', show), get('/admin/wallets.csv', exportCsv)]
+export const walletsRoutes: AdminRoute[] = [
+  get('/admin/wallets', showWallets),
+  get('/admin/wallets.csv', exportWallets),
+]
 
 const pageSize = 50
 
@@ -30,7 +33,7 @@ const states = [
   ['deleted', 'deleted'],
 ] as const satisfies readonly (readonly [WalletStates | '', string])[]
 
-/** The last two only within a state: see PeopleOrder. */
+/** The last two need a state filter: see PeopleOrder. */
 const orders = [
   ['', 'Newest first'],
   ['oldest', 'Oldest first'],
@@ -40,21 +43,21 @@ const orders = [
 
 type Found = { readonly people: readonly Person[]; readonly next: string | undefined }
 
-function filterOf(request: AdminRequest): PeopleFilter {
+function walletFilterOf(request: AdminRequest): PeopleFilter {
   const state = states.find(([name]) => name === request.query('state'))?.[0]
   const given = request.query('order')
   const order = (state ? orders : orders.slice(0, 2)).find(([name]) => name === given)?.[0] || 'newest'
   return { state: state || undefined, order }
 }
 
-async function show(request: AdminRequest): Promise<Response> {
+async function showWallets(request: AdminRequest): Promise<Response> {
   const q = request.query('q').trim()
   const exact = await findExactly(request, q)
   if (exact) return redirect(`/admin/wallets/${exact.id}`)
-  const filter = filterOf(request)
+  const filter = walletFilterOf(request)
   const after = request.query('after')
   const [{ people, next }, counted] = await Promise.all([
-    read(request, q, filter, after, pageSize),
+    readWallets(request, q, filter, after, pageSize),
     q === '' ? countPeople(request.service.db.pool, filter, maxTotal + 1) : undefined,
   ])
   const total = counted ?? (next || after ? undefined : people.length)
@@ -70,7 +73,7 @@ async function show(request: AdminRequest): Promise<Response> {
   }
   const body = (
     <>
-      <Heading title="Wallets" sub="Every user has one. Find a user to see it." />
+      <Heading title="Wallets" sub="Every user has one wallet. Find a user to open it." />
       <section class="card flush">
         <form class="row bottom" method="get" action="/admin/wallets" role="search" aria-label="Wallets" data-auto>
           <div class="stretch">
@@ -79,7 +82,7 @@ async function show(request: AdminRequest): Promise<Response> {
               name="q"
               type="search"
               value={q}
-              hint="The beginning of an email, first or last name; or a whole serviceUserId or user id."
+              hint="The beginning of an email, first or last name, or a complete serviceUserId or user id."
               attributes={{ placeholder: 'ada@example.com, Lovelace, su_…', autocomplete: 'off' }}
             />
           </div>
@@ -104,7 +107,7 @@ async function show(request: AdminRequest): Promise<Response> {
           csv={withQuery('/admin/wallets.csv', kept)}
         />
         {people.length === 0 ? (
-          <Nobody q={q} isFiltered={filter.state !== undefined} />
+          <NoWallets q={q} isFiltered={filter.state !== undefined} />
         ) : (
           <PeopleTable currency={request.service.config.currency} people={people} {...heads} />
         )}
@@ -124,7 +127,7 @@ async function findExactly({ service }: AdminRequest, q: string): Promise<Person
   return isUuid(q.toLowerCase()) ? await findPerson(db, { id: q.toLowerCase() }) : undefined
 }
 
-async function read(
+async function readWallets(
   request: AdminRequest,
   q: string,
   filter: PeopleFilter,
@@ -142,7 +145,7 @@ async function read(
   return { people, next: last && (isByBalance ? `${last.id} ${last.balanceMinor}` : last.id) }
 }
 
-/** `after` in the address is the id and the sort key of the last user shown: the next page begins after them. */
+/** The cursor `after` is the id and sort key of the last user shown. */
 async function search(request: AdminRequest, q: string, shown: string, limit: number): Promise<Found> {
   const [id = '', ...key] = shown.split(' ')
   const after = isUuid(id) ? { id, key: key.join(' ') } : undefined
@@ -155,26 +158,26 @@ async function search(request: AdminRequest, q: string, shown: string, limit: nu
   }
 }
 
-function Nobody({ q, isFiltered }: { q: string; isFiltered: boolean }) {
+function NoWallets({ q, isFiltered }: { q: string; isFiltered: boolean }) {
   if (q === '' && isFiltered)
     return (
       <Empty title="No wallet is in this state">
-        <p>A wallet is frozen by an operator, or by itself when a charge-back leaves it below zero.</p>
+        <p>An operator can freeze a wallet. A charge-back that leaves it below zero freezes it automatically.</p>
       </Empty>
     )
   if (q !== '')
     return (
-      <Empty title="Nobody found">
+      <Empty title="No users found">
         <p>
-          Search goes by the beginning of a word: “ada” finds Ada, “love” finds Lovelace, “lace” finds neither. A
-          serviceUserId must be whole.
+          Search matches the beginning of a word: “ada” finds Ada, “love” finds Lovelace, “lace” finds neither. A
+          serviceUserId must be complete.
         </p>
       </Empty>
     )
   return (
     <Empty title="No users yet">
       <p>
-        Users sign up by themselves in the widget, once a client app embeds it. To try things out, make one with{' '}
+        Users sign up in the widget once a client app embeds it. To try things out, create one with{' '}
         <code>npx billfold user create</code>.
       </p>
       <a class="button" href="/admin/client-apps">
@@ -186,14 +189,14 @@ function Nobody({ q, isFiltered }: { q: string; isFiltered: boolean }) {
 
 type CsvPage = Found & { readonly lines: readonly string[] }
 
-async function exportCsv(request: AdminRequest): Promise<Response> {
+async function exportWallets(request: AdminRequest): Promise<Response> {
   const { service, actor } = request
   const { currency } = service.config
-  const [q, filter] = [request.query('q').trim(), filterOf(request)]
+  const [q, filter] = [request.query('q').trim(), walletFilterOf(request)]
   await recordAudit(service.db.pool, actor, 'wallets.exported', 'wallets')
   const readPage = async (before: CsvPage | undefined): Promise<CsvPage | undefined> => {
     if (before && !before.next) return undefined
-    const found = await read(request, q, filter, before?.next ?? '', 1_000)
+    const found = await readWallets(request, q, filter, before?.next ?? '', 1_000)
     const lines = found.people.map((person) =>
       csvLine([
         person.id,
@@ -209,5 +212,5 @@ async function exportCsv(request: AdminRequest): Promise<Response> {
     return { ...found, lines }
   }
   const head = ['userId', 'email', 'firstName', 'lastName', 'balance', 'currency', 'state', 'createdAt']
-  return download(`wallets-${service.now().toISOString().slice(0, 10)}.csv`, csvPages(head, readPage))
+  return download(`wallets-${dayText(service.now())}.csv`, csvPages(head, readPage))
 }
