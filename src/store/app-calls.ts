@@ -1,6 +1,7 @@
 /** What apps call and what they are answered: counted in memory, a few look-ups for each call, and written by the minute. */
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable } from './connection/database.ts'
+import { maybe } from './connection/rows.ts'
 
 export type AppCalls = {
   /** `at` is when it was answered, by performance.now(). The clientId is that of a known app. */
@@ -83,15 +84,15 @@ export type CallSum = {
 
 /** By route and code: calls of the last day and week, in whole hours, and the last time in a month. One app's rows alone. */
 export async function listAppCalls(db: Queryable, clientId: string): Promise<CallSum[]> {
-  const { rows } = await db.query<{ route: string; code: string; day: bigint; week: bigint; lastAt: Date }>(
+  const { rows } = await db.query<CallSum>(
     `select route, code, max(last_at) as "lastAt",
-       coalesce(sum(calls) filter (where hour > now() - interval '24 hours'), 0)::bigint as day,
-       coalesce(sum(calls) filter (where hour > now() - interval '7 days'), 0)::bigint as week
+       coalesce(sum(calls) filter (where hour > now() - interval '24 hours'), 0)::float8 as day,
+       coalesce(sum(calls) filter (where hour > now() - interval '7 days'), 0)::float8 as week
      from app_calls where client_id = $1 and hour > now() - interval '31 days'
      group by route, code order by "lastAt" desc`,
     [clientId],
   )
-  return rows.map((row) => ({ ...row, day: Number(row.day), week: Number(row.week) }))
+  return rows
 }
 
 /** Counts the live links of all apps, unless somebody did it a moment ago. One walk through the table. */
@@ -112,9 +113,9 @@ export async function findAppLinks(
   db: Queryable,
   clientId: string,
 ): Promise<{ links: number; countedAt: Date } | undefined> {
-  const { rows } = await db.query<{ links: bigint; countedAt: Date }>(
-    'select links, counted_at as "countedAt" from app_links where client_id = $1',
+  const { rows } = await db.query<{ links: number; countedAt: Date }>(
+    'select links::float8 as links, counted_at as "countedAt" from app_links where client_id = $1',
     [clientId],
   )
-  return rows[0] && { links: Number(rows[0].links), countedAt: rows[0].countedAt }
+  return maybe(rows)
 }

@@ -1,5 +1,6 @@
 /** Client apps and their secrets. */
 import type { Queryable, Transaction } from './connection/database.ts'
+import { maybe, one } from './connection/rows.ts'
 
 export const scopes = ['wallet:read', 'wallet:write'] as const
 export type Scope = (typeof scopes)[number]
@@ -34,54 +35,40 @@ export type App = AppSettings & {
   readonly secrets: readonly AppSecret[]
 }
 
-type AppRow = {
-  client_id: string
-  name: string
-  allowed_origins: string[]
-  allowed_iframe_parents: string[]
-  scopes: Scope[]
-  strict_references: boolean
-  is_active: boolean
-  accent_color: string | null
-  logo_url: string | null
-  created_at: Date
-}
-
-type SecretRow = {
-  id: string
-  client_id: string
-  secret_hash: Buffer
-  created_at: Date
-  expires_at: Date | null
-  has_ended: boolean
-  last_used_at: Date | null
-}
-
 /** The number that grows with every change, and the database's clock. */
 export async function getAppsVersion(db: Queryable): Promise<{ version: bigint; now: Date }> {
   const { rows } = await db.query<{ version: bigint; now: Date }>(
     'select version, clock_timestamp() as now from apps_version',
   )
-  return rows[0]!
+  return one(rows)
 }
 
-const secretsSql = `select s.*, coalesce(s.expires_at <= now(), false) as has_ended, u.last_used_at
+const appsSql = `select client_id as "clientId", name, allowed_origins as "allowedOrigins",
+  allowed_iframe_parents as "allowedIframeParents", scopes, strict_references as "strictReferences",
+  accent_color as "accentColor", logo_url as "logoUrl", is_active as "isActive", created_at as "createdAt" from apps`
+
+type AppRow = Omit<App, 'secrets'>
+type SecretRow = AppSecret & { readonly clientId: string }
+
+const secretsSql = `select s.client_id as "clientId", s.id, s.secret_hash as hash, s.created_at as "createdAt",
+    s.expires_at as "expiresAt", coalesce(s.expires_at <= now(), false) as "hasEnded", u.last_used_at as "lastUsedAt"
   from app_secrets s left join app_secret_uses u on u.secret_id = s.id`
 
 export async function listApps(db: Queryable): Promise<App[]> {
-  const apps = await db.query<AppRow>('select * from apps order by created_at, client_id')
+  const apps = await db.query<AppRow>(`${appsSql} order by created_at, client_id`)
   const secrets = await db.query<SecretRow>(`${secretsSql} order by s.created_at desc, s.id`)
-  const byApp = Map.groupBy(secrets.rows, (row) => row.client_id)
-  return apps.rows.map((row) => toApp(row, byApp.get(row.client_id) ?? []))
+  const byApp = Map.groupBy(secrets.rows, (row) => row.clientId)
+  return apps.rows.map((row) => ({ ...row, secrets: byApp.get(row.clientId) ?? [] }))
 }
 
 export async function findApp(db: Queryable, clientId: string): Promise<App | undefined> {
-  const { rows } = await db.query<AppRow>('select * from apps where client_id = $1', [clientId])
-  if (!rows[0]) return undefined
+  const { rows } = await db.query<AppRow>(`${appsSql} where client_id = $1`, [clientId])
+  const app = maybe(rows)
+  if (!app) return undefined
   const secrets = await db.query<SecretRow>(`${secretsSql} where s.client_id = $1 order by s.created_at desc, s.id`, [
     clientId,
   ])
-  return toApp(rows[0], secrets.rows)
+  return { ...app, secrets: secrets.rows }
 }
 
 export async function insertApp(db: Queryable, clientId: string, settings: AppSettings): Promise<void> {
@@ -127,7 +114,7 @@ export async function updateOtherSecretsEnd(
      select at from chosen`,
     [clientId, keptId, lifetimeMs],
   )
-  return rows[0]!.at
+  return one(rows).at
 }
 
 /** Ends it now. Whether there was such a secret to end. */
@@ -156,27 +143,4 @@ export async function upsertSecretUse(db: Queryable, secretId: string): Promise<
      on conflict (secret_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`,
     [secretId],
   )
-}
-
-function toApp(row: AppRow, secrets: SecretRow[]): App {
-  return {
-    clientId: row.client_id,
-    name: row.name,
-    allowedOrigins: row.allowed_origins,
-    allowedIframeParents: row.allowed_iframe_parents,
-    scopes: row.scopes,
-    strictReferences: row.strict_references,
-    accentColor: row.accent_color,
-    logoUrl: row.logo_url,
-    isActive: row.is_active,
-    createdAt: row.created_at,
-    secrets: secrets.map((secret) => ({
-      id: secret.id,
-      hash: secret.secret_hash,
-      createdAt: secret.created_at,
-      expiresAt: secret.expires_at,
-      hasEnded: secret.has_ended,
-      lastUsedAt: secret.last_used_at,
-    })),
-  }
 }

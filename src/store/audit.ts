@@ -1,5 +1,6 @@
 /** Who did what, when and from where. Append-only, also for the database. */
 import type { Queryable } from './connection/database.ts'
+import { one } from './connection/rows.ts'
 
 /** A row of `audit`. */
 export type AuditRecord = {
@@ -74,11 +75,11 @@ export async function listAudit(
 /** Those that fit, up to the limit. */
 export async function countAudit(db: Queryable, filter: AuditFilter, limit: number): Promise<number> {
   const values: unknown[] = [limit]
-  const { rows } = await db.query<{ count: bigint }>(
-    `select count(*) as count from (select 1 from audit where ${conditionsOf(filter, values).join(' and ')} limit $1) a`,
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from (select 1 from audit where ${conditionsOf(filter, values).join(' and ')} limit $1) a`,
     values,
   )
-  return Number(rows[0]!.count)
+  return one(rows).count
 }
 
 const walk = (placeholder: string) => `(select id, at, actor, action, subject, address, detail from audit

@@ -8,6 +8,7 @@ import { locks } from './locks.ts'
 import type { Transaction } from './connection/database.ts'
 import { isClusterSql, type Queryable } from './connection/open-client.ts'
 import { quoted } from './migrations/tables.ts'
+import { maybe, one } from './connection/rows.ts'
 
 /** Each by its key, and the table whose shards lie beside its own. */
 const spread = [
@@ -41,7 +42,7 @@ export type Distribution = {
 
 export async function isCluster(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ has: boolean }>(`select ${isClusterSql} as has`)
-  return rows[0]!.has
+  return one(rows).has
 }
 
 /**
@@ -68,7 +69,7 @@ export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Dist
   return {
     tables: spread.map(({ name, by }) => ({ name, by, shards: shards.get(name)!, isNew: isNew.has(name) })),
     nodes: await listNodes(db),
-    staying: rows[0]!.count,
+    staying: one(rows).count,
   }
 }
 
@@ -114,7 +115,7 @@ async function inTurn<T>(db: Queryable, work: () => Promise<T>): Promise<T> {
 /** Citus names the coordinator by itself when it is the first node that it needs. */
 async function isNamed(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ is_named: boolean }>(`select exists (select from pg_dist_node) as is_named`)
-  return rows[0]!.is_named
+  return one(rows).is_named
 }
 
 async function listNodes(db: Queryable): Promise<string[]> {
@@ -152,7 +153,7 @@ const identitySql = `select current_database() || ' ' || system_identifier as id
 
 export async function readIdentity(coordinator: Queryable): Promise<string> {
   const { rows } = await coordinator.query<{ identity: string }>(identitySql)
-  return rows[0]!.identity
+  return one(rows).identity
 }
 
 /** Its name is all that the log shows of it. */
@@ -165,7 +166,7 @@ export async function refuseForeignNode(node: Queryable, identity: string): Prom
   const { rows } = await node.query<{ result: string }>('select result from run_command_on_coordinator($1)', [
     identitySql,
   ])
-  if (rows[0]?.result !== identity)
+  if (maybe(rows)?.result !== identity)
     throw new NodeOfAnotherCluster('a server that DATABASE_URL names is a node of another cluster')
 }
 

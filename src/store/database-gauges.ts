@@ -1,5 +1,6 @@
 /** How things stand in the database at this moment, for those who watch it: what waits, since when, and how the server does. */
 import type { Database, Queryable } from './connection/database.ts'
+import { one } from './connection/rows.ts'
 
 export type Backlog = { readonly count: number; readonly oldestSeconds: number }
 
@@ -78,7 +79,7 @@ type Row = {
 export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> {
   const askedAt = Date.now()
   const { rows } = await db.query<Row>(gaugesSql)
-  const row = rows[0]!
+  const row = one(rows)
   // Read on the way back, the clock is as old as half of the way there and back.
   const clock = (askedAt + Date.now()) / 2_000
   const waiting = await db.query<{ kind: string; count: number }>(waitsSql)

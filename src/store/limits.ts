@@ -3,31 +3,32 @@
  * many there can be is bounded by how fast passwords can be hashed, since every attempt that gets past here costs one.
  */
 import type { Queryable } from './connection/database.ts'
+import { maybe, one } from './connection/rows.ts'
 
 export type LimitUse = { readonly count: number; readonly secondsLeft: number }
 
 /** Counts one more for the key, and says how many its window has seen with this one. */
 export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number): Promise<LimitUse> {
-  const { rows } = await db.query<{ count: number; seconds_left: number }>({
+  const { rows } = await db.query<LimitUse>({
     name: 'upsert-limit',
     text: `insert into limits as l (key, count, ends_at) values ($1, 1, now() + $2 * interval '1 ms')
       on conflict (key) do update set
         count = case when l.ends_at <= now() then 1 else l.count + 1 end,
         ends_at = case when l.ends_at <= now() then excluded.ends_at else l.ends_at end
-      returning count, ceil(extract(epoch from ends_at - now()))::integer as seconds_left`,
+      returning count, ceil(extract(epoch from ends_at - now()))::integer as "secondsLeft"`,
     values: [key, windowMs],
   })
-  return { count: rows[0]!.count, secondsLeft: rows[0]!.seconds_left }
+  return one(rows)
 }
 
 /** What the key's window has seen so far, without counting anything. */
 export async function findLimit(db: Queryable, key: Buffer): Promise<LimitUse> {
-  const { rows } = await db.query<{ count: number; seconds_left: number }>(
-    `select count, ceil(extract(epoch from ends_at - now()))::integer as seconds_left from limits
+  const { rows } = await db.query<LimitUse>(
+    `select count, ceil(extract(epoch from ends_at - now()))::integer as "secondsLeft" from limits
      where key = $1 and ends_at > now()`,
     [key],
   )
-  return { count: rows[0]?.count ?? 0, secondsLeft: rows[0]?.seconds_left ?? 0 }
+  return maybe(rows) ?? { count: 0, secondsLeft: 0 }
 }
 
 /** One attempt less in the key's row: it was counted before it was known to be right. */

@@ -1,9 +1,10 @@
 /** Links: their ids are the serviceUserIds, one for each (app, user) at a time. */
 import type { Queryable } from './connection/database.ts'
+import { maybe } from './connection/rows.ts'
 
 export type Link = { readonly id: string; readonly clientId: string; readonly userId: string; readonly createdAt: Date }
 
-type Row = { id: string; client_id: string; user_id: string; created_at: Date }
+const linkColumns = `id, client_id as "clientId", user_id as "userId", created_at as "createdAt"`
 
 /**
  * The live link of this app and user, who has just signed in: the one there is, or a new one with the given id. Undefined when
@@ -13,14 +14,15 @@ export async function upsertLink(
   db: Queryable,
   link: { id: string; clientId: string; userId: string },
 ): Promise<(Link & { readonly isNew: boolean }) | undefined> {
-  const { rows } = await db.query<Row>(
+  const { rows } = await db.query<Link>(
     `insert into links as l (id, client_id, user_id, signed_in_at)
      select $1, $2, id, now() from users where id = $3 and deleted_at is null for key share
      on conflict (user_id, client_id, disconnected_at) do update set signed_in_at = now(), signed_out_at = null
-     returning id, client_id, user_id, created_at`,
+     returning ${linkColumns}`,
     [link.id, link.clientId, link.userId],
   )
-  return rows[0] && { ...toLink(rows[0]), isNew: rows[0].id === link.id }
+  const upserted = maybe(rows)
+  return upserted && { ...upserted, isNew: upserted.id === link.id }
 }
 
 /** The same, of a user who is known to be there. */
@@ -35,11 +37,11 @@ export async function getOrInsertLink(
 
 /** The user's live link, when it is this app's. */
 export async function findLink(db: Queryable, clientId: string, serviceUserId: string): Promise<Link | undefined> {
-  const { rows } = await db.query<Row>(
-    'select id, client_id, user_id, created_at from links where id = $1 and client_id = $2 and disconnected_at is null',
+  const { rows } = await db.query<Link>(
+    `select ${linkColumns} from links where id = $1 and client_id = $2 and disconnected_at is null`,
     [serviceUserId, clientId],
   )
-  return rows[0] && toLink(rows[0])
+  return maybe(rows)
 }
 
 /** The user's live links, or the one of this app, take no session until the user signs in again. How many they are. */
@@ -57,11 +59,11 @@ export async function updateLinksSignedOut(
 }
 
 export async function listLinksOfUser(db: Queryable, userId: string): Promise<Link[]> {
-  const { rows } = await db.query<Row>(
-    'select id, client_id, user_id, created_at from links where user_id = $1 and disconnected_at is null order by created_at, id',
+  const { rows } = await db.query<Link>(
+    `select ${linkColumns} from links where user_id = $1 and disconnected_at is null order by created_at, id`,
     [userId],
   )
-  return rows.map(toLink)
+  return rows
 }
 
 /** The apps the user has ever used the wallet in. */
@@ -77,10 +79,6 @@ export async function updateLinkDisconnected(db: Queryable, userId: string, link
     [linkId, userId],
   )
   return rowCount === 1
-}
-
-function toLink(row: Row): Link {
-  return { id: row.id, clientId: row.client_id, userId: row.user_id, createdAt: row.created_at }
 }
 
 /* Link codes: one-time, for two minutes, stored hashed, worth nothing to another app. */
@@ -104,7 +102,7 @@ export async function deleteLinkCode(db: Queryable, clientId: string, codeHash: 
      returning c.link_id`,
     [codeHash, clientId],
   )
-  return rows[0]?.link_id
+  return maybe(rows)?.link_id
 }
 
 export async function deleteLinkCodesOfUser(db: Queryable, userId: string): Promise<void> {

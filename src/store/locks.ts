@@ -10,6 +10,7 @@ import {
   type Transaction,
 } from './connection/database.ts'
 import { openClient, within } from './connection/open-client.ts'
+import { one } from './connection/rows.ts'
 
 export const locks = {
   /** In the embedded server's database `postgres`, shared: each service that uses the server holds it. */
@@ -47,7 +48,7 @@ export async function withDemoLock<T>(db: Database, work: () => Promise<T>): Pro
 /** False when another transaction holds it; otherwise held until this one ends. */
 export async function tryLock(tx: Transaction, lock: number): Promise<boolean> {
   const { rows } = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [lock])
-  return rows[0]!.taken
+  return one(rows).taken
 }
 
 /**

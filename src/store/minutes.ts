@@ -4,6 +4,7 @@
  */
 import type { Database, Queryable, Transaction } from './connection/database.ts'
 import { locks, runInSteps } from './locks.ts'
+import { one } from './connection/rows.ts'
 
 export type Minute = {
   readonly requests: number
@@ -32,18 +33,6 @@ export async function upsertMinute(db: Queryable, minute: Date, process: string,
 
 export type MinuteSum = Minute & { readonly minute: Date; readonly processes: number }
 
-type Row = {
-  minute: Date
-  processes: bigint
-  requests: bigint
-  faults: bigint
-  debits: bigint
-  credits: bigint
-  refusals: bigint
-  widgets: bigint
-  took: number[]
-}
-
 /** More than the metric has; each is a sum of its own, for taking the arrays apart and together again cost five times as much. */
 const buckets = Array.from({ length: 24 }, (_, i) => `sum(took[${i + 1}])::float8`).join(', ')
 
@@ -52,9 +41,10 @@ const buckets = Array.from({ length: 24 }, (_, i) => `sum(took[${i + 1}])::float
  * at once.
  */
 function sumsSql(from: string, step: string): string {
-  return `select date_bin(${step}, minute, 'epoch') as minute, max(open.processes) as processes,
-       sum(requests) as requests, sum(faults) as faults, sum(debits) as debits, sum(credits) as credits,
-       sum(refusals) as refusals, max(open.widgets) as widgets, array_remove(array[${buckets}], null) as took
+  return `select date_bin(${step}, minute, 'epoch') as minute, max(open.processes)::float8 as processes,
+       sum(requests)::float8 as requests, sum(faults)::float8 as faults, sum(debits)::float8 as debits,
+       sum(credits)::float8 as credits, sum(refusals)::float8 as refusals, max(open.widgets)::float8 as widgets,
+       array_remove(array[${buckets}], null) as took
      from ${from} join (
        select minute, sum(processes) as processes, sum(widgets) as widgets from ${from} group by minute
      ) open using (minute)
@@ -63,22 +53,12 @@ function sumsSql(from: string, step: string): string {
 
 /** In steps of so many minutes; of what is older than two hours, of quarters of an hour. */
 export async function listMinutes(db: Queryable, since: Date, step = 1): Promise<MinuteSum[]> {
-  const { rows } = await db.query<Row>(
+  const { rows } = await db.query<MinuteSum>(
     `with read as materialized (select * from minutes where minute >= $1)
      ${sumsSql('read', `$2 * interval '1 minute'`)} order by 1`,
     [since, step],
   )
-  return rows.map((row) => ({
-    minute: row.minute,
-    processes: Number(row.processes),
-    requests: Number(row.requests),
-    faults: Number(row.faults),
-    debits: Number(row.debits),
-    credits: Number(row.credits),
-    refusals: Number(row.refusals),
-    widgets: Number(row.widgets),
-    took: row.took,
-  }))
+  return rows
 }
 
 /** In place of the process, in a row of all of them. */
@@ -125,26 +105,12 @@ export type DatabaseHealth = {
 
 export async function getDatabaseHealth(db: Queryable): Promise<DatabaseHealth> {
   const startedAt = performance.now()
-  const { rows } = await db.query<{
-    version: string
-    size: bigint
-    connections: bigint
-    max: number
-    oldest: number
-  }>(
-    `select current_setting('server_version') as version, pg_database_size(current_database()) as size,
-       (select count(*) from pg_stat_activity where datname = current_database()) as connections,
-       current_setting('max_connections')::integer as max,
+  const { rows } = await db.query<Omit<DatabaseHealth, 'answeredInMs'>>(
+    `select current_setting('server_version') as version, pg_database_size(current_database()) as "sizeBytes",
+       (select count(*)::int from pg_stat_activity where datname = current_database()) as connections,
+       current_setting('max_connections')::integer as "maxConnections",
        (select coalesce(max(extract(epoch from now() - xact_start)), 0)::float8 from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()) as oldest`,
+        where datname = current_database() and pid <> pg_backend_pid()) as "oldestTransactionSeconds"`,
   )
-  const row = rows[0]!
-  return {
-    version: row.version,
-    sizeBytes: row.size,
-    connections: Number(row.connections),
-    maxConnections: row.max,
-    oldestTransactionSeconds: row.oldest,
-    answeredInMs: performance.now() - startedAt,
-  }
+  return { ...one(rows), answeredInMs: performance.now() - startedAt }
 }

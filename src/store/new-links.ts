@@ -1,7 +1,7 @@
 /** Links whose first payment is yet to be told. They are looked at from time to time, so that no debit has to. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
-import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
+import { transferColumns, type Transfer } from './wallets.ts'
 
 /** From the entry after the newest one that the wallet has now. */
 export async function insertNewLink(
@@ -48,7 +48,7 @@ with looked as materialized (
 )
 update new_links n set looked_to = x.seen_to, look_at = x.look_at from next x where n.link_id = x.link_id`
 
-type Row = { [Column in keyof RawTransfer]: RawTransfer[Column] | null } & {
+type Row = { [Column in keyof Transfer]: Transfer[Column] | null } & {
   link_id: string
   due_client_id: string
   connected_at: Date
@@ -73,7 +73,7 @@ export async function takeFirstPayments(
 ): Promise<{ payments: FirstPayment[]; looked: number }> {
   const { rows } = await tx.query<Row>(dueSql, [limit])
   if (rows.length === 0) return { payments: [], looked: 0 }
-  const isPaid = (row: Row): row is Row & RawTransfer => row.sequence !== null
+  const isPaid = (row: Row): row is Row & Transfer => row.sequence !== null
   const waiting = rows.filter((row) => row.is_new && !isPaid(row))
   const over = rows.filter((row) => !waiting.includes(row)).map((row) => row.link_id)
   await tx.query('delete from new_links where link_id = any($1)', [over])
@@ -81,11 +81,11 @@ export async function takeFirstPayments(
   const payments = rows
     .filter((row) => row.is_new)
     .filter(isPaid)
-    .map((row) => ({
-      linkId: row.link_id,
-      clientId: row.due_client_id,
-      connectedAt: row.connected_at,
-      transfer: toTransfer(row),
+    .map(({ link_id: linkId, due_client_id: clientId, connected_at: connectedAt, ...transfer }) => ({
+      linkId,
+      clientId,
+      connectedAt,
+      transfer,
     }))
   return { payments, looked: rows.length }
 }

@@ -1,6 +1,7 @@
 /** One-time links for operators, and forms that count once. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import type { Role } from './operators.ts'
+import { maybe } from './connection/rows.ts'
 
 export type Invite = {
   /** The operator who gets a new password and second factor; null for a new operator. */
@@ -12,7 +13,7 @@ export type Invite = {
   readonly createdBy: string
 }
 
-type Row = { operator_id: string | null; role: Role; for_whom: string | null; created_by: string }
+const inviteColumns = `i.operator_id as "operatorId", i.role, i.for_whom as "forWhom", i.created_by as "createdBy"`
 
 export async function insertInvite(
   tx: Transaction,
@@ -37,10 +38,9 @@ const isGood = `i.expires_at > now() and case
     else true end`
 
 export async function findInvite(db: Queryable, tokenHash: Buffer): Promise<Invite | undefined> {
-  const { rows } = await db.query<Row>(`select i.* from operator_invites i where i.token_hash = $1 and ${isGood}`, [
-    tokenHash,
-  ])
-  return rows[0] && toInvite(rows[0])
+  const text = `select ${inviteColumns} from operator_invites i where i.token_hash = $1 and ${isGood}`
+  const { rows } = await db.query<Invite>(text, [tokenHash])
+  return maybe(rows)
 }
 
 export type ListedInvite = Invite & {
@@ -54,41 +54,28 @@ export type ListedInvite = Invite & {
 
 /** Those that still work, the newest first. */
 export async function listInvites(db: Queryable): Promise<ListedInvite[]> {
-  const { rows } = await db.query<
-    Row & {
-      id: string
-      operator_email: string | null
-      maker_email: string | null
-      created_at: Date
-      expires_at: Date
-    }
-  >(`select i.*, o.email as operator_email, m.email as maker_email from operator_invites i
+  const { rows } = await db.query<ListedInvite>(
+    `select ${inviteColumns}, i.id, o.email as "operatorEmail", m.email as "makerEmail", i.created_at as "createdAt",
+       i.expires_at as "expiresAt" from operator_invites i
      left join operators o on o.id = i.operator_id
      left join operators m on 'operator:' || m.id = i.created_by
-     where ${isGood} order by i.created_at desc, i.id`)
-  return rows.map((row) => ({
-    ...toInvite(row),
-    id: row.id,
-    operatorEmail: row.operator_email,
-    makerEmail: row.maker_email,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  }))
+     where ${isGood} order by i.created_at desc, i.id`,
+  )
+  return rows
 }
 
 /** Takes the invite: whoever gets it here is the only one. */
 export async function deleteInvite(tx: Transaction, tokenHash: Buffer): Promise<Invite | undefined> {
-  const { rows } = await tx.query<Row>(
-    `delete from operator_invites i where i.token_hash = $1 and ${isGood} returning i.*`,
-    [tokenHash],
-  )
-  return rows[0] && toInvite(rows[0])
+  const text = `delete from operator_invites i where i.token_hash = $1 and ${isGood} returning ${inviteColumns}`
+  const { rows } = await tx.query<Invite>(text, [tokenHash])
+  return maybe(rows)
 }
 
 /** Without using it. Undefined when there is none of this id. */
 export async function deleteInviteById(tx: Transaction, id: string): Promise<Invite | undefined> {
-  const { rows } = await tx.query<Row>('delete from operator_invites where id = $1 returning *', [id])
-  return rows[0] && toInvite(rows[0])
+  const text = `delete from operator_invites i where i.id = $1 returning ${inviteColumns}`
+  const { rows } = await tx.query<Invite>(text, [id])
+  return maybe(rows)
 }
 
 /** Ends all open invites that someone made; how many there were. */
@@ -111,13 +98,4 @@ export async function insertForm(db: Queryable, id: string, subject: string): Pr
     [id, subject],
   )
   return rowCount === 1
-}
-
-function toInvite(row: Row): Invite {
-  return {
-    operatorId: row.operator_id,
-    role: row.role,
-    forWhom: row.for_whom,
-    createdBy: row.created_by,
-  }
 }

@@ -1,6 +1,7 @@
 /** Operators' sessions. A token is stored as its hash: whoever reads this table cannot sign in with it. */
 import type { Queryable } from './connection/database.ts'
-import { toOperator, type Operator, type OperatorRow } from './operators.ts'
+import { operatorColumns, type Operator } from './operators.ts'
+import { maybe } from './connection/rows.ts'
 
 /** What the session has still to do: show a code, set one up, or nothing. */
 export type Stage = 'code' | 'enrol' | 'full'
@@ -15,17 +16,7 @@ export type OperatorSession = {
   readonly browser: string
 }
 
-type Row = {
-  id: string
-  stage: Stage
-  created_at: Date
-  seen_at: Date
-  ends_at: Date
-  address: string
-  browser: string
-}
-
-const columns = 's.id, s.stage, s.created_at, s.seen_at, s.ends_at, s.address, s.browser'
+const columns = `s.id, s.stage, s.created_at as "createdAt", s.seen_at as "seenAt", s.ends_at as "endsAt", s.address, s.browser`
 
 export type NewOperatorSession = Pick<OperatorSession, 'id' | 'stage' | 'address' | 'browser'> & {
   readonly lifetimeMs: number
@@ -51,21 +42,20 @@ export async function findLiveOperatorSession(
   tokenHash: Buffer,
   idleMs: number,
 ): Promise<{ session: OperatorSession; operator: Operator; unseenMs: number } | undefined> {
-  const { rows } = await db.query<Row & { unseen_ms: number } & Record<string, unknown>>({
+  const { rows } = await db.query<
+    Operator & Omit<OperatorSession, 'id' | 'createdAt'> & { sessionId: string; openedAt: Date; unseenMs: number }
+  >({
     name: 'find-operator-session',
-    text: `select ${columns}, (extract(epoch from now() - s.seen_at) * 1000)::float8 as unseen_ms, o.id as o_id, o.email as o_email, o.name as o_name, o.role as o_role,
-        o.password_hash as o_password_hash, o.totp_secret as o_totp_secret,
-        o.totp_step as o_totp_step, o.is_active as o_is_active, o.created_at as o_created_at, o.signed_in_at as o_signed_in_at
-      from operator_sessions s join operators o on o.id = s.operator_id
-      where s.token_hash = $1 and s.ends_at > now() and s.seen_at > now() - $2 * interval '1 ms' and o.is_active`,
+    text: `select s.id as "sessionId", s.stage, s.created_at as "openedAt", s.seen_at as "seenAt", s.ends_at as "endsAt", s.address,
+          s.browser, (extract(epoch from now() - s.seen_at) * 1000)::float8 as "unseenMs", ${operatorColumns('o')}
+        from operator_sessions s join operators o on o.id = s.operator_id
+        where s.token_hash = $1 and s.ends_at > now() and s.seen_at > now() - $2 * interval '1 ms' and o.is_active`,
     values: [tokenHash, idleMs],
   })
-  const row = rows[0]
-  if (!row) return undefined
-  const operator = Object.fromEntries(
-    Object.entries(row).flatMap(([name, value]) => (name.startsWith('o_') ? [[name.slice(2), value]] : [])),
-  ) as unknown as OperatorRow
-  return { session: toSession(row), operator: toOperator(operator), unseenMs: row.unseen_ms }
+  const found = maybe(rows)
+  if (!found) return undefined
+  const { sessionId: id, stage, openedAt: createdAt, seenAt, endsAt, address, browser, unseenMs, ...operator } = found
+  return { session: { id, stage, createdAt, seenAt, endsAt, address, browser }, operator, unseenMs }
 }
 
 export async function updateOperatorSessionSeen(db: Queryable, id: string): Promise<void> {
@@ -77,13 +67,13 @@ export async function listOperatorSessions(
   operatorId: string,
   idleMs: number,
 ): Promise<OperatorSession[]> {
-  const { rows } = await db.query<Row>(
+  const { rows } = await db.query<OperatorSession>(
     `select ${columns} from operator_sessions s
      where s.operator_id = $1 and s.stage = 'full' and s.ends_at > now() and s.seen_at > now() - $2 * interval '1 ms'
      order by s.seen_at desc, s.id`,
     [operatorId, idleMs],
   )
-  return rows.map(toSession)
+  return rows
 }
 
 /** How many there were. Only those of the one operator, so that a guessed id ends nobody else's. */
@@ -98,9 +88,4 @@ export async function deleteOperatorSessions(
     [operatorId, which.only ?? null, which.except ?? null],
   )
   return rowCount ?? 0
-}
-
-function toSession(row: Row): OperatorSession {
-  const { id, stage, address, browser } = row
-  return { id, stage, address, browser, createdAt: row.created_at, seenAt: row.seen_at, endsAt: row.ends_at }
 }

@@ -1,5 +1,6 @@
 /** Operators: the people who sign in to /admin. */
 import type { Queryable, Transaction } from './connection/database.ts'
+import { maybe, one } from './connection/rows.ts'
 
 export const roles = ['viewer', 'support', 'finance', 'admin'] as const
 export type Role = (typeof roles)[number]
@@ -19,18 +20,12 @@ export type Operator = {
   readonly signedInAt: Date | null
 }
 
-export type OperatorRow = {
-  id: string
-  email: string
-  name: string
-  role: Role
-  password_hash: string
-  totp_secret: string | null
-  totp_step: bigint
-  is_active: boolean
-  created_at: Date
-  signed_in_at: Date | null
-}
+/** Of the row with this alias. */
+export const operatorColumns = (alias: string) => `${alias}.id, ${alias}.email, ${alias}.name, ${alias}.role,
+  ${alias}.password_hash as "passwordHash", ${alias}.totp_secret as "totpSealed", ${alias}.totp_step::float8 as "totpStep",
+  ${alias}.is_active as "isActive", ${alias}.created_at as "createdAt", ${alias}.signed_in_at as "signedInAt"`
+
+const selectSql = `select ${operatorColumns('o')} from operators o`
 
 type NewOperator = Pick<Operator, 'id' | 'email' | 'name' | 'role' | 'passwordHash'>
 
@@ -44,29 +39,27 @@ export async function insertOperator(db: Queryable, operator: NewOperator): Prom
 }
 
 export async function findOperator(db: Queryable, id: string): Promise<Operator | undefined> {
-  const { rows } = await db.query<OperatorRow>('select * from operators where id = $1', [id])
-  return rows[0] && toOperator(rows[0])
+  const { rows } = await db.query<Operator>(`${selectSql} where id = $1`, [id])
+  return maybe(rows)
 }
 
 export async function findOperatorByEmail(db: Queryable, email: string): Promise<Operator | undefined> {
-  const { rows } = await db.query<OperatorRow>('select * from operators where email = $1', [email])
-  return rows[0] && toOperator(rows[0])
+  const { rows } = await db.query<Operator>(`${selectSql} where email = $1`, [email])
+  return maybe(rows)
 }
 
 export async function hasOperators(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ has: boolean }>('select exists (select from operators) as has')
-  return rows[0]!.has
+  return one(rows).has
 }
 
 export async function listOperators(db: Queryable): Promise<Operator[]> {
-  const { rows } = await db.query<OperatorRow>('select * from operators order by created_at, id')
-  return rows.map(toOperator)
+  return (await db.query<Operator>(`${selectSql} order by created_at, id`)).rows
 }
 
 /** All of them, locked, so that two admins cannot take the last admin's rights from each other at once. */
 export async function lockOperators(tx: Transaction): Promise<Operator[]> {
-  const { rows } = await tx.query<OperatorRow>('select * from operators order by id for update')
-  return rows.map(toOperator)
+  return (await tx.query<Operator>(`${selectSql} order by id for update`)).rows
 }
 
 export async function updateOperatorAccess(
@@ -92,7 +85,7 @@ export async function isOperatorAddress(db: Queryable, email: string, addressHas
        where o.email = $1 and a.address_hash = $2) as is_known`,
     [email, addressHash],
   )
-  return rows[0]!.is_known
+  return one(rows).is_known
 }
 
 /** What is being set up, sealed, until it ends. */
@@ -101,7 +94,7 @@ export async function findPendingTotp(db: Queryable, id: string): Promise<string
     'select totp_pending as sealed from operators where id = $1 and totp_pending is not null and totp_pending_until > now()',
     [id],
   )
-  return rows[0]?.sealed
+  return maybe(rows)?.sealed
 }
 
 /** It counts once a first code was shown. One that is still being set up stays: of two pages, both show the same. */
@@ -179,24 +172,9 @@ export async function updateRecoveryCodeUsed(
 }
 
 export async function countRecoveryCodes(db: Queryable, operatorId: string): Promise<number> {
-  const { rows } = await db.query<{ left: bigint }>(
-    'select count(*) as left from operator_recovery_codes where operator_id = $1 and used_at is null',
+  const { rows } = await db.query<{ left: number }>(
+    'select count(*)::int as left from operator_recovery_codes where operator_id = $1 and used_at is null',
     [operatorId],
   )
-  return Number(rows[0]!.left)
-}
-
-export function toOperator(row: OperatorRow): Operator {
-  return {
-    id: row.id,
-    email: row.email,
-    name: row.name,
-    role: row.role,
-    passwordHash: row.password_hash,
-    totpSealed: row.totp_secret,
-    totpStep: Number(row.totp_step),
-    isActive: row.is_active,
-    createdAt: row.created_at,
-    signedInAt: row.signed_in_at,
-  }
+  return one(rows).left
 }

@@ -54,6 +54,11 @@ export function referenceKeyOfUuid(uuid: string): string {
   return uuid.replaceAll('-', '')
 }
 
+/** The key of the row with this alias, as `referenceKeyOf` returns it. */
+export function referenceKeyTextSql(alias: string): string {
+  return `replace(${alias}.reference_key::text, '-', '')`
+}
+
 export function uuidOfReferenceKey(key: string): string {
   return key.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
@@ -104,35 +109,15 @@ export type FirstUse = {
   readonly description: string | null
 }
 
-type FirstUseRow = {
-  reference_key: string
-  wallet_id: string
-  amount: bigint
-  balance: bigint
-  created_at: Date
-  refusal: OutcomeRefusal | null
-  sequence: bigint | null
-  reference_id: string | null
-  description: string | null
-}
-
 export async function listFirstUses(db: Queryable, referenceKeys: readonly string[]): Promise<FirstUse[]> {
-  const { rows } = await db.query<FirstUseRow>(
+  const { rows } = await db.query<FirstUse>(
     `with o as materialized (select * from outcomes where reference_key = any($1::uuid[])),
        t as materialized (select t.* from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence)
-     select o.reference_key, o.wallet_id, o.amount, o.balance, o.created_at, o.refusal, o.sequence, t.reference_id, t.description
+     select ${referenceKeyTextSql('o')} as "referenceKey", o.wallet_id as "walletId", o.amount as "amountMinor",
+       o.balance as "balanceMinor", o.created_at as at, o.refusal, o.sequence::float8 as sequence,
+       t.reference_id as "referenceId", t.description
      from o left join t on t.wallet_id = o.wallet_id and t.sequence = o.sequence order by o.created_at`,
     [referenceKeys],
   )
-  return rows.map((row) => ({
-    referenceKey: referenceKeyOfUuid(row.reference_key),
-    walletId: row.wallet_id,
-    amountMinor: row.amount,
-    balanceMinor: row.balance,
-    at: row.created_at,
-    refusal: row.refusal,
-    sequence: row.sequence === null ? null : Number(row.sequence),
-    referenceId: row.reference_id,
-    description: row.description,
-  }))
+  return rows
 }

@@ -1,5 +1,6 @@
 /** Links to receipts and statements: each works once, for two minutes. */
 import type { Queryable } from './connection/database.ts'
+import { maybe } from './connection/rows.ts'
 
 export async function insertPaperLink(
   db: Queryable,
@@ -22,5 +23,5 @@ export async function deletePaperLink(
      returning l.user_id as "userId", u.first_name as "firstName", u.last_name as "lastName", l.paper`,
     [tokenHash],
   )
-  return rows[0]
+  return maybe(rows)
 }

@@ -66,20 +66,13 @@ export type LaterUse = {
   readonly lastAt: Date
 }
 
-type RepeatRow = { wallet_id: string; amount: bigint; times: bigint; first_at: Date; last_at: Date }
-
 /** One for each different thing that was asked, newest first. */
 export async function listLaterUses(db: Queryable, referenceKey: string): Promise<LaterUse[]> {
-  const { rows } = await db.query<RepeatRow>(
-    `select wallet_id, amount, times, first_at, last_at from repeats where reference_key = $1
+  const { rows } = await db.query<LaterUse>(
+    `select wallet_id as "walletId", amount as "amountMinor", times::float8 as times, first_at as "firstAt", last_at as "lastAt"
+     from repeats where reference_key = $1
      order by last_at desc, wallet_id, amount limit 100`,
     [referenceKey],
   )
-  return rows.map((row) => ({
-    walletId: row.wallet_id,
-    amountMinor: row.amount,
-    times: Number(row.times),
-    firstAt: row.first_at,
-    lastAt: row.last_at,
-  }))
+  return rows
 }

@@ -2,7 +2,8 @@
 import type { KeyRange } from '../ledger/receipt-code.ts'
 import { sqlState, transact, type Database, type Queryable } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
-import { toTransfer, transferColumns, type RawTransfer, type Transfer } from './wallets.ts'
+import { transferColumns, type Transfer } from './wallets.ts'
+import { maybe, one } from './connection/rows.ts'
 
 export type LedgerFilter = {
   readonly direction?: 'debit' | 'credit' | undefined
@@ -36,7 +37,7 @@ async function listTransfers(
   { from, below, limit }: { from: number; below: number; limit: number },
   filter: LedgerFilter = {},
 ): Promise<Transfer[]> {
-  const { rows } = await db.query<RawTransfer>(
+  const { rows } = await db.query<Transfer>(
     `select ${transferColumns} from transfers t
      where t.wallet_id = $1 and t.sequence >= $2 and t.sequence < $3
        and ($5::text is null or (t.amount < 0) = ($5 = 'debit'))
@@ -62,7 +63,7 @@ async function listTransfers(
       filter.isOwn ?? false,
     ],
   )
-  return rows.map(toTransfer)
+  return rows
 }
 
 function searchValues(search: LedgerSearch | undefined): unknown[] {
@@ -105,12 +106,12 @@ export async function listTransfersUpwards(
   walletId: string,
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<Transfer[]> {
-  const { rows } = await db.query<RawTransfer>(
+  const { rows } = await db.query<Transfer>(
     `select ${transferColumns} from transfers t where t.wallet_id = $1 and t.sequence >= $2 and t.sequence <= $3
      order by t.sequence limit $4`,
     [walletId, from, to, limit],
   )
-  return rows.map(toTransfer)
+  return rows
 }
 
 /** A wallet's entries never go back in time, so halving its sequences finds a moment in twenty looks, without an index. */
@@ -123,23 +124,22 @@ with recursive half as (
     join transfers t on t.wallet_id = $1 and t.sequence = m.middle
   where h.low < h.high
 )
-select low from half where low = high`
+select low::float8 as low from half where low = high`
 
 /** The first sequence at or after the moment: one more than the last one when there is none. */
 export async function findFirstSequenceAt(db: Queryable, walletId: string, at: Date): Promise<number> {
-  const { rows } = await db.query<{ low: bigint }>(firstAtSql, [walletId, at])
-  return Number(rows[0]?.low ?? 1n)
+  const { rows } = await db.query<{ low: number }>(firstAtSql, [walletId, at])
+  return maybe(rows)?.low ?? 1
 }
 
 /** The balance just after the entry; zero before the first one. */
 export async function getBalanceAfter(db: Queryable, walletId: string, sequence: number): Promise<bigint> {
   if (sequence === 0) return 0n
-  const { rows } = await db.query<{ balance_after: bigint }>(
-    'select balance_after from transfers where wallet_id = $1 and sequence = $2',
+  const { rows } = await db.query<{ balanceMinor: bigint }>(
+    'select balance_after as "balanceMinor" from transfers where wallet_id = $1 and sequence = $2',
     [walletId, sequence],
   )
-  if (!rows[0]) throw new Error('the wallet has no such entry')
-  return rows[0].balance_after
+  return one(rows).balanceMinor
 }
 
 /** What came in and what went out, both ends included; the caller keeps the span small. */
@@ -154,18 +154,18 @@ export async function sumTransfers(
      from transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3`,
     [walletId, from, to],
   )
-  return rows[0]!
+  return one(rows)
 }
 
 /** The entries behind the outcomes in a range of keys: one, unless two share the code of their receipts. */
 export async function listTransfersByKeys(db: Queryable, { from, to }: KeyRange): Promise<Transfer[]> {
-  const { rows } = await db.query<RawTransfer>(
+  const { rows } = await db.query<Transfer>(
     `with o as materialized (select wallet_id, sequence from outcomes where reference_key between $1::uuid and $2::uuid limit 10)
      select ${transferColumns} from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence
      order by t.created_at`,
     [from, to],
   )
-  return rows.map(toTransfer)
+  return rows
 }
 
 export type AccountSpan = {
@@ -184,7 +184,7 @@ export async function listTransfersOfAccount(
 ): Promise<Transfer[]> {
   return await transact(db, async (tx) => {
     await tx.query(`select set_config('enable_seqscan', 'off', true)`)
-    const { rows } = await tx.query<RawTransfer>(
+    const { rows } = await tx.query<Transfer>(
       `select ${transferColumns} from transfers t
        where t.created_at >= $1 and t.created_at < $2 and t.counter_account = $3
          and ($4::uuid is null or (t.created_at, t.wallet_id, t.sequence)
@@ -192,7 +192,7 @@ export async function listTransfersOfAccount(
        order by t.created_at, t.wallet_id, t.sequence limit $6`,
       [from, until, account, after?.walletId ?? null, after?.sequence ?? null, limit],
     )
-    return rows.map(toTransfer)
+    return rows
   })
 }
 
@@ -217,12 +217,12 @@ export async function findTransfersOfAmount(
   try {
     return await transact(db, async (tx) => {
       await tx.query(`select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '1000', true)`)
-      const { rows } = await tx.query<RawTransfer>(
+      const { rows } = await tx.query<Transfer>(
         `select ${transferColumns} from transfers t
          where t.created_at >= $1 and t.created_at < $2 and t.amount = any($3::bigint[]) limit $4`,
         [from, until, amountsMinor, limit],
       )
-      return rows.map(toTransfer)
+      return rows
     })
   } catch (error) {
     // 57014: cancelled by its time-out.

@@ -2,7 +2,8 @@
 import { waitOnCoordinator } from './cluster.ts'
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
-import { referenceKeyOfUuid } from './outcomes.ts'
+import { referenceKeyTextSql } from './outcomes.ts'
+import { maybe } from './connection/rows.ts'
 
 /** Closed: its user deleted the account. */
 export type FrozenFor = 'operator' | 'debt' | 'closed' | null
@@ -28,18 +29,19 @@ export type Transfer = {
   readonly description: string | null
 }
 
-type Raw = { id: string; balance: bigint; sequence: bigint; frozen_for: FrozenFor; frozen_reason: string | null }
+const walletColumns = `id, balance as "balanceMinor", sequence::float8 as sequence, frozen_for as "frozenFor",
+  frozen_reason as "frozenReason"`
 
 export async function findWallet(db: Queryable, id: string): Promise<WalletRow | undefined> {
-  const { rows } = await db.query<Raw>('select * from wallets where id = $1', [id])
-  return rows[0] && toWallet(rows[0])
+  const { rows } = await db.query<WalletRow>(`select ${walletColumns} from wallets where id = $1`, [id])
+  return maybe(rows)
 }
 
 /** Whoever comes next sees all that this transaction writes, on the coordinator of a cluster too. */
 export async function lockWallet(tx: Transaction, id: string): Promise<WalletRow | undefined> {
   await waitOnCoordinator(tx, id)
-  const { rows } = await tx.query<Raw>('select * from wallets where id = $1 for update', [id])
-  return rows[0] && toWallet(rows[0])
+  const { rows } = await tx.query<WalletRow>(`select ${walletColumns} from wallets where id = $1 for update`, [id])
+  return maybe(rows)
 }
 
 export async function updateFreeze(
@@ -118,27 +120,22 @@ export type TransferFilter = {
   readonly visibleTo?: string | undefined
 }
 
-export type RawTransfer = {
-  wallet_id: string
-  sequence: bigint
-  amount: bigint
-  balance_after: bigint
-  reference_key: string
-  created_at: Date
-  counter_account: string
-  reference_type: string
-  reference_id: string
-  description: string | null
-}
-
-export const transferColumns = `t.wallet_id, t.sequence, t.amount, t.balance_after, t.reference_key, t.created_at, t.counter_account,
-  t.reference_type, t.reference_id, t.description`
+export const transferColumns = `t.wallet_id as "walletId", t.sequence::float8 as sequence, t.amount as "amountMinor",
+  t.balance_after as "balanceAfterMinor", ${referenceKeyTextSql('t')} as "referenceKey", t.created_at as "createdAt",
+  t.counter_account as "counterAccount", t.reference_type as "referenceType", t.reference_id as "referenceId", t.description`
 
 /**
  * How many entries one page looks at. An app's own may lie below any number of another app's, and there is no index by
  * app: it would cost every debit. Walking 300,000 took a second; as many as this take a few milliseconds.
  */
 export const pageSpan = 5_000
+
+/** A wallet beside one of its transfers. Without transfers, `sequence` and the rest of them are null. */
+type WithTransfer = Omit<WalletRow, 'sequence'> & {
+  readonly lastSequence: number
+  /** One above the newest entry the page scans; null when there is none. */
+  readonly below: number | null
+} & (Transfer | { readonly sequence: null })
 
 /**
  * A wallet and its newest transfers, newest first, as they were at one moment: of those the page looks at. Undefined
@@ -149,10 +146,10 @@ export async function findWalletWithTransfers(
   walletId: string,
   filter: TransferFilter,
 ): Promise<{ wallet: WalletRow; transfers: Transfer[]; scannedFrom: number | undefined } | undefined> {
-  const { rows } = await db.query<Omit<RawTransfer, 'sequence'> & { sequence: bigint | null } & Prefixed>({
+  const { rows } = await db.query<WithTransfer>({
     name: 'find-wallet-with-transfers',
-    text: `select w.id as w_id, w.balance as w_balance, w.sequence as w_sequence, w.frozen_for as w_frozen_for,
-        w.frozen_reason as w_frozen_reason, page.below, ${transferColumns}
+    text: `select w.id, w.balance as "balanceMinor", w.sequence::float8 as "lastSequence", w.frozen_for as "frozenFor",
+        w.frozen_reason as "frozenReason", page.below::float8 as below, ${transferColumns}
       from wallets w left join lateral (
         select n.sequence + 1 as below from transfers n
         where n.wallet_id = w.id and n.sequence < coalesce($2::bigint, 9223372036854775807)
@@ -163,57 +160,21 @@ export async function findWalletWithTransfers(
       where w.id = $1 order by t.sequence desc`,
     values: [walletId, filter.before ?? null, filter.visibleTo ?? null, filter.limit],
   })
-  if (!rows[0]) return undefined
-  const { w_id: id, w_balance: balance, w_sequence: sequence, w_frozen_for, w_frozen_reason } = rows[0]
-  const wallet = toWallet({ id, balance, sequence, frozen_for: w_frozen_for, frozen_reason: w_frozen_reason })
-  const transfers = rows.flatMap((row) =>
-    row.sequence === null ? [] : [toTransfer({ ...row, sequence: row.sequence })],
-  )
-  const scannedFrom = Number(rows[0].below ?? 0n) - pageSpan
+  const first = maybe(rows)
+  if (!first) return undefined
+  const { id, balanceMinor, lastSequence, frozenFor, frozenReason, below } = first
+  const transfers = rows.filter((row) => row.sequence !== null)
+  const scannedFrom = (below ?? 0) - pageSpan
+  const wallet = { id, balanceMinor, sequence: lastSequence, frozenFor, frozenReason }
   return { wallet, transfers, scannedFrom: scannedFrom > 1 ? scannedFrom : undefined }
 }
 
 /** The transfer a reference came to; undefined when it was never used, or refused. */
 export async function findTransferByReference(db: Queryable, referenceKey: string): Promise<Transfer | undefined> {
-  const { rows } = await db.query<RawTransfer>(
+  const { rows } = await db.query<Transfer>(
     `with o as materialized (select wallet_id, sequence from outcomes where reference_key = $1)
      select ${transferColumns} from o join transfers t on t.wallet_id = o.wallet_id and t.sequence = o.sequence`,
     [referenceKey],
   )
-  return rows[0] && toTransfer(rows[0])
-}
-
-type Prefixed = {
-  w_id: string
-  w_balance: bigint
-  w_sequence: bigint
-  w_frozen_for: FrozenFor
-  w_frozen_reason: string | null
-  /** One above the newest entry the page looks at; null when there is none. */
-  below: bigint | null
-}
-
-export function toTransfer(row: RawTransfer): Transfer {
-  return {
-    walletId: row.wallet_id,
-    sequence: Number(row.sequence),
-    amountMinor: row.amount,
-    balanceAfterMinor: row.balance_after,
-    referenceKey: referenceKeyOfUuid(row.reference_key),
-    createdAt: row.created_at,
-    counterAccount: row.counter_account,
-    referenceType: row.reference_type,
-    referenceId: row.reference_id,
-    description: row.description,
-  }
-}
-
-function toWallet(row: Raw): WalletRow {
-  return {
-    id: row.id,
-    balanceMinor: row.balance,
-    sequence: Number(row.sequence),
-    frozenFor: row.frozen_for,
-    frozenReason: row.frozen_reason,
-  }
+  return maybe(rows)
 }

@@ -1,5 +1,6 @@
 /** The positions of the counter accounts, by day and month, and both sides of the books against each other. */
 import type { Queryable } from '../connection/database.ts'
+import { one } from '../connection/rows.ts'
 
 type Flow = {
   /** Taken out of wallets, and put into them. */
@@ -8,10 +9,8 @@ type Flow = {
   readonly transfers: number
 }
 
-type FlowRow = { debited: bigint; credited: bigint; transfers: bigint }
-
-const sums = `coalesce(sum(debited), 0) as debited, coalesce(sum(credited), 0) as credited,
-  coalesce(sum(transfers), 0) as transfers`
+const sums = `coalesce(sum(debited), 0) as "debitedMinor", coalesce(sum(credited), 0) as "creditedMinor",
+  coalesce(sum(transfers), 0)::float8 as transfers`
 
 export type DayFlow = Flow & { readonly account: string; readonly day: string }
 
@@ -20,24 +19,24 @@ export async function listDayFlows(
   db: Queryable,
   { account, from, until }: { account: string | undefined; from: string; until: string },
 ): Promise<DayFlow[]> {
-  const { rows } = await db.query<FlowRow & { account: string; day: string }>(
+  const { rows } = await db.query<DayFlow>(
     `select counter_account as account, day, ${sums} from positions
      where day >= $1::date and day < $2::date and ($3::text is null or counter_account = $3)
      group by counter_account, day order by day, counter_account`,
     [from, until, account ?? null],
   )
-  return rows.map((row) => ({ account: row.account, day: row.day, ...toFlow(row) }))
+  return rows
 }
 
 export type MonthFlow = Flow & { readonly month: string }
 
 export async function listMonthFlows(db: Queryable, account: string | undefined, from: string): Promise<MonthFlow[]> {
-  const { rows } = await db.query<FlowRow & { month: string }>(
+  const { rows } = await db.query<MonthFlow>(
     `select to_char(day, 'YYYY-MM') as month, ${sums} from positions
      where day >= $2::date and ($1::text is null or counter_account = $1) group by 1 order by 1`,
     [account ?? null, from],
   )
-  return rows.map((row) => ({ month: row.month, ...toFlow(row) }))
+  return rows
 }
 
 export type AccountFlow = Flow & { readonly account: string; readonly positionMinor: bigint }
@@ -47,15 +46,15 @@ export async function listAccountFlows(
   db: Queryable,
   { from, until }: { from: string; until: string },
 ): Promise<AccountFlow[]> {
-  const { rows } = await db.query<FlowRow & { account: string; position: bigint }>(
-    `select counter_account as account, sum(debited - credited) as position,
-       coalesce(sum(debited) filter (where day >= $1::date), 0) as debited,
-       coalesce(sum(credited) filter (where day >= $1::date), 0) as credited,
-       coalesce(sum(transfers) filter (where day >= $1::date), 0) as transfers
+  const { rows } = await db.query<AccountFlow>(
+    `select counter_account as account, sum(debited - credited) as "positionMinor",
+       coalesce(sum(debited) filter (where day >= $1::date), 0) as "debitedMinor",
+       coalesce(sum(credited) filter (where day >= $1::date), 0) as "creditedMinor",
+       coalesce(sum(transfers) filter (where day >= $1::date), 0)::float8 as transfers
      from positions where day < $2::date group by counter_account order by counter_account`,
     [from, until],
   )
-  return rows.map((row) => ({ account: row.account, positionMinor: row.position, ...toFlow(row) }))
+  return rows
 }
 
 /** What left the wallets for this account minus what came from it, before the day. */
@@ -65,20 +64,16 @@ export async function getPositionBefore(db: Queryable, account: string | undefin
      where day < $2::date and ($1::text is null or counter_account = $1)`,
     [account ?? null, day],
   )
-  return rows[0]!.position
+  return one(rows).position
 }
 
 export type Sides = { readonly walletsMinor: bigint; readonly positionsMinor: bigint }
 
 /** One statement, so that wallets and positions are of one moment. The two sums add up to zero, or money was made or lost. */
 export async function getSides(db: Queryable): Promise<Sides> {
-  const { rows } = await db.query<{ wallets: bigint; positions: bigint }>(
-    `select (select coalesce(sum(balance), 0) from wallets) as wallets,
-       (select coalesce(sum(debited - credited), 0) from positions) as positions`,
+  const { rows } = await db.query<Sides>(
+    `select (select coalesce(sum(balance), 0) from wallets) as "walletsMinor",
+       (select coalesce(sum(debited - credited), 0) from positions) as "positionsMinor"`,
   )
-  return { walletsMinor: rows[0]!.wallets, positionsMinor: rows[0]!.positions }
-}
-
-function toFlow(row: FlowRow): Flow {
-  return { debitedMinor: row.debited, creditedMinor: row.credited, transfers: Number(row.transfers) }
+  return one(rows)
 }

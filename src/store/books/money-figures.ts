@@ -1,8 +1,7 @@
 /** What the overview shows of the money: by day and account, and what waits for a person. Every count ends somewhere. */
 import type { Queryable } from '../connection/database.ts'
 import type { DayFlow } from './books.ts'
-
-type FlowRow = { account: string; day: string; debited: bigint; credited: bigint; transfers: bigint }
+import { one } from '../connection/rows.ts'
 
 /**
  * One step of the index for each account, and then the days of that account alone: positions are kept for ever, and reading all of
@@ -17,20 +16,15 @@ with recursive accounts as (
   from accounts a where a.counter_account is not null
 )
 select a.counter_account as account, f.* from accounts a cross join lateral (
-  select day, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers from positions p
+  select day, sum(debited) as "debitedMinor", sum(credited) as "creditedMinor", sum(transfers)::float8 as transfers
+  from positions p
   where p.counter_account = a.counter_account and p.day >= $1::date and p.day < $2::date group by day) f
 where a.counter_account is not null order by f.day, account`
 
 /** Days, as `2025-03-01`, from the first on and before the second; an account has those on which it moved something. */
 export async function listFlows(db: Queryable, from: string, until: string): Promise<DayFlow[]> {
-  const { rows } = await db.query<FlowRow>(flowsSql, [from, until])
-  return rows.map(({ account, day, debited, credited, transfers }) => ({
-    account,
-    day,
-    debitedMinor: debited,
-    creditedMinor: credited,
-    transfers: Number(transfers),
-  }))
+  const { rows } = await db.query<DayFlow>(flowsSql, [from, until])
+  return rows
 }
 
 /** No count goes further: a page that says “more than” is as good. */
@@ -45,20 +39,14 @@ export type TopupCounts = {
 
 /** Of the newest top-ups since the moment. */
 export async function countTopups(db: Queryable, since: Date): Promise<TopupCounts> {
-  const { rows } = await db.query<{ begun: bigint; succeeded: bigint; declined: bigint; credited: bigint }>(
-    `select count(*) as begun, count(*) filter (where state = 'succeeded') as succeeded,
-       count(*) filter (where decline_code is not null) as declined, coalesce(sum(credited), 0)::bigint as credited
+  const { rows } = await db.query<TopupCounts>(
+    `select count(*)::int as begun, count(*) filter (where state = 'succeeded')::int as succeeded,
+       count(*) filter (where decline_code is not null)::int as declined, coalesce(sum(credited), 0)::bigint as "creditedMinor"
      from (select state, decline_code, credited from topups where created_at >= $1
        order by created_at desc limit ${maxCounted + 1}) newest`,
     [since],
   )
-  const { begun, succeeded, declined, credited } = rows[0]!
-  return {
-    begun: Number(begun),
-    succeeded: Number(succeeded),
-    declined: Number(declined),
-    creditedMinor: credited,
-  }
+  return one(rows)
 }
 
 export type OpenIssues = {
@@ -75,28 +63,20 @@ export type OpenIssues = {
 }
 
 const waitingSql = `
-select (select count(*) from (select 1 from topups where problem is not null limit ${maxCounted + 1}) p) as problems,
+select (select count(*)::int from (select 1 from topups where problem is not null limit ${maxCounted + 1}) p) as "problemTopups",
   d.*, w.*,
-  (select count(*) from (select 1 from mails where due_at is not null and created_at < now() - interval '10 minutes'
-    limit ${maxCounted + 1}) m) as mails
+  (select count(*)::int from (select 1 from mails where due_at is not null and created_at < now() - interval '10 minutes'
+    limit ${maxCounted + 1}) m) as "lateMails"
 from (
-  select count(*) as disputes, coalesce(sum(disputed), 0)::bigint as disputed
+  select count(*)::int as "openDisputes", coalesce(sum(disputed), 0)::bigint as "disputedMinor"
   from (select disputed from topups where dispute = 'open' limit ${maxCounted + 1}) o) d,
 (
-  select count(*) filter (where frozen_for = 'operator') as frozen, count(*) filter (where balance < 0) as debts,
-    coalesce(sum(balance) filter (where balance < 0), 0)::bigint as debt
+  select count(*) filter (where frozen_for = 'operator')::int as "frozenByOperator",
+    count(*) filter (where balance < 0)::int as "inDebt",
+    coalesce(sum(balance) filter (where balance < 0), 0)::bigint as "debtMinor"
   from (select frozen_for, balance from wallets where frozen_for is not null limit ${maxCounted + 1}) f) w`
 
 export async function countOpenIssues(db: Queryable): Promise<OpenIssues> {
-  const { rows } = await db.query<Record<string, bigint>>(waitingSql)
-  const row = rows[0]!
-  return {
-    problemTopups: Number(row['problems']),
-    openDisputes: Number(row['disputes']),
-    disputedMinor: row['disputed']!,
-    frozenByOperator: Number(row['frozen']),
-    inDebt: Number(row['debts']),
-    debtMinor: row['debt']!,
-    lateMails: Number(row['mails']),
-  }
+  const { rows } = await db.query<OpenIssues>(waitingSql)
+  return one(rows)
 }

@@ -9,13 +9,11 @@ export async function sumByCounterAccount(
   walletId: string,
   { from, to }: { from: number; to: number },
 ): Promise<Map<string, Sums>> {
-  const { rows } = await db.query<{ counter_account: string; debited: bigint; credited: bigint }>(
-    `select counter_account, coalesce(-sum(amount) filter (where amount < 0), 0)::bigint as debited,
-       coalesce(sum(amount) filter (where amount > 0), 0)::bigint as credited
+  const { rows } = await db.query<Sums & { account: string }>(
+    `select counter_account as account, coalesce(-sum(amount) filter (where amount < 0), 0)::bigint as "debitedMinor",
+       coalesce(sum(amount) filter (where amount > 0), 0)::bigint as "creditedMinor"
      from transfers where wallet_id = $1 and sequence >= $2 and sequence <= $3 group by counter_account`,
     [walletId, from, to],
   )
-  return new Map(
-    rows.map((row) => [row.counter_account, { debitedMinor: row.debited, creditedMinor: row.credited }] as const),
-  )
+  return new Map(rows.map(({ account, ...sums }) => [account, sums]))
 }

@@ -1,5 +1,6 @@
 /** What was paid out to apps: periods marked one after the other, and marks taken back. Rows are added, never changed. */
 import type { Queryable, Transaction } from '../connection/database.ts'
+import { maybe, one } from '../connection/rows.ts'
 
 export type NewSettlement = {
   readonly id: string
@@ -36,7 +37,8 @@ export async function insertSettlement(tx: Transaction, settlement: NewSettlemen
 }
 
 export async function findSettlement(db: Queryable, id: string): Promise<Settlement | undefined> {
-  return (await db.query<Settlement>(`select ${columns} from settlements where id = $1`, [id])).rows[0]
+  const { rows } = await db.query<Settlement>(`select ${columns} from settlements where id = $1`, [id])
+  return maybe(rows)
 }
 
 /** The newest mark that nobody took back: what is before its last day is paid out. */
@@ -47,7 +49,7 @@ export async function findLastSettlement(db: Queryable, clientId: string): Promi
      order by number desc limit 1`,
     [clientId],
   )
-  return rows[0]
+  return maybe(rows)
 }
 
 /** Newest first, below a number. */
@@ -65,12 +67,14 @@ export async function listSettlements(
 
 export async function countSettlements(tx: Transaction, clientId: string): Promise<number> {
   const text = 'select coalesce(max(number), 0) as count from settlements where client_id = $1'
-  return (await tx.query<{ count: number }>(text, [clientId])).rows[0]!.count
+  const { rows } = await tx.query<{ count: number }>(text, [clientId])
+  return one(rows).count
 }
 
 export async function sumSettled(db: Queryable, clientId: string): Promise<bigint> {
   const text = 'select coalesce(sum(amount), 0)::bigint as sum from settlements where client_id = $1'
-  return (await db.query<{ sum: bigint }>(text, [clientId])).rows[0]!.sum
+  const { rows } = await db.query<{ sum: bigint }>(text, [clientId])
+  return one(rows).sum
 }
 
 /**
@@ -81,5 +85,5 @@ export async function getClosedDay(db: Queryable): Promise<{ closedDay: string; 
   const { rows } = await db.query<{ closedDay: string; today: string }>(
     `select ((now() - interval '5 minutes') at time zone 'UTC')::date - 1 as "closedDay", (now() at time zone 'UTC')::date as today`,
   )
-  return rows[0]!
+  return one(rows)
 }

@@ -3,6 +3,7 @@
  * piece by piece costs three times as much as joining the pieces.
  */
 import type { Queryable } from './database.ts'
+import { maybe } from './rows.ts'
 
 type Plain = bigint | number | boolean | string | null
 
@@ -38,7 +39,7 @@ export async function queryArrays(
   values: string[],
 ): Promise<string[][]> {
   const { rows } = await db.query<(string | null)[]>({ ...statement, values, rowMode: 'array', types: asText })
-  return (rows[0] ?? []).map(readArray)
+  return (maybe(rows) ?? []).map(readArray)
 }
 
 const asText = { getTypeParser: () => (value: string) => value }

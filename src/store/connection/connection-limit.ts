@@ -1,5 +1,6 @@
 /** Whether the server has room for all connections that a service may open. */
 import type { Queryable } from './open-client.ts'
+import { one } from './rows.ts'
 
 class ConnectionsRefused extends Error {
   override name = 'ConnectionsRefused'
@@ -15,7 +16,7 @@ const roomSql = `select current_setting('max_connections')::int
 /** Refuses what can never fit; a sentence when others have left too little of it. The one who asks counts as used. */
 export async function checkConnections(db: Queryable, wanted: number): Promise<string | undefined> {
   const { rows } = await db.query<{ most: number; for_database: number; for_role: number; used: number }>(roomSql)
-  const { most, for_database, for_role, used } = rows[0]!
+  const { most, for_database, for_role, used } = one(rows)
   // −1 is no limit.
   const limit = Math.min(most, ...[for_database, for_role].filter((given) => given >= 0))
   if (wanted > limit)

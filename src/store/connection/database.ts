@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import { openClient, within, type Connection, type Queryable } from './open-client.ts'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 import { openPool, type Pool, type PooledClient } from './pool.ts'
+import { one } from './rows.ts'
 
 export type { Connection, Queryable } from './open-client.ts'
 export { sqlState } from './database-unavailable.ts'
@@ -88,7 +89,7 @@ export async function commit(client: Queryable): Promise<void> {
 /** By the database's clock. Whatever ends, ends by it, so that two processes never disagree. */
 export async function getDatabaseTime(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
-  return rows[0]!.now
+  return one(rows).now
 }
 
 /**
@@ -100,7 +101,7 @@ export async function getSnapshot(db: Queryable): Promise<string> {
     text: 'select pg_current_snapshot()::text as moment',
     onCluster: 'select clock_timestamp()::text as moment',
   })
-  return rows[0]!.moment
+  return one(rows).moment
 }
 
 export const uniqueViolation = '23505'

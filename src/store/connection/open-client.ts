@@ -2,6 +2,7 @@
 import { Client, types, type ClientBase, type ClientConfig, type QueryConfig } from 'pg'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 import { readNodeFault } from './node-fault.ts'
+import { one } from './rows.ts'
 
 types.setTypeParser(types.builtins.INT8, BigInt)
 types.setTypeParser(types.builtins.NUMERIC, BigInt)
@@ -144,7 +145,7 @@ async function openOn(
       settingsSql,
       [given.map(([setting]) => setting), given.map(([, value]) => value)],
     )
-    const { is_read_only: isReadOnly, abandoned, is_cluster: isCluster } = rows[0]!
+    const { is_read_only: isReadOnly, abandoned, is_cluster: isCluster } = one(rows)
     if (mustTakeWrites && isReadOnly) throw new DatabaseUnavailable('it takes no writes')
     if (abandoned > maxAbandoned) throw new DatabaseUnavailable('its commits wait for a standby')
     if (!isCluster && role === 'node') throw new DatabaseUnavailable('it is no node of the cluster')
@@ -218,7 +219,7 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
     },
     meetCluster: async (role) => {
       const { rows } = await typedQuery<{ groupid: number; has_ledger: boolean }>(groupSql)
-      const { groupid: group, has_ledger: hasLedger } = rows[0]!
+      const { groupid: group, has_ledger: hasLedger } = one(rows)
       // People and apps are on the coordinator alone, and so are the locks that all processes meet at.
       if (group !== 0 && role === 'coordinator')
         throw new DatabaseUnavailable('it is a worker of its cluster: name the coordinator')

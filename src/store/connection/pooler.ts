@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { openClient, within, type Connection, type OpenClient } from './open-client.ts'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
+import { one } from './rows.ts'
 
 class PoolerRefused extends Error {
   override name = 'PoolerRefused'
@@ -43,11 +44,11 @@ const refusal = `DATABASE_URL leads to a pooler that shares server processes bet
 /** Poolers tell a number of their own when a connection is opened. */
 async function processIdOf(client: OpenClient): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  return rows[0]!.pid
+  return one(rows).pid
 }
 
 async function markOf(client: OpenClient): Promise<string | null> {
   const asked = client.query<{ mark: string | null }>(`select current_setting('billfold.mark', true) as mark`)
   const { rows } = await within(client, answerWithinMs, asked)
-  return rows[0]!.mark
+  return one(rows).mark
 }

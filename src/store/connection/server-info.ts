@@ -1,5 +1,6 @@
 /** What a server of PostgreSQL says of itself and of the role that asks. Nothing is changed, and no table needs to be there. */
 import type { Queryable } from './database.ts'
+import { one } from './rows.ts'
 
 export type ServerInfo = {
   /** As `server_version_num`: 180004. */
@@ -42,60 +43,43 @@ const settingNames = [
 ] as const
 type SettingName = (typeof settingNames)[number]
 
-const factsSql = `select current_setting('server_version_num')::int as version, current_setting('server_version') as version_text,
+const serverSql = `select current_setting('server_version_num')::int as version, current_setting('server_version') as "versionText",
     (select pg_encoding_to_char(encoding) from pg_database where datname = current_database()) as encoding,
-    pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only,
+    pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as "isReadOnly",
     current_setting('synchronous_standby_names') as standbys,
-    (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as is_encrypted,
-    coalesce(host(inet_server_addr()), '127.0.0.1') as server,
-    current_user as role, (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
-    has_schema_privilege('public', 'create') as may_create,
-    has_database_privilege(current_database(), 'temporary') as may_use_temporary`
+    (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as "isEncrypted",
+    coalesce(host(inet_server_addr()), '127.0.0.1') ~ '^(127\\.|::1$)' as "isLocal"`
 
-type Row = {
-  version: number
-  version_text: string
-  encoding: string
-  is_read_only: boolean
-  standbys: string
-  is_encrypted: boolean | null
-  server: string
-  role: string
-  is_superuser: boolean
-  may_create: boolean | null
-  may_use_temporary: boolean
+const roleSql = `select current_user as name, rolsuper as "isSuperuser",
+    coalesce(has_schema_privilege('public', 'create'), false) as "mayCreate",
+    has_database_privilege(current_database(), 'temporary') as "mayUseTemporary"
+  from pg_roles where rolname = current_user`
+
+type Row = Pick<ServerInfo, 'version' | 'versionText' | 'encoding' | 'isReadOnly' | 'standbys' | 'isLocal'> & {
+  readonly isEncrypted: boolean | null
 }
 
 export async function readServerInfo(db: Queryable): Promise<ServerInfo> {
-  const { rows } = await db.query<Row>(factsSql)
-  const row = rows[0]!
+  const server = one((await db.query<Row>(serverSql)).rows)
+  const role = one((await db.query<Omit<ServerInfo['role'], keyof TableRights>>(roleSql)).rows)
   const settings = await db.query<{ name: SettingName; setting: string }>(
     'select name, setting from pg_settings where name = any($1::text[])',
     [settingNames],
   )
   return {
-    version: row.version,
-    versionText: row.version_text,
-    encoding: row.encoding,
+    ...server,
+    isEncrypted: server.isEncrypted ?? undefined,
     settings: Object.fromEntries(settings.rows.map(({ name, setting }) => [name, setting])) as ServerInfo['settings'],
-    isReadOnly: row.is_read_only,
-    standbys: row.standbys,
-    isEncrypted: row.is_encrypted ?? undefined,
-    isLocal: /^(127\.|::1$)/.test(row.server),
-    role: {
-      name: row.role,
-      isSuperuser: row.is_superuser,
-      mayCreate: row.may_create ?? false,
-      mayUseTemporary: row.may_use_temporary,
-      ...(await readTables(db)),
-    },
+    role: { ...role, ...(await readTables(db)) },
     databaseBytes: await getDatabaseBytes(db),
     roundTripMs: await timeRoundTrip(db),
   }
 }
 
+type TableRights = Pick<ServerInfo['role'], 'closedTables' | 'othersTables'>
+
 /** Of the append-only tables it may change nothing, and need not. */
-async function readTables(db: Queryable): Promise<Pick<ServerInfo['role'], 'closedTables' | 'othersTables'>> {
+async function readTables(db: Queryable): Promise<TableRights> {
   const { rows } = await db.query<{ name: string; is_open: boolean; is_own: boolean }>(
     `select c.relname as name, has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert') as is_open,
        pg_has_role(c.relowner, 'usage') as is_own
@@ -119,6 +103,6 @@ async function timeRoundTrip(db: Queryable): Promise<number> {
 
 /** How much room the whole database takes, its indexes included. */
 export async function getDatabaseBytes(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ bytes: bigint }>('select pg_database_size(current_database()) as bytes')
-  return Number(rows[0]!.bytes)
+  const { rows } = await db.query<{ bytes: number }>('select pg_database_size(current_database())::float8 as bytes')
+  return one(rows).bytes
 }

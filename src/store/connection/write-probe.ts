@@ -1,11 +1,12 @@
 /** Whether the database takes writes at this moment, found out by a small one. */
 import { abandonedSql } from './open-client.ts'
 import { sqlState, transact, type Database } from './database.ts'
+import { one } from './rows.ts'
 
 export type Writability = 'ok' | 'read-only' | 'full' | 'no standby'
 
-const stateSql = `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only,
-  has_database_privilege(current_database(), 'temporary') as has_temporary,
+const stateSql = `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as "isReadOnly",
+  has_database_privilege(current_database(), 'temporary') as "hasTemporary",
   ${abandonedSql} as abandoned`
 /**
  * A table that only this connection sees gets its first page, which takes room on the data's disk and is given back with
@@ -21,11 +22,12 @@ const diskFull = '53100'
 export async function probeWriting(db: Database): Promise<Writability> {
   try {
     return await transact(db, async (tx) => {
-      const { rows } = await tx.query<{ is_read_only: boolean; has_temporary: boolean; abandoned: number }>(stateSql)
-      if (rows[0]!.is_read_only) return 'read-only'
+      const { rows } = await tx.query<{ isReadOnly: boolean; hasTemporary: boolean; abandoned: number }>(stateSql)
+      const state = one(rows)
+      if (state.isReadOnly) return 'read-only'
       // The probe's own commit would be the next to wait without an end.
-      if (rows[0]!.abandoned > 0) return 'no standby'
-      if (rows[0]!.has_temporary) await tx.query(pageSql)
+      if (state.abandoned > 0) return 'no standby'
+      if (state.hasTemporary) await tx.query(pageSql)
       await tx.query(logSql)
       return 'ok'
     })

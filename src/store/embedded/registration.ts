@@ -5,6 +5,7 @@ import { isUnavailable, sqlState } from '../connection/database.ts'
 import { locks } from '../locks.ts'
 import { isAlive } from './server-process.ts'
 import { errorCode } from './refused.ts'
+import { maybe } from '../connection/rows.ts'
 
 /**
  * A service's share in the server: a connection that holds the advisory lock `embeddedService` in shared mode. PostgreSQL
@@ -95,7 +96,7 @@ async function leave(client: ReferencedClient): Promise<boolean> {
       const { rows } = await client.query<{ isLast: boolean }>('select pg_try_advisory_lock($1) as "isLast"', [
         locks.embeddedService,
       ])
-      if (rows[0]?.isLast) return true
+      if (maybe(rows)?.isLast) return true
       if ((await listHolders(client)).some(isAlive)) return false
       // Every process that still holds the lock was killed; the server is about to end their connections.
     }
@@ -118,7 +119,7 @@ async function servesFolder(client: Client, databaseDir: string, mark: string): 
   const { rows } = await client.query<{ mark: string; folder: string }>(
     `select current_setting('cluster_name') as mark, current_setting('data_directory') as folder`,
   )
-  const server = rows[0]
+  const server = maybe(rows)
   if (!server) return false
   // A server started by hand, with pg_ctl say, has no mark in its cluster_name; then its data_directory is compared.
   return server.mark === mark || (await realpath(server.folder).catch(() => null)) === databaseDir

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { Queryable } from '../connection/database.ts'
 import { locks } from '../locks.ts'
 import { listTables, quoted } from './tables.ts'
+import { maybe } from '../connection/rows.ts'
 
 /** One file of `migrations/`: `0001_ledger.sql` is number 1, name `0001_ledger`. */
 export type Migration = { number: number; name: string; sql: string; checksum: string }
@@ -145,14 +146,14 @@ async function apply(client: Queryable, migration: Migration): Promise<void> {
 
 async function currentTransaction(client: Queryable): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id')
-  return rows[0]?.id
+  return maybe(rows)?.id
 }
 
 async function listApplied(client: Queryable): Promise<AppliedRow[]> {
   const { rows } = await client.query<{ known: boolean }>(
     `select to_regclass('billfold_migrations') is not null as known`,
   )
-  if (!rows[0]?.known) return []
+  if (!maybe(rows)?.known) return []
   const applied = await client.query<AppliedRow>(
     'select number, name, checksum from billfold_migrations order by number',
   )

@@ -12,8 +12,6 @@ export type Table = {
   readonly needs: readonly string[]
 }
 
-type Row = { name: string; columns: Column[]; primary_key: string[]; needs: string[] }
-
 const tablesSql = `
 select c.relname as name,
   (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'isGenerated', a.attgenerated <> '')
@@ -22,7 +20,7 @@ select c.relname as name,
   coalesce((select json_agg(a.attname order by k.position)
     from pg_constraint p cross join unnest(p.conkey) with ordinality as k(attnum, position)
     join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-    where p.conrelid = c.oid and p.contype = 'p'), '[]') as primary_key,
+    where p.conrelid = c.oid and p.contype = 'p'), '[]') as "primaryKey",
   coalesce((select json_agg(distinct r.relname) from pg_constraint f join pg_class r on r.oid = f.confrelid
     where f.conrelid = c.oid and f.contype = 'f' and r.oid <> c.oid), '[]') as needs
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
@@ -30,13 +28,8 @@ order by c.relname collate "C"`
 
 /** By name, but a table always after those it refers to, so that filling or creating them in this order works. */
 export async function listTables(db: Queryable): Promise<Table[]> {
-  const { rows } = await db.query<Row>(tablesSql)
-  const waiting = rows.map(({ name, columns, primary_key, needs }) => ({
-    name,
-    columns,
-    primaryKey: primary_key,
-    needs,
-  }))
+  const { rows } = await db.query<Table>(tablesSql)
+  const waiting = [...rows]
   const ordered: Table[] = []
   while (waiting.length > 0) {
     const next = waiting.findIndex((table) => table.needs.every((name) => ordered.some((done) => done.name === name)))

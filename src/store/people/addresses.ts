@@ -1,5 +1,6 @@
 /** Where users and operators signed in from: the rows of user_addresses and operator_addresses, one for each address. */
 import type { Queryable } from '../connection/database.ts'
+import { one } from '../connection/rows.ts'
 
 const ofUser = `with others as materialized (
     select address_hash from user_addresses where user_id = $1 and address_hash <> $2 order by last_at desc
@@ -25,7 +26,7 @@ export async function upsertAddress(
   addressHash: Buffer,
 ): Promise<boolean> {
   const { rows } = await db.query<{ isNewAddress: boolean }>(statements[owner], [ownerId, addressHash])
-  return rows[0]!.isNewAddress
+  return one(rows).isNewAddress
 }
 
 /** The networks a user signed in from, newest first: what is kept of them is a hash. */

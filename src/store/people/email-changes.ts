@@ -1,5 +1,6 @@
 /** Changes of an email that wait for their two codes: the newest of each user, a few tries, one use. */
 import type { Queryable } from '../connection/database.ts'
+import { maybe } from '../connection/rows.ts'
 
 export type EmailChange = {
   readonly id: string
@@ -34,7 +35,7 @@ export async function updateEmailChangeTries(
      returning id, email, old_code_hash as "oldCodeHash", new_code_hash as "newCodeHash"`,
     [userId, maxTries],
   )
-  return rows[0]
+  return maybe(rows)
 }
 
 /** False when the row of this id is gone: the change was made, or replaced by a newer one. */

@@ -1,5 +1,6 @@
 /** Codes sent by mail: the newest for each address and purpose, a few tries, one use. */
 import type { Queryable } from '../connection/database.ts'
+import { maybe } from '../connection/rows.ts'
 
 export type CodePurpose = 'confirm' | 'reset'
 
@@ -24,12 +25,12 @@ export async function updateCodeTries(
   purpose: CodePurpose,
   maxTries: number,
 ): Promise<MailedCode | undefined> {
-  const { rows } = await db.query<{ id: string; code_hash: string }>(
+  const { rows } = await db.query<MailedCode>(
     `update mailed_codes set tries = tries + 1
-     where email = $1 and purpose = $2 and expires_at > now() and tries < $3 returning id, code_hash`,
+     where email = $1 and purpose = $2 and expires_at > now() and tries < $3 returning id, code_hash as "codeHash"`,
     [email, purpose, maxTries],
   )
-  return rows[0] && { id: rows[0].id, codeHash: rows[0].code_hash }
+  return maybe(rows)
 }
 
 export async function hasMailedCode(

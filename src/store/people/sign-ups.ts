@@ -1,5 +1,6 @@
 /** Sign-ups that wait for their email to be confirmed. */
 import type { Queryable } from '../connection/database.ts'
+import { maybe } from '../connection/rows.ts'
 
 export type SignUp = {
   readonly email: string
@@ -28,19 +29,8 @@ export async function upsertSignUp(
 }
 
 export async function deleteSignUp(db: Queryable, email: string): Promise<SignUp | undefined> {
-  const { rows } = await db.query<{
-    email: string
-    password_hash: string | null
-    first_name: string
-    last_name: string
-  }>('delete from sign_ups where email = $1 and expires_at > now() returning *', [email])
-  const row = rows[0]
-  return (
-    row && {
-      email: row.email,
-      passwordHash: row.password_hash,
-      firstName: row.first_name,
-      lastName: row.last_name,
-    }
-  )
+  const text = `delete from sign_ups where email = $1 and expires_at > now()
+    returning email, password_hash as "passwordHash", first_name as "firstName", last_name as "lastName"`
+  const { rows } = await db.query<SignUp>(text, [email])
+  return maybe(rows)
 }

@@ -1,5 +1,6 @@
 /** People. A user's wallet is made with the user and has the same id. */
 import type { Queryable, Transaction } from '../connection/database.ts'
+import { maybe, one } from '../connection/rows.ts'
 
 export type User = {
   readonly id: string
@@ -16,15 +17,8 @@ export type User = {
 /** One who has not deleted the account. */
 export type LiveUser = User & { readonly email: string }
 
-type Row = {
-  id: string
-  email: string | null
-  password_hash: string | null
-  first_name: string
-  last_name: string
-  language: string | null
-  created_at: Date
-}
+const userColumns = `id, email, password_hash as "passwordHash", first_name as "firstName", last_name as "lastName", language,
+  created_at as "createdAt"`
 
 type NewUser = Pick<LiveUser, 'id' | 'email' | 'passwordHash' | 'firstName' | 'lastName'>
 
@@ -41,26 +35,26 @@ export async function insertUser(tx: Transaction, user: NewUser): Promise<boolea
 }
 
 export async function findUserByEmail(db: Queryable, email: string): Promise<User | undefined> {
-  const { rows } = await db.query<Row>('select * from users where email = $1', [email])
-  return rows[0] && toUser(rows[0])
+  const { rows } = await db.query<User>(`select ${userColumns} from users where email = $1`, [email])
+  return maybe(rows)
 }
 
 export async function findUser(db: Queryable, id: string): Promise<User | undefined> {
-  const { rows } = await db.query<Row>('select * from users where id = $1', [id])
-  return rows[0] && toUser(rows[0])
+  const { rows } = await db.query<User>(`select ${userColumns} from users where id = $1`, [id])
+  return maybe(rows)
 }
 
 /** Those there are, in any order. */
 export async function listUsers(db: Queryable, ids: readonly string[]): Promise<User[]> {
   if (ids.length === 0) return []
-  const { rows } = await db.query<Row>('select * from users where id = any($1::uuid[])', [ids])
-  return rows.map(toUser)
+  const { rows } = await db.query<User>(`select ${userColumns} from users where id = any($1::uuid[])`, [ids])
+  return rows
 }
 
 /** Holds the user until the transaction ends: nobody else changes, links or deletes them. Undefined when they are deleted. */
 export async function lockUser(tx: Transaction, id: string): Promise<LiveUser | undefined> {
-  const { rows } = await tx.query<Row>('select * from users where id = $1 for update', [id])
-  const user = rows[0] && toUser(rows[0])
+  const { rows } = await tx.query<User>(`select ${userColumns} from users where id = $1 for update`, [id])
+  const user = maybe(rows)
   return user && isLive(user) ? user : undefined
 }
 
@@ -127,16 +121,16 @@ export async function updateUserPassword(
   email: string,
   passwordHash: string,
 ): Promise<User | undefined> {
-  const { rows } = await tx.query<Row>('update users set password_hash = $2 where email = $1 returning *', [
-    email,
-    passwordHash,
-  ])
-  return rows[0] && toUser(rows[0])
+  const { rows } = await tx.query<User>(
+    `update users set password_hash = $2 where email = $1 returning ${userColumns}`,
+    [email, passwordHash],
+  )
+  return maybe(rows)
 }
 
 /** What is known about an email. Found in one read that does the same work whether or not there is anybody. */
 export type Identity = {
-  readonly userId: string | undefined
+  readonly userId: string | null
   readonly passwordHash: string | null
   /** The one the user has chosen. */
   readonly language: string | null
@@ -148,41 +142,14 @@ export type Identity = {
   readonly isKnownAddress: boolean
 }
 
-const identitySql = `select u.id, u.password_hash, u.language, s.email is not null as is_signing_up,
-    s.password_hash as sign_up_hash, a.user_id is not null as is_known_address
+const identitySql = `select u.id as "userId", u.password_hash as "passwordHash", u.language, s.email is not null as "isSigningUp",
+    s.password_hash as "signUpHash", a.user_id is not null as "isKnownAddress"
   from (select $1::text as email) as asked
     left join users u on u.email = asked.email
     left join sign_ups s on s.email = asked.email and s.expires_at > now()
     left join user_addresses a on a.user_id = u.id and a.address_hash = $2`
 
 export async function getIdentity(db: Queryable, email: string, addressHash: Buffer): Promise<Identity> {
-  const { rows } = await db.query<{
-    id: string | null
-    password_hash: string | null
-    language: string | null
-    is_signing_up: boolean
-    sign_up_hash: string | null
-    is_known_address: boolean
-  }>({ name: 'get-identity', text: identitySql, values: [email, addressHash] })
-  const row = rows[0]!
-  return {
-    userId: row.id ?? undefined,
-    passwordHash: row.password_hash,
-    language: row.language,
-    isSigningUp: row.is_signing_up,
-    signUpHash: row.sign_up_hash,
-    isKnownAddress: row.is_known_address,
-  }
-}
-
-function toUser(row: Row): User {
-  return {
-    id: row.id,
-    email: row.email,
-    passwordHash: row.password_hash,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    language: row.language,
-    createdAt: row.created_at,
-  }
+  const { rows } = await db.query<Identity>({ name: 'get-identity', text: identitySql, values: [email, addressHash] })
+  return one(rows)
 }

@@ -1,6 +1,7 @@
 /** Widget sessions, found by the hash of their token. */
 import type { Queryable } from '../connection/database.ts'
 import type { FrozenFor } from '../wallets.ts'
+import { maybe, one } from '../connection/rows.ts'
 
 export type NewSession = {
   readonly tokenHash: Buffer
@@ -31,48 +32,28 @@ export type Session = Omit<NewSession, 'lifetimeMs'> & {
   readonly frozenFor: FrozenFor
 }
 
-type Row = {
-  token_hash: Buffer
-  client_id: string
-  link_id: string
-  user_id: string
-  parent_origin: string | null
-  expires_at: Date
-  read_at: Date
-  is_expired: boolean
-  first_name: string
-  last_name: string
-  language: string | null
-  is_browser_recorded: boolean
-  is_revoked: boolean
-  is_linked: boolean
-  is_app_active: boolean
-  balance: bigint
-  sequence: bigint
-  frozen_for: FrozenFor
-}
-
 /**
  * When it ends; undefined when the link has no sessions any more. The link's row is held, so that whoever signs out or deletes at
  * this moment either finds the session, or is seen here.
  */
 export async function insertWidgetSession(db: Queryable, session: NewSession): Promise<Date | undefined> {
   const { tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs } = session
-  const { rows } = await db.query<{ expires_at: Date }>(
+  const { rows } = await db.query<{ expiresAt: Date }>(
     `insert into widget_sessions (token_hash, client_id, link_id, user_id, parent_origin, created_at, expires_at)
      select $1, $2, id, $4, $5, now(), now() + $6 * interval '1 ms' from links
-     where id = $3 and disconnected_at is null and signed_out_at is null for share returning expires_at`,
+     where id = $3 and disconnected_at is null and signed_out_at is null for share returning expires_at as "expiresAt"`,
     [tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs],
   )
-  return rows[0]?.expires_at
+  return maybe(rows)?.expiresAt
 }
 
 // The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
-const sessionColumns = `s.token_hash, s.client_id, s.link_id, s.user_id, s.parent_origin, s.expires_at, now() as read_at,
-    s.expires_at <= now() as is_expired, u.first_name, u.last_name, u.language, s.address_hash is not null as is_browser_recorded,
-    s.revoked_at is not null as is_revoked, l.disconnected_at is null and l.signed_out_at is null as is_linked,
-    a.is_active as is_app_active`
-const walletColumns = 'w.balance, w.sequence, w.frozen_for'
+const sessionColumns = `s.token_hash as "tokenHash", s.client_id as "clientId", s.link_id as "linkId", s.user_id as "userId",
+    s.parent_origin as "parentOrigin", s.expires_at as "expiresAt", now() as "readAt", s.expires_at <= now() as "isExpired",
+    u.first_name as "firstName", u.last_name as "lastName", u.language, s.address_hash is not null as "isBrowserRecorded",
+    s.revoked_at is not null as "isRevoked", l.disconnected_at is null and l.signed_out_at is null as "isLinked",
+    a.is_active as "isAppActive"`
+const walletColumns = `w.balance as "balanceMinor", w.sequence::float8 as sequence, w.frozen_for as "frozenFor"`
 const sessionTables = `widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
     join users u on u.id = s.user_id`
 const isAsked = 's.token_hash = any($1::bytea[])'
@@ -82,7 +63,7 @@ const findSessionsSql = {
   name: 'find-sessions',
   text: `select ${sessionColumns}, ${walletColumns} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
   onCluster: `with s as materialized (select ${sessionColumns} from ${sessionTables} where ${isAsked})
-    select s.*, ${walletColumns} from s join wallets w on w.id = s.user_id`,
+    select s.*, ${walletColumns} from s join wallets w on w.id = s."userId"`,
 }
 
 export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Session | undefined> {
@@ -92,8 +73,8 @@ export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Ses
 
 /** Many at once, in one read. */
 export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]): Promise<Session[]> {
-  const { rows } = await db.query<Row>({ ...findSessionsSql, values: [tokenHashes] })
-  return rows.map(toSession)
+  const { rows } = await db.query<Session>({ ...findSessionsSql, values: [tokenHashes] })
+  return rows
 }
 
 export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Promise<void> {
@@ -202,38 +183,15 @@ export async function listAppSignIns(db: Queryable, userId: string, tokenHash: B
   return [...signIns.values()]
 }
 
-function toSession(row: Row): Session {
-  return {
-    tokenHash: row.token_hash,
-    clientId: row.client_id,
-    linkId: row.link_id,
-    userId: row.user_id,
-    parentOrigin: row.parent_origin,
-    expiresAt: row.expires_at,
-    readAt: row.read_at,
-    isExpired: row.is_expired,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    language: row.language,
-    isBrowserRecorded: row.is_browser_recorded,
-    isRevoked: row.is_revoked,
-    isLinked: row.is_linked,
-    isAppActive: row.is_app_active,
-    balanceMinor: row.balance,
-    sequence: Number(row.sequence),
-    frozenFor: row.frozen_for,
-  }
-}
-
 /* Widget sessions that are alive, for operators. Few are at any moment, so the index on their end finds them. */
 
 export async function countLiveSessions(db: Queryable, clientId?: string): Promise<number> {
-  const { rows } = await db.query<{ count: bigint }>(
-    `select count(*) as count from widget_sessions
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from widget_sessions
      where expires_at > now() and revoked_at is null and ($1::text is null or client_id = $1)`,
     [clientId ?? null],
   )
-  return Number(rows[0]!.count)
+  return one(rows).count
 }
 
 export type LiveSession = {
@@ -243,18 +201,12 @@ export type LiveSession = {
   readonly expiresAt: Date
 }
 
-type LiveRow = { client_id: string; parent_origin: string | null; created_at: Date; expires_at: Date }
-
 export async function listLiveSessionsOfUser(db: Queryable, userId: string): Promise<LiveSession[]> {
-  const { rows } = await db.query<LiveRow>(
-    `select client_id, parent_origin, created_at, expires_at from widget_sessions
+  const { rows } = await db.query<LiveSession>(
+    `select client_id as "clientId", parent_origin as "parentOrigin", created_at as "createdAt", expires_at as "expiresAt"
+     from widget_sessions
      where expires_at > now() and revoked_at is null and user_id = $1 order by created_at desc limit 50`,
     [userId],
   )
-  return rows.map((row) => ({
-    clientId: row.client_id,
-    parentOrigin: row.parent_origin,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  }))
+  return rows
 }

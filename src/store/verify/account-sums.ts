@@ -44,7 +44,5 @@ export function addSums(one: AccountSums, other: AccountSums): AccountSums {
 }
 
 function toSums(rows: readonly Row[]): AccountSums {
-  return new Map(
-    rows.map(({ account, debited, credited, transfers }) => [account, { debited, credited, transfers }] as const),
-  )
+  return new Map(rows.map(({ account, ...sum }) => [account, sum]))
 }

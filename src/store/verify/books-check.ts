@@ -2,6 +2,7 @@
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { takeSnapshotSql, unlockWritersSql, oneSnapshotPerNodeSql } from '../cluster.ts'
 import { locks, tryLock } from '../locks.ts'
+import { one } from '../connection/rows.ts'
 
 export type Problem = {
   readonly check: string
@@ -94,7 +95,7 @@ const amounts = ['wallets_sum', 'positions_sum']
 
 export async function getBooksState(db: Queryable): Promise<BooksState> {
   const { rows } = await db.query<Record<string, unknown>>('select *, clock_timestamp() as now from books_check')
-  const row = rows[0]!
+  const row = one(rows)
   const state = parts.map(([part, column]) => {
     const value = row[column]
     // Counts and milliseconds are far from where a number is not exact; money is not.
@@ -132,7 +133,7 @@ export async function countRewrites(db: Queryable): Promise<number> {
      where relid in ('transfers'::regclass, 'outcomes'::regclass)`,
     onCluster: rewritesOnNodesSql,
   })
-  return Number(rows[0]!.count)
+  return Number(one(rows).count)
 }
 
 const updateSql = `update books_check set ${parts.map(([, column], i) => `${column} = $${i + 1}`).join(', ')}`

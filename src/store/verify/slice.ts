@@ -1,5 +1,6 @@
 /** The books are checked in slices: ranges of wallet ids, cut so that each holds about the same number of entries. */
 import type { Queryable } from '../connection/database.ts'
+import { maybe, one } from '../connection/rows.ts'
 
 /** From this id on, and below that one; null is the beginning and the end. Ranges that touch leave no id out. */
 export type WalletRange = { readonly from: string | null; readonly until: string | null }
@@ -28,12 +29,11 @@ select id from (
 /** The slice that begins here. A wallet is never cut: one with more entries than a slice is a slice by itself. */
 export async function nextSlice(db: Queryable, from: string | null, entriesAtMost: number): Promise<Slice> {
   const boundary = await db.query<{ id: string }>(boundarySql, [from, entriesAtMost])
-  const until = boundary.rows[0]?.id ?? null
-  const { rows } = await db.query<{ first: string | null; wallets: bigint; entries: bigint }>(
-    `select min(id::text) as first, count(*) as wallets, coalesce(sum(sequence), 0) as entries from wallets
+  const until = maybe(boundary.rows)?.id ?? null
+  const { rows } = await db.query<{ first: string | null; wallets: number; entries: number }>(
+    `select min(id::text) as first, count(*)::float8 as wallets, coalesce(sum(sequence), 0)::float8 as entries from wallets
      where ${inRange('id')}`,
     [from, until],
   )
-  const { first, wallets, entries } = rows[0]!
-  return { from, until, first, wallets: Number(wallets), entries: Number(entries) }
+  return { from, until, ...one(rows) }
 }

@@ -2,6 +2,7 @@
 import type { Queryable } from '../connection/database.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
+import { one } from '../connection/rows.ts'
 
 export type Totals = { readonly transfers: number; readonly refusals: number; readonly faults: Fault[] }
 
@@ -34,7 +35,7 @@ async function countAll(db: Queryable): Promise<Counts> {
       (select count(*) filter (where refusal is null) as posted, count(refusal) as refusals from outcomes) o,
       (select coalesce(sum(balance), 0) as balances from wallets) w,
       (select coalesce(sum(debited::numeric - credited), 0) as positions from positions) p`)
-  return rows[0]!
+  return one(rows)
 }
 
 function verifySum({ balances, positions }: Counts): Fault[] {

@@ -2,6 +2,7 @@
 import { plainArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { inRange, type WalletRange } from './slice.ts'
+import { maybe } from '../connection/rows.ts'
 
 export type Checkpoint = { readonly walletId: string; readonly sequence: bigint; readonly balanceMinor: bigint }
 
@@ -19,29 +20,18 @@ export async function nextChanges(db: Queryable, from: string | null, walletsAtM
     `select id from wallets where $1::uuid is null or id >= $1 order by id offset $2 limit 1`,
     [from, walletsAtMost],
   )
-  const until = boundary.rows[0]?.id ?? null
-  const { rows } = await db.query<Row>(changedSql, [from, until])
-  return { from, until, changed: rows.map(toChanged) }
+  const until = maybe(boundary.rows)?.id ?? null
+  const { rows } = await db.query<ChangedWallet>(changedSql, [from, until])
+  return { from, until, changed: rows }
 }
 
-type Row = { id: string; sequence: bigint; balance: bigint; from_sequence: bigint; from_balance: bigint }
-
 const changedSql = `
-select w.id, w.sequence, w.balance, coalesce(v.sequence, 0) as from_sequence, coalesce(v.balance, 0) as from_balance
+select w.id as "walletId", w.sequence, w.balance as "balanceMinor", coalesce(v.sequence, 0) as "fromSequence",
+  coalesce(v.balance, 0) as "fromBalanceMinor"
 from (select id, sequence, balance from wallets where ${inRange('id')}) w
 left join (select * from verified_wallets where ${inRange('wallet_id')}) v on v.wallet_id = w.id
 where v.sequence is distinct from w.sequence or v.balance is distinct from w.balance
 order by w.id`
-
-function toChanged(row: Row): ChangedWallet {
-  return {
-    walletId: row.id,
-    sequence: row.sequence,
-    balanceMinor: row.balance,
-    fromSequence: row.from_sequence,
-    fromBalanceMinor: row.from_balance,
-  }
-}
 
 /** The last entry up to this one, as a point; undefined when there is none. */
 export async function findCheckpointAt(
@@ -49,11 +39,11 @@ export async function findCheckpointAt(
   walletId: string,
   sequence: bigint,
 ): Promise<Checkpoint | undefined> {
-  const { rows } = await db.query<{ sequence: bigint; balance_after: bigint }>(
-    `select sequence, balance_after from transfers where wallet_id = $1 and sequence <= $2 order by sequence desc limit 1`,
+  const { rows } = await db.query<Checkpoint>(
+    `select wallet_id as "walletId", sequence, balance_after as "balanceMinor" from transfers where wallet_id = $1 and sequence <= $2 order by sequence desc limit 1`,
     [walletId, sequence],
   )
-  return rows[0] && { walletId, sequence: rows[0].sequence, balanceMinor: rows[0].balance_after }
+  return maybe(rows)
 }
 
 export async function upsertCheckpoints(tx: Transaction, points: readonly Checkpoint[]): Promise<void> {

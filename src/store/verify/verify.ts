@@ -8,6 +8,7 @@ import { nextSlice, type Slice, type WalletRange } from './slice.ts'
 import type { Stretch } from './stretch.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
 import { verifyTotals } from './totals.ts'
+import { one } from '../connection/rows.ts'
 
 export type VerifyProgress = { readonly part: 'wallets' | 'totals'; readonly done: number; readonly total: number }
 
@@ -59,10 +60,11 @@ async function joinSnapshot(first: OpenClient, others: readonly Queryable[]): Pr
   // Nobody commits anywhere until the moment has ended.
   if (first.isCluster()) return void (await Promise.all(others.map((client) => client.query(joinSnapshotSql))))
   const { rows } = await first.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot')
+  const { snapshot } = one(rows)
   await Promise.all(
     others.map(async (client) => {
       await client.query('begin transaction isolation level repeatable read, read only')
-      await client.query(`set transaction snapshot '${rows[0]!.snapshot}'`)
+      await client.query(`set transaction snapshot '${snapshot}'`)
     }),
   )
 }
@@ -76,11 +78,10 @@ async function verifyTogether(all: Connections, options: VerifyOptions): Promise
   const { onProgress, onFault, signal } = options
   for (const db of all)
     await db.query(`set local statement_timeout = 0; set local work_mem = '64MB'; set local jit = off`)
-  const { rows } = await all[0].query<{ wallets: bigint; entries: bigint }>(
-    'select count(*) as wallets, coalesce(sum(sequence), 0) as entries from wallets',
+  const { rows } = await all[0].query<{ wallets: number; entries: number }>(
+    'select count(*)::float8 as wallets, coalesce(sum(sequence), 0)::float8 as entries from wallets',
   )
-  const wallets = Number(rows[0]!.wallets)
-  const entries = Number(rows[0]!.entries)
+  const { wallets, entries } = one(rows)
   const total = wallets + entries
   let faults = 0
   const tell = (found: readonly Fault[]) => {
