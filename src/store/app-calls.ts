@@ -1,14 +1,14 @@
-/** What apps call and what they are answered: counted in memory, a few look-ups for each call, and written by the minute. */
+/** Calls of apps and their answers: counted in memory, with a few map look-ups per call, and written every minute. */
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable } from './connection/database.ts'
 import { maybe } from './connection/rows.ts'
 
 export type AppCalls = {
-  /** `at` is when it was answered, by performance.now(). The clientId is that of a known app. */
+  /** `at` is the performance.now() of the answer. The clientId must belong to a known app. */
   readonly record: (clientId: string, route: string, code: string, at: number) => void
-  /** What was counted since the last time. */
+  /** Returns the counts since the last call, and resets them. */
   readonly take: () => CountedCall[]
-  /** What could not be written, back again. */
+  /** Adds counts back that could not be written. */
   readonly putBack: (counted: readonly CountedCall[]) => void
 }
 
@@ -20,7 +20,7 @@ export type CountedCall = {
   lastAt: number
 }
 
-/** Apps, routes and codes are few: apps are made by people, and routes and codes are the program's own. */
+/** The maps stay small: operators create apps by hand, and the routes and codes are fixed in the program. */
 export function openAppCalls(): AppCalls {
   let byApp = new Map<string, Map<string, Map<string, CountedCall>>>()
 
@@ -55,7 +55,7 @@ export function openAppCalls(): AppCalls {
   }
 }
 
-/** Adds to the rows of the hour, by the database's clock. `now` is the performance.now() of this moment. */
+/** Adds to the rows of the current hour, by the database's clock. `now` is the current performance.now(). */
 export async function addAppCalls(db: Queryable, counted: readonly CountedCall[], now: number): Promise<void> {
   await db.query(
     `insert into app_calls as c (client_id, hour, route, code, calls, last_at)
@@ -82,7 +82,10 @@ export type CallSum = {
   readonly lastAt: Date
 }
 
-/** By route and code: calls of the last day and week, in whole hours, and the last time in a month. One app's rows alone. */
+/**
+ * One app's calls by route and code: the sums of the last 24 hours and 7 days, in whole hours, and the last call within
+ * 31 days.
+ */
 export async function listAppCalls(db: Queryable, clientId: string): Promise<CallSum[]> {
   const { rows } = await db.query<CallSum>(
     `select route, code, max(last_at) as "lastAt",
@@ -95,7 +98,7 @@ export async function listAppCalls(db: Queryable, clientId: string): Promise<Cal
   return rows
 }
 
-/** Counts the live links of all apps, unless somebody did it a moment ago. One walk through the table. */
+/** Counts the live links of all apps in one table scan, unless another process did so within `everyMs`. */
 export async function countAppLinks(db: Queryable, everyMs: number): Promise<void> {
   await db.query(
     `insert into app_links as c (client_id, links, counted_at)
@@ -108,7 +111,7 @@ export async function countAppLinks(db: Queryable, everyMs: number): Promise<voi
   )
 }
 
-/** Undefined until they were counted. */
+/** Undefined until the first count. */
 export async function findAppLinks(
   db: Queryable,
   clientId: string,

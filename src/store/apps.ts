@@ -5,14 +5,14 @@ import { maybe, one } from './connection/rows.ts'
 export const scopes = ['wallet:read', 'wallet:write'] as const
 export type Scope = (typeof scopes)[number]
 
-/** What an operator sets. */
+/** The settings an operator edits. */
 export type AppSettings = {
   readonly name: string
   readonly allowedOrigins: readonly string[]
   readonly allowedIframeParents: readonly string[]
   readonly scopes: readonly Scope[]
   readonly strictReferences: boolean
-  /** `#rrggbb`, or null for the service's own. */
+  /** `#rrggbb`, or null for the default of the service. */
   readonly accentColor: string | null
   readonly logoUrl: string | null
 }
@@ -22,7 +22,7 @@ export type AppSecret = {
   readonly hash: Buffer
   readonly createdAt: Date
   readonly expiresAt: Date | null
-  /** When it was read. Of a copy that is kept, `expiresAt` has to be asked. */
+  /** At the time of the read. Code that caches a secret compares `expiresAt` instead. */
   readonly hasEnded: boolean
   readonly lastUsedAt: Date | null
 }
@@ -31,11 +31,11 @@ export type App = AppSettings & {
   readonly clientId: string
   readonly isActive: boolean
   readonly createdAt: Date
-  /** Newest first, ended ones included. */
+  /** Newest first, expired ones included. */
   readonly secrets: readonly AppSecret[]
 }
 
-/** The number that grows with every change, and the database's clock. */
+/** A counter that grows with every change of an app or a secret, and the database's clock. */
 export async function getAppsVersion(db: Queryable): Promise<{ version: bigint; now: Date }> {
   const { rows } = await db.query<{ version: bigint; now: Date }>(
     'select version, clock_timestamp() as now from apps_version',
@@ -100,7 +100,7 @@ export async function insertSecret(db: Queryable, id: string, clientId: string, 
   await db.query('insert into app_secrets (id, client_id, secret_hash) values ($1, $2, $3)', [id, clientId, hash])
 }
 
-/** Lets the app's other secrets end after the given time, or earlier where they end earlier already. When that is. */
+/** Makes the app's other secrets expire after the given time, unless they expire earlier. Returns that instant. */
 export async function updateOtherSecretsEnd(
   db: Queryable,
   clientId: string,
@@ -117,7 +117,7 @@ export async function updateOtherSecretsEnd(
   return one(rows).at
 }
 
-/** Ends it now. Whether there was such a secret to end. */
+/** Makes the secret expire now. False when the app has no such secret. */
 export async function updateSecretEnd(db: Queryable, clientId: string, secretId: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update app_secrets set expires_at = least(coalesce(expires_at, 'infinity'), now()) where client_id = $1 and id = $2`,
@@ -126,7 +126,7 @@ export async function updateSecretEnd(db: Queryable, clientId: string, secretId:
   return rowCount === 1
 }
 
-/** Those that ended ninety days ago, of any app; until then operators see in the list of secrets that they did. How many went. */
+/** Deletes secrets that expired ninety days ago; until then the list of secrets shows them to operators. */
 export async function deleteEndedSecrets(tx: Transaction): Promise<number> {
   const { rows } = await tx.query<{ id: string }>(
     `select id from app_secrets where expires_at <= now() - interval '90 days' limit 1000`,

@@ -1,18 +1,17 @@
-/** Who did what, when and from where. Append-only, also for the database. */
+/** The audit log: who did what, when and from where. Append-only, also in the database. */
 import type { Queryable } from './connection/database.ts'
 import { one } from './connection/rows.ts'
 
-/** A row of `audit`. */
 export type AuditRecord = {
   readonly id: string
   readonly at: Date
   /** `cli:<user>@<host>`, `system`, `operator:<id>`, `app:<clientId>`, `user:<id>`. */
   readonly actor: string
-  /** A verb in the past: `app.created`, `wallet.frozen`. */
+  /** A verb in the past tense: `app.created`, `wallet.frozen`. */
   readonly action: string
   readonly subject: string
   readonly address: string | null
-  /** What changed. Never a secret. */
+  /** The change. Never a secret. */
   readonly detail: Record<string, unknown>
 }
 
@@ -27,10 +26,10 @@ export async function insertAudit(db: Queryable, record: Omit<AuditRecord, 'at'>
   ])
 }
 
-/* The audit log for reading: newest first, by actor, action, subject and time. */
+/* Reading the audit log: newest first, by actor, action, subject and time. */
 
 export type AuditFilter = {
-  /** `cli` is everybody on the command line. */
+  /** `cli` matches every user of the command line. */
   readonly actor?: string | undefined
   readonly action?: string | undefined
   readonly subject?: string | undefined
@@ -55,7 +54,7 @@ function conditionsOf(filter: AuditFilter, values: unknown[]): string[] {
 export async function listAudit(
   db: Queryable,
   filter: AuditFilter,
-  /** After this record, in the order shown: the newest first, unless asked for the other way round. */
+  /** `after`: the last record of the page before. Newest first, unless `isOldestFirst`. */
   { after, limit, isOldestFirst = false }: { after: string | undefined; limit: number; isOldestFirst?: boolean },
 ): Promise<AuditRecord[]> {
   const values: unknown[] = [limit]
@@ -72,7 +71,7 @@ export async function listAudit(
   return rows
 }
 
-/** Those that fit, up to the limit. */
+/** At most `limit` are counted. */
 export async function countAudit(db: Queryable, filter: AuditFilter, limit: number): Promise<number> {
   const values: unknown[] = [limit]
   const { rows } = await db.query<{ count: number }>(
@@ -88,8 +87,8 @@ const walk = (placeholder: string) => `(select id, at, actor, action, subject, a
   order by at desc, id desc limit $5)`
 
 /**
- * Records of these actions about one of two subjects, newest first. One walk down the index of subjects for each, so that however many
- * records there are, a page costs a page. A `before` that is about neither gives nothing.
+ * Records with one of these actions about one of two subjects, newest first. Each subject is one index scan that ends
+ * with the page, so the length of the log does not matter. A `before` about another subject returns nothing.
  */
 export async function listAuditOf(
   db: Queryable,
@@ -103,10 +102,10 @@ export async function listAuditOf(
   return rows
 }
 
-/** How many of a subject's newest records are looked at for those of others than its user. */
+/** How many of a subject's newest records are searched for records of other actors. */
 const aboutSpan = 300
 
-/** What others than the user did about these subjects, newest first: one walk down the index for each. */
+/** Records about these subjects by actors other than users, newest first: one index scan per subject. */
 export async function listAuditAbout(
   db: Queryable,
   subjects: readonly string[],
@@ -122,7 +121,7 @@ export async function listAuditAbout(
   return rows
 }
 
-/** Every action there is: one look at the index for each, however long the log. */
+/** Every action in the log: one index look-up per action, however long the log is. */
 export async function listAuditActions(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ action: string }>(`
     with recursive step as (

@@ -1,4 +1,4 @@
-/** Balances by serviceUserId. Look-ups of the same moment share one query, as debits share one batch. */
+/** Balances by serviceUserId. Look-ups that arrive together share one query, as debits share one batch. */
 import type { Database } from './connection/database.ts'
 import { DatabaseUnavailable } from './connection/database-unavailable.ts'
 import { hedgedRead } from './connection/pool.ts'
@@ -17,7 +17,7 @@ type Lookup = {
 
 const maxBatch = 512
 const maxConcurrent = 2
-/** Of each of the two that are asked for a batch. */
+/** The limit of each of the two reads of a batch. */
 const answerWithinMs = 2_000
 
 export function openBalanceReader(db: Database): BalanceReader {
@@ -44,7 +44,7 @@ export function openBalanceReader(db: Database): BalanceReader {
         resolve(wallet?.clientId === clientId ? wallet : undefined)
       }
     } catch (error) {
-      // Those who still wait came in the same time, and would find the database as these did.
+      // The look-ups still queued came at the same time, and the database would fail them too.
       const waiting = error instanceof DatabaseUnavailable ? queue.splice(0) : []
       for (const lookup of [...batch, ...waiting]) lookup.reject(error)
     }

@@ -1,34 +1,34 @@
-/** How things stand in the database at this moment, for those who watch it: what waits, since when, and how the server does. */
+/** Gauges of the database for monitoring: the backlog of top-ups and mails, and the state of the server. */
 import type { Database, Queryable } from './connection/database.ts'
 import { one } from './connection/rows.ts'
 
 export type Backlog = { readonly count: number; readonly oldestSeconds: number }
 
 export type DatabaseGauges = {
-  /** Without an end yet: not paid, or paid and not told. */
+  /** Top-ups without a final state: not paid yet, or paid and not yet confirmed by the processor. */
   readonly topups: { readonly created: Backlog; readonly processing: Backlog }
-  /** How long the top-up that should have been looked at first has been waiting for it. */
+  /** How far the next attempt of the most overdue top-up is behind its schedule. */
   readonly lateAttemptSeconds: number
-  /** That a person has to look at. */
+  /** Top-ups that need a decision by an operator. */
   readonly topupProblems: number
   readonly mails: Backlog
   readonly databaseBytes: number
   readonly connections: number
   readonly maxConnections: number
-  /** Statements of this role that wait for something on the server, by PostgreSQL's name for its kind. */
+  /** Statements of this role that wait on the server, by PostgreSQL's wait_event_type. */
   readonly waits: Readonly<Record<WaitKind, number>>
-  /** Transactions since the oldest row that was not frozen; PostgreSQL takes no more writes near two thousand million. */
+  /** Transactions since the oldest row that is not frozen. PostgreSQL refuses writes near two thousand million. */
   readonly transactionAge: number
   /** This process's clock minus the database's. */
   readonly clockSkewSeconds: number
-  /** Since a file of the log was last archived, while the newest try failed; undefined without archive_mode. */
+  /** Seconds since a WAL file was last archived, while the newest attempt failed; undefined without archive_mode. */
   readonly archiveLateSeconds: number | undefined
 }
 
 export const waitKinds = ['Lock', 'LWLock', 'IO', 'IPC', 'other'] as const
 export type WaitKind = (typeof waitKinds)[number]
 
-/** Nothing that is open is looked at less often than every six hours, so the index of look_at finds them without the others. */
+/** An open top-up is attempted at least every six hours, so the index of look_at finds all of them. */
 const openTopupsSql = `select count(*) filter (where state = 'created')::int as created,
     count(*) filter (where state = 'processing')::int as processing,
     coalesce(extract(epoch from now() - min(created_at) filter (where state = 'created')), 0)::float8 as created_age,
@@ -80,7 +80,7 @@ export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> 
   const askedAt = Date.now()
   const { rows } = await db.query<Row>(gaugesSql)
   const row = one(rows)
-  // Read on the way back, the clock is as old as half of the way there and back.
+  // The database read its clock about halfway through the round trip.
   const clock = (askedAt + Date.now()) / 2_000
   const waiting = await db.query<{ kind: string; count: number }>(waitsSql)
   const waits = { Lock: 0, LWLock: 0, IO: 0, IPC: 0, other: 0 }
@@ -103,12 +103,15 @@ export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> 
   }
 }
 
-/** However many ask within it, the database is asked once. */
+/** Callers within this time share one read of the database. */
 const goodForMs = 2_000
-/** Whoever asks for the metrics of several processes waits a second for each of them. */
+/** A scrape of several processes waits one second for each of them. */
 const answerWithinMs = 700
 
-/** Undefined while the database does not answer. The one question goes on meanwhile, so that those that wait are never many. */
+/**
+ * Undefined while the database does not answer. The query continues meanwhile and later callers share it, so slow
+ * queries do not pile up.
+ */
 export function openDatabaseGauges({
   longRunning,
 }: Pick<Database, 'longRunning'>): () => Promise<DatabaseGauges | undefined> {

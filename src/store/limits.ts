@@ -1,13 +1,13 @@
 /**
- * Attempts counted in the database, so that a limit holds over all processes. A row lives as long as its window; how
- * many there can be is bounded by how fast passwords can be hashed, since every attempt that gets past here costs one.
+ * Attempts counted in the database, so that a limit holds across all processes. A row lives as long as its window. The
+ * number of rows is bounded by the speed of password hashing, because every attempt that passes here costs one hash.
  */
 import type { Queryable } from './connection/database.ts'
 import { maybe, one } from './connection/rows.ts'
 
 export type LimitUse = { readonly count: number; readonly secondsLeft: number }
 
-/** Counts one more for the key, and says how many its window has seen with this one. */
+/** Counts one attempt, and returns the count of the key's window including it. */
 export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number): Promise<LimitUse> {
   const { rows } = await db.query<LimitUse>({
     name: 'upsert-limit',
@@ -21,7 +21,7 @@ export async function upsertLimit(db: Queryable, key: Buffer, windowMs: number):
   return one(rows)
 }
 
-/** What the key's window has seen so far, without counting anything. */
+/** Reads the count of the key's window without counting an attempt. */
 export async function findLimit(db: Queryable, key: Buffer): Promise<LimitUse> {
   const { rows } = await db.query<LimitUse>(
     `select count, ceil(extract(epoch from ends_at - now()))::integer as "secondsLeft" from limits
@@ -31,7 +31,7 @@ export async function findLimit(db: Queryable, key: Buffer): Promise<LimitUse> {
   return maybe(rows) ?? { count: 0, secondsLeft: 0 }
 }
 
-/** One attempt less in the key's row: it was counted before it was known to be right. */
+/** Takes one attempt back: attempts are counted before the password is checked, and this one was right. */
 export async function updateLimitRefunded(db: Queryable, key: Buffer): Promise<void> {
   await db.query('update limits set count = count - 1 where key = $1 and count > 0', [key])
 }

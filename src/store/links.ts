@@ -1,4 +1,4 @@
-/** Links: their ids are the serviceUserIds, one for each (app, user) at a time. */
+/** Links: the id of a link is the serviceUserId, and an app and a user have one live link at a time. */
 import type { Queryable } from './connection/database.ts'
 import { maybe } from './connection/rows.ts'
 
@@ -7,8 +7,9 @@ export type Link = { readonly id: string; readonly clientId: string; readonly us
 const linkColumns = `id, client_id as "clientId", user_id as "userId", created_at as "createdAt"`
 
 /**
- * The live link of this app and user, who has just signed in: the one there is, or a new one with the given id. Undefined when
- * the user is being deleted: the row of users is waited for, and read again when it is free.
+ * The live link of this app and a user who has just signed in: the existing one, or a new one with the given id.
+ * Undefined when the user is being deleted: the statement waits for the lock on the user's row, and reads the row
+ * again.
  */
 export async function upsertLink(
   db: Queryable,
@@ -25,7 +26,7 @@ export async function upsertLink(
   return upserted && { ...upserted, isNew: upserted.id === link.id }
 }
 
-/** The same, of a user who is known to be there. */
+/** The same for a user who is known to exist. */
 export async function getOrInsertLink(
   db: Queryable,
   link: { id: string; clientId: string; userId: string },
@@ -35,7 +36,7 @@ export async function getOrInsertLink(
   return upserted
 }
 
-/** The user's live link, when it is this app's. */
+/** The link of this id, if it is live and belongs to the app. */
 export async function findLink(db: Queryable, clientId: string, serviceUserId: string): Promise<Link | undefined> {
   const { rows } = await db.query<Link>(
     `select ${linkColumns} from links where id = $1 and client_id = $2 and disconnected_at is null`,
@@ -44,7 +45,10 @@ export async function findLink(db: Queryable, clientId: string, serviceUserId: s
   return maybe(rows)
 }
 
-/** The user's live links, or the one of this app, take no session until the user signs in again. How many they are. */
+/**
+ * Signs the user out: the live links, or the one of this app, accept no session until the user signs in again. Returns
+ * how many.
+ */
 export async function updateLinksSignedOut(
   db: Queryable,
   userId: string,
@@ -66,13 +70,13 @@ export async function listLinksOfUser(db: Queryable, userId: string): Promise<Li
   return rows
 }
 
-/** The apps the user has ever used the wallet in. */
+/** The apps the user has ever had a link with. */
 export async function listAppsOfUser(db: Queryable, userId: string): Promise<string[]> {
   const text = 'select distinct client_id from links where user_id = $1 order by client_id'
   return (await db.query<{ client_id: string }>(text, [userId])).rows.map((row) => row.client_id)
 }
 
-/** Whether there was a live link to disconnect. */
+/** False when there was no live link to disconnect. */
 export async function updateLinkDisconnected(db: Queryable, userId: string, linkId: string): Promise<boolean> {
   const { rowCount } = await db.query(
     'update links set disconnected_at = now() where id = $1 and user_id = $2 and disconnected_at is null',
@@ -81,7 +85,7 @@ export async function updateLinkDisconnected(db: Queryable, userId: string, link
   return rowCount === 1
 }
 
-/* Link codes: one-time, for two minutes, stored hashed, worth nothing to another app. */
+/* Link codes: used once, valid for two minutes, stored hashed, and useless to another app. */
 
 export async function insertLinkCode(
   db: Queryable,
@@ -93,9 +97,9 @@ export async function insertLinkCode(
   )
 }
 
-/** Uses the code up. The link it stood for, unless that was disconnected, or the code is another app's or too old. */
+/** Consumes the code. Undefined when the code is unknown, expired or of another app, or its link is disconnected. */
 export async function deleteLinkCode(db: Queryable, clientId: string, codeHash: Buffer): Promise<string | undefined> {
-  // Two processes may delete at once: the row lock lets one of them see the row, and the other none.
+  // Of two processes that delete at once, the row lock lets only one see the row.
   const { rows } = await db.query<{ link_id: string }>(
     `delete from link_codes c using links l
      where c.code_hash = $1 and c.client_id = $2 and c.expires_at > now() and l.id = c.link_id and l.disconnected_at is null

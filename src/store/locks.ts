@@ -1,6 +1,6 @@
 /**
- * Every advisory lock of the service: numbers that stand for no row. A number is taken once, and never given to another
- * lock, because an older process on the same database still means the old one by it.
+ * Every advisory lock of the service: numbers that belong to no row. A number is never reused for another lock, because
+ * an older process on the same database still uses it for the old one.
  */
 import {
   longRunningLimitMs,
@@ -13,27 +13,33 @@ import { openClient, within } from './connection/open-client.ts'
 import { one } from './connection/rows.ts'
 
 export const locks = {
-  /** In the embedded server's database `postgres`, shared: each service that uses the server holds it. */
+  /** In the embedded server's database `postgres`, in shared mode: each service that uses the server holds it. */
   embeddedService: 0xb111f01d,
-  /** One process at a time makes the demo. */
+  /** One process at a time creates the demo. */
   demo: 0xb111f03d,
   /** One process at a time checks a slice of the books. */
   booksCheck: 0xb111f04d,
   /** One process at a time applies a migration. */
   migration: 0xb111f05d,
-  /** One process at a time removes what has expired. */
+  /** One process at a time deletes expired rows. */
   cleanup: 0xb111f06d,
-  /** One process at a time merges the positions of days that are over. */
+  /** One process at a time merges the positions of past days. */
   mergePositions: 0xb111f07d,
-  /** One process at a time merges minutes that are long over. */
+  /** One process at a time merges old minutes. */
   mergeMinutes: 0xb111f08d,
-  /** The first of two numbers; the second is the writer's own, so that no two connections write the same position rows. */
+  /**
+   * The first of two numbers; the second is the writer's number, so that no two connections write the same rows of
+   * positions.
+   */
   writerNumber: 0x62696c6c,
-  /** The first of two numbers; the second stands for a wallet of a cluster. */
+  /** The first of two numbers; the second is the hash of a wallet's id, on a cluster. */
   wallet: 0x62696c77,
 } as const
 
-/** Waits for its turn, as patiently as all work that no request waits for. On a connection of its own, so that the work has all the others, however few, and takes its time. */
+/**
+ * Waits for the lock with the limits of long-running work. It uses a separate connection, so that the pool stays free
+ * for the work itself.
+ */
 export async function withDemoLock<T>(db: Database, work: () => Promise<T>): Promise<T> {
   const settings = { statement_timeout: String(longRunningStatementMs) }
   const client = await openClient(db.connection, { name: 'billfold demo', settings })
@@ -45,15 +51,15 @@ export async function withDemoLock<T>(db: Database, work: () => Promise<T>): Pro
   }
 }
 
-/** False when another transaction holds it; otherwise held until this one ends. */
+/** False when another transaction holds it; otherwise the lock is held until this transaction ends. */
 export async function tryLock(tx: Transaction, lock: number): Promise<boolean> {
   const { rows } = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [lock])
   return one(rows).taken
 }
 
 /**
- * Step after step, each a transaction of its own, until one finds nothing to do or another process is at it. What the steps
- * did, added up.
+ * Runs the step in one transaction after another, until it returns 0 or another process holds the lock. Returns the
+ * sum.
  */
 export async function runInSteps(
   db: Database,

@@ -1,6 +1,6 @@
 /**
- * What the processes did in each minute: a row for each minute and process, added up when somebody looks. After two hours those
- * of a quarter of an hour become one, so that a look at two days reads a few hundred rows, however many processes there are.
+ * Activity by minute: one row per minute and process, summed when read. After two hours the rows of each quarter of an
+ * hour are merged into one, so that reading two days takes a few hundred rows, however many processes run.
  */
 import type { Database, Queryable, Transaction } from './connection/database.ts'
 import { locks, runInSteps } from './locks.ts'
@@ -8,12 +8,12 @@ import { one } from './connection/rows.ts'
 
 export type Minute = {
   readonly requests: number
-  /** Answers of 500 and above. */
+  /** Responses with status 500 or above. */
   readonly faults: number
   readonly debits: number
   readonly credits: number
   readonly refusals: number
-  /** Requests by how long they took, in the buckets of the metric. */
+  /** Requests by duration, in the buckets of the metric. */
   readonly took: readonly number[]
   /** Open live streams when the minute was last written. */
   readonly widgets: number
@@ -33,12 +33,15 @@ export async function upsertMinute(db: Queryable, minute: Date, process: string,
 
 export type MinuteSum = Minute & { readonly minute: Date; readonly processes: number }
 
-/** More than the metric has; each is a sum of its own, for taking the arrays apart and together again cost five times as much. */
+/**
+ * More buckets than the metric has. Each is a separate sum, because unnesting and aggregating the arrays again cost
+ * five times as much.
+ */
 const buckets = Array.from({ length: 24 }, (_, i) => `sum(took[${i + 1}])::float8`).join(', ')
 
 /**
- * Over all processes, in steps, each named by its beginning. What a process had open is of a moment: of a step, the most there was
- * at once.
+ * Sums over all processes, by step, named by its start. Processes and widgets are not summed over time: a step has the
+ * maximum of its minutes.
  */
 function sumsSql(from: string, step: string): string {
   return `select date_bin(${step}, minute, 'epoch') as minute, max(open.processes)::float8 as processes,
@@ -51,7 +54,7 @@ function sumsSql(from: string, step: string): string {
      group by 1`
 }
 
-/** In steps of so many minutes; of what is older than two hours, of quarters of an hour. */
+/** In steps of that many minutes; rows older than two hours are in quarters of an hour already. */
 export async function listMinutes(db: Queryable, since: Date, step = 1): Promise<MinuteSum[]> {
   const { rows } = await db.query<MinuteSum>(
     `with read as materialized (select * from minutes where minute >= $1)
@@ -61,13 +64,13 @@ export async function listMinutes(db: Queryable, since: Date, step = 1): Promise
   return rows
 }
 
-/** In place of the process, in a row of all of them. */
+/** The process id of a merged row, which sums all processes. */
 const allProcesses = `uuid '00000000-0000-0000-0000-000000000000'`
 
-/** The steps of the overview are whole ones of these, and no step of its last hour is older than two. */
+/** The steps of the overview are multiples of this, and its last hour shows no step older than two hours. */
 const quarter = `interval '15 minutes'`
 
-/** Of a process that comes back after hours, the minute in which it left may come again: what it counts is added. */
+/** A process that was suspended for hours may write its last minute again after the merge: its counts are added. */
 const mergeSql = `
 with oldest as (
   select date_bin(${quarter}, min(minute), 'epoch') as start from minutes
@@ -84,7 +87,7 @@ on conflict (minute, process) do update set processes = greatest(m.processes, ex
   credits = m.credits + excluded.credits, refusals = m.refusals + excluded.refusals, widgets = greatest(m.widgets, excluded.widgets),
   took = array(select coalesce(a, 0) + coalesce(b, 0) from unnest(m.took, excluded.took) as both_of (a, b))`
 
-/** How many quarters of an hour were merged; 0 also when another process is at it. */
+/** How many quarters of an hour were merged; 0 also when another process holds the lock. */
 export async function mergeMinutes(db: Database): Promise<number> {
   return await runInSteps(db, locks.mergeMinutes, mergeOldest)
 }

@@ -1,15 +1,15 @@
-/** One-time links for operators, and forms that count once. */
+/** One-time links for operators, and ids of forms, which make a form safe to repeat. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import type { Role } from './operators.ts'
 import { maybe } from './connection/rows.ts'
 
 export type Invite = {
-  /** The operator who gets a new password and second factor; null for a new operator. */
+  /** The operator whose password and second factor the link resets; null for a new operator. */
   readonly operatorId: string | null
   readonly role: Role
-  /** Whom a new operator's link is meant for, in the words of whoever made it. */
+  /** The recipient of a new operator's link, as described by its creator. */
   readonly forWhom: string | null
-  /** The name of an actor, as in the audit log. */
+  /** An actor, as in the audit log. */
   readonly createdBy: string
 }
 
@@ -28,8 +28,8 @@ export async function insertInvite(
 }
 
 /**
- * A link is worth something as long as its maker may make one: an operator while they are an active admin, the service
- * itself until there is a first operator, the command line always.
+ * A link is valid while its creator may create one: an operator while they are an active admin, the service itself
+ * until the first operator exists, the command line always.
  */
 const isGood = `i.expires_at > now() and case
     when i.created_by like 'operator:%' then exists (
@@ -45,14 +45,14 @@ export async function findInvite(db: Queryable, tokenHash: Buffer): Promise<Invi
 
 export type ListedInvite = Invite & {
   readonly id: string
-  /** The email of the operator it is for, and of the operator who made it; null when that is none. */
+  /** The email of the operator it is for, and of the operator who created it; null for none. */
   readonly operatorEmail: string | null
   readonly makerEmail: string | null
   readonly createdAt: Date
   readonly expiresAt: Date
 }
 
-/** Those that still work, the newest first. */
+/** Valid ones, newest first. */
 export async function listInvites(db: Queryable): Promise<ListedInvite[]> {
   const { rows } = await db.query<ListedInvite>(
     `select ${inviteColumns}, i.id, o.email as "operatorEmail", m.email as "makerEmail", i.created_at as "createdAt",
@@ -64,21 +64,21 @@ export async function listInvites(db: Queryable): Promise<ListedInvite[]> {
   return rows
 }
 
-/** Takes the invite: whoever gets it here is the only one. */
+/** Consumes the invite: only one caller gets it. */
 export async function deleteInvite(tx: Transaction, tokenHash: Buffer): Promise<Invite | undefined> {
   const text = `delete from operator_invites i where i.token_hash = $1 and ${isGood} returning ${inviteColumns}`
   const { rows } = await tx.query<Invite>(text, [tokenHash])
   return maybe(rows)
 }
 
-/** Without using it. Undefined when there is none of this id. */
+/** Revokes it. Undefined when there is none of this id. */
 export async function deleteInviteById(tx: Transaction, id: string): Promise<Invite | undefined> {
   const text = `delete from operator_invites i where i.id = $1 returning ${inviteColumns}`
   const { rows } = await tx.query<Invite>(text, [id])
   return maybe(rows)
 }
 
-/** Ends all open invites that someone made; how many there were. */
+/** Revokes all valid invites of a creator, and returns how many. */
 export async function deleteInvitesBy(tx: Transaction, createdBy: string): Promise<number> {
   const { rowCount } = await tx.query('delete from operator_invites where created_by = $1 and expires_at > now()', [
     createdBy,
@@ -91,7 +91,7 @@ export async function deleteInvitesOf(tx: Transaction, operatorId: string): Prom
   return rowCount ?? 0
 }
 
-/** False when this form was sent before. */
+/** False when this form was already submitted. */
 export async function insertForm(db: Queryable, id: string, subject: string): Promise<boolean> {
   const { rowCount } = await db.query(
     'insert into operator_forms (id, subject) values ($1, $2) on conflict (id) do nothing',

@@ -1,9 +1,9 @@
-/** Operators' sessions. A token is stored as its hash: whoever reads this table cannot sign in with it. */
+/** Operators' sessions. Tokens are stored hashed: reading this table does not let anyone sign in. */
 import type { Queryable } from './connection/database.ts'
 import { operatorColumns, type Operator } from './operators.ts'
 import { maybe } from './connection/rows.ts'
 
-/** What the session has still to do: show a code, set one up, or nothing. */
+/** What the operator must still do: enter a code, set up a second factor, or nothing. */
 export type Stage = 'code' | 'enrol' | 'full'
 
 export type OperatorSession = {
@@ -36,7 +36,7 @@ export async function insertOperatorSession(
   )
 }
 
-/** The session and its operator, as long as it has not ended, was seen within the given time, and the operator is active. */
+/** The session and its operator, while the session has not ended or been idle too long, and the operator is active. */
 export async function findLiveOperatorSession(
   db: Queryable,
   tokenHash: Buffer,
@@ -76,7 +76,7 @@ export async function listOperatorSessions(
   return rows
 }
 
-/** How many there were. Only those of the one operator, so that a guessed id ends nobody else's. */
+/** Returns how many. Restricted to one operator, so that a guessed id cannot end another operator's session. */
 export async function deleteOperatorSessions(
   db: Queryable,
   operatorId: string,

@@ -11,7 +11,7 @@ export type Operator = {
   readonly name: string
   readonly role: Role
   readonly passwordHash: string
-  /** Sealed; null until a first code was shown. */
+  /** Sealed; null until the operator has confirmed it with a first code. */
   readonly totpSealed: string | null
   /** The time step of the last accepted code. */
   readonly totpStep: number
@@ -20,7 +20,6 @@ export type Operator = {
   readonly signedInAt: Date | null
 }
 
-/** Of the row with this alias. */
 export const operatorColumns = (alias: string) => `${alias}.id, ${alias}.email, ${alias}.name, ${alias}.role,
   ${alias}.password_hash as "passwordHash", ${alias}.totp_secret as "totpSealed", ${alias}.totp_step::float8 as "totpStep",
   ${alias}.is_active as "isActive", ${alias}.created_at as "createdAt", ${alias}.signed_in_at as "signedInAt"`
@@ -57,7 +56,7 @@ export async function listOperators(db: Queryable): Promise<Operator[]> {
   return (await db.query<Operator>(`${selectSql} order by created_at, id`)).rows
 }
 
-/** All of them, locked, so that two admins cannot take the last admin's rights from each other at once. */
+/** Locks all operators, so that two admins cannot demote each other at once and leave no admin. */
 export async function lockOperators(tx: Transaction): Promise<Operator[]> {
   return (await tx.query<Operator>(`${selectSql} order by id for update`)).rows
 }
@@ -78,7 +77,10 @@ export async function updateOperatorSignedIn(db: Queryable, id: string, at: Date
   await db.query('update operators set signed_in_at = $2 where id = $1', [id, at])
 }
 
-/** Whether the operator of this email has signed in from the address: one read, whether or not there is anybody. */
+/**
+ * Whether the operator of this email has signed in from the address: the same single read whether or not the operator
+ * exists.
+ */
 export async function isOperatorAddress(db: Queryable, email: string, addressHash: Buffer): Promise<boolean> {
   const { rows } = await db.query<{ is_known: boolean }>(
     `select exists (select from operator_addresses a join operators o on o.id = a.operator_id
@@ -88,7 +90,7 @@ export async function isOperatorAddress(db: Queryable, email: string, addressHas
   return one(rows).is_known
 }
 
-/** What is being set up, sealed, until it ends. */
+/** The sealed secret that is being set up, until its set-up expires. */
 export async function findPendingTotp(db: Queryable, id: string): Promise<string | undefined> {
   const { rows } = await db.query<{ sealed: string }>(
     'select totp_pending as sealed from operators where id = $1 and totp_pending is not null and totp_pending_until > now()',
@@ -97,7 +99,10 @@ export async function findPendingTotp(db: Queryable, id: string): Promise<string
   return maybe(rows)?.sealed
 }
 
-/** It counts once a first code was shown. One that is still being set up stays: of two pages, both show the same. */
+/**
+ * It takes effect once confirmed with a first code. A secret that is already being set up stays, so that two open pages
+ * show the same one.
+ */
 export async function updatePendingTotp(
   db: Queryable,
   id: string,
@@ -110,7 +115,7 @@ export async function updatePendingTotp(
   )
 }
 
-/** Of all operators, what was being set up and has ended. */
+/** Clears expired set-ups of all operators. */
 export async function deletePendingTotp(tx: Transaction): Promise<number> {
   const { rowCount } = await tx.query(
     'update operators set totp_pending = null, totp_pending_until = null where totp_pending_until <= now()',
@@ -118,7 +123,7 @@ export async function deletePendingTotp(tx: Transaction): Promise<number> {
   return rowCount ?? 0
 }
 
-/** The pending secret becomes the one that counts. False when it has ended, or is not the one the code was shown for. */
+/** Makes the pending secret effective. False when it has expired, or is not the one the code belongs to. */
 export async function updateTotpConfirmed(
   db: Queryable,
   id: string,
@@ -140,7 +145,7 @@ export async function updateTotpCleared(db: Queryable, id: string): Promise<void
   await db.query('delete from operator_recovery_codes where operator_id = $1', [id])
 }
 
-/** Takes a time step for good. False when it, or a later one, was taken before: two requests with one code cannot both win. */
+/** Consumes a time step. False when it or a later one was consumed before: of two requests with one code, one wins. */
 export async function updateTotpStep(db: Queryable, id: string, step: number): Promise<boolean> {
   const { rowCount } = await db.query('update operators set totp_step = $2 where id = $1 and totp_step < $2', [
     id,
@@ -157,7 +162,7 @@ export async function replaceRecoveryCodes(tx: Transaction, operatorId: string, 
   ])
 }
 
-/** Whether there was such a code, unused until now. */
+/** False when there is no such unused code. */
 export async function updateRecoveryCodeUsed(
   db: Queryable,
   operatorId: string,

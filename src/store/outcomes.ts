@@ -1,4 +1,4 @@
-/** What the first use of a reference came to. Kept for ever, answered again for ever. */
+/** The outcome of the first use of a reference. It is kept forever, and every later use returns it. */
 import { hash } from 'node:crypto'
 import { correctionType, referenceText, serviceNamespace, type Reference } from '../ledger/reference.ts'
 import type { Queryable } from './connection/database.ts'
@@ -8,30 +8,30 @@ export type OutcomeRefusal = 'INSUFFICIENT_BALANCE' | 'BALANCE_LIMIT'
 export type Outcome = {
   readonly referenceKey: string
   readonly walletId: string
-  /** What was asked: above zero a credit, below zero a debit. */
+  /** The requested amount: positive for a credit, negative for a debit. */
   readonly amountMinor: bigint
-  /** After the transfer, or at the moment of the refusal. */
+  /** After the transfer, or at the time of the refusal. */
   readonly balanceMinor: bigint
   readonly refusal: OutcomeRefusal | null
 }
 
 /**
- * 128 bits of SHA-256, in hex. Finding another reference with the same key takes 2^64 tries, and hurts only oneself.
- * The database keeps it as a uuid, which reads hex, and writes dashes into it.
+ * 128 bits of SHA-256, in hex. Finding another reference with the same key takes 2^64 attempts, and harms only the app
+ * that does it. The database stores it as a uuid, which accepts hex and is printed with dashes.
  */
 export function referenceKeyOf(reference: Reference): string {
   return hash('sha256', referenceText(reference), 'hex').slice(0, 32)
 }
 
-/** The same in SQL, of the row with this alias: 16 bytes. `namespace` is an expression. */
+/** The same in SQL, as 16 bytes, for the row with this alias. `namespace` is an SQL expression. */
 export function referenceKeySql(alias: string, namespace: string): string {
   return `substring(sha256(convert_to(${namespace}, 'UTF8') || '\\x00'::bytea || convert_to(${alias}.reference_type, 'UTF8')
   || '\\x00'::bytea || convert_to(${alias}.reference_id, 'UTF8')) from 1 for 16)`
 }
 
 /**
- * Whether the service itself made the entry. A correction may stand on an app's account, and an app may use that label too: the
- * key tells them apart, for no app can make one of the service's namespace.
+ * Whether the service itself made the entry. A correction may be on an app's account, and the app may use the same
+ * type: the key distinguishes them, because no app can create a key in the service's namespace.
  */
 export function isServiceOwn(entry: {
   readonly counterAccount: string
@@ -44,7 +44,7 @@ export function isServiceOwn(entry: {
   return type === correctionType && referenceKey === referenceKeyOf({ namespace: serviceNamespace, type, id })
 }
 
-/** The same in SQL, of the row with this alias. */
+/** The same in SQL, for the row with this alias. */
 export function isServiceOwnSql(alias: string): string {
   return `(${alias}.counter_account not like 'app:%' or (${alias}.reference_type = '${correctionType}'
     and uuid_send(${alias}.reference_key) = ${referenceKeySql(alias, `'${serviceNamespace}'`)}))`
@@ -63,12 +63,12 @@ export function uuidOfReferenceKey(key: string): string {
   return key.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** A transfer is known by its reference's key: one id for one reference, and nothing in it names the wallet. */
+/** A transaction's id is the key of its reference: one id per reference, and it reveals nothing about the wallet. */
 export function transactionIdOf(referenceKey: string): string {
   return `txn_${referenceKey}`
 }
 
-/** The key in such an id; undefined when it is none. */
+/** Undefined when the text is not a transaction's id. */
 export function parseTransactionId(text: string): string | undefined {
   return /^txn_([0-9a-f]{32})$/.exec(text)?.[1]
 }
@@ -93,7 +93,7 @@ export async function findOutcomes(db: Queryable, referenceKeys: string): Promis
   )
 }
 
-/* What became of a reference, and what later uses of it asked for. */
+/* The outcomes of references, and their later uses. */
 
 export type FirstUse = {
   readonly referenceKey: string
@@ -102,9 +102,9 @@ export type FirstUse = {
   readonly balanceMinor: bigint
   readonly at: Date
   readonly refusal: OutcomeRefusal | null
-  /** The entry it made; null when it was refused. */
+  /** The entry it made; null when refused. */
   readonly sequence: number | null
-  /** Of that entry. */
+  /** Of that entry; null when refused. */
   readonly referenceId: string | null
   readonly description: string | null
 }

@@ -1,4 +1,4 @@
-/** Links to receipts and statements: each works once, for two minutes. */
+/** Links to receipts and statements, each used once and valid for two minutes. */
 import type { Queryable } from './connection/database.ts'
 import { maybe } from './connection/rows.ts'
 
@@ -12,7 +12,7 @@ export async function insertPaperLink(
   )
 }
 
-/** Uses the link up: of two that come with it at once the row goes to one. Undefined when it is used, too old or none at all. */
+/** Consumes the link: of two callers at once, one gets the row. Undefined when the link is used, expired or unknown. */
 export async function deletePaperLink(
   db: Queryable,
   tokenHash: Buffer,

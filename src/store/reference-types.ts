@@ -1,11 +1,11 @@
 /**
- * The types of references that are in use, so that a referenceId alone can be looked for: the key of an outcome is made of all
- * three parts. A process notes a type when it first sees it, in the background; a debit looks into a set in memory.
+ * The reference types in use. A search by referenceId alone needs them, because the key of an outcome is made of all
+ * three parts. A process writes a type in the background when it first sees it; a debit only checks a set in memory.
  */
 import { textArray } from './connection/arrays.ts'
 import type { Database, Queryable } from './connection/database.ts'
 
-/** Of one namespace. An app that makes up a type for each debit must not fill the table, nor the memory. */
+/** Per namespace. An app that invents a type for each debit must not fill the table or the memory. */
 const maxTypes = 200
 const flushAfterMs = 100
 
@@ -28,7 +28,7 @@ export function openReferenceTypes(db: Database): ReferenceTypes {
     const used = held
     held = []
     if (used.length === 0) return
-    // What could not be written is forgotten, so that its next use is noted again.
+    // A type that could not be written is forgotten, so that its next use writes it again.
     flushing = insertReferenceTypes(db.pool, used).catch(() =>
       used.forEach(({ namespace, type }) => known.get(namespace)?.delete(type)),
     )
@@ -61,7 +61,7 @@ async function insertReferenceTypes(db: Queryable, used: readonly Used[]): Promi
   )
 }
 
-/** Enough for a thousand apps with ten types each: as many keys are looked up for one reference id. */
+/** Enough for a thousand apps with ten types each: a search for one referenceId looks up that many keys. */
 const maxListed = 10_000
 
 export async function listReferenceTypes(db: Queryable): Promise<Used[]> {

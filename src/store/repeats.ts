@@ -1,6 +1,6 @@
 /**
- * Later uses of a reference, for whoever looks into one: written in the background, one row for each different thing
- * they asked for, so that an endless retry loop costs one row. Losing one in a crash loses no money.
+ * Later uses of a reference, for investigations. They are written in the background, one row per distinct request, so
+ * that an endless retry loop costs one row. A crash may lose some, which loses no money.
  */
 import { plainArray } from './connection/arrays.ts'
 import type { Database, Queryable } from './connection/database.ts'
@@ -66,7 +66,7 @@ export type LaterUse = {
   readonly lastAt: Date
 }
 
-/** One for each different thing that was asked, newest first. */
+/** One per distinct request, newest first. */
 export async function listLaterUses(db: Queryable, referenceKey: string): Promise<LaterUse[]> {
   const { rows } = await db.query<LaterUse>(
     `select wallet_id as "walletId", amount as "amountMinor", times::float8 as times, first_at as "firstAt", last_at as "lastAt"

@@ -1,13 +1,13 @@
 /**
- * Columns whose texts are encrypted, because the service must read them again. `sealed:1:<key id>:<ciphertext>`; anything else
- * in such a column is plain, from before it was encrypted.
+ * Columns with encrypted text, for secrets that the service must read again: `sealed:1:<key id>:<ciphertext>`. Any
+ * other text in such a column is plain, from before encryption was introduced.
  */
 import type { Queryable, Transaction } from './connection/database.ts'
 
-/** Both the beginning of a sealed text and its version. */
+/** The prefix of a sealed text, with its version. */
 export const sealedMark = 'sealed:1:'
 
-/** The purpose and the row's key are part of the encryption: a ciphertext that is moved to another row does not open. */
+/** Purpose and row key are authenticated: a ciphertext moved to another row cannot be decrypted. */
 export type SealedColumn = {
   readonly table: string
   readonly key: string
@@ -15,10 +15,10 @@ export type SealedColumn = {
   readonly purpose: string
 }
 
-/** Every one there is: what is not listed here is neither encrypted at the start nor by `keys rotate`. */
+/** Complete: a column missing here would not be encrypted at the start, nor by `keys rotate`. */
 export const sealedColumns: readonly SealedColumn[] = [
   { table: 'operators', key: 'id', column: 'totp_secret', purpose: 'operator-totp' },
-  // The same purpose, for the pending secret becomes the one that counts as it is.
+  // The same purpose as totp_secret, because confirming copies the sealed text unchanged.
   { table: 'operators', key: 'id', column: 'totp_pending', purpose: 'operator-totp' },
 ]
 
@@ -35,7 +35,7 @@ export async function hasPlainTexts(db: Queryable): Promise<boolean> {
   return false
 }
 
-/** Locked, in the order of their keys: all that do not begin with this. */
+/** Locks the texts without this prefix, in the order of their keys. */
 export async function lockTextsWithout(
   tx: Transaction,
   { table, key, column }: SealedColumn,
@@ -58,7 +58,7 @@ export async function updateSealedText(
   await tx.query(`update ${table} set ${column} = $2 where ${key}::text = $1`, [id, text])
 }
 
-/** For each key that was used in this column, its id and one text that it sealed. */
+/** The ids of the keys used in this column, each with one text it sealed. */
 export async function listKeysInUse(
   db: Queryable,
   { table, key, column }: SealedColumn,
@@ -71,7 +71,7 @@ export async function listKeysInUse(
   return rows
 }
 
-/** The ids of all keys in use, in order. */
+/** Sorted. */
 export async function listKeyIds(db: Queryable): Promise<string[]> {
   const ids = new Set<string>()
   for (const column of sealedColumns) for (const { keyId } of await listKeysInUse(db, column)) ids.add(keyId)

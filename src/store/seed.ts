@@ -1,4 +1,4 @@
-/** Many funded users at once, for load tests and demos: the rows the writer would have made, in bulk. */
+/** Many funded users at once, for load tests and demos: the rows the writer would have written, in bulk. */
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable } from './connection/database.ts'
 
@@ -17,13 +17,13 @@ export type SeedGift = {
   readonly counterAccount: string
   readonly referenceType: string
   readonly description: string
-  /** Writers are numbered from 1: zero and below is for seeds, a number for each connection that works at once. */
+  /** Writers are numbered from 1. Seeds use zero and below, one number per concurrent connection. */
   readonly writer: number
 }
 
 /**
- * One statement, so that a slice of users is there with its money and the other side of it, or not at all. Without a
- * credit the wallets are empty, and there is nothing to enter.
+ * One statement, so that a slice of users exists together with its money and the counter entries, or not at all.
+ * Without a credit the wallets are empty and there are no entries.
  */
 const seedSql = `
 with seed as (
@@ -66,7 +66,7 @@ export async function insertSeed(db: Queryable, users: readonly SeedUser[], gift
   ])
 }
 
-/** So that the planner knows how much there is now, and does not learn it from autovacuum a minute into the load. */
+/** Gives the planner statistics now, instead of a minute into the load when autovacuum does. */
 export async function analyzeSeeded(db: Queryable): Promise<void> {
   await db.query('analyze users, wallets, links, transfers, outcomes, positions')
 }

@@ -1,4 +1,4 @@
-/** A wallet's ledger for reading at any length: pages, filters, and the entries of a span of time. */
+/** A wallet's ledger for reading: pages, filters, and spans of time. */
 import type { KeyRange } from '../ledger/receipt-code.ts'
 import { sqlState, transact, type Database, type Queryable } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
@@ -10,26 +10,26 @@ export type LedgerFilter = {
   readonly counterAccount?: string | undefined
   readonly referenceType?: string | undefined
   readonly referenceId?: string | undefined
-  /** The service's own entries alone. */
+  /** Only entries of the service itself. */
   readonly isOwn?: boolean | undefined
   readonly search?: LedgerSearch | undefined
 }
 
-/** One text that a person looks for, wherever it may stand. */
+/** A text to search for in all fields that people see. */
 export type LedgerSearch = {
-  /** In the description or the reference, whatever the case. */
+  /** Matches within the description or the reference, ignoring case. */
   readonly text: string
-  /** Those whose name holds it. */
+  /** Accounts whose name contains the text. */
   readonly counterAccounts: readonly string[]
-  /** Of the service's own entries: the types whose name, as the reader has it, holds it. */
+  /** Types of the service's entries whose localized name contains the text. */
   readonly ownTypes: readonly string[]
-  /** When it is a receipt's code. */
+  /** When the text is a receipt's code. */
   readonly keys: KeyRange | undefined
 }
 
 /**
- * Entries between two sequences, newest first. The span bounds the work: a filter that fits one entry in a million must
- * not read the million for one page.
+ * Entries between two sequences, newest first. The span bounds the work: a filter that matches one entry in a million
+ * must not read the million for one page.
  */
 async function listTransfers(
   db: Queryable,
@@ -75,13 +75,13 @@ function searchValues(search: LedgerSearch | undefined): unknown[] {
 export type LedgerPage = {
   /** Newest first. */
   readonly transfers: readonly Transfer[]
-  /** The next page has the transfers below this sequence. Undefined when there are none left. */
+  /** The next page has the transfers below this sequence. Undefined on the last page. */
   readonly nextBefore: number | undefined
-  /** The page has fewer rows than fit, because the transfers it was allowed to read had no more that match. */
+  /** The page is not full because its span contained no more matches. */
   readonly isSpanEnd: boolean
 }
 
-/** A page of what matches, of which at most `span` transfers are read: where it had to stop, the next one goes on. */
+/** A page of matching transfers. It reads at most `span` transfers; the next page continues where it stopped. */
 export async function findLedgerPage(
   db: Queryable,
   walletId: string,
@@ -92,7 +92,7 @@ export async function findLedgerPage(
   if (!newest) return { transfers: [], nextBefore: undefined, isSpanEnd: false }
   const below = newest.sequence + 1
   const from = Math.max(bottom, below - span)
-  // One more than fits tells whether there is another page.
+  // One row beyond the limit shows whether there is another page.
   const found = await listTransfers(db, walletId, { from, below, limit: limit + 1 }, filter)
   const transfers = found.slice(0, limit)
   const isFull = found.length > limit
@@ -114,7 +114,10 @@ export async function listTransfersUpwards(
   return rows
 }
 
-/** A wallet's entries never go back in time, so halving its sequences finds a moment in twenty looks, without an index. */
+/**
+ * A wallet's entries never go back in time, so a binary search over its sequences finds an instant in twenty steps,
+ * without an index.
+ */
 const firstAtSql = `
 with recursive half as (
   select 1::bigint as low, (select sequence from wallets where id = $1) + 1 as high
@@ -126,7 +129,7 @@ with recursive half as (
 )
 select low::float8 as low from half where low = high`
 
-/** The first sequence at or after the moment: one more than the last one when there is none. */
+/** The first sequence at or after the instant; one above the last when there is none. */
 export async function findFirstSequenceAt(db: Queryable, walletId: string, at: Date): Promise<number> {
   const { rows } = await db.query<{ low: number }>(firstAtSql, [walletId, at])
   return maybe(rows)?.low ?? 1
@@ -142,7 +145,7 @@ export async function getBalanceAfter(db: Queryable, walletId: string, sequence:
   return one(rows).balanceMinor
 }
 
-/** What came in and what went out, both ends included; the caller keeps the span small. */
+/** Sums credits and debits, both ends included; the caller keeps the span small. */
 export async function sumTransfers(
   db: Queryable,
   walletId: string,
@@ -157,7 +160,7 @@ export async function sumTransfers(
   return one(rows)
 }
 
-/** The entries behind the outcomes in a range of keys: one, unless two share the code of their receipts. */
+/** The entries of the outcomes in a range of keys: one, unless two share the code of their receipts. */
 export async function listTransfersByKeys(db: Queryable, { from, to }: KeyRange): Promise<Transfer[]> {
   const { rows } = await db.query<Transfer>(
     `with o as materialized (select wallet_id, sequence from outcomes where reference_key between $1::uuid and $2::uuid limit 10)
@@ -177,7 +180,10 @@ export type AccountSpan = {
   readonly limit: number
 }
 
-/** The entries on one account, of all wallets, oldest first. By time alone, as in findTransfersOfAmount: the caller keeps the span small. */
+/**
+ * The entries on one account, of all wallets, oldest first. The only index is by time, as in findTransfersOfAmount: the
+ * caller keeps the span small.
+ */
 export async function listTransfersOfAccount(
   db: Database,
   { account, from, until, after, limit }: AccountSpan,
@@ -205,10 +211,10 @@ export type AmountSearch = {
 }
 
 /**
- * Entries of these amounts, of all wallets, in a span of time; in no order, so that the look ends with the last one asked for.
- * Undefined when a second did not do. The index tells of each 64 pages from when to when their entries are, which on a table never
- * analysed looks like no help: so reading the whole table is ruled out, and the time has an end. After the import of a copy, which
- * comes wallet by wallet, the old entries of every day lie everywhere, and the second may be too short.
+ * Entries of these amounts, of all wallets, in a span of time; unordered, so that the scan ends at the limit. Undefined
+ * when it takes longer than a second. The BRIN index has the time range of each 64 pages, which looks useless to the
+ * planner on a table never analysed: sequential scans are switched off, and the time is limited. After an import, which
+ * goes wallet by wallet, old entries of any day are spread over the whole table, and a second may be too short.
  */
 export async function findTransfersOfAmount(
   db: Database,
@@ -225,7 +231,7 @@ export async function findTransfersOfAmount(
       return rows
     })
   } catch (error) {
-    // 57014: cancelled by its time-out.
+    // 57014: cancelled by statement_timeout.
     if (sqlState(error) === '57014') return undefined
     throw error
   }

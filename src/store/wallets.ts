@@ -1,11 +1,11 @@
-/** Wallets and their transfers, for reading; and freezing. Money moves only in the writer. */
+/** Reading wallets and their transfers, and freezing. Only the writer moves money. */
 import { waitOnCoordinator } from './cluster.ts'
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
 import { referenceKeyTextSql } from './outcomes.ts'
 import { maybe } from './connection/rows.ts'
 
-/** Closed: its user deleted the account. */
+/** Closed: the user deleted the account. */
 export type FrozenFor = 'operator' | 'debt' | 'closed' | null
 
 export type WalletRow = {
@@ -37,7 +37,7 @@ export async function findWallet(db: Queryable, id: string): Promise<WalletRow |
   return maybe(rows)
 }
 
-/** Whoever comes next sees all that this transaction writes, on the coordinator of a cluster too. */
+/** The next transaction that locks the wallet sees everything this one wrote, on a cluster's coordinator too. */
 export async function lockWallet(tx: Transaction, id: string): Promise<WalletRow | undefined> {
   await waitOnCoordinator(tx, id)
   const { rows } = await tx.query<WalletRow>(`select ${walletColumns} from wallets where id = $1 for update`, [id])
@@ -53,14 +53,17 @@ export async function updateFreeze(
   await tx.query('update wallets set frozen_for = $2, frozen_reason = $3 where id = $1', [id, frozenFor, reason])
 }
 
-/** What somebody saw of a wallet. */
+/** A wallet's state as an observer last saw it. */
 export type SeenWallet = { readonly walletId: string; readonly sequence: number; readonly frozenFor: FrozenFor }
 
 const changedSql = (wallet: string) => `select s.id
   from unnest($1::uuid[], $2::bigint[], $3::text[]) as s (id, sequence, frozen_for), ${wallet}
     and (w.sequence <> s.sequence or w.frozen_for is distinct from s.frozen_for)`
 
-/** The limit keeps the planner from reading all wallets: each is looked up by its key, however many are asked for. */
+/**
+ * The limit makes the planner look up each wallet by its key instead of reading all wallets, however many are asked
+ * for.
+ */
 const changedWallets = {
   name: 'find-changed-wallets',
   text: changedSql(
@@ -69,7 +72,7 @@ const changedWallets = {
   onCluster: changedSql('wallets w where w.id = s.id and w.id = any($1::uuid[])'),
 }
 
-/** Those that are not as they were seen: money moved, or they were frozen or unfrozen. */
+/** The wallets that differ from what was seen: money moved, or they were frozen or unfrozen. */
 export async function findChangedWallets(db: Queryable, seen: readonly SeenWallet[]): Promise<string[]> {
   const { rows } = await db.query<[string]>({
     ...changedWallets,
@@ -93,7 +96,7 @@ export type LinkedWallet = {
 const linkedSql = `select l.id, l.client_id, w.id, w.balance, w.frozen_for is null
   from links l join wallets w on w.id = l.user_id where l.id = any($1::text[]) and l.disconnected_at is null`
 
-/** The wallets behind many serviceUserIds in one read. */
+/** The wallets of many serviceUserIds, in one read. */
 export async function findLinkedWallets(
   db: Queryable,
   serviceUserIds: readonly string[],
@@ -116,7 +119,7 @@ export type TransferFilter = {
   readonly limit: number
   /** Only transfers with a lower sequence. */
   readonly before?: number | undefined
-  /** An app sees its own transfers and the service's, never another app's. Undefined: all of them. */
+  /** An app sees its own transfers and the service's, never another app's. Undefined: all transfers. */
   readonly visibleTo?: string | undefined
 }
 
@@ -125,12 +128,12 @@ export const transferColumns = `t.wallet_id as "walletId", t.sequence::float8 as
   t.counter_account as "counterAccount", t.reference_type as "referenceType", t.reference_id as "referenceId", t.description`
 
 /**
- * How many entries one page looks at. An app's own may lie below any number of another app's, and there is no index by
- * app: it would cost every debit. Walking 300,000 took a second; as many as this take a few milliseconds.
+ * How many entries one page scans. An app's entries may be below any number of another app's, and an index by app would
+ * cost every debit. Scanning 300,000 took a second; this many take a few milliseconds.
  */
 export const pageSpan = 5_000
 
-/** A wallet beside one of its transfers. Without transfers, `sequence` and the rest of them are null. */
+/** A wallet beside one of its transfers, whose columns are null when the page has none. */
 type WithTransfer = Omit<WalletRow, 'sequence'> & {
   readonly lastSequence: number
   /** One above the newest entry the page scans; null when there is none. */
@@ -138,8 +141,8 @@ type WithTransfer = Omit<WalletRow, 'sequence'> & {
 } & (Transfer | { readonly sequence: null })
 
 /**
- * A wallet and its newest transfers, newest first, as they were at one moment: of those the page looks at. Undefined
- * `scannedFrom` says that it looked at all there are; else those below it are for the next page.
+ * A wallet and its newest transfers, newest first, in one snapshot. The page scans a bounded number of entries:
+ * `scannedFrom` is where the next page continues, undefined when all were scanned.
  */
 export async function findWalletWithTransfers(
   db: Queryable,
@@ -169,7 +172,7 @@ export async function findWalletWithTransfers(
   return { wallet, transfers, scannedFrom: scannedFrom > 1 ? scannedFrom : undefined }
 }
 
-/** The transfer a reference came to; undefined when it was never used, or refused. */
+/** The transfer of a reference; undefined when the reference was never used, or was refused. */
 export async function findTransferByReference(db: Queryable, referenceKey: string): Promise<Transfer | undefined> {
   const { rows } = await db.query<Transfer>(
     `with o as materialized (select wallet_id, sequence from outcomes where reference_key = $1)

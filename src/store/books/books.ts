@@ -1,9 +1,9 @@
-/** The positions of the counter accounts, by day and month, and both sides of the books against each other. */
+/** The positions of the counter accounts, by day and month, and the two sides of the books. */
 import type { Queryable } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
 
 type Flow = {
-  /** Taken out of wallets, and put into them. */
+  /** Out of wallets, and into wallets. */
   readonly debitedMinor: bigint
   readonly creditedMinor: bigint
   readonly transfers: number
@@ -14,7 +14,7 @@ const sums = `coalesce(sum(debited), 0) as "debitedMinor", coalesce(sum(credited
 
 export type DayFlow = Flow & { readonly account: string; readonly day: string }
 
-/** Days, as `2025-03-01`, from the first on and before the second. */
+/** Days, as `2025-03-01`, from `from` up to but excluding `until`. */
 export async function listDayFlows(
   db: Queryable,
   { account, from, until }: { account: string | undefined; from: string; until: string },
@@ -41,7 +41,7 @@ export async function listMonthFlows(db: Queryable, account: string | undefined,
 
 export type AccountFlow = Flow & { readonly account: string; readonly positionMinor: bigint }
 
-/** What each account moved in the span, and where it stood at its end. */
+/** What each account moved in the span, and its position at the end. */
 export async function listAccountFlows(
   db: Queryable,
   { from, until }: { from: string; until: string },
@@ -57,7 +57,7 @@ export async function listAccountFlows(
   return rows
 }
 
-/** What left the wallets for this account minus what came from it, before the day. */
+/** The debits to this account minus the credits from it, before the day. */
 export async function getPositionBefore(db: Queryable, account: string | undefined, day: string): Promise<bigint> {
   const { rows } = await db.query<{ position: bigint }>(
     `select coalesce(sum(debited - credited), 0) as position from positions
@@ -69,7 +69,7 @@ export async function getPositionBefore(db: Queryable, account: string | undefin
 
 export type Sides = { readonly walletsMinor: bigint; readonly positionsMinor: bigint }
 
-/** One statement, so that wallets and positions are of one moment. The two sums add up to zero, or money was made or lost. */
+/** One statement, so that wallets and positions are of one snapshot. The two sums must add up to zero. */
 export async function getSides(db: Queryable): Promise<Sides> {
   const { rows } = await db.query<Sides>(
     `select (select coalesce(sum(balance), 0) from wallets) as "walletsMinor",

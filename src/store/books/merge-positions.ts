@@ -1,23 +1,23 @@
 /**
- * Positions have a row for each account, day and writer, so that no two writers wait for each other. Once a day is over
- * nobody adds to it, and its rows are merged into one for each account: years of many writers leave a row a day.
+ * Positions have a row for each account, day and writer, so that no two writers wait for each other. No writer adds to a past
+ * day, so its rows are merged into one row per account.
  *
- * The sum is the same at every moment, because rows go and their sum comes in one transaction. It is exact whoever else is
- * at work, because every row is locked before it is read: what a writer has not committed yet is skipped, and comes in a
- * later run. And no debit waits for it, because debits add to the day that the database's clock shows, and a day is touched
- * only an hour after its end: longer than any writer's statement may take, and than the clocks of a database and of its
- * standby, should that take over, may differ. If a clock does go back by more, a debit waits for one short transaction, and
- * makes a new row, which is merged later.
+ * The sum is the same in every snapshot, because the rows are deleted and their sum inserted in one transaction. It is exact
+ * beside other transactions, because every row is locked before it is read: rows a writer has not committed yet are skipped, and
+ * merged in a later run. Debits do not wait for the merge: they add to the current day of the database's clock, and a day is
+ * merged only an hour after its end. That is longer than any writer's statement takes, and more than the clocks of a database
+ * and its standby differ. If a clock does go back further, a debit waits for one short transaction, and creates a new row, which
+ * is merged later.
  */
 import type { Database, Transaction } from '../connection/database.ts'
 import { locks, runInSteps } from '../locks.ts'
 
-/** In place of the writer's number, which is at most 100,000. The index positions_unmerged knows it too. */
+/** The writer number of merged rows; writers have at most 100,000. The index positions_unmerged contains it too. */
 export const mergedWriter = 1_000_000
 
 const batchSize = 1_000
 
-/** How many rows were merged into others; 0 also when another process is at it. */
+/** How many rows were merged; 0 also when another process holds the lock. */
 export async function mergePositions(db: Database): Promise<number> {
   return await runInSteps(db, locks.mergePositions, mergePositionsBatch)
 }
@@ -28,7 +28,7 @@ const lockSql = `select counter_account, day, writer from positions
   where writer <> ${mergedWriter} and day < ((now() - interval '1 hour') at time zone 'UTC')::date
   order by day limit ${batchSize} for update skip locked`
 
-/** A statement of its own, whose snapshot is younger than the locks: the rows it reads are those that were locked. */
+/** A separate statement, whose snapshot is younger than the locks: it reads the rows as they were locked. */
 const mergeSql = `
 with gone as (
   delete from positions p using unnest($1::text[], $2::date[], $3::integer[]) as k (counter_account, day, writer)

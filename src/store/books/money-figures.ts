@@ -1,11 +1,11 @@
-/** What the overview shows of the money: by day and account, and what waits for a person. Every count ends somewhere. */
+/** The figures of the overview about money: by day and account, and what needs an operator. Every count is bounded. */
 import type { Queryable } from '../connection/database.ts'
 import type { DayFlow } from './books.ts'
 import { one } from '../connection/rows.ts'
 
 /**
- * One step of the index for each account, and then the days of that account alone: positions are kept for ever, and reading all of
- * them for one day would cost more every day.
+ * One index step per account, then the days of that account only: positions are kept forever, and reading all of them for one
+ * day would become slower every day.
  */
 const flowsSql = `
 with recursive accounts as (
@@ -21,13 +21,13 @@ select a.counter_account as account, f.* from accounts a cross join lateral (
   where p.counter_account = a.counter_account and p.day >= $1::date and p.day < $2::date group by day) f
 where a.counter_account is not null order by f.day, account`
 
-/** Days, as `2025-03-01`, from the first on and before the second; an account has those on which it moved something. */
+/** Days, as `2025-03-01`, from `from` up to but excluding `until`; days without movements have no row. */
 export async function listFlows(db: Queryable, from: string, until: string): Promise<DayFlow[]> {
   const { rows } = await db.query<DayFlow>(flowsSql, [from, until])
   return rows
 }
 
-/** No count goes further: a page that says “more than” is as good. */
+/** No count goes further: the page then shows “more than”. */
 export const maxCounted = 20_000
 
 export type TopupCounts = {
@@ -37,7 +37,7 @@ export type TopupCounts = {
   readonly creditedMinor: bigint
 }
 
-/** Of the newest top-ups since the moment. */
+/** Of the newest top-ups since that time. */
 export async function countTopups(db: Queryable, since: Date): Promise<TopupCounts> {
   const { rows } = await db.query<TopupCounts>(
     `select count(*)::int as begun, count(*) filter (where state = 'succeeded')::int as succeeded,
@@ -50,15 +50,15 @@ export async function countTopups(db: Queryable, since: Date): Promise<TopupCoun
 }
 
 export type OpenIssues = {
-  /** Paid, and not what was ordered, or no room for it. */
+  /** Paid, but the amount differs from the order, or the balance limit leaves no room for it. */
   readonly problemTopups: number
   readonly openDisputes: number
   readonly disputedMinor: bigint
   readonly frozenByOperator: number
   readonly inDebt: number
-  /** Below zero. */
+  /** Negative. */
   readonly debtMinor: bigint
-  /** Nobody has taken them for ten minutes. */
+  /** Not claimed for ten minutes. */
   readonly lateMails: number
 }
 

@@ -1,4 +1,4 @@
-/** What each counter account took from a wallet and gave to it, over a span of its entries. */
+/** What each counter account debited from and credited to a wallet, over a span of its entries. */
 import type { Queryable } from '../connection/database.ts'
 
 export type Sums = { readonly debitedMinor: bigint; readonly creditedMinor: bigint }

@@ -1,4 +1,4 @@
-/** What was paid out to apps: periods marked one after the other, and marks taken back. Rows are added, never changed. */
+/** Payouts to apps: consecutive periods, and reversals. Rows are added, never changed. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
 
@@ -6,12 +6,12 @@ export type NewSettlement = {
   readonly id: string
   readonly clientId: string
   readonly number: number
-  /** As `2026-11-14`; null from the beginning. */
+  /** As `2026-11-14`; null for the first period. */
   readonly fromDay: string | null
   readonly throughDay: string
   readonly amountMinor: bigint
   readonly reference: string
-  /** The one whose mark this takes back. */
+  /** The settlement that this one reverses. */
   readonly reverses: string | null
   readonly madeBy: string
 }
@@ -21,7 +21,7 @@ export type Settlement = NewSettlement & { readonly madeAt: Date }
 const columns = `id, client_id as "clientId", number, from_day as "fromDay", through_day as "throughDay", amount as "amountMinor",
   reference, reverses, made_by as "madeBy", made_at as "madeAt"`
 
-/** Until the transaction ends nobody else settles with the app; whatever else concerns it goes on. */
+/** Until the transaction ends, no other settlement of the app is made. Other work on the app continues. */
 export async function lockApp(tx: Transaction, clientId: string): Promise<boolean> {
   const { rowCount } = await tx.query('select from apps where client_id = $1 for no key update', [clientId])
   return rowCount === 1
@@ -41,7 +41,7 @@ export async function findSettlement(db: Queryable, id: string): Promise<Settlem
   return maybe(rows)
 }
 
-/** The newest mark that nobody took back: what is before its last day is paid out. */
+/** The newest settlement that is not reversed: everything up to its last day is paid out. */
 export async function findLastSettlement(db: Queryable, clientId: string): Promise<Settlement | undefined> {
   const { rows } = await db.query<Settlement>(
     `select ${columns} from settlements s where client_id = $1 and reverses is null
@@ -52,7 +52,7 @@ export async function findLastSettlement(db: Queryable, clientId: string): Promi
   return maybe(rows)
 }
 
-/** Newest first, below a number. */
+/** Newest first, below that number. */
 export async function listSettlements(
   db: Queryable,
   clientId: string,
@@ -78,8 +78,8 @@ export async function sumSettled(db: Queryable, clientId: string): Promise<bigin
 }
 
 /**
- * The last day, in UTC and by the database's clock, to which nothing is added any more, and the one after it. An entry has the
- * time of its statement, which ends seconds later at most: a few minutes after midnight the day before is whole.
+ * The last day, in UTC and by the database's clock, to which no entry is added any more, and today. An entry has the time of its
+ * statement, which commits within seconds: a few minutes after midnight the day before is complete.
  */
 export async function getClosedDay(db: Queryable): Promise<{ closedDay: string; today: string }> {
   const { rows } = await db.query<{ closedDay: string; today: string }>(

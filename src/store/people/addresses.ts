@@ -1,4 +1,4 @@
-/** Where users and operators signed in from: the rows of user_addresses and operator_addresses, one for each address. */
+/** The addresses users and operators signed in from: rows of user_addresses and operator_addresses. */
 import type { Queryable } from '../connection/database.ts'
 import { one } from '../connection/rows.ts'
 
@@ -16,8 +16,8 @@ const ofUser = `with others as materialized (
 const statements = { user: ofUser, operator: ofUser.replaceAll('user_', 'operator_') } as const
 
 /**
- * Remembers the address, hashed, for the user or operator of this id; rows beyond the twenty used last are deleted. True when it
- * is a new place: others are known, and this one was not. Of two at once from there, one is told so.
+ * Stores the hashed address of the user or operator, and keeps the twenty used last. True when the address is new and others are
+ * known. Of two concurrent calls with one new address, one returns true.
  */
 export async function upsertAddress(
   db: Queryable,
@@ -29,7 +29,7 @@ export async function upsertAddress(
   return one(rows).isNewAddress
 }
 
-/** The networks a user signed in from, newest first: what is kept of them is a hash. */
+/** The networks a user signed in from, newest first. Only hashes are stored. */
 export async function listUserAddresses(db: Queryable, userId: string): Promise<{ hash: string; lastAt: Date }[]> {
   const { rows } = await db.query<{ hash: string; lastAt: Date }>(
     `select encode(address_hash, 'hex') as hash, last_at as "lastAt" from user_addresses where user_id = $1

@@ -1,4 +1,4 @@
-/** Changes of an email that wait for their two codes: the newest of each user, a few tries, one use. */
+/** Pending changes of an email, confirmed by two codes: the newest of each user, a few attempts, used once. */
 import type { Queryable } from '../connection/database.ts'
 import { maybe } from '../connection/rows.ts'
 
@@ -14,7 +14,7 @@ export async function upsertEmailChange(
   userId: string,
   change: EmailChange & { readonly lifetimeMs: number },
 ): Promise<void> {
-  // A user who is deleted at this moment gets none: the row of users is waited for, and read again when it is free.
+  // A user who is being deleted gets none: the statement waits for the lock on the user's row, and reads the row again.
   await db.query(
     `insert into email_changes (user_id, id, email, old_code_hash, new_code_hash, expires_at)
      select id, $2, $3, $4, $5, now() + $6 * interval '1 ms' from users where id = $1 and deleted_at is null for key share
@@ -24,7 +24,7 @@ export async function upsertEmailChange(
   )
 }
 
-/** Spends one try before the codes are compared, so that many guesses at once are still no more than the tries there are. */
+/** Counts the attempt before the codes are compared, so that concurrent guesses cannot exceed the limit. */
 export async function updateEmailChangeTries(
   db: Queryable,
   userId: string,
@@ -38,7 +38,7 @@ export async function updateEmailChangeTries(
   return maybe(rows)
 }
 
-/** False when the row of this id is gone: the change was made, or replaced by a newer one. */
+/** False when this change was already made, or replaced by a newer one. */
 export async function deleteEmailChange(db: Queryable, userId: string, id: string): Promise<boolean> {
   const { rowCount } = await db.query('delete from email_changes where user_id = $1 and id = $2', [userId, id])
   return rowCount === 1

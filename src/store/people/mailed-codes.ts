@@ -1,4 +1,4 @@
-/** Codes sent by mail: the newest for each address and purpose, a few tries, one use. */
+/** Codes sent by mail: the newest for each address and purpose, a few attempts, used once. */
 import type { Queryable } from '../connection/database.ts'
 import { maybe } from '../connection/rows.ts'
 
@@ -18,7 +18,7 @@ export async function upsertMailedCode(
   )
 }
 
-/** Spends one try before the code is compared, so that many guesses at once are still no more than the tries there are. */
+/** Counts the attempt before the code is compared, so that concurrent guesses cannot exceed the limit. */
 export async function updateCodeTries(
   db: Queryable,
   email: string,
@@ -46,7 +46,7 @@ export async function hasMailedCode(
   return rows.length > 0
 }
 
-/** False when the row of this id is gone: the code was used, or replaced by a newer one. */
+/** False when this code was already used, or replaced by a newer one. */
 export async function deleteMailedCode(db: Queryable, id: string, email: string): Promise<boolean> {
   const { rowCount } = await db.query('delete from mailed_codes where email = $1 and id = $2', [email, id])
   return rowCount === 1

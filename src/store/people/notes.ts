@@ -1,4 +1,4 @@
-/** What operators wrote down about users. Never changed; a note goes with the account that it is about. */
+/** Notes of operators about users. Never changed; deleted with the account they are about. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 
 export type Note = {
@@ -8,7 +8,7 @@ export type Note = {
   readonly writtenAt: Date
 }
 
-/** False when it is there already, or the user is deleted. */
+/** False when the note exists already, or the user is deleted. */
 export async function insertNote(
   tx: Transaction,
   note: { id: string; userId: string; operatorId: string; text: string },

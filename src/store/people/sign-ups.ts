@@ -1,18 +1,19 @@
-/** Sign-ups that wait for their email to be confirmed. */
+/** Sign-ups whose email is not confirmed yet. */
 import type { Queryable } from '../connection/database.ts'
 import { maybe } from '../connection/rows.ts'
 
 export type SignUp = {
   readonly email: string
-  /** Null when two sign-ups of this email disagreed. */
+  /** Null after two sign-ups with this email and different passwords. */
   readonly passwordHash: string | null
   readonly firstName: string
   readonly lastName: string
 }
 
 /**
- * A new sign-up, or the newest of several. Unless it has the same password as the one that waits already, neither
- * password counts any more; also when the other came in only a moment ago, which is why the hash seen is compared here.
+ * A new sign-up, or the newest of several. Unless its password equals the pending one's, neither password counts any more.
+ * `sameAs` is the hash the caller compared: the statement checks that it is still the stored one, so that a concurrent sign-up
+ * counts as different.
  */
 export async function upsertSignUp(
   db: Queryable,

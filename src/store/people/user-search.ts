@@ -1,11 +1,11 @@
-/** Finding people and their wallets, page by page. A page starts after the last row of the one before, never by counting. */
+/** Searching people and their wallets, in pages. A page starts after the last row of the one before, never by an offset. */
 import type { Queryable } from '../connection/database.ts'
 import type { FrozenFor } from '../wallets.ts'
 import { maybe, one } from '../connection/rows.ts'
 
 export type Person = {
   readonly id: string
-  /** Null of a deleted user, who has no name either. */
+  /** Null for a deleted user, whose names are empty. */
   readonly email: string | null
   readonly firstName: string
   readonly lastName: string
@@ -17,10 +17,10 @@ export type Person = {
 const columns = `u.id, u.email, u.first_name as "firstName", u.last_name as "lastName", u.created_at as "createdAt",
   w.balance as "balanceMinor", w.frozen_for as "frozenFor"`
 
-/** Frozen: for any reason, deleted ones apart. */
+/** Frozen: for any reason other than deletion. */
 export type WalletStates = 'frozen' | 'operator' | 'debt' | 'deleted'
 
-/** All of them are in the index of frozen wallets, which is small. */
+/** The small index of frozen wallets contains all of them. */
 const stateConditions: Readonly<Record<WalletStates, string>> = {
   frozen: `w.frozen_for in ('operator', 'debt')`,
   operator: `w.frozen_for = 'operator'`,
@@ -28,14 +28,14 @@ const stateConditions: Readonly<Record<WalletStates, string>> = {
   deleted: `w.frozen_for = 'closed'`,
 }
 
-/** By balance only those in a state, which are few: an index by balance would cost every debit. */
+/** Sorting by balance needs a state, which few wallets have: an index by balance would cost every debit. */
 export type PeopleOrder = 'newest' | 'oldest' | 'most' | 'least'
 
 export type PeopleFilter = { readonly state?: WalletStates | undefined; readonly order?: PeopleOrder }
 
 const isByBalance = ({ order }: PeopleFilter) => order === 'most' || order === 'least'
 
-/** It begins after the id `$1`, and after the balance `$2` when it goes by that. */
+/** Starts after the id `$1`, and after the balance `$2` when sorted by balance. */
 function orderSql({ state, order = 'newest' }: PeopleFilter): string {
   const [compare, direction] = order === 'oldest' || order === 'least' ? ['>', 'asc'] : ['<', 'desc']
   if (!state) return `from users u join wallets w on w.id = u.id where u.id ${compare} $1 order by u.id ${direction}`
@@ -44,7 +44,7 @@ function orderSql({ state, order = 'newest' }: PeopleFilter): string {
   return `${from} and ($2::bigint is null or (w.balance, w.id) ${compare} ($2, $1)) order by w.balance ${direction}, w.id ${direction}`
 }
 
-/** Ids begin with the time they were made at, so in their order people come as they signed up. */
+/** Ids begin with their creation time, so their order is the order of sign-up. */
 export async function listNewestPeople(
   db: Queryable,
   filter: PeopleFilter & {
@@ -63,7 +63,10 @@ export async function listNewestPeople(
   return rows
 }
 
-/** Those that fit, up to the limit. Everybody has one wallet, so one table is enough: of both, 10,000 frozen ones read 38,000 pages instead of 8,000. */
+/**
+ * Counts at most `limit`. Every user has one wallet, so one table is enough: joining both, 10,000 frozen ones read 38,000 pages
+ * instead of 8,000.
+ */
 export async function countPeople(db: Queryable, { state }: PeopleFilter, limit: number): Promise<number> {
   const from = state
     ? `from wallets w where w.frozen_for is not null and ${stateConditions[state]} and w.id > $1 order by w.id`
@@ -75,7 +78,7 @@ export async function countPeople(db: Queryable, { state }: PeopleFilter, limit:
   return one(rows).count
 }
 
-/** A person and the text that was found, which is also where the next page begins. */
+/** A person and the text that matched, where the next page starts. */
 export type Match = { readonly person: Person; readonly key: string }
 
 const keys = [
@@ -88,9 +91,9 @@ const end = `lower($1) || U&'\\+10FFFF'`
 const isMatch = (key: string) => `(${key} >= lower($1) and ${key} < ${end})`
 
 /**
- * Each person once: under the email when that begins so, else under the first way of writing the name that does.
- * One lower and one upper bound for each index: with two lower ones PostgreSQL starts at the lesser and reads the whole
- * index: a page without a hit among 100,000 people then took 274 ms on a busy machine, instead of 6.
+ * Each person once: by email if that matches, else by the first form of the name that does. Each index gets one lower and one
+ * upper bound: with two lower bounds PostgreSQL starts at the lesser and reads the whole index. A page without a match among
+ * 100,000 people then took 274 ms on a busy machine, instead of 6.
  */
 const foundSql = `(
   ${keys
@@ -131,7 +134,7 @@ const findSql = {
   email: `select ${columns} from users u join wallets w on w.id = u.id where u.email = lower($1)`,
 }
 
-/** By wallet, which is the user's id, by email, or by a serviceUserId, disconnected ones included. */
+/** By wallet, whose id is the user's, by email, or by a serviceUserId, including disconnected ones. */
 export async function findPerson(db: Queryable, by: PersonKey): Promise<Person | undefined> {
   const [[kind, value]] = Object.entries(by) as [[keyof typeof findSql, string]]
   const { rows } = await db.query<Person>(findSql[kind], [value])
@@ -155,7 +158,7 @@ export type KeptLink = {
   readonly signedOutAt: Date | null
 }
 
-/** All links there ever were, newest first. */
+/** Live ones first, then newest first. */
 export async function listAllLinks(db: Queryable, userId: string): Promise<KeptLink[]> {
   const { rows } = await db.query<KeptLink>(
     `select id, client_id as "clientId", created_at as "createdAt", disconnected_at as "disconnectedAt",

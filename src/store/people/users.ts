@@ -1,20 +1,20 @@
-/** People. A user's wallet is made with the user and has the same id. */
+/** Users. A user's wallet is created with the user and has the same id. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
 
 export type User = {
   readonly id: string
-  /** Null of a deleted user. */
+  /** Null for a deleted user. */
   readonly email: string | null
   readonly passwordHash: string | null
   readonly firstName: string
   readonly lastName: string
-  /** Null when none was chosen. */
+  /** Null when the user has not chosen one. */
   readonly language: string | null
   readonly createdAt: Date
 }
 
-/** One who has not deleted the account. */
+/** Not deleted. */
 export type LiveUser = User & { readonly email: string }
 
 const userColumns = `id, email, password_hash as "passwordHash", first_name as "firstName", last_name as "lastName", language,
@@ -44,14 +44,14 @@ export async function findUser(db: Queryable, id: string): Promise<User | undefi
   return maybe(rows)
 }
 
-/** Those there are, in any order. */
+/** In any order; unknown ids are skipped. */
 export async function listUsers(db: Queryable, ids: readonly string[]): Promise<User[]> {
   if (ids.length === 0) return []
   const { rows } = await db.query<User>(`select ${userColumns} from users where id = any($1::uuid[])`, [ids])
   return rows
 }
 
-/** Holds the user until the transaction ends: nobody else changes, links or deletes them. Undefined when they are deleted. */
+/** Locks the user until the transaction ends, against changes, new links and deletion. Undefined when the user is deleted. */
 export async function lockUser(tx: Transaction, id: string): Promise<LiveUser | undefined> {
   const { rows } = await tx.query<User>(`select ${userColumns} from users where id = $1 for update`, [id])
   const user = maybe(rows)
@@ -75,7 +75,7 @@ export async function updateUserNames(
   await tx.query('update users set first_name = $2, last_name = $3 where id = $1', [id, firstName, lastName])
 }
 
-/** Whether there was a user to change, who is not deleted. */
+/** False when there is no such user, or the user is deleted. */
 export async function updateUserLanguage(db: Queryable, id: string, language: string | null): Promise<boolean> {
   const { rowCount } = await db.query('update users set language = $2 where id = $1 and deleted_at is null', [
     id,
@@ -84,14 +84,14 @@ export async function updateUserLanguage(db: Queryable, id: string, language: st
   return rowCount === 1
 }
 
-/** Throws a unique violation when somebody else has the email. */
+/** Throws a unique violation when another user has the email. */
 export async function updateUserEmail(tx: Transaction, id: string, email: string): Promise<void> {
   await tx.query('update users set email = $2 where id = $1', [id, email])
 }
 
 /**
- * Takes away everything that tells who the user was. The row, the links (ended) and the audit log stay: the books and what
- * apps hold refer to their ids. How many notes of operators went with it.
+ * Deletes everything that identifies the user. The row, the disconnected links and the audit log stay, because the books and the
+ * apps refer to their ids. Returns how many notes of operators were deleted.
  */
 export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser): Promise<number> {
   await tx.query(
@@ -115,7 +115,7 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
   return (await tx.query('delete from notes where user_id = $1', [id])).rowCount ?? 0
 }
 
-/** The user, when there is one. */
+/** Undefined when no user has the email. */
 export async function updateUserPassword(
   tx: Transaction,
   email: string,
@@ -128,15 +128,15 @@ export async function updateUserPassword(
   return maybe(rows)
 }
 
-/** What is known about an email. Found in one read that does the same work whether or not there is anybody. */
+/** What is known about an email. One read, which does the same work whether or not the user exists. */
 export type Identity = {
   readonly userId: string | null
   readonly passwordHash: string | null
-  /** The one the user has chosen. */
+  /** The language the user has chosen. */
   readonly language: string | null
-  /** A sign-up waits for its email to be confirmed; also one with the email of a user, who has nothing to do with it. */
+  /** A sign-up with this email waits for confirmation. It may be another person's attempt with a user's email. */
   readonly isSigningUp: boolean
-  /** The sign-up's, as long as only one was chosen. */
+  /** Of the sign-up; null when two sign-ups disagreed. */
   readonly signUpHash: string | null
   /** The user has signed in from this address before. */
   readonly isKnownAddress: boolean

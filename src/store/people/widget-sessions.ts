@@ -12,17 +12,17 @@ export type NewSession = {
   readonly lifetimeMs: number
 }
 
-/** A session as it stands at this moment, with what can end it and what it shows. */
+/** The current state of a session, with everything that can end it and that it shows. */
 export type Session = Omit<NewSession, 'lifetimeMs'> & {
   readonly expiresAt: Date
-  /** The moment, by the database's clock, which alone says when a session is over. */
+  /** The database's clock at the read, which alone decides whether a session has expired. */
   readonly readAt: Date
   readonly isExpired: boolean
   readonly firstName: string
   readonly lastName: string
-  /** Which the user has chosen; null when none. */
+  /** The user's choice; null when none. */
   readonly language: string | null
-  /** The browser that uses it was noted. */
+  /** The browser that uses the session is known. */
   readonly isBrowserRecorded: boolean
   readonly isRevoked: boolean
   readonly isLinked: boolean
@@ -33,8 +33,8 @@ export type Session = Omit<NewSession, 'lifetimeMs'> & {
 }
 
 /**
- * When it ends; undefined when the link has no sessions any more. The link's row is held, so that whoever signs out or deletes at
- * this moment either finds the session, or is seen here.
+ * Returns the expiry; undefined when the link accepts no sessions. The link's row is locked, so that a concurrent sign-out or
+ * deletion either finds the session, or is visible here.
  */
 export async function insertWidgetSession(db: Queryable, session: NewSession): Promise<Date | undefined> {
   const { tokenHash, clientId, linkId, userId, parentOrigin, lifetimeMs } = session
@@ -47,7 +47,7 @@ export async function insertWidgetSession(db: Queryable, session: NewSession): P
   return maybe(rows)?.expiresAt
 }
 
-// The app is asked in the database and not in the copy in memory: a deactivated app's widgets go dark at once.
+// The app's state is read from the database, not from the copy in memory: a deactivated app's widgets stop at once.
 const sessionColumns = `s.token_hash as "tokenHash", s.client_id as "clientId", s.link_id as "linkId", s.user_id as "userId",
     s.parent_origin as "parentOrigin", s.expires_at as "expiresAt", now() as "readAt", s.expires_at <= now() as "isExpired",
     u.first_name as "firstName", u.last_name as "lastName", u.language, s.address_hash is not null as "isBrowserRecorded",
@@ -58,7 +58,10 @@ const sessionTables = `widget_sessions s join links l on l.id = s.link_id join a
     join users u on u.id = s.user_id`
 const isAsked = 's.token_hash = any($1::bytea[])'
 
-/** On a cluster the wallet is on another node than the rest, which would be sent there whole if it were not cut down before. */
+/**
+ * On a cluster the wallet is on another node than the other tables: they are filtered first, or Citus would send them there
+ * whole.
+ */
 const findSessionsSql = {
   name: 'find-sessions',
   text: `select ${sessionColumns}, ${walletColumns} from ${sessionTables} join wallets w on w.id = s.user_id where ${isAsked}`,
@@ -71,7 +74,7 @@ export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Ses
   return session
 }
 
-/** Many at once, in one read. */
+/** Many sessions in one read. */
 export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]): Promise<Session[]> {
   const { rows } = await db.query<Session>({ ...findSessionsSql, values: [tokenHashes] })
   return rows
@@ -83,7 +86,7 @@ export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Pr
   ])
 }
 
-/** Ends the user's sessions, or those of one app, now. */
+/** Revokes the user's live sessions, or those of one app. */
 export async function updateSessionsRevoked(
   db: Queryable,
   userId: string,
@@ -96,7 +99,7 @@ export async function updateSessionsRevoked(
   )
 }
 
-/** What is kept of the user's sessions, newest first: those of the last day. */
+/** Of the last day, newest first; older ones are deleted. */
 export async function listSessionsOfUser(
   db: Queryable,
   userId: string,
@@ -109,7 +112,7 @@ export async function listSessionsOfUser(
   return rows
 }
 
-/** Which browser uses the session, and from which network; the first to call with it counts. */
+/** Records the browser and network that use the session. The first call counts. */
 export async function updateSessionBrowser(
   db: Queryable,
   tokenHash: Buffer,
@@ -121,7 +124,7 @@ export async function updateSessionBrowser(
   )
 }
 
-/* Where a user is signed in: an app, and the browsers that used the wallet in it within the last day. */
+/* Where a user is signed in: the apps, and the browsers that used the wallet there within the last day. */
 
 export type AppSignIn = {
   readonly clientId: string
@@ -133,9 +136,9 @@ export type SignedInBrowser = {
   readonly browser: string | null
   readonly addressHash: Buffer
   readonly lastAt: Date
-  /** A session of it lives yet. */
+  /** One of its sessions is live. */
   readonly isLive: boolean
-  /** The session that asks is one of its. */
+  /** The caller's session is one of its sessions. */
   readonly isThis: boolean
 }
 
@@ -149,7 +152,7 @@ type SignedInRow = {
   is_this: boolean | null
 }
 
-/** An app may open sessions as often as it likes, so the newest thousand are looked at; a browser renews every five minutes. */
+/** An app may open any number of sessions, so only the newest thousand are read; a browser renews every five minutes. */
 const signedInSql = `
 with recent as materialized (
   select link_id, browser, address_hash, created_at, expires_at, token_hash from widget_sessions
@@ -183,7 +186,7 @@ export async function listAppSignIns(db: Queryable, userId: string, tokenHash: B
   return [...signIns.values()]
 }
 
-/* Widget sessions that are alive, for operators. Few are at any moment, so the index on their end finds them. */
+/* Live widget sessions, for operators. There are few at a time, so the index on their expiry finds them. */
 
 export async function countLiveSessions(db: Queryable, clientId?: string): Promise<number> {
   const { rows } = await db.query<{ count: number }>(

@@ -1,4 +1,4 @@
-/** What each counter account moved before a day, told by the entries and by the positions. Days that are over do not change. */
+/** What each counter account moved before a day, by the entries and by the positions. Past days do not change. */
 import type { Queryable } from '../connection/database.ts'
 import { inRange, type WalletRange } from './slice.ts'
 
@@ -7,7 +7,7 @@ export type AccountSums = ReadonlyMap<string, AccountSum>
 
 type Row = AccountSum & { account: string }
 
-/** By the entries of a range of wallets. The day is UTC's, as `2025-03-01`. */
+/** By the entries of a range of wallets. The day is in UTC, as `2025-03-01`. */
 export async function sumEntries(db: Queryable, { from, until }: WalletRange, day: string): Promise<AccountSums> {
   const { rows } = await db.query<Row>(
     `select counter_account as account, sum(greatest(-amount, 0)) as debited, sum(greatest(amount, 0)) as credited,
@@ -18,7 +18,6 @@ export async function sumEntries(db: Queryable, { from, until }: WalletRange, da
   return toSums(rows)
 }
 
-/** By the positions. */
 export async function sumPositions(db: Queryable, day: string): Promise<AccountSums> {
   const { rows } = await db.query<Row>(
     `select counter_account as account, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers

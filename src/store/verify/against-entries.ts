@@ -1,4 +1,4 @@
-/** Wallets against the sum of their entries, their users and their links: those of a range, or of stretches. */
+/** Checks wallets against the sum of their entries, their users and their links: for a range, or for stretches. */
 import type { Queryable } from '../connection/database.ts'
 import { bookFault, formatMinor, maxFaultsPerStatement, walletFault, type Fault, type FormatMoney } from './fault.ts'
 import { inRange, type WalletRange } from './slice.ts'
@@ -23,7 +23,7 @@ type Row = {
   faults: WalletCheck[]
 }
 
-/** Of rows that have the wallet's own columns beside what its entries come to. */
+/** `checked` selects the wallet's columns beside the sums of its entries. */
 const faultyWalletsSql = (checked: string) => `
 select * from (
   select *, array_remove(array[
@@ -50,7 +50,7 @@ const rangeSql = faultyWalletsSql(`
     select t.wallet_id, ${sumsOfEntries} from transfers t where ${inRange('t.wallet_id')} group by t.wallet_id
   ) e on e.wallet_id = coalesce(w.id, p.id)`)
 
-/** A stretch that does not reach the wallet's last entry says nothing of its balance yet. */
+/** A stretch that ends before the wallet's last entry cannot check its balance. */
 const stretchSql = {
   text: faultyWalletsSql(`
   select w.id, true as has_wallet, true as has_user, w.balance, w.sequence, w.frozen_for, s.sequence + e.entries as entries,
@@ -62,7 +62,7 @@ const stretchSql = {
     where t.wallet_id = s.wallet_id and t.sequence > s.sequence and t.sequence <= s.until
   ) e
   where s.until >= w.sequence`),
-  // A wallet and its entries are on one node, which shows both as they are at one moment.
+  // A wallet and its entries are on one node, which shows both in one snapshot.
   onCluster: faultyWalletsSql(`
   select w.id, true as has_wallet, true as has_user, w.balance, w.sequence, w.frozen_for,
     s.sequence + count(t.sequence) as entries, s.balance + coalesce(sum(t.amount), 0) as total,
@@ -108,7 +108,7 @@ const problems: Record<WalletCheck, (row: Row, words: FormatMoney) => string> = 
   'wallet-frozen-without-debt': (row, words) => `it is frozen for debt, but its balance is ${words(row.balance)}`,
 }
 
-/** The database keeps these by foreign keys; someone who can take those away can also break them. */
+/** Foreign keys enforce these; a role that can drop the keys can also break them. */
 const linksSql = `
 select l.id, l.user_id, u.id is null as lacks_user from links l
 left join users u on u.id = l.user_id left join apps a on a.client_id = l.client_id

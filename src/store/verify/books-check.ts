@@ -1,4 +1,4 @@
-/** Where the continuous check of the books stands: one row that all processes read. */
+/** The state of the continuous check of the books: one row that all processes share. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { takeSnapshotSql, unlockWritersSql, oneSnapshotPerNodeSql } from '../cluster.ts'
 import { locks, tryLock } from '../locks.ts'
@@ -9,38 +9,43 @@ export type Problem = {
   readonly walletId: string | null
   readonly sequence: number | null
   readonly message: string
-  /** As ISO 8601: it lives in JSON. */
+  /** ISO 8601, because it is stored in JSON. */
   readonly foundAt: string
 }
 
-/** What an account's entries add up to, as text: it lives in JSON, where a number would not be exact. */
+/** The sums of an account's entries, as text: in JSON a number would not be exact. */
 export type AccountSumText = { readonly debited: string; readonly credited: string; readonly transfers: string }
 
 export type BooksState = {
-  /** By the database's clock, when this was read. */
+  /** The database's clock at the read. */
   readonly now: Date
   readonly problems: readonly Problem[]
 
-  /** Both sides against each other. */
+  /** The check that both sides add up to zero. */
   readonly nextSumsAt: Date
   readonly walletsMinor: bigint | null
   readonly positionsMinor: bigint | null
   readonly sumsAt: Date | null
 
-  /** The pass over what changed: the wallet it goes on with, and the entry up to which that one is still to be done. */
+  /**
+   * The pass over changed wallets: the wallet it continues with, and the entry up to which that wallet is still to be checked.
+   */
   readonly pass: { readonly from: string | null; readonly target: number | null } | null
   readonly passStartedAt: Date | null
   readonly nextPassAt: Date
-  /** Those that had changed. */
+  /** Changed ones. */
   readonly passWallets: number
   readonly passEntries: number
-  /** Every entry from before was looked at. */
+  /** Every entry before this time was checked. */
   readonly checkedUpTo: Date | null
   readonly lastPassMs: number | null
   readonly lastPassWallets: number | null
   readonly lastPassEntries: number | null
 
-  /** The round over everything: the wallet it goes on with, and the entry after which, if that one is cut. Null between rounds. */
+  /**
+   * The round over all wallets: the wallet it continues with, and after which entry, if the wallet is split. Null between
+   * rounds.
+   */
   readonly cursor: { readonly from: string | null; readonly sequence?: number } | null
   readonly roundStartedAt: Date | null
   readonly nextSliceAt: Date
@@ -52,13 +57,12 @@ export type BooksState = {
   readonly lastRoundMs: number | null
   readonly lastWallets: number | null
   readonly lastTransfers: number | null
-  /** How often rows that never change had been changed when this was last taken note of; null before the first time. */
+  /** The server's count of changes to append-only rows when it was last recorded; null before the first time. */
   readonly rewrites: number | null
-  /** Since then a round hurries. */
+  /** The count has grown: the current round runs without pauses. */
   readonly isHurried: boolean
 }
 
-/** The column of each part of the state that is written down. */
 const columns: Record<Exclude<keyof BooksState, 'now'>, string> = {
   problems: 'problems',
   nextSumsAt: 'next_sums_at',
@@ -98,13 +102,13 @@ export async function getBooksState(db: Queryable): Promise<BooksState> {
   const row = one(rows)
   const state = parts.map(([part, column]) => {
     const value = row[column]
-    // Counts and milliseconds are far from where a number is not exact; money is not.
+    // Counts and milliseconds fit a number exactly; money may not.
     return [part, typeof value === 'bigint' && !amounts.includes(column) ? Number(value) : value]
   })
   return { now: row['now'], ...Object.fromEntries(state) } as BooksState
 }
 
-/** The state, for the one process that may carry on now; undefined when another one does. Held until the end of the transaction. */
+/** The state, locked until the transaction ends; undefined while another process holds it. */
 export async function lockBooksState(tx: Transaction): Promise<BooksState | undefined> {
   return (await tryLock(tx, locks.booksCheck)) ? await getBooksState(tx) : undefined
 }
@@ -112,21 +116,21 @@ export async function lockBooksState(tx: Transaction): Promise<BooksState | unde
 const stepSql = `set transaction isolation level repeatable read; set local statement_timeout = '30s'; set local jit = off`
 
 /**
- * A step must see one moment, and leave the service alone if it takes too long. On a cluster a first look sees a moment of
- * each node, which may not be the same; for the second one all writers are held up for some milliseconds.
+ * A step needs one snapshot, and a time limit that protects the service. On a cluster the first attempt sees a different
+ * snapshot on each node; for the second, all writers are blocked for some milliseconds.
  */
 export async function beginCheckStep(tx: Transaction, isSecond: boolean): Promise<void> {
   const onCluster = `${stepSql}; ${isSecond ? `${takeSnapshotSql}; ${unlockWritersSql}` : oneSnapshotPerNodeSql}`
   await tx.query({ text: stepSql, onCluster })
 }
 
-/** On a cluster the rows are in the shards. Whatever a node answers instead of a number makes the statement fail. */
+/** On a cluster the rows are in the shards. A node that returns an error instead of a number makes the statement fail. */
 const rewritesOnNodesSql = `
 select coalesce(sum(result::bigint), 0)::bigint as count
 from unnest(array['transfers', 'outcomes']::regclass[]) as t(name), run_command_on_placements(t.name,
   $$select coalesce(sum(n_tup_upd + n_tup_del), 0) from pg_stat_user_tables where relid = '%s'::regclass$$)`
 
-/** As the server counts them, some seconds later; after a crash it begins at zero. */
+/** From the server's statistics, which lag by some seconds and restart at zero after a crash. */
 export async function countRewrites(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ count: bigint }>({
     text: `select coalesce(sum(n_tup_upd + n_tup_del), 0)::bigint as count from pg_stat_user_tables

@@ -1,4 +1,4 @@
-/** Entries, each against the one before it, its outcome and its reference: those of a range of wallets, or of stretches. */
+/** Checks each entry against the one before it, its outcome and its reference: for a range of wallets, or for stretches. */
 import type { Queryable } from '../connection/database.ts'
 import { isServiceOwnSql, referenceKeySql } from '../outcomes.ts'
 import { entryFault, formatMinor, maxFaultsPerStatement, type Check, type Fault, type FormatMoney } from './fault.ts'
@@ -20,7 +20,7 @@ type Row = {
   reference_key: string
   right_key: string
   refusal: string | null
-  /** Of the outcome of its reference; null without one. */
+  /** The outcome of its reference; null without one. */
   outcome_wallet: string | null
   outcome_sequence: bigint | null
   outcome_amount: bigint | null
@@ -35,8 +35,8 @@ const rightKey = referenceKeySql(
 )
 
 /**
- * What is true of every good entry `e` and its outcome `o`. No debit ends below zero but the reversal of a card payment, and no
- * credit but one that repays a part of a debt. On an app's account there are also corrections, in the service's namespace.
+ * What holds for every valid entry `e` and its outcome `o`. The only debits that end below zero are reversals of card payments,
+ * and the only credits that do repay a part of a debt. An app's account also has corrections, in the service's namespace.
  */
 const truths: Record<EntryCheck, string> = {
   'entry-sequence': `e.sequence = coalesce(e.previous_sequence, 0) + 1`,
@@ -52,9 +52,9 @@ const truths: Record<EntryCheck, string> = {
 }
 
 /**
- * The window walks the primary key, so PostgreSQL holds one entry and its predecessor at a time. The outcome is looked up
- * for each entry: the limit keeps the planner from reading the whole table of outcomes once for every slice. Naming the
- * faults costs more than finding them, so that is done only for the rows that fail.
+ * The window follows the primary key, so PostgreSQL holds one entry and its predecessor at a time. The outcome is looked up for
+ * each entry: the limit keeps the planner from reading the whole table of outcomes for every slice. Naming the faults costs more
+ * than finding them, so only the rows that fail are named.
  */
 const faultyEntriesSql = (entries: string) => `
 with entry as (${followed(entries)})
@@ -63,7 +63,10 @@ from entry e
 left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
 ${whereFaulty}`
 
-/** On a cluster the outcomes of a slice are on any node: its entries come to the coordinator, and their keys go to all nodes. */
+/**
+ * On a cluster the outcomes of a slice are on any node: its entries are collected on the coordinator, and their keys are sent to
+ * all nodes.
+ */
 const faultyEntriesOnCluster = (entries: string) => `
 with entry as materialized (${followed(entries)}), key as materialized (
   select reference_key from entry
@@ -93,7 +96,7 @@ const whereFaulty = `where e.is_checked and (${Object.values(truths).join(' and 
 order by e.wallet_id, e.sequence limit ${maxFaultsPerStatement}`
 
 const entriesOfRange = `select *, true as is_checked from transfers where ${inRange('wallet_id')}`
-/** The entry at the point itself comes along as the one before; whether the others follow from it, it tells. */
+/** The entry at the checkpoint is included as the predecessor; `is_checked` excludes it from the check. */
 const entriesOfStretches = `select t.*, t.sequence > s.sequence as is_checked from ${stretchesSql}  cross join lateral (
   select * from transfers t
   where t.wallet_id = s.wallet_id and t.sequence >= s.sequence and t.sequence <= s.until order by t.sequence offset 0
@@ -148,7 +151,7 @@ const problems: Record<EntryCheck, (row: Row, words: FormatMoney) => string> = {
 
 type UnlinkedEntry = { wallet_id: string; sequence: bigint; counter_account: string }
 
-/** An app reaches a wallet only by a link; disconnected links are kept, so there is always one to find. */
+/** An app reaches a wallet only through a link, and disconnected links are kept, so every such entry has one. */
 const unlinkedSql = (entries: string, links?: string) => `
 with t as materialized (
   select wallet_id, counter_account, min(sequence) as sequence from (${entries}) e
@@ -161,8 +164,8 @@ where not exists (select 1 from ${links === undefined ? 'links' : 'own_links'} l
 order by 1, 2 limit ${maxFaultsPerStatement}`
 
 /**
- * Citus may send what joins the two to the coordinator over a connection of its own, which does not see links that this transaction
- * has just written: so they are read first.
+ * Citus may send the join to the coordinator over a separate connection, which does not see links this transaction has just
+ * written: so the links are read first.
  */
 const linksSql = (ofWhom: string) => `select l.user_id, l.client_id from links l where ${ofWhom}`
 

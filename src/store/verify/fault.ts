@@ -1,6 +1,6 @@
-/** What is wrong with the books, in words that lead to the row. */
+/** Faults of the books, in sentences that identify the row. */
 
-/** Every check there is. A fault carries the name of the check that found it. */
+/** All checks. A fault carries the name of the check that found it. */
 export const checks = [
   'entry-sequence',
   'entry-running-balance',
@@ -30,19 +30,18 @@ export type Check = (typeof checks)[number]
 export type Fault = {
   readonly check: Check
   readonly walletId: string | null
-  /** Which of the wallet's entries. */
+  /** The wallet's entry. */
   readonly sequence: number | null
-  /** A whole sentence. */
+  /** A full sentence. */
   readonly message: string
 }
 
-/** How a fault speaks of money. */
 export type FormatMoney = (minor: bigint) => string
 
-/** As the tables hold it. */
+/** In minor units, as stored. */
 export const formatMinor: FormatMoney = String
 
-/** A table in ruins has millions of faults; this many of each statement say enough. */
+/** A badly damaged table has millions of faults; this many per statement are enough to act on. */
 export const maxFaultsPerStatement = 1_000
 
 export function entryFault(check: Check, walletId: string, sequence: bigint, problem: string): Fault {

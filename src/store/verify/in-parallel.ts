@@ -1,9 +1,9 @@
-/** Several connections that see one moment and share the work. */
+/** Several connections that share one snapshot and the work. */
 import type { Queryable } from '../connection/database.ts'
 
 export type Connections = readonly [Queryable, ...Queryable[]]
 
-/** Each connection works until there is nothing left. When one fails, the others end what they are at, and no more. */
+/** Each connection calls `work` until it returns false. When one call fails, the others finish their current call and stop. */
 export async function inParallel(all: Connections, work: (db: Queryable) => Promise<boolean>): Promise<void> {
   const over = new AbortController()
   const results = await Promise.allSettled(

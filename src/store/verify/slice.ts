@@ -1,20 +1,20 @@
-/** The books are checked in slices: ranges of wallet ids, cut so that each holds about the same number of entries. */
+/** The books are checked in slices: ranges of wallet ids with about the same number of entries. */
 import type { Queryable } from '../connection/database.ts'
 import { maybe, one } from '../connection/rows.ts'
 
-/** From this id on, and below that one; null is the beginning and the end. Ranges that touch leave no id out. */
+/** Half-open; null is the beginning or the end. Adjacent ranges leave no id out. */
 export type WalletRange = { readonly from: string | null; readonly until: string | null }
 
-/** The condition that a column is within `$1` and `$2`. The values are known when it is planned, so a null costs nothing. */
+/** The condition that a column is within `$1` and `$2`. The values are known at planning time, so a null costs nothing. */
 export function inRange(column: string): string {
   return `(($1::uuid is null or ${column} >= $1) and ($2::uuid is null or ${column} < $2))`
 }
 
 export type Slice = WalletRange & {
-  /** The wallet it begins with; null when there is none. */
+  /** The first wallet; null when there is none. */
   readonly first: string | null
   readonly wallets: number
-  /** What the wallets say; whether that is true is for the checks. */
+  /** By the sequences of the wallets, which the checks have yet to confirm. */
   readonly entries: number
 }
 
@@ -26,7 +26,7 @@ select id from (
   from wallets where $1::uuid is null or id >= $1 order by id limit ${maxWallets + 1}
 ) w where number > ${maxWallets} or (number > 1 and (entries_before >= $2 or sequence > $2)) order by id limit 1`
 
-/** The slice that begins here. A wallet is never cut: one with more entries than a slice is a slice by itself. */
+/** The slice from here on. A wallet is never split: one with more entries than fit is a slice by itself. */
 export async function nextSlice(db: Queryable, from: string | null, entriesAtMost: number): Promise<Slice> {
   const boundary = await db.query<{ id: string }>(boundarySql, [from, entriesAtMost])
   const until = maybe(boundary.rows)?.id ?? null

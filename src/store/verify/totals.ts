@@ -1,4 +1,4 @@
-/** What no slice can see: both sides of the books against each other, and outcomes that belong to no entry. */
+/** Checks across slices: both sides of the books against each other, and outcomes without an entry. */
 import type { Queryable } from '../connection/database.ts'
 import { bookFault, maxFaultsPerStatement, type Fault } from './fault.ts'
 import { inParallel, type Connections } from './in-parallel.ts'
@@ -6,7 +6,7 @@ import { one } from '../connection/rows.ts'
 
 export type Totals = { readonly transfers: number; readonly refusals: number; readonly faults: Fault[] }
 
-/** With `isEntriesClean` every entry is known to have its own outcome, so equal numbers leave no outcome over. */
+/** With `isEntriesClean` every entry is known to have its outcome, so equal counts mean that no outcome lacks an entry. */
 export async function verifyTotals(all: Connections, { isEntriesClean }: { isEntriesClean: boolean }): Promise<Totals> {
   const faults: Fault[] = []
   let counts: Counts = noCounts
@@ -93,7 +93,7 @@ where o.refusal is not null and (w.id is null or not case o.refusal
   else abs(o.balance + o.amount) > 999999999999999 end)
 order by 1 limit ${maxFaultsPerStatement}`
 
-/** On a cluster an outcome and its wallet may be on different nodes: what belongs together meets on the coordinator. */
+/** On a cluster an outcome and its wallet may be on different nodes: both are collected on the coordinator. */
 const refusals = {
   text: refusalsSql('', 'outcomes', 'wallets'),
   onCluster: refusalsSql(

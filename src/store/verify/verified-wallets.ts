@@ -1,4 +1,4 @@
-/** How far each wallet's ledger was found right, and which wallets have changed since. */
+/** Each wallet's checkpoint, up to which its ledger was verified, and the wallets that have changed since. */
 import { plainArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { inRange, type WalletRange } from './slice.ts'
@@ -6,14 +6,14 @@ import { maybe } from '../connection/rows.ts'
 
 export type Checkpoint = { readonly walletId: string; readonly sequence: bigint; readonly balanceMinor: bigint }
 
-/** A wallet that is not as it was when it was last found right, with the point from that time; zeros without one. */
+/** A wallet that differs from its checkpoint, with that checkpoint; zeros without one. */
 export type ChangedWallet = Checkpoint & { readonly fromSequence: bigint; readonly fromBalanceMinor: bigint }
 
 export type Changes = WalletRange & { readonly changed: readonly ChangedWallet[] }
 
 /**
- * Of so many wallets from here on, those that changed: both tables are walked side by side by their keys, which costs some
- * microseconds a wallet, and spares every debit an index or a note of its own.
+ * The changed wallets among the next `walletsAtMost`. Both tables are read side by side by key, which costs some microseconds
+ * per wallet; an index or a change log would cost every debit.
  */
 export async function nextChanges(db: Queryable, from: string | null, walletsAtMost: number): Promise<Changes> {
   const boundary = await db.query<{ id: string }>(
@@ -33,7 +33,7 @@ left join (select * from verified_wallets where ${inRange('wallet_id')}) v on v.
 where v.sequence is distinct from w.sequence or v.balance is distinct from w.balance
 order by w.id`
 
-/** The last entry up to this one, as a point; undefined when there is none. */
+/** The last entry up to this one, as a checkpoint; undefined when there is none. */
 export async function findCheckpointAt(
   db: Queryable,
   walletId: string,
@@ -60,7 +60,7 @@ export async function upsertCheckpoints(tx: Transaction, points: readonly Checkp
   )
 }
 
-/** What is known to be wrong is looked at from the beginning, until it is right. */
+/** A wallet with a fault is checked from its first entry until it is right. */
 export async function deleteCheckpoints(tx: Transaction, walletIds: readonly string[]): Promise<void> {
   if (walletIds.length === 0) return
   await tx.query('delete from verified_wallets where wallet_id = any($1::uuid[])', [plainArray(walletIds, String)])

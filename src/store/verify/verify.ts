@@ -1,4 +1,4 @@
-/** Are the books exact? Every invariant, over the whole database as it is at one moment, while the service goes on writing. */
+/** Verifies the books: every invariant, over the whole database in one snapshot, while the service continues to write. */
 import { beginSnapshot, endSnapshot, joinSnapshotSql } from '../cluster.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
 import { verifyEntries, verifyEntryLinks, verifyStretchEntries, verifyStretchEntryLinks } from './entries.ts'
@@ -14,11 +14,10 @@ export type VerifyProgress = { readonly part: 'wallets' | 'totals'; readonly don
 
 export type VerifyOptions = {
   readonly onProgress?: (progress: VerifyProgress) => void
-  /** Called for every fault as it is found. */
   readonly onFault?: (fault: Fault) => void
-  /** Looked at between two slices. */
+  /** Checked between two slices. */
   readonly signal?: AbortSignal
-  /** How many connections work at once; the server needs a core for each of them. */
+  /** How many connections work at once; the server needs a core for each. */
   readonly jobs?: number
 }
 
@@ -30,13 +29,13 @@ export type VerifyResult = {
 }
 
 /**
- * In memory that does not grow with the books: PostgreSQL goes through a slice of wallets at a time and returns only what
- * is wrong. The one snapshot for all slices keeps old row versions alive until the end, as any long report does.
+ * Memory does not grow with the books: PostgreSQL checks one slice of wallets at a time and returns only faults. The snapshot
+ * shared by all slices keeps old row versions alive until the end, as any long report does.
  */
 export async function verifyBooks(connection: Connection, options: VerifyOptions = {}): Promise<VerifyResult> {
   const opened: OpenClient[] = []
   const open = async (): Promise<OpenClient> => {
-    // One that is done with its slices waits for the others; it locks no row.
+    // A connection that has finished its slices waits for the others, idle in its transaction. It locks no row.
     const settings = { idle_in_transaction_session_timeout: '0' }
     const client = await openClient(connection, { name: 'billfold verify', settings })
     opened.push(client)
@@ -55,9 +54,9 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
   }
 }
 
-/** Further connections see the very moment that the first one sees, on all nodes if there are several. */
+/** The other connections get the first one's snapshot, on all nodes of a cluster. */
 async function joinSnapshot(first: OpenClient, others: readonly Queryable[]): Promise<void> {
-  // Nobody commits anywhere until the moment has ended.
+  // No transaction commits on any node until the snapshot is complete.
   if (first.isCluster()) return void (await Promise.all(others.map((client) => client.query(joinSnapshotSql))))
   const { rows } = await first.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot')
   const { snapshot } = one(rows)
@@ -109,12 +108,12 @@ async function verifyTogether(all: Connections, options: VerifyOptions): Promise
 
 const maxEntriesPerSlice = 200_000
 
-/** Connections connections get some slices each, so that none is left with a large one at the end. */
+/** Several connections get several slices each, so that none is left with a large one at the end. */
 function entriesPerSlice(entries: number, jobs: number): number {
   return jobs === 1 ? maxEntriesPerSlice : Math.min(maxEntriesPerSlice, Math.ceil(entries / (jobs * 8)) || 1)
 }
 
-/** Hands out slice after slice, to one at a time; undefined when there are no more. */
+/** Returns one slice after another to concurrent callers; undefined after the last. */
 function openSlices(entriesAtMost: number): (db: Queryable) => Promise<Slice | undefined> {
   let from: string | null | undefined = null
   const next = async (db: Queryable) => {
@@ -132,14 +131,14 @@ function openSlices(entriesAtMost: number): (db: Queryable) => Promise<Slice | u
 }
 
 /**
- * All faults of a range of wallets. The statements must see one moment, so call it in a transaction of repeatable read; a
- * short one for each slice will do, for nothing in here looks beyond the range.
+ * All faults of a range of wallets. The statements need one snapshot: call it in a repeatable read transaction. One short
+ * transaction per slice is enough, because no check looks beyond the range.
  */
 export async function verifySlice(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
   return [...(await verifyEntries(db, range, words)), ...(await verifyExceptEntries(db, range, words))]
 }
 
-/** All but the entries one by one, which are nearly all of the work. */
+/** All checks except those of single entries, which are nearly all of the work. */
 export async function verifyExceptEntries(db: Queryable, range: WalletRange, words = formatMinor): Promise<Fault[]> {
   return [
     ...(await verifyWallets(db, range, words)),
@@ -148,7 +147,7 @@ export async function verifyExceptEntries(db: Queryable, range: WalletRange, wor
   ]
 }
 
-/** All faults of the entries in these stretches, and of the balances of the wallets whose last entry they reach. */
+/** All faults of the entries in these stretches, and of the balances of wallets whose last entry they include. */
 export async function verifyStretches(
   db: Queryable,
   stretches: readonly Stretch[],
