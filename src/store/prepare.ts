@@ -1,4 +1,4 @@
-/** A migrated database to work on: the one that was named, or the embedded one. */
+/** A migrated database: the one that DATABASE_URL names, or the embedded one. */
 import type { Config } from '../config.ts'
 import { checkConnections } from './connection/connection-limit.ts'
 import { openClient, type Connection } from './connection/open-client.ts'
@@ -7,15 +7,15 @@ import { migrate } from './migrations/migrate.ts'
 import { refuseSharingPooler } from './connection/pooler.ts'
 import { asUnreachable } from './connection/unreachable.ts'
 
-/** A database as it is: whoever only looks at it leaves it so. */
+/** A database as it is, without migrations. */
 export type Reached = { readonly connection: Connection; readonly release: () => Promise<void> }
 
 export type Prepared = Reached & {
-  /** The names of the migrations that this call brought. */
+  /** The names of the migrations that this call applied. */
   readonly applied: readonly string[]
 }
 
-/** `connections`: how many will be opened, if the server is to be asked whether it has room for them. */
+/** `connections`: if given, checks that the server has room for that many. */
 export async function prepareDatabase(
   config: Pick<Config, 'databaseUrls' | 'dataDir'>,
   log: (message: string) => void,

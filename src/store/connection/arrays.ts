@@ -1,6 +1,6 @@
 /**
- * PostgreSQL array literals. The driver's own serialiser costs several times more on batches of hundreds of rows, and adding to a text
- * piece by piece costs three times as much as joining the pieces.
+ * PostgreSQL array literals. The driver's serialiser costs several times more on batches of hundreds of rows, and string
+ * concatenation three times as much as joining the pieces.
  */
 import type { Queryable } from './database.ts'
 import { maybe } from './rows.ts'
@@ -17,21 +17,21 @@ export function textArray<T>(items: readonly T[], valueOf: (item: T) => string |
   return `{${items.map((item) => quoted(valueOf(item))).join()}}`
 }
 
-/** Hardly any text has something to escape, and looking for it costs less than replacing nothing. */
+/** Few texts need escaping, and searching costs less than replacing nothing. */
 function quoted(value: string | null): string {
   if (value === null) return 'NULL'
   const isPlain = !value.includes('"') && !value.includes('\\')
   return `"${isPlain ? value : value.replace(/["\\]/g, '\\$&')}"`
 }
 
-/** The values of an array literal that holds none of those characters; none for the NULL that stands for no rows. */
+/** For literals of plain values. NULL means no rows. */
 function readArray(literal: string | null): string[] {
   return literal === null ? [] : literal.slice(1, -1).split(',')
 }
 
 /**
- * The one row of a query that gathers each of its columns into an array of plain values. A row of the protocol for each
- * would cost far more to read.
+ * For a query with one row that aggregates each column into an array of plain values: reading one protocol row per value would
+ * cost far more.
  */
 export async function queryArrays(
   db: Queryable,
@@ -44,7 +44,7 @@ export async function queryArrays(
 
 const asText = { getTypeParser: () => (value: string) => value }
 
-/** Columns to rows: the first values of all of them, the second ones, and so on. `Row` names a text for each column. */
+/** Transposes columns into rows. `Row` has one text per column. */
 export function zip<Row extends readonly string[]>(columns: readonly (readonly string[])[]): Row[] {
   return (columns[0] ?? []).map((_, i) => columns.map((column) => column[i]) as unknown as Row)
 }

@@ -1,4 +1,4 @@
-/** Whether the server has room for all connections that a service may open. */
+/** Checks that the server has room for all connections of a service. */
 import type { Queryable } from './open-client.ts'
 import { one } from './rows.ts'
 
@@ -13,11 +13,14 @@ const roomSql = `select current_setting('max_connections')::int
   (select rolconnlimit from pg_roles where rolname = current_user) as for_role,
   (select sum(numbackends)::int from pg_stat_database) as used`
 
-/** Refuses what can never fit; a sentence when others have left too little of it. The one who asks counts as used. */
+/**
+ * Refuses what can never fit, and returns a warning when other clients leave too little room. The connection that asks counts as
+ * used.
+ */
 export async function checkConnections(db: Queryable, wanted: number): Promise<string | undefined> {
   const { rows } = await db.query<{ most: number; for_database: number; for_role: number; used: number }>(roomSql)
   const { most, for_database, for_role, used } = one(rows)
-  // −1 is no limit.
+  // −1 means no limit.
   const limit = Math.min(most, ...[for_database, for_role].filter((given) => given >= 0))
   if (wanted > limit)
     throw new ConnectionsRefused(

@@ -1,4 +1,4 @@
-/** The database as the service uses it: two pools, transactions, and what its errors mean. */
+/** The database for the service: two pools, transactions, and the meaning of its errors. */
 import type { Config } from '../../config.ts'
 import { openClient, within, type Connection, type Queryable } from './open-client.ts'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
@@ -8,33 +8,33 @@ import { one } from './rows.ts'
 export type { Connection, Queryable } from './open-client.ts'
 export { sqlState } from './database-unavailable.ts'
 
-/** A function that takes this holds its locks until the transaction ends; it cannot be called outside of one. */
+/** A function that takes this holds its locks until the transaction ends, and cannot be called outside a transaction. */
 export type Transaction = Queryable & { readonly isCluster: () => boolean; readonly [inTransaction]: true }
 declare const inTransaction: unique symbol
 
 export type Database = {
   readonly connection: Connection
-  /** For requests, which are answered within eight seconds whatever happens. */
+  /** For requests, which are answered within eight seconds in every case. */
   readonly pool: Pool
-  /** The same database for work that may take half a minute: jobs, commands, pages of operators. */
+  /** The same database for work that may take half a minute: jobs, commands, operators' pages. */
   readonly longRunning: Database
 }
 
 /**
- * A request waits at most 2.6 s for the apps' directory and one and a half times this for what it asks next, which is
- * less than the eight seconds it has. The server gives up earlier, so that no statement outlives its connection.
+ * A request waits at most 2.6 s for the apps' directory and 1.5 times this for its next query, which is less than its eight
+ * seconds. The server's limit is shorter, so that no statement outlives its connection.
  */
 const requestLimitMs = 3_500
 const requestStatementMs = 3_000
 export const longRunningLimitMs = 35_000
 export const longRunningStatementMs = 30_000
 
-/** What the writer's lanes, of which one is the careful one, leave of a process's connections. */
+/** What the writer's lanes, including the careful one, leave of a process's connections. */
 export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
   return config.databaseConnections - config.writerLanes - 1
 }
 
-/** Connections are opened when they are needed; closing the pool closes the long-running one too. */
+/** Connections are opened on demand. Closing the pool closes the long-running one too. */
 export function openDatabase(connection: Connection, maxConnections = 10): Database {
   const open = (statementMs: number) => () =>
     openClient(connection, { name: 'billfold', settings: { statement_timeout: String(statementMs) } })
@@ -80,21 +80,21 @@ export async function transact<T>(db: Database, work: (tx: Transaction) => Promi
   }
 }
 
-/** COMMIT of a transaction in which a statement failed is no error: it fulfils, with the command ROLLBACK. */
+/** COMMIT of a transaction with a failed statement is not an error for the driver: it resolves with the command ROLLBACK. */
 export async function commit(client: Queryable): Promise<void> {
   const { command } = await client.query('commit')
   if (command !== 'COMMIT') throw new Error(`the transaction ended in ${command}`)
 }
 
-/** By the database's clock. Whatever ends, ends by it, so that two processes never disagree. */
+/** Everything that expires does so by the database's clock, so that two processes never disagree. */
 export async function getDatabaseTime(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
   return one(rows).now
 }
 
 /**
- * Which transactions of this server can be seen: the same text twice, and nothing was committed in between. On a cluster that is
- * never sure, for the coordinator commits before its workers do.
+ * Which transactions are visible on this server: two equal texts mean that nothing was committed in between. A cluster never
+ * returns the same text twice, because the coordinator commits before its workers do.
  */
 export async function getSnapshot(db: Queryable): Promise<string> {
   const { rows } = await db.query<{ moment: string }>({
@@ -106,15 +106,15 @@ export async function getSnapshot(db: Queryable): Promise<string> {
 
 export const uniqueViolation = '23505'
 
-/** Faults of the connection or the server, not of what was asked: asking again may well work. */
+/** Faults of the connection or the server, not of the statement: a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true
-  // 08: connection; 53: resources; 57: operator intervention (shutdown, cancelled, timeout); 58: system; 25006: read-only;
-  // 25P03: one of ours was idle in its transaction for too long.
+  // 08: connection; 53: resources; 57: operator intervention (shutdown, cancelled, timeout); 58: system; 25006: read-only; 25P03:
+  // our transaction was idle for too long.
   return /^(08|53|57|58|25006|25P03)/.test(sqlState(error) ?? '')
 }
 
-/** Two transactions met: 40001 serialization failure, 40P01 deadlock, 55P03 lock not available. */
+/** Conflicts between transactions: 40001 serialization failure, 40P01 deadlock, 55P03 lock not available. */
 export function isContention(error: unknown): boolean {
   return ['40001', '40P01', '55P03'].includes(sqlState(error) ?? '')
 }

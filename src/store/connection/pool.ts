@@ -1,6 +1,6 @@
 /**
- * Connections that are shared. Every wait has an end: for a free connection, for a new one, for an answer. A connection
- * past its time is destroyed, and the idle ones with it, because what made one of them silent rarely made only one.
+ * A connection pool. Every wait has a limit: for a free connection, for a new one, for an answer. A connection that exceeds its
+ * limit is destroyed together with the idle ones, because the cause rarely affects only one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitTime, within, type OpenClient, type Queryable } from './open-client.ts'
@@ -8,24 +8,24 @@ import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 
 export type PooledClient = Queryable & {
   readonly isCluster: () => boolean
-  /** Gives it back. What went wrong, if anything, decides whether it is used again; `true` is reason enough. */
+  /** Returns it to the pool. The fault, if any, decides whether it is reused; `true` always discards it. */
   readonly release: (fault?: unknown) => void
   readonly destroy: () => void
 }
 
 export type Pool = Queryable & {
-  /** How long an answer may take, and so may the wait for a connection before it. */
+  /** The limit for an answer, and for the wait for a connection before it. */
   readonly limitMs: number
-  /** The same connections, with less patience. */
+  /** The same connections with a shorter limit. */
   readonly within: (limitMs: number) => Queryable
   readonly connect: () => Promise<PooledClient>
-  /** Destroys the idle ones, when there is reason to believe that nobody answers on them any more. */
+  /** Destroys the idle connections, when they are probably dead. */
   readonly dropIdle: () => void
   readonly end: () => Promise<void>
   readonly totalCount: number
   readonly idleCount: number
   readonly waitingCount: number
-  /** How often somebody had to wait for a connection, and how long all of them did. */
+  /** How often callers had to wait for a connection, and for how long in total. */
   readonly waits: number
   readonly waitedMs: number
 }
@@ -36,7 +36,6 @@ type State = {
   readonly open: () => Promise<OpenClient>
   readonly max: number
   readonly beside: Pool | undefined
-  /** When each was opened. */
   readonly openedAt: WeakMap<OpenClient, number>
   idle: { readonly client: OpenClient; readonly since: number }[]
   readonly busy: Set<OpenClient>
@@ -48,11 +47,13 @@ type State = {
 }
 
 const idleForMs = 60_000
-/** A server process keeps the memory it once took, and the temporary table of the write probe grows old. */
+/** A server process keeps the memory it has allocated, and the write probe's temporary table ages. */
 const openForMs = 30 * 60_000
 const maxWaitMs = 5_000
 
-/** `beside` is another pool on the same servers: it shares what this one finds out about them, and its end. */
+/**
+ * `beside` is another pool on the same servers: its idle connections are dropped with this pool's, and it ends with this one.
+ */
 export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: number, beside?: Pool): Pool {
   const state: State = {
     open,
@@ -106,7 +107,7 @@ export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: 
   }
 }
 
-/** A late connection leaves at least half of the time for the answer, or a good one would be destroyed for it. */
+/** After a late connection at least half of the time is left for the answer, or a good connection would be destroyed. */
 function queryWithin(state: State, limitMs: number): Queryable['query'] {
   const query = async (...call: Parameters<Queryable['query']>) => {
     const startedAt = performance.now()
@@ -126,9 +127,9 @@ function queryWithin(state: State, limitMs: number): Queryable['query'] {
 }
 
 /**
- * For reads that a request waits for. One connection that went silent is no reason to turn anybody away: after half of the
- * time a new one is asked beside it, and the first answer counts, which on a server that is only slow may be that of the
- * first. A connection may take half as long again to open, so a question has ended after twice the time.
+ * A hedged read, for requests. When one connection is silent for half of the time, a second one is asked as well, and the first
+ * answer counts; on a server that is only slow it may be the first connection's. Opening a connection may take half as long
+ * again, so the read ends after twice the time.
  */
 export async function hedgedRead<T>(pool: Pool, limitMs: number, ask: (reader: Queryable) => Promise<T>): Promise<T> {
   const reader = pool.within(limitMs)
@@ -139,7 +140,7 @@ export async function hedgedRead<T>(pool: Pool, limitMs: number, ask: (reader: Q
       clearTimeout(timer)
       resolve(is)
     }
-    // A server that refuses has answered: another connection would hear the same.
+    // A refusal is an answer: another connection would get the same.
     first.then(
       () => end(true),
       (error: unknown) => end(!(error instanceof DatabaseUnavailable)),
@@ -150,7 +151,7 @@ export async function hedgedRead<T>(pool: Pool, limitMs: number, ask: (reader: Q
   return await Promise.any([first, ask(reader)]).catch(() => first)
 }
 
-/** Of the driver's many ways to ask, the one that returns a promise. */
+/** The overload of the driver's query that returns a promise. */
 function promised(client: OpenClient, call: Parameters<Queryable['query']>): Promise<unknown> {
   return client.query(...call) as unknown as Promise<unknown>
 }
@@ -193,7 +194,7 @@ function openMore(state: State): void {
   while (state.opening < state.waiting.size && countOf(state) < state.max) void openOne(state)
 }
 
-/** A connection that cannot be opened is the bad news of one who waits for it; the others may get one that comes free. */
+/** A connection that cannot be opened fails one waiting caller; the others may get one that becomes free. */
 async function openOne(state: State): Promise<void> {
   state.opening++
   try {
@@ -219,7 +220,7 @@ function handOut(state: State, client: OpenClient): void {
 
 function giveBack(state: State, client: OpenClient, fault: unknown): void {
   state.busy.delete(client)
-  // A server that has become read-only is left, for the one that takes writes may be another by now.
+  // A server that has become read-only is abandoned: another one may be the primary now.
   const isReadOnly = sqlState(fault) === '25006'
   if (fault instanceof DatabaseUnavailable || isReadOnly) dropIdle(state)
   const isGood = !client.isLost() && !client.isInTransaction() && !isReadOnly && fault !== true

@@ -1,6 +1,6 @@
 /**
- * A pooler between the service and PostgreSQL must leave each connection its own server process: settings, prepared
- * statements and the writer's numbers live there. One that shares processes between transactions is found out by trying.
+ * A pooler in front of PostgreSQL must give each connection its own server process, which holds settings, prepared statements
+ * and the writer's number. A pooler that shares processes between transactions is detected by experiment.
  */
 import { randomUUID } from 'node:crypto'
 import { openClient, within, type Connection, type OpenClient } from './open-client.ts'
@@ -13,7 +13,7 @@ class PoolerRefused extends Error {
 
 const name = 'billfold start'
 const answerWithinMs = 2_000
-/** A pooler hands out the process that came free last, or the one that has been free for longest. */
+/** A pooler assigns either the process that became free last, or the one free for longest. */
 const tries = 8
 
 export async function refuseSharingPooler(connection: Connection, client: OpenClient): Promise<void> {
@@ -25,14 +25,14 @@ export async function refuseSharingPooler(connection: Connection, client: OpenCl
     for (let i = 0; i < tries; i++) {
       const other = await openClient(connection, { name, connectWithinMs: answerWithinMs })
       others.push(other)
-      // Held in a transaction each, so that the next one gets another process.
+      // Each stays in a transaction, so that the next one gets another process.
       await within(other, answerWithinMs, other.query('begin'))
       if ((await markOf(other)) === mark || (await markOf(client)) !== mark) throw new PoolerRefused(refusal)
     }
   } catch (error) {
-    // Poolers that share processes between statements refuse a transaction: 08P01.
+    // Poolers that share processes between statements refuse a transaction with 08P01.
     if (sqlState(error) === '08P01') throw new PoolerRefused(refusal)
-    // No process is free for another connection, because the first has one of its own: it is not shared.
+    // No process is free for another connection, because the first has its own: processes are not shared.
     if (!(error instanceof DatabaseUnavailable)) throw error
   } finally {
     for (const other of others) other.destroy()
@@ -41,7 +41,7 @@ export async function refuseSharingPooler(connection: Connection, client: OpenCl
 
 const refusal = `DATABASE_URL leads to a pooler that shares server processes between transactions, which would mix up the settings and statements of different connections: set pool_mode = session for this database in PgBouncer, or connect to PostgreSQL directly.`
 
-/** Poolers tell a number of their own when a connection is opened. */
+/** Poolers report their own number when a connection is opened. */
 async function processIdOf(client: OpenClient): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   return one(rows).pid

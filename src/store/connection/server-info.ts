@@ -1,4 +1,4 @@
-/** What a server of PostgreSQL says of itself and of the role that asks. Nothing is changed, and no table needs to be there. */
+/** What a PostgreSQL server reports about itself and the current role. Read-only, and works without our tables. */
 import type { Queryable } from './database.ts'
 import { one } from './rows.ts'
 
@@ -7,27 +7,26 @@ export type ServerInfo = {
   readonly version: number
   readonly versionText: string
   readonly encoding: string
-  /** On or off, and the like. */
   readonly settings: Readonly<Record<SettingName, string>>
   readonly isReadOnly: boolean
-  /** Names of standbys that must confirm a commit; empty without one. */
+  /** The standbys that must confirm a commit; empty without one. */
   readonly standbys: string
-  /** Undefined where the server does not say. */
+  /** Undefined when the server does not report it. */
   readonly isEncrypted: boolean | undefined
-  /** The server is this machine: a socket, or the address of the loopback. */
+  /** The server is on this machine: a socket, or a loopback address. */
   readonly isLocal: boolean
   readonly role: {
     readonly name: string
     readonly isSuperuser: boolean
     readonly mayCreate: boolean
     readonly mayUseTemporary: boolean
-    /** Tables of ours that it may not read and write. */
+    /** Our tables that it may not read and write. */
     readonly closedTables: readonly string[]
-    /** Tables of ours that belong to another role: a migration could not change them. */
+    /** Our tables that another role owns: a migration could not change them. */
     readonly othersTables: readonly string[]
   }
   readonly databaseBytes: number
-  /** How long one question and its answer take, the median of a few. */
+  /** The median of a few. */
   readonly roundTripMs: number
 }
 
@@ -78,7 +77,7 @@ export async function readServerInfo(db: Queryable): Promise<ServerInfo> {
 
 type TableRights = Pick<ServerInfo['role'], 'closedTables' | 'othersTables'>
 
-/** Of the append-only tables it may change nothing, and need not. */
+/** The append-only tables revoke changes, so only select and insert are required. */
 async function readTables(db: Queryable): Promise<TableRights> {
   const { rows } = await db.query<{ name: string; is_open: boolean; is_own: boolean }>(
     `select c.relname as name, has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert') as is_open,
@@ -101,7 +100,7 @@ async function timeRoundTrip(db: Queryable): Promise<number> {
   return times.sort((a, b) => a - b)[2]!
 }
 
-/** How much room the whole database takes, its indexes included. */
+/** Including indexes. */
 export async function getDatabaseBytes(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ bytes: number }>('select pg_database_size(current_database())::float8 as bytes')
   return one(rows).bytes

@@ -1,11 +1,11 @@
-/** A database that a start or a command could not get to: where it was looked for, and what to look at first. */
+/** A database that a start or a command could not reach: the address, and what to check first. */
 import { sqlState } from './database-unavailable.ts'
 
 export class DatabaseUnreachable extends Error {
   override name = 'DatabaseUnreachable'
 }
 
-/** By what the system, the driver or PostgreSQL said; the first that fits. */
+/** By the message of the system, the driver or PostgreSQL; the first match counts. */
 const hints: readonly (readonly [said: RegExp, check: string])[] = [
   [/ECONNREFUSED|ENOENT/, 'that PostgreSQL runs there, and that host and port are right'],
   [/ENOTFOUND|EAI_AGAIN/, 'that the name of the host is right, and known to this machine'],
@@ -19,7 +19,7 @@ const hints: readonly (readonly [said: RegExp, check: string])[] = [
   [/takes no writes/, 'that one of the servers is a primary'],
 ]
 
-/** What says no to a connection as such, not to a statement on one. */
+/** For errors of the connection, not of a statement. */
 export function asUnreachable(error: unknown, addresses: readonly string[]): DatabaseUnreachable {
   const said = error instanceof Error ? error.message : String(error)
   const told = `${sqlState(error) ?? ''} ${said}`.trim()
@@ -30,7 +30,7 @@ export function asUnreachable(error: unknown, addresses: readonly string[]): Dat
   })
 }
 
-/** The address without what only its owner may know: the password, wherever it stands. */
+/** Without the password, which only the operator may know. */
 function withoutPassword(address: string): string {
   const url = new URL(address)
   url.password = ''

@@ -1,4 +1,4 @@
-/** Whether the database takes writes at this moment, found out by a small one. */
+/** Tests with a small write whether the database accepts writes now. */
 import { abandonedSql } from './open-client.ts'
 import { sqlState, transact, type Database } from './database.ts'
 import { one } from './rows.ts'
@@ -9,12 +9,12 @@ const stateSql = `select pg_is_in_recovery() or current_setting('transaction_rea
   has_database_privilege(current_database(), 'temporary') as "hasTemporary",
   ${abandonedSql} as abandoned`
 /**
- * A table that only this connection sees gets its first page, which takes room on the data's disk and is given back with
- * the commit. A row that is changed again and again would not find out: its page is there, and has room.
+ * A temporary table gets its first page, which needs space on the data's disk and is freed by the commit. Updating an existing
+ * row would not detect a full disk, because its page has room.
  */
 const pageSql = `create temporary table if not exists billfold_probe (page int) on commit delete rows;
   insert into billfold_probe values (1)`
-/** A few bytes that go through the log to the disk, and to a synchronous standby if there is one. */
+/** A few bytes that go through the WAL to the disk, and to a synchronous standby if there is one. */
 const logSql = `select pg_logical_emit_message(true, 'billfold', '')`
 
 const diskFull = '53100'
@@ -25,7 +25,7 @@ export async function probeWriting(db: Database): Promise<Writability> {
       const { rows } = await tx.query<{ isReadOnly: boolean; hasTemporary: boolean; abandoned: number }>(stateSql)
       const state = one(rows)
       if (state.isReadOnly) return 'read-only'
-      // The probe's own commit would be the next to wait without an end.
+      // The probe's commit would be the next to wait without limit.
       if (state.abandoned > 0) return 'no standby'
       if (state.hasTemporary) await tx.query(pageSql)
       await tx.query(logSql)

@@ -1,7 +1,7 @@
 /**
- * A copy of the whole database as gzipped lines of JSON. A head; then for each table its name and columns, one array of
- * texts for each row, and an end with the number of rows and a checksum; then the end of the copy. The texts are
- * PostgreSQL's own, so every value comes back bit for bit. A copy that was cut short lacks its end, and is refused.
+ * A copy of the whole database as gzipped lines of JSON. First a head. Then for each table its name and columns, one array of
+ * texts per row, and an end with the row count and a checksum. Then the end of the copy. The texts are PostgreSQL's output
+ * format, so every value is restored bit for bit. A truncated copy lacks its end, and is refused.
  */
 import type { Queryable } from '../connection/database.ts'
 import { createHash, type Hash } from 'node:crypto'
@@ -12,11 +12,11 @@ export type CopyHead = {
   readonly format: typeof copyFormat
   readonly createdAt: string
   readonly currency: string
-  /** The newest migration, and one checksum over all of them: only the very same schema can take the rows back. */
+  /** The newest migration, and one checksum over all migrations: only the same schema can restore the rows. */
   readonly migration: { readonly number: number; readonly name: string; readonly checksum: string }
-  /** For whoever finds the file, in words. */
+  /** A sentence for people who find the file. */
   readonly contains: string
-  /** The ids of the keys that its secrets were encrypted with: they are of no use to a service without these keys. */
+  /** The ids of the keys that encrypted its secrets: without these keys a service cannot read them. */
   readonly secretsKeys: readonly string[]
 }
 
@@ -28,28 +28,28 @@ export type TableHead = { readonly table: string; readonly columns: readonly str
 export type TableEnd = { readonly rows: number; readonly sha256: string }
 export type CopyEnd = { readonly tables: number; readonly rows: number; readonly sha256: string }
 
-/** Rows are arrays, everything else is an object: the first character tells. */
+/** Rows are arrays, all other lines are objects: the first character distinguishes them. */
 export function isRow(line: string): boolean {
   return line.startsWith('[')
 }
 
-/** Over lines, each with its line end. */
+/** Over lines, including their line ends. */
 export function openChecksum(): Hash {
   return createHash('sha256')
 }
 
-/** A sentence for the operator: the copy cannot be taken, and nothing was changed. */
+/** A sentence for the operator: the copy cannot be restored, and nothing was changed. */
 export class CopyRefused extends Error {
   override name = 'CopyRefused'
 }
 
-/** What keeps a value's text the same on every server and in every session. */
+/** Settings that keep a value's text the same on every server and in every session. */
 export const textSettings = `set local datestyle = 'ISO, YMD'; set local timezone = 'UTC'; set local intervalstyle = 'postgres';
   set local extra_float_digits = 1; set local bytea_output = 'hex'; set local statement_timeout = 0; set local search_path = public`
 
-/* Which schema a database has, as one checksum over all its migrations. */
+/* The schema of a database, as one checksum over all its migrations. */
 
-/** Its rows are the program's own and come from `migrate`, never from a copy. */
+/** Its rows come from `migrate`, never from a copy. */
 export const migrationsTable = 'billfold_migrations'
 
 export async function getMigration(db: Queryable): Promise<CopyHead['migration']> {

@@ -1,4 +1,4 @@
-/** Writes a copy of the whole database, as it is at one moment, while the service goes on. */
+/** Writes a copy of the whole database, in one snapshot, while the service continues. */
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -21,15 +21,14 @@ const rowsPerFetch = 2_000
 /** The first and the last line of the copy. */
 export type Exported = { readonly head: CopyHead; readonly end: CopyEnd }
 
-/** Ends the output. */
 export async function exportBooks(connection: Connection, output: Writable, options: ExportOptions): Promise<Exported> {
-  // Whoever reads the copy may be slow, and the transaction idle for that long; it locks no row.
+  // A slow reader leaves the transaction idle; it locks no row.
   const settings = { idle_in_transaction_session_timeout: '0' }
   const client = await openClient(connection, { name: 'billfold export', settings })
   const gzip = createGzip({ level: 6 })
   gzip.pipe(output)
   const done = finished(output)
-  // Whoever reads may go away at any time; the wait for it below tells, and nothing else needs to.
+  // The reader may close the stream at any time. The await below reports it; this only prevents an unhandled rejection.
   done.catch(() => {})
   try {
     await client.query(beginSnapshot)
@@ -88,7 +87,7 @@ async function writeAll(db: Queryable, write: Write, options: ExportOptions): Pr
   return { head, end }
 }
 
-/** A generated column is made again from the others. */
+/** A generated column is computed again from the others. */
 export function copiedColumns(table: Table): string[] {
   return table.columns.filter((column) => !column.isGenerated).map((column) => column.name)
 }
@@ -107,7 +106,7 @@ async function* readRows(db: Queryable, table: Table, columns: string[]): AsyncG
   await db.query('close copied')
 }
 
-/** Waits while the reader is behind, so that memory stays the same however large the books are. */
+/** Waits for a slow reader, so that memory stays constant however large the books are. */
 async function writeTo(gzip: Writable, output: Writable, text: string): Promise<void> {
   if (output.destroyed || output.errored) throw output.errored ?? new Error('The output was closed.')
   if (gzip.write(text)) return

@@ -16,16 +16,16 @@ export type ImportOptions = {
   readonly currency: string
   readonly onProgress?: (table: string, rows: number) => void
   readonly onFault?: (fault: Fault) => void
-  /** In the transaction of the import, before it commits. */
+  /** Runs in the transaction of the import, before it commits. */
   readonly onRestored?: (db: Queryable, imported: Imported) => Promise<void>
-  /** Books that were faulty when they were copied come back as they were, for whoever has to repair them. */
+  /** Restores books that were faulty when copied, so that they can be repaired. */
   readonly acceptsFaults?: boolean
 }
 
 export type Imported = { readonly head: CopyHead; readonly end: CopyEnd; readonly verified: VerifyResult }
 
 export async function importBooks(connection: Connection, input: Readable, options: ImportOptions): Promise<Imported> {
-  // The copy may come slowly, and nobody else uses a database that is being restored.
+  // The copy may arrive slowly, and no other process uses a database that is being restored.
   const settings = { idle_in_transaction_session_timeout: '0' }
   const client = await openClient(connection, { name: 'billfold import', settings })
   try {
@@ -36,7 +36,7 @@ export async function importBooks(connection: Connection, input: Readable, optio
     await client.query('commit')
     return imported
   } finally {
-    // Without a commit the server drops every row of the import when the connection ends.
+    // Without a commit, the server drops every row of the import when the connection ends.
     await client.end()
     input.destroy()
   }
@@ -74,16 +74,16 @@ async function restore(db: Queryable, input: Readable, options: ImportOptions): 
 }
 
 /**
- * What a service makes by itself as soon as it starts is no reason to refuse, and gives way to what the copy has: tables
- * of one row, which a migration fills, and counts that are kept for a while.
+ * Rows that a service creates by itself when it starts do not count as data, and are replaced by the copy's: tables with one
+ * row, which a migration fills, and short-lived counts.
  */
 function isFilledByItself({ name, primaryKey }: Table): boolean {
   return primaryKey.join() === 'only_row' || ['minutes', 'limits'].includes(name)
 }
 
 /**
- * A copy holds what triggers did already, so they are switched off; that also locks the tables until the commit, and no
- * service writes into a database while it is being restored.
+ * A copy already contains the effects of triggers, so they are disabled. That also locks the tables until the commit, so no
+ * service writes into a database that is being restored.
  */
 async function holdEmpty(db: Queryable, tables: readonly Table[]): Promise<void> {
   for (const { name } of tables) await db.query(`alter table ${quoted(name)} disable trigger user`)
@@ -117,7 +117,7 @@ function findTable(tables: readonly Table[], { table: name, columns }: TableHead
 
 const maxBatchLength = 1_000_000
 
-/** Reads up to the table's end, which is then the current line. */
+/** Reads up to the table's end line, which is then the current line. */
 async function restoreTable(
   db: Queryable,
   table: Table,
@@ -161,7 +161,7 @@ function damagedRows({ name }: Table): string {
   return `The copy is damaged: the rows of ${name} are not those that were written.`
 }
 
-/** The database takes no such value, or no such row beside the others: as they were exported, it held all of them. */
+/** The database refuses a value or a combination of rows. Exported rows satisfied all constraints, so the copy is damaged. */
 function isNoSuchRow(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }

@@ -1,11 +1,11 @@
-/** The lines of a gzipped text, one after the other, without ever holding more than a piece of it. */
+/** Reads the lines of a gzipped text one by one, holding only a piece of it in memory. */
 import { StringDecoder } from 'node:string_decoder'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { CopyRefused } from './copy-file.ts'
 
 export type Lines = {
-  /** The line that was read last, with its line end. */
+  /** The line read last, with its line end. */
   readonly current: string
   readonly next: () => Promise<string>
 }
@@ -35,10 +35,10 @@ export function openLines(input: Readable): Lines {
   }
 }
 
-/** No row comes near: a request has at most 64 KiB. */
+/** Far above any row: a request has at most 64 KiB. */
 const maxLineLength = 16 * 1024 * 1024
 
-/** Only a line feed ends a line: other separators, such as U+2028, may stand within a text. */
+/** Only a line feed ends a line: other separators, such as U+2028, may occur within a text. */
 async function* splitLines(input: Readable): AsyncGenerator<string[]> {
   const gunzip = createGunzip()
   input.on('error', (error) => gunzip.destroy(error))
@@ -51,7 +51,7 @@ async function* splitLines(input: Readable): AsyncGenerator<string[]> {
     const [first = '', ...others] = text.split('\n')
     rest.push(first)
     length += first.length
-    // A few bytes of gzip can stand for any number of characters without a line feed.
+    // A few bytes of gzip can expand to any number of characters without a line feed.
     if (length > maxLineLength) throw new RangeError(`a line is longer than ${maxLineLength} characters`)
     const last = others.pop()
     if (last === undefined) continue

@@ -7,7 +7,7 @@ import type { Native } from './native.ts'
 import { EmbeddedRefused, errorCode, explainFailure } from './refused.ts'
 import { serverSettings, usableMemory } from './server-settings.ts'
 
-/** All that the processes of PostgreSQL see of the environment: PGDATA, PGOPTIONS and their like would change what they do. */
+/** The whole environment of PostgreSQL's processes: PGDATA, PGOPTIONS and similar variables would change their behaviour. */
 export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /** Creates the database folder if there is none yet, and refuses one of another major version. */
@@ -19,8 +19,8 @@ export async function prepareFolder(databaseDir: string, account: Account, nativ
 }
 
 /**
- * Removes the draft folders of processes that were killed while they created a database. No creation takes an hour, so
- * nobody works on a draft that is older.
+ * Removes the draft folders of processes that were killed while they created a database. Creating one takes less than an hour,
+ * so older drafts are abandoned.
  */
 async function removeOldDrafts(databaseDir: string): Promise<void> {
   for (const name of await readdir(dirname(databaseDir))) {
@@ -42,9 +42,9 @@ export async function writeSettings(databaseDir: string, account: Account): Prom
 }
 
 /**
- * How PostgreSQL is told where its folder is. Below a folder that its account may not enter, such as /root, the server is
- * started inside the database folder and names that folder by /proc/self/cwd, which passes through no parent: so no folder's
- * permissions are widened, and the data stays where DATA_DIR says. Paths longer than PostgreSQL's buffers are named so too.
+ * The path of the folder for PostgreSQL. Below a folder its account may not enter, such as /root, the server is started inside
+ * the database folder and gets the path /proc/self/cwd, which passes through no parent. So no folder's permissions are widened,
+ * and the data stays in DATA_DIR. The same serves paths longer than PostgreSQL's buffers.
  */
 export async function folderArgument(folder: string, account: Account): Promise<string> {
   const isPlain = Buffer.byteLength(folder) < 800 && !folder.includes('\n')
@@ -75,8 +75,8 @@ function wrongVersion(databaseDir: string, found: number, ours: number): string 
 }
 
 /**
- * initdb fills a draft folder, which is renamed to the database folder when it is whole: after a crash, and in a second
- * process, the database folder is complete or absent.
+ * initdb fills a draft folder, which is renamed to the database folder when complete: after a crash, and for a second process,
+ * the database folder is complete or absent.
  */
 async function createFolder(databaseDir: string, account: Account, native: Native): Promise<void> {
   const draft = `${databaseDir}-new-${randomUUID()}`

@@ -19,10 +19,10 @@ export type Embedded = {
 type Log = (message: string) => void
 type Place = { databaseDir: string; mark: string; account: Account; native: Native }
 
-/** How long a start is tried again while another server uses the folder; and how often, where each try takes seconds. */
+/** How long, and how often, a start is retried while another server uses the folder. */
 const patienceMs = 10_000
 const leastStarts = 5
-/** A server that starts on a busy machine writes its number long before it opens its socket. */
+/** A server that starts on a busy machine writes its pid long before it opens its socket. */
 const silentForMs = 30_000
 
 /**
@@ -87,7 +87,7 @@ async function openPlace(dataDir: string): Promise<Place> {
 async function makeDataFolder(dataDir: string): Promise<string> {
   try {
     const created = await mkdir(dataDir, { recursive: true })
-    // 0711 lets PostgreSQL's account pass through root's data folder to the database folder, and lets nobody list it.
+    // 0711 lets PostgreSQL's account pass through root's data folder to the database folder, and lets no other account list it.
     if (created !== undefined) await chmod(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
     return await realpath(dataDir)
   } catch (error) {

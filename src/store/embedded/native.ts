@@ -59,7 +59,7 @@ async function readLinks(packageDir: string): Promise<{ source: string; target: 
   return JSON.parse(text) as { source: string; target: string }[]
 }
 
-/** Three folders and one program are looked at: everything in the package has the same permissions. */
+/** Checks three folders and one program: everything in the package has the same permissions. */
 async function canRun(account: Account, root: string): Promise<boolean> {
   if (account.spawn.uid === undefined) return true
   for (const folder of ['bin', 'lib', 'share']) {
@@ -81,7 +81,7 @@ async function copyNative(account: Account, packageDir: string, version: string,
     }
     await copyTree(join(packageDir, 'native'), draft)
     await linkLibraries(packageDir, draft)
-    // `root` exists: a whole copy that another process made at this moment is used, a part of one left by a crash is replaced.
+    // `root` exists: a complete copy by another process is used, an incomplete one left by a crash is replaced.
     await rename(draft, root).catch(async () => {
       if (await hasSameSizes(join(packageDir, 'native'), root)) return
       await rm(root, { recursive: true, force: true })

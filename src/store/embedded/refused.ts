@@ -3,7 +3,7 @@ export class EmbeddedRefused extends Error {
   override name = 'EmbeddedRefused'
 }
 
-/** One sentence that names the folder, made of the lines that PostgreSQL and the system wrote. */
+/** One sentence that names the folder, from the lines that PostgreSQL and the system wrote. */
 export function explainFailure(output: string, databaseDir: string): string {
   const known: [RegExp, string][] = [
     [/no space left on device|disk quota exceeded/i, `The disk that holds ${databaseDir} is full.`],

@@ -13,7 +13,7 @@ import { maybe } from '../connection/rows.ts'
  */
 export type Registration = {
   socketDir: string
-  /** Fulfils when the connection ends, by us or by the server. */
+  /** Resolves when the connection ends, closed by us or by the server. */
   ended: Promise<void>
   /** Releases the shared lock. True if no other service holds it: this connection then holds it alone, and none can register. */
   leave: () => Promise<boolean>
@@ -53,8 +53,8 @@ export async function register(
     }
     await client.query('select pg_advisory_lock_shared($1)', [locks.embeddedService])
     await createDatabase(client)
-    // A server told to stop refuses new connections before it ends old ones. One more connection that is accepted proves that
-    // our lock was there before any stop, so whoever leaves from now on sees it.
+    // A server that is stopping refuses new connections before it ends old ones. One more accepted connection proves that our
+    // lock was taken before any stop, so every service that leaves later sees it.
     await proveOpen(socketDir)
   } catch (error) {
     await client.end().catch(() => undefined)
@@ -125,7 +125,7 @@ async function servesFolder(client: Client, databaseDir: string, mark: string): 
   return server.mark === mark || (await realpath(server.folder).catch(() => null)) === databaseDir
 }
 
-/** `billfold` owns its database and nothing else; the superuser is for the supervisor alone. */
+/** `billfold` owns its database and nothing else; only the supervisor uses the superuser. */
 async function createDatabase(client: Client): Promise<void> {
   const { rows } = await client.query(`select 1 from pg_database where datname = 'billfold'`)
   if (rows.length > 0) return
@@ -133,7 +133,7 @@ async function createDatabase(client: Client): Promise<void> {
   await ignoreDuplicate(client.query('create database billfold owner billfold'))
 }
 
-/** Of two services that create the role or the database at the same moment, one is refused with "already exists". */
+/** Of two services that create the role or the database at once, one is refused with "already exists". */
 async function ignoreDuplicate(work: Promise<unknown>): Promise<void> {
   await work.catch((error) => {
     if (!['42710', '42P04', '23505'].includes(sqlState(error) ?? '')) throw error

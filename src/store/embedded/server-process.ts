@@ -9,7 +9,7 @@ import { cannotRun, folderArgument, readLogTail, serverEnvironment } from './dat
 import type { Native } from './native.ts'
 import { errorCode } from './refused.ts'
 
-/** What the server wrote into postmaster.pid; the line for `socketDir` is not there yet while the server starts. */
+/** The contents of postmaster.pid; the line for `socketDir` is missing while the server starts. */
 export type PidFile = { pid: number; socketDir: string | null }
 
 /** A server process started by us: when it has ended, `failure` is what it wrote to stderr or its log. */
@@ -55,11 +55,11 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Starts the server in a session of its own, so that Ctrl-C reaches only the service. `strangerPid` is the process number in
- * a left-over postmaster.pid that now belongs to some other program. PostgreSQL would refuse to start as long as that program
- * runs; told by PG_GRANDPARENT_PID that it is its grandparent (as pg_ctl does with its own parent), PostgreSQL goes on to its
- * real check, whether any process still uses the folder's shared memory, and replaces postmaster.pid itself. So we never
- * delete postmaster.pid, and two servers cannot start.
+ * Starts the server in a separate session, so that Ctrl-C reaches only the service. `strangerPid` is the pid in a left-over
+ * postmaster.pid that now belongs to another program. PostgreSQL would refuse to start while that program runs.
+ * PG_GRANDPARENT_PID declares it to be PostgreSQL's grandparent (as pg_ctl does with its own parent): PostgreSQL then makes its
+ * real check, whether any process still uses the folder's shared memory, and replaces postmaster.pid itself. So we never delete
+ * postmaster.pid, and two servers cannot start.
  */
 export async function spawnServer(
   databaseDir: string,

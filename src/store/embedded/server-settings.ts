@@ -2,16 +2,16 @@ import { totalmem } from 'node:os'
 
 const mebibyte = 1024 * 1024
 
-/** The memory, in bytes, that the machine or the container around this process lets it use. */
+/** The memory, in bytes, that the machine or container allows this process. */
 export function usableMemory(): number {
   const limit = process.constrainedMemory?.() ?? 0
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
 }
 
 /**
- * The server's settings, written anew at every start. fsync and its like are PostgreSQL's own defaults, spelled out because
- * durability is the promise this service makes. Checkpoints are few and spread out, because the first change of a page after
- * a checkpoint writes the whole page to the write-ahead log, and debits are many small changes.
+ * The server's settings, written at every start. fsync and similar ones are PostgreSQL's defaults, repeated here because the
+ * service promises durability. Checkpoints are few and spread out, because the first change of a page after a checkpoint writes
+ * the whole page to the write-ahead log, and debits are many small changes.
  */
 export function serverSettings(memoryBytes: number): string {
   const sharedBuffers = clamp(memoryBytes / 8, 32, 4096)
@@ -38,8 +38,8 @@ export function serverSettings(memoryBytes: number): string {
     log_rotation_size: '10MB',
     log_rotation_age: '1d',
     log_timezone: 'UTC',
-    // The message, the details and the statement of an error can all hold what people wrote. The service gets
-    // every such error as an answer; the server's own log is for errors of the server itself.
+    // The message, the details and the statement of an error may contain what people wrote. The service receives every such error
+    // as an answer; the server's log is for errors of the server itself.
     log_min_messages: 'log',
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',

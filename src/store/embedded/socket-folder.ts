@@ -8,9 +8,9 @@ import { canReach, type Account } from './system-account.ts'
 const maxFolderBytes = 103 - '/.s.PGSQL.5432'.length
 
 /**
- * A short private folder for the server's socket: whoever may enter the folder may connect. Anyone may create a folder in
- * /tmp, so one that already exists is used only if its owner is the server's account and no other account may enter it; if
- * another account has taken the name, a random ending is added to it.
+ * A short private folder for the server's socket: every account that can enter the folder can connect. Any account may create a
+ * folder in /tmp, so an existing one is used only if the server's account owns it and no other account may enter; if another
+ * account has taken the name, a random suffix is added.
  */
 export async function makeSocketFolder(databaseDir: string, account: Account): Promise<string> {
   const hash = createHash('sha256').update(databaseDir).digest('hex').slice(0, 16)
@@ -20,7 +20,7 @@ export async function makeSocketFolder(databaseDir: string, account: Account): P
     () => true,
     () => false,
   )
-  // A folder that still belongs to root was created a moment ago by another process of root, which is about to chown it.
+  // A folder that still belongs to root was just created by another process of root, which is about to chown it.
   if (isNew || (await isPrivateFolder(folder, { uid: process.getuid?.() ?? -1 }))) return own(folder, account)
   if (await isPrivateFolder(folder, account)) return folder
   return own(await mkdtemp(`${folder}-`), account)

@@ -8,12 +8,12 @@ import { maybe } from '../connection/rows.ts'
 /** One file of `migrations/`: `0001_ledger.sql` is number 1, name `0001_ledger`. */
 export type Migration = { number: number; name: string; sql: string; checksum: string }
 
-/** What the database has and what this program brings; `problem` says in a sentence why the two do not fit together. */
+/** The database's migrations compared with the program's; `problem` says in a sentence why they do not match. */
 export type MigrationStatus = { current: number; latest: number; pending: string[]; problem: string | null }
 
 type AppliedRow = { number: number; name: string; checksum: string }
 
-/** A sentence for the operator: the database and the program do not fit together, and nothing was changed. */
+/** A sentence for the operator: the database and the program do not match, and nothing was changed. */
 export class MigrationRefused extends Error {
   override name = 'MigrationRefused'
 }
@@ -23,14 +23,14 @@ export function parseMigration(fileName: string, text: string): Migration {
   if (!match) {
     throw new MigrationRefused(`The migration ${fileName} is not named NNNN_name.sql, in lower case.`)
   }
-  // A checkout that turns line ends into CRLF has not edited the migration.
+  // A checkout that converts line ends to CRLF has not edited the migration.
   const sql = text.replaceAll('\r\n', '\n')
   const checksum = createHash('sha256').update(sql).digest('hex')
   return { number: Number(match[1]), name: fileName.slice(0, -'.sql'.length), sql, checksum }
 }
 
 export async function readMigrations(folder: URL = new URL('./', import.meta.url)): Promise<Migration[]> {
-  // Every other SQL file here is a migration, or is refused for its name: one that is misspelt must not be left out.
+  // Every other SQL file here is a migration, or is refused for its name: a misspelt one must not be skipped.
   const fileNames = (await readdir(folder))
     .filter((fileName) => fileName.endsWith('.sql') && fileName !== 'schema.sql')
     .sort()
@@ -41,7 +41,7 @@ export async function readMigrations(folder: URL = new URL('./', import.meta.url
   return migrations
 }
 
-/** Numbers run 1, 2, 3 …: a gap or a repeat is two branches merged without looking, and the order would be a guess. */
+/** Numbers run 1, 2, 3 …: a gap or a repeat means two branches were merged carelessly, and the order is undefined. */
 function checkNumbering(migrations: Migration[]): void {
   migrations.forEach((migration, index) => {
     if (migration.number === index + 1) return
@@ -55,8 +55,8 @@ function checkNumbering(migrations: Migration[]): void {
 }
 
 /**
- * Brings the database to the newest migration, one transaction each. Any number of processes may call this at once: each
- * step takes the lock, looks again at what is applied, and applies at most one, so the losers find nothing left to do.
+ * Applies the missing migrations, one transaction each. Any number of processes may call this at once: each step takes the lock,
+ * reads again what is applied, and applies at most one, so the later ones find nothing left to do.
  */
 export async function migrate(
   client: Queryable,
@@ -74,7 +74,7 @@ export async function migrate(
   return { applied }
 }
 
-/** A new index or column has no statistics, and a database that was restored has none at all: nobody waits for autovacuum. */
+/** A new index or column has no statistics, and a restored database has none at all. Do not wait for autovacuum. */
 async function analyze(client: Queryable): Promise<void> {
   const tables = (await listTables(client)).map((table) => quoted(table.name))
   await client.query('begin')
@@ -101,7 +101,7 @@ export async function migrationStatus(
 async function applyNext(client: Queryable, migrations: Migration[]): Promise<string | null> {
   await client.query('begin')
   try {
-    // A pool's time limits are meant for requests; waiting for another process to build an index is not a fault.
+    // A pool's time limits are for requests; waiting while another process builds an index is not a fault.
     await client.query('set local statement_timeout = 0; set local lock_timeout = 0')
     await client.query('select pg_advisory_xact_lock($1)', [locks.migration])
     const applied = await listApplied(client)
@@ -112,7 +112,7 @@ async function applyNext(client: Queryable, migrations: Migration[]): Promise<st
     await client.query('commit')
     return next?.name ?? null
   } catch (error) {
-    // The connection may be the very thing that failed; the first error is the one worth telling.
+    // The connection may be what failed; only the first error is useful.
     await client.query('rollback').catch(() => undefined)
     throw error
   }
@@ -133,7 +133,7 @@ async function apply(client: Queryable, migration: Migration): Promise<void> {
       cause: error,
     })
   }
-  // A COMMIT inside the file would leave half a migration behind after a crash, so such a file never gets recorded.
+  // A COMMIT inside the file would leave half a migration behind after a crash, so such a file is never recorded.
   if ((await currentTransaction(client)) !== before) {
     throw new Error(`Migration ${migration.name} ends its own transaction: take BEGIN, COMMIT and ROLLBACK out of it.`)
   }
@@ -160,7 +160,7 @@ async function listApplied(client: Queryable): Promise<AppliedRow[]> {
   return applied.rows
 }
 
-/** Forward only: what is applied must be exactly the first files, byte for byte. */
+/** Forward only: the applied migrations must be the first files, byte for byte. */
 function findMisfit(applied: AppliedRow[], migrations: Migration[]): string | null {
   const newest = applied.at(-1)
   if (newest && newest.number > migrations.length) {

@@ -1,10 +1,10 @@
-/** The schema that all migrations together come to, as readable SQL: what a review of a migration looks at. */
+/** The schema that all migrations result in, as readable SQL, for reviews of a migration. */
 import type { Queryable } from '../connection/database.ts'
 import { listTables, quoted, type Table } from './tables.ts'
 
 const head = `-- The schema as the migrations leave it, written by src/store/migrations/schema.test.ts (UPDATE=1). Do not edit: add a migration.`
 
-/** The same text on every version of PostgreSQL that is supported. Run on an empty database, it makes the same schema. */
+/** The same text on every supported version of PostgreSQL. Run on an empty database, it creates the same schema. */
 export async function describeSchema(db: Queryable): Promise<string> {
   await refuseUnknownKinds(db)
   const functions = await readTexts(
@@ -54,7 +54,7 @@ async function describeColumns(db: Queryable, id: string): Promise<string[]> {
   )
 }
 
-/** Columns say themselves that they are not null; only newer servers list that as a constraint too. */
+/** Not-null is part of the column; only newer servers also list it as a constraint. */
 async function describeConstraints(db: Queryable, id: string): Promise<string[]> {
   return await readTexts(
     db,
@@ -83,7 +83,7 @@ async function describeTriggers(db: Queryable, id: string): Promise<string[]> {
   return texts.map(unqualified)
 }
 
-/** The owner has every right that was not taken away. Rights newer than PostgreSQL 15 are left out. */
+/** The owner has every right that was not revoked. Rights newer than PostgreSQL 15 are left out. */
 async function describeRights(db: Queryable, table: Table, id: string): Promise<string[]> {
   const [revoked] = await readTexts(
     db,
@@ -96,7 +96,7 @@ async function describeRights(db: Queryable, table: Table, id: string): Promise<
   return revoked ? [`revoke ${revoked} on ${name(table.name)} from current_user;`] : []
 }
 
-/** What this file cannot write down must not be left out in silence. */
+/** Refuses what this file cannot describe, instead of omitting it silently. */
 async function refuseUnknownKinds(db: Queryable): Promise<void> {
   const [unknown] = await readTexts(
     db,
@@ -107,7 +107,7 @@ async function refuseUnknownKinds(db: Queryable): Promise<void> {
      select string_agg(typname, ', ') from pg_type where typnamespace = 'public'::regnamespace and typtype in ('e', 'd', 'r')
      having count(*) > 0`,
   )
-  if (unknown) throw new Error(`src/store/migrations/schema.ts cannot describe ${unknown} yet: teach it.`)
+  if (unknown) throw new Error(`src/store/migrations/schema.ts cannot describe ${unknown} yet: add it there.`)
 }
 
 async function readTexts(db: Queryable, sql: string): Promise<string[]> {
@@ -115,12 +115,12 @@ async function readTexts(db: Queryable, sql: string): Promise<string[]> {
   return rows.map((row) => row.text)
 }
 
-/** Everything is in the one schema. */
+/** All tables are in one schema. */
 function unqualified(text: string): string {
   return text.replaceAll(/\bpublic\./g, '')
 }
 
-/** Quoted only where it must be, so that it reads well. */
+/** Quoted only where necessary, for readability. */
 function name(text: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(text) ? text : quoted(text)
 }

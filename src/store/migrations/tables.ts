@@ -1,4 +1,4 @@
-/** The tables of the service, as the database itself knows them: whatever a migration adds is included. */
+/** The tables of the service, read from the database's catalogue: tables of new migrations are included. */
 import type { Queryable } from '../connection/database.ts'
 
 export type Column = { readonly name: string; readonly type: string; readonly isGenerated: boolean }
@@ -6,9 +6,9 @@ export type Column = { readonly name: string; readonly type: string; readonly is
 export type Table = {
   readonly name: string
   readonly columns: readonly Column[]
-  /** Empty when it has no primary key. */
+  /** Empty without a primary key. */
   readonly primaryKey: readonly string[]
-  /** The other tables its foreign keys lead to. */
+  /** The other tables that its foreign keys reference. */
   readonly needs: readonly string[]
 }
 
@@ -26,7 +26,7 @@ select c.relname as name,
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 order by c.relname collate "C"`
 
-/** By name, but a table always after those it refers to, so that filling or creating them in this order works. */
+/** By name, but each table after those it references, so that they can be created or filled in this order. */
 export async function listTables(db: Queryable): Promise<Table[]> {
   const { rows } = await db.query<Table>(tablesSql)
   const waiting = [...rows]
@@ -40,7 +40,7 @@ export async function listTables(db: Queryable): Promise<Table[]> {
   return ordered
 }
 
-/** A name as it must stand in SQL. Ours are plain; a word such as `order` is not. */
+/** Quotes an identifier. Ours are plain; a keyword such as `order` is not. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
