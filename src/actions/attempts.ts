@@ -1,8 +1,8 @@
-/** Counts what happens too often per key; forgets by itself. Per process, in bounded memory. */
+/** Counts attempts per key in fixed windows, per process and in bounded memory. */
 export type Attempts = {
-  /** Notes one more; how many beyond the limit that makes in this window, and how long the window lasts yet. */
+  /** Counts one attempt; returns how many exceed the limit in this window, and the rest of the window. */
   readonly count: (key: string, now: Date) => { readonly excess: number; readonly secondsLeft: number }
-  /** The seconds to wait when the limit is reached, without noting anything. */
+  /** The seconds to wait when the limit is reached. Does not count. */
   readonly waitOf: (key: string, now: Date) => number | undefined
 }
 
@@ -15,7 +15,7 @@ export function openAttempts({ limit, windowMs }: { limit: number; windowMs: num
       let window = windows.get(key)
       if (!window || window.endsAt <= now.getTime()) {
         windows.delete(key)
-        // The oldest key goes first: a flood of new keys costs the attacker's own history, not memory.
+        // Drop the oldest key, so that a flood of new keys does not use up memory.
         if (windows.size >= maxKeys) windows.delete(windows.keys().next().value!)
         windows.set(key, (window = { count: 0, endsAt: now.getTime() + windowMs }))
       }

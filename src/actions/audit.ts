@@ -1,14 +1,13 @@
-/** Puts what someone did into the audit log, in the transaction in which it was done. */
+/** Writes an audit record, in the transaction of the action. */
 import { insertAudit } from '../store/audit.ts'
 import type { Queryable } from '../store/connection/database.ts'
 import type { Role } from '../store/operators.ts'
 import { newId } from './tokens.ts'
 
-/** Who does it, and from where. */
 export type Actor = {
   readonly name: string
   readonly address: string | null
-  /** An operator's, as it was when they did it: it may be another one when the record is read. */
+  /** An operator's role at the time of the action; it may have changed when the record is read. */
   readonly role?: Role
 }
 

@@ -1,9 +1,9 @@
 /**
- * A User-Agent in two words, `Firefox/Linux`: what a person calls the browser and what it runs on. Nothing else of the header is
- * kept, which tells browsers apart far better than people.
+ * Reduces a User-Agent to the names of browser and system, such as `Firefox/Linux`. The rest of the header is not stored: it
+ * identifies a browser far better than people expect.
  */
 
-/** The first that fits counts: most browsers also name those they descend from. */
+/** The first match wins: most browsers also name their ancestors. */
 const browsers: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Edge', /\bEdg(e|A|iOS)?\//],
   ['Opera', /\b(OPR|Opera|OPiOS)\//],
@@ -23,9 +23,9 @@ const systems: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Linux', /\bLinux\b|\bX11\b/],
 ]
 
-/** Null when neither is known. */
+/** Null when both are unknown. */
 export function browserName(userAgent: string | null): string | null {
-  // Longer than any browser's, and what is searched stays short.
+  // Longer than the header of any browser, and short enough to search.
   const text = (userAgent ?? '').slice(0, 400)
   const find = (list: typeof browsers) => list.find(([, pattern]) => pattern.test(text))?.[0] ?? ''
   const found = `${find(browsers)}/${find(systems)}`

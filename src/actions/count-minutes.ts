@@ -1,6 +1,6 @@
 /**
- * What the overview shows is counted once, by the metrics that are there anyway: every few seconds each process writes the
- * difference into its row of the minute. The hot path does nothing for it.
+ * Counts for the overview, taken from the Prometheus metrics: every few seconds each process writes the difference into its
+ * row of the minute. The hot path does no extra work.
  */
 import { randomUUID } from 'node:crypto'
 import { secondsBuckets } from '../platform/histogram.ts'
@@ -10,7 +10,7 @@ import type { Service } from './service.ts'
 type Counter = {
   readonly process: string
   minute: number
-  /** What the metrics said when the minute began. */
+  /** The totals at the beginning of the minute. */
   start: Minute
 }
 
@@ -24,15 +24,15 @@ export async function countMinutes(service: Service): Promise<void> {
   counters.set(service, counter)
   await upsertMinute(service.db.pool, new Date(counter.minute), counter.process, difference(totals, counter.start))
   if (counter.minute === minute) return
-  // What came in the seconds between the two writes is counted to the minute that ended.
+  // Requests between the two writes count for the minute that ended.
   counter.minute = minute
   counter.start = totals
 }
 
-/** What operations came to that is no refusal. */
+/** Results that are not refusals. */
 const noRefusals = ['posted', 'replayed', 'UNAVAILABLE', 'INTERNAL']
 
-/** The upper ends of the buckets, in milliseconds; the last one has none. */
+/** The upper bounds of the buckets, in milliseconds. */
 const bucketEndsMs = [...secondsBuckets.map((seconds) => seconds * 1_000), Infinity]
 
 async function readTotals({ metrics, live }: Service): Promise<Minute> {
@@ -41,7 +41,7 @@ async function readTotals({ metrics, live }: Service): Promise<Minute> {
   const took = bucketEndsMs.map(() => 0)
   let [count, faults] = [0, 0]
   for (const { labels, value, ...rest } of requests?.values ?? []) {
-    // Pages and assets would make the service look busier than it is.
+    // Count API calls only, not pages and assets.
     if (!String(labels['route']).startsWith('/api/')) continue
     const name = 'metricName' in rest ? rest.metricName : ''
     if (name === 'billfold_http_request_seconds_count') {
@@ -50,7 +50,7 @@ async function readTotals({ metrics, live }: Service): Promise<Minute> {
     }
     if (name === 'billfold_http_request_seconds_bucket') addBucket(took, labels['le'], value)
   }
-  // The buckets of a histogram hold all that is below them; ours hold what is between two.
+  // Prometheus buckets are cumulative; ours are not.
   const between = took.map((value, i) => value - (took[i - 1] ?? 0))
   const posted = (direction: string) =>
     (operations?.values ?? [])
@@ -88,7 +88,7 @@ function difference(now: Minute, start: Minute): Minute {
   }
 }
 
-/** The time that this part of the requests stayed below, read off between the ends of its bucket; null without requests. */
+/** The quantile, interpolated within its bucket; null without requests. */
 export function quantileMs(took: readonly number[], part: number): number | null {
   const total = took.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null

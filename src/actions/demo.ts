@@ -1,4 +1,4 @@
-/** What a newcomer finds after the first start: an app for the example shop, and somebody with money to spend in it. */
+/** The demo of the first start: an app for the example shop, and a user with money to spend in it. */
 import { findApp, insertApp, insertSecret, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
 import { withDemoLock } from '../store/locks.ts'
 import { transact } from '../store/connection/database.ts'
@@ -24,15 +24,15 @@ export type Demo = {
 
 const clientId = 'app_demo'
 const email = 'demo@billfold.example'
-/** Everybody knows it, which is why `findUnsafeForProduction` looks for it. */
+/** Public, so `findUnsafeForProduction` checks for it. */
 const password = 'correct horse battery staple'
 const actor = { name: 'system', address: null }
-/** Of ports that the shop once had; an app lists at most fifty. */
+/** Limits the origins of earlier ports of the shop; an app lists at most fifty. */
 const maxOrigins = 20
 
 /**
- * There already, or made now: the same however often and by however many processes at once it is called. What somebody
- * changed since, or spent, stays as it is. The lock is held on a connection of its own while the usual actions do the work.
+ * Creates what is missing. It may run any number of times and in several processes at once, and keeps what was changed or
+ * spent since. The lock is held on a separate connection while the usual actions do the work.
  */
 export async function createDemo(service: Service, { shopPort }: { shopPort: number }): Promise<Demo> {
   if (service.config.isProduction) throw new Error('There is no demo in production.')
@@ -51,7 +51,7 @@ async function ensureApp(service: Service, origins: readonly string[]): Promise<
   await ensureOrigins(service, app, origins)
   const kept = await readDemoSecret(dataDir)
   if (kept !== undefined && acceptsSecret(app, kept)) return kept
-  // A service on another machine may still use the old one.
+  // A service on another machine may still use the old secret.
   const { clientSecret } = (await rotateSecret(service, actor, clientId, '7d'))!
   await writeDemoSecret(dataDir, clientId, clientSecret)
   return clientSecret
@@ -68,7 +68,7 @@ async function insertDemoApp(service: Service, origins: readonly string[]): Prom
     accentColor: null,
     logoUrl: null,
   }
-  // The file first: a secret that leads nowhere is replaced at the next start, a lost one as well.
+  // Write the file first: if the transaction fails, the next start replaces the secret.
   await writeDemoSecret(service.config.dataDir, clientId, clientSecret)
   await transact(service.db, async (tx) => {
     await insertApp(tx, clientId, settings)
@@ -78,7 +78,7 @@ async function insertDemoApp(service: Service, origins: readonly string[]): Prom
   return clientSecret
 }
 
-/** The shop moves with the service's port. */
+/** The shop's port follows the service's port. */
 async function ensureOrigins(service: Service, app: App, origins: readonly string[]): Promise<void> {
   const withOurs = (list: readonly string[]) => [...new Set([...origins, ...list])].slice(0, maxOrigins)
   const hasOurs = (list: readonly string[]) => origins.every((origin) => list.includes(origin))
@@ -113,7 +113,7 @@ async function ensureUser(service: Service): Promise<string> {
   return link.id
 }
 
-/** What must be put right before real money comes, in sentences; empty when there is nothing. */
+/** Sentences about what must be fixed before the service handles real money. */
 export async function findUnsafeForProduction(service: Service): Promise<string[]> {
   const problems: string[] = []
   const apps = (await listApps(service.db.pool)).filter((app) => app.isActive)

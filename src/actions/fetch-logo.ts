@@ -1,6 +1,6 @@
 /**
  * Fetches an app's logo for all visitors of its pages, so that their browsers load it from this service and never from the
- * logo's own host. The type is told from the first bytes, not from the content-type header. SVG is refused: it can hold a script.
+ * logo's own host. The type comes from the first bytes, not from the content-type header. SVG is refused: it can contain a script.
  */
 import { isIP } from 'node:net'
 import { fetchPublic, type Elsewhere } from './public-fetch.ts'
@@ -10,10 +10,7 @@ export type Logo = { readonly type: string; readonly bytes: Uint8Array<ArrayBuff
 const headers = { accept: 'image/png, image/jpeg, image/webp', 'user-agent': 'billfold' }
 const bounds = { maxBytes: 128 * 1024, timeoutMs: 5_000 }
 
-/**
- * Undefined when there is no picture at the address, whatever the reason. Redirects are not followed: an operator can enter
- * the final address.
- */
+/** Undefined when the address returns no picture, for any reason. Redirects are not followed: enter the final address. */
 export async function fetchLogo(address: string, elsewhere?: Elsewhere): Promise<Logo | undefined> {
   const url = new URL(address)
   const { protocol, hostname, port, username } = url
@@ -38,7 +35,7 @@ const maxKept = 200
 
 type Kept = { readonly until: number; readonly logo: Promise<Logo | undefined> }
 
-/** Visitors of the same moment share one fetch; a failure is not tried again for five minutes. */
+/** Concurrent visitors share one fetch; a failure is retried after five minutes. */
 export function openLogoCache(fetch: (url: string) => Promise<Logo | undefined>) {
   const kept = new Map<string, Kept>()
   return (url: string, nowMs: number): Promise<Logo | undefined> => {

@@ -1,7 +1,7 @@
 /**
- * How often something may be tried, by end users and operators alike. What is counted for an email is counted whether
- * or not it is anybody's, so that a refusal tells nothing; a try that one limit refuses counts for no other; and a
- * stranger can never use up the tries of someone at an address from which they signed in before.
+ * Rate limits of attempts by users and operators. An email is counted whether or not it has an account, so a refusal reveals
+ * nothing. An attempt that one limit refuses does not count for the others. Attempts from unknown addresses never use up
+ * those of a person at an address from which they signed in before.
  */
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
@@ -10,7 +10,7 @@ import type { Service } from './service.ts'
 
 export type Limited = { readonly kind: 'limited'; readonly retryAfterSeconds: number }
 
-/** Of all tries beyond a limit only the first is put on record: a flood of them must not fill the audit log. */
+/** Only the first attempt beyond a limit is recorded, so that a flood does not fill the audit log. */
 export type TooMany = Limited & { readonly isFirst: boolean }
 
 type Rule = { readonly name: string; readonly limit: number; readonly windowMs: number }
@@ -18,17 +18,17 @@ type Rule = { readonly name: string; readonly limit: number; readonly windowMs: 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** Something secret that strangers may guess at, and how often. */
+/** The limits of guesses at one kind of secret. */
 export type Door = {
-  /** For one address, whomever it tries. */
+  /** Per address, for all accounts together. */
   readonly address?: Rule
-  /** The same, but counted when a guess was wrong: many people behind one address may sign in at the same moment. */
+  /** Per address, but counts only wrong guesses: many people behind one address may sign in at once. */
   readonly wrongOfAddress?: Rule
-  /** For a person and one address: the person, or someone who sits beside them. */
+  /** Per account and address. */
   readonly here: Rule
-  /** For a person and all addresses from which they never signed in, together: a guess spread over many machines. */
+  /** Per account, for all unknown addresses together: limits guesses from many machines. */
   readonly anywhere: Rule
-  /** For a person and all addresses from which they did, together: with `anywhere` all tries that there are. */
+  /** Per account, for all known addresses together: with `anywhere` this bounds all attempts. */
   readonly known?: Rule
 }
 
@@ -44,24 +44,24 @@ const door = (name: string, limits: Partial<Record<keyof Door, number>> & { here
 }
 
 export const userPasswords = door('password', { wrongOfAddress: 100, here: 10, anywhere: 100 })
-/** No more than 200 wrong ones for an operator, of which strangers never use up the 50. */
+/** At most 200 wrong guesses per operator; 50 of them are reserved for known addresses. */
 export const operatorPasswords = door('operator-password', { address: 50, here: 5, anywhere: 150, known: 50 })
 /**
- * Tried by whoever has the password already, so few: eight for an operator, half of them from all addresses that the
- * operator signed in from together, the other half from everywhere else.
+ * An attempt at the code needs the password first, so few are allowed: eight per operator, four from known addresses and four
+ * from all others.
  */
 export const operatorCodes: Rule = { name: 'operator-code', limit: 4, windowMs: 15 * minuteMs }
-/** Whoever took over an operator's session must not be able to find the password with it. */
+/** A stolen operator session must not help to guess the password. */
 export const ownPasswords: Rule = { name: 'operator-own-password', limit: 10, windowMs: 15 * minuteMs }
 export const mailsHere: Rule = { name: 'mail-here', limit: 4, windowMs: 15 * minuteMs }
 export const mailsAnywhere: Rule = { name: 'mail-anywhere', limit: 10, windowMs: hourMs }
-/** With five tries a code this leaves 150 guesses a day at a million codes. */
+/** With five attempts per code this allows 150 guesses a day at a million codes. */
 export const mailsADay: Rule = { name: 'mail-a-day', limit: 30, windowMs: 24 * hourMs }
 
-/** Receipts and statements: each may read a month of entries. */
+/** Receipts and statements: one may read a month of entries. */
 export const papers: Rule = { name: 'paper', limit: 60, windowMs: 15 * minuteMs }
 
-/** Counts an attempt before it is made, or many at once would all be the last one allowed. */
+/** Counts an attempt before it is made: otherwise many concurrent attempts would all pass as the last one allowed. */
 export async function takeLimit(service: Service, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
   const { count, secondsLeft } = await upsertLimit(service.db.pool, keyOf(rule, parts), rule.windowMs)
   if (count <= rule.limit) return undefined
@@ -71,8 +71,8 @@ export async function takeLimit(service: Service, rule: Rule, ...parts: string[]
 type Limit = readonly [rule: Rule, ...parts: string[]]
 
 /**
- * All of them or none. In the order given, so that those which only one address can use up come first: what they
- * refuse never reaches the rows that everybody shares.
+ * Takes all limits or none, in the given order. List limits of one address first: an attempt they refuse does not touch
+ * the rows that all callers share.
  */
 export async function takeLimits(service: Service, limits: readonly Limit[]): Promise<TooMany | undefined> {
   for (const [index, limit] of limits.entries()) {
@@ -85,10 +85,10 @@ export async function takeLimits(service: Service, limits: readonly Limit[]): Pr
 }
 
 type Guess = {
-  /** Whose secret it is: an email, or an operator's id. */
+  /** The account of the secret: an email, or an operator's id. */
   readonly whose: string
   readonly address: string
-  /** They signed in from this address before. */
+  /** The person signed in from this address before. */
   readonly isKnownAddress: boolean
 }
 
@@ -109,7 +109,7 @@ export async function countWrongGuess(service: Service, door: Door, { address }:
   if (door.wrongOfAddress) await takeLimit(service, door.wrongOfAddress, addressKey(address))
 }
 
-/** Someone who got in has no failures behind them here, and this try was none anywhere else. */
+/** After a right guess: clears the failures at this address, and gives back this attempt elsewhere. */
 export async function forgiveRightGuess(service: Service, door: Door, guess: Guess): Promise<void> {
   const { byAddress, here, together } = limitsOf(door, guess)
   await clearLimit(service, ...here)
@@ -120,13 +120,13 @@ function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
   const where = addressKey(address)
   const byAddress: Limit[] = door.address ? [[door.address, where]] : []
   const here: Limit = [door.here, whose, where]
-  // From where the person signed in before, the guesses of strangers elsewhere change nothing.
+  // Guesses from unknown addresses must not block a known one.
   const shared = isKnownAddress ? door.known : door.anywhere
   const together: Limit[] = shared ? [[shared, whose]] : []
   return { byAddress, here, together }
 }
 
-/** Takes back one attempt that was counted before it was known to be right. */
+/** Takes back an attempt that turned out to be right. */
 export async function giveBackLimit(service: Service, rule: Rule, ...parts: string[]): Promise<void> {
   await updateLimitRefunded(service.db.pool, keyOf(rule, parts))
 }
@@ -141,7 +141,7 @@ function keyOf({ name }: Rule, parts: readonly string[]): Buffer {
     .digest()
 }
 
-/** Whoever has one IPv6 address has 2^64 of them: the network is what counts. */
+/** One IPv6 subscriber has 2^64 addresses, so the /64 network is counted. */
 export function addressKey(address: string): string {
   if (!isIPv6(address)) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
@@ -156,7 +156,7 @@ export function addressKey(address: string): string {
     .join(':')
 }
 
-/** Addresses of people are kept hashed: they are compared, and never read. */
+/** Addresses are stored as hashes: they are compared, and never read. */
 export function addressHash(address: string): Buffer {
   return createHash('sha256').update(addressKey(address)).digest()
 }

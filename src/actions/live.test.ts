@@ -12,7 +12,7 @@ const until = async (isSo: () => boolean) => {
 function openRig() {
   const sequences = new Map<string, number>()
   const over = new Set<string>()
-  const asked = { moments: 0, changed: [] as number[], sessions: [] as string[][] }
+  const asked = { snapshots: 0, changed: [] as number[], sessions: [] as string[][] }
   const faults: unknown[] = []
   const rig = { commits: 0, isAway: false }
   const sessionOf = (name: string, walletId = name) =>
@@ -25,7 +25,7 @@ function openRig() {
   const walletOf = new Map<string, string>()
   const questions = {
     getSnapshot: async () => {
-      asked.moments++
+      asked.snapshots++
       return String(rig.commits)
     },
     findChangedWallets: async (seen: readonly SeenWallet[]) => {
@@ -55,9 +55,9 @@ function openRig() {
 }
 
 /** After it, two more polls have come, so that whatever was to be asked was asked. */
-const settled = async ({ asked }: { asked: { moments: number } }) => {
-  const before = asked.moments
-  await until(() => asked.moments >= before + 3)
+const settled = async ({ asked }: { asked: { snapshots: number } }) => {
+  const before = asked.snapshots
+  await until(() => asked.snapshots >= before + 3)
 }
 
 test('sessions of the same moment are asked for in one question, each once', async () => {

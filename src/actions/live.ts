@@ -2,43 +2,42 @@
  * Open widgets, kept up to date without a cost to the money path: NOTIFY would take a lock on the whole database at each
  * commit.
  *
- * What this process changes it knows by itself: a poke, and that wallet is looked at within 50 ms. What others change is
- * found by asking, about twice a second: did anything commit at all, and if so, which of these wallets are not as they were
- * seen last? Only those are looked at. With 10,000 streams that costs the database a lookup by key for each wallet, instead
- * of five joined tables; `bench/README.md` has the figures. What ends a session without moving its wallet (somebody signs
- * out on another process) is found by a look at some of the sessions each time, all of them in turn: at once up to 500
- * streams, within ten seconds with 10,000. Calls with such a session are refused from the first moment in any case.
+ * This process pokes the wallets it changes, and checks them within 50 ms. Changes by other processes are found by polling,
+ * about twice a second: did anything commit, and if so, which of these wallets changed? Only those are checked. With
+ * 10,000 streams that costs the database a lookup by key for each wallet, instead of five joined tables; `bench/README.md` has
+ * the figures. A session that ends without a change of its wallet (a sign-out in another process) is found by rotation: each
+ * poll checks some of the sessions, up to 500 streams all of them, 10,000 within ten seconds. Calls with such a session are
+ * refused at once in any case.
  */
 import type { Session } from '../store/people/widget-sessions.ts'
 import type { SeenWallet } from '../store/wallets.ts'
 
 export type Watcher = {
   readonly session: Session
-  /** The session as it is now; undefined when it is gone. Called after each look at it, changed or not. */
+  /** Called after each check with the current session, changed or not; undefined when the session does not exist any more. */
   readonly onCheck: (session: Session | undefined) => void
   /** The process is about to end. */
   readonly end: () => void
 }
 
 export type Live = {
-  /** Undefined when there are too many already; else a function that stops watching. */
+  /** Returns a function that stops watching; undefined when there are too many watchers. */
   readonly watch: (watcher: Watcher) => (() => void) | undefined
-  /** This process has just changed that wallet: look now, rather than in a while. */
+  /** This process has just changed that wallet: check it now. */
   readonly poke: (walletId: string) => void
   readonly count: () => number
   /** Ends every stream and takes no more. */
   readonly close: () => void
 }
 
-/** What it asks the database. */
 export type LiveQueries = {
-  /** The same text as before when nothing was committed since. */
+  /** Returns the same text as before if nothing was committed since. */
   readonly getSnapshot: () => Promise<string>
   readonly findChangedWallets: (seen: readonly SeenWallet[]) => Promise<readonly string[]>
   readonly findSessions: (tokenHashes: readonly Buffer[]) => Promise<Session[]>
 }
 
-/** A wallet that somebody watches: its sessions, and what was seen of it last. */
+/** A watched wallet: its sessions, and its last known state. */
 type Watched = {
   readonly walletId: string
   readonly sessions: Map<string, Set<Watcher>>
@@ -47,38 +46,38 @@ type Watched = {
 }
 
 const maxWatchers = 20_000
-/** A page that reconnects may leave a dead connection or two behind for a while. */
+/** A page that reconnects may leave some dead connections behind. */
 const maxPerSession = 6
 
 const pollMs = 400
-/** The more there are, the longer the pause, but a change is seen within a second. */
+/** The pause grows with the number of wallets, but a change is seen within a second. */
 const pollMsEach = 0.01
 const maxPollMs = 600
-/** A busy wallet pokes thousands of times a second; eyes need no more than this, and many busy wallets get less. */
+/** A busy wallet is poked thousands of times a second; one check per 50 ms is enough to watch, and many busy wallets get fewer. */
 const dueMs = 50
 const dueMsEach = 0.2
-/** Sessions that are looked at with each poll, whether or not their wallet has changed. */
-const inTurn = 500
-/** Of one question, so that none takes long. */
+/** Sessions that each poll checks by rotation, whether or not their wallet changed. */
+const sessionsPerPoll = 500
+/** Wallets per query, so that none takes long. */
 const chunk = 1_000
 
-export function openLive(questions: LiveQueries, fault: (error: unknown) => void): Live {
+export function openLive(queries: LiveQueries, fault: (error: unknown) => void): Live {
   const wallets = new Map<string, Watched>()
-  /** Those to look at next. */
+  /** Wallets to check next. */
   const due = new Set<string>()
   let total = 0
   let isClosed = false
-  let isLooking = false
+  let isChecking = false
   let isPolling = false
-  let lookTimer: ReturnType<typeof setTimeout> | undefined
+  let checkTimer: ReturnType<typeof setTimeout> | undefined
   let pollTimer: ReturnType<typeof setTimeout> | undefined
   let restMs = dueMs
-  let moment = ''
-  /** Whose turn it is, and how many have not been looked at since the last commit anywhere. */
-  let turns: Iterator<Watched> = wallets.values()
-  let unseen = 0
+  let snapshot = ''
+  /** The position of the rotation, and how many wallets were not checked since the last commit anywhere. */
+  let rotation: Iterator<Watched> = wallets.values()
+  let unchecked = 0
 
-  /** Beside a look that is under way, so that none waits for the question about all wallets. */
+  /** Runs beside a check in progress, so that no check waits for the query about all wallets. */
   async function poll(): Promise<void> {
     isPolling = true
     const nextAt = performance.now() + Math.min(maxPollMs, pollMs + wallets.size * pollMsEach)
@@ -89,7 +88,7 @@ export function openLive(questions: LiveQueries, fault: (error: unknown) => void
     }
     isPolling = false
     schedulePoll(nextAt)
-    scheduleLook()
+    scheduleCheck()
   }
 
   function schedulePoll(at: number): void {
@@ -98,60 +97,60 @@ export function openLive(questions: LiveQueries, fault: (error: unknown) => void
       pollTimer = setTimeout(() => void poll(), Math.max(0, at - performance.now()))
   }
 
-  /** None when all was looked at since anything was committed. */
+  /** Empty when every wallet was checked since the last commit. */
   async function findDue(): Promise<readonly string[]> {
-    const now = await questions.getSnapshot()
-    if (now === moment) return unseen > 0 ? nextInTurn() : []
-    const changed = await questions.findChangedWallets([...wallets.values()])
-    moment = now
-    unseen = wallets.size
-    return [...changed, ...nextInTurn()]
+    const now = await queries.getSnapshot()
+    if (now === snapshot) return unchecked > 0 ? nextInRotation() : []
+    const changed = await queries.findChangedWallets([...wallets.values()])
+    snapshot = now
+    unchecked = wallets.size
+    return [...changed, ...nextInRotation()]
   }
 
-  function nextInTurn(): string[] {
+  function nextInRotation(): string[] {
     const next: string[] = []
-    for (let sessions = 0; sessions < inTurn;) {
-      const { value, done } = turns.next()
+    for (let sessions = 0; sessions < sessionsPerPoll;) {
+      const { value, done } = rotation.next()
       if (done) {
         // The next round begins with the next poll.
-        turns = wallets.values()
+        rotation = wallets.values()
         break
       }
       next.push(value.walletId)
       sessions += value.sessions.size
     }
-    unseen -= next.length
+    unchecked -= next.length
     return next
   }
 
-  async function look(): Promise<void> {
-    lookTimer = undefined
-    isLooking = true
+  async function check(): Promise<void> {
+    checkTimer = undefined
+    isChecking = true
     const walletIds = [...due]
     due.clear()
     restMs = Math.min(pollMs, Math.max(dueMs, walletIds.length * dueMsEach))
     try {
-      for (let i = 0; i < walletIds.length; i += chunk) await lookAt(walletIds.slice(i, i + chunk))
+      for (let i = 0; i < walletIds.length; i += chunk) await checkWallets(walletIds.slice(i, i + chunk))
     } catch (error) {
-      // What was not seen is still unlike what was: the next poll finds it.
-      moment = ''
+      // The known state of unchecked wallets is still old: make the next poll compare them again.
+      snapshot = ''
       fault(error)
     }
-    isLooking = false
-    scheduleLook()
+    isChecking = false
+    scheduleCheck()
   }
 
-  /** Soon: in a moment, or once more after the look under way, which may have begun too early. */
-  function scheduleLook(): void {
-    if (due.size > 0 && !isLooking && !isClosed) lookTimer ??= setTimeout(() => void look(), restMs)
+  /** A check in progress may have read too early, so another one follows it. */
+  function scheduleCheck(): void {
+    if (due.size > 0 && !isChecking && !isClosed) checkTimer ??= setTimeout(() => void check(), restMs)
   }
 
-  async function lookAt(walletIds: readonly string[]): Promise<void> {
+  async function checkWallets(walletIds: readonly string[]): Promise<void> {
     const watched = walletIds.flatMap((id) => wallets.get(id) ?? [])
     const sets = watched.flatMap(({ sessions }) => [...sessions.values()])
     const hashes = sets.flatMap(([first]) => (first ? [first.session.tokenHash] : []))
     if (hashes.length === 0) return
-    const found = new Map((await questions.findSessions(hashes)).map((session) => [keyOf(session), session]))
+    const found = new Map((await queries.findSessions(hashes)).map((session) => [keyOf(session), session]))
     for (const { userId, sequence, frozenFor } of found.values()) {
       const wallet = wallets.get(userId)
       if (wallet) Object.assign(wallet, { sequence, frozenFor })
@@ -161,7 +160,7 @@ export function openLive(questions: LiveQueries, fault: (error: unknown) => void
 
   function add(walletId: string): void {
     due.add(walletId)
-    scheduleLook()
+    scheduleCheck()
   }
 
   function unwatch(watcher: Watcher): void {
@@ -173,8 +172,8 @@ export function openLive(questions: LiveQueries, fault: (error: unknown) => void
     if (wallet!.sessions.size === 0) wallets.delete(wallet!.walletId)
     if (--total > 0) return
     clearTimeout(pollTimer)
-    clearTimeout(lookTimer)
-    lookTimer = undefined
+    clearTimeout(checkTimer)
+    checkTimer = undefined
     due.clear()
   }
 
@@ -188,7 +187,7 @@ export function openLive(questions: LiveQueries, fault: (error: unknown) => void
       wallets.set(walletId, wallet)
       wallet.sessions.set(keyOf(session), here.add(watcher))
       if (++total === 1) schedulePoll(performance.now() + pollMs)
-      // The state it was opened with may be older than a change that was made, and poked for, just before.
+      // The state of the session may be older than a change that was poked just before.
       add(walletId)
       return () => unwatch(watcher)
     },
@@ -201,7 +200,7 @@ export function openLive(questions: LiveQueries, fault: (error: unknown) => void
       for (const { sessions } of wallets.values())
         for (const watchers of sessions.values()) for (const each of watchers) each.end()
       clearTimeout(pollTimer)
-      clearTimeout(lookTimer)
+      clearTimeout(checkTimer)
     },
   }
 }

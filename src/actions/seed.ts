@@ -1,4 +1,4 @@
-/** Many users, linked to one app and funded, within seconds. They have no password, so nobody can sign in as one. */
+/** Creates many users, linked to one app and funded, within seconds. They have no password, so no sign-in is possible. */
 import { serviceNamespace } from '../ledger/reference.ts'
 import { findApp } from '../store/apps.ts'
 import { referenceKeyOf } from '../store/outcomes.ts'
@@ -11,17 +11,17 @@ export type SeedOrder = { readonly users: number; readonly clientId: string; rea
 
 export type SeedResult = { readonly serviceUserIds: string[] } | { readonly refusal: 'in-production' | 'unknown-app' }
 
-/** Large enough that the round trips do not count, small enough that a slice stays far below the statement's time limit. */
+/** Large enough to make round trips negligible, small enough to stay far below the statement's time limit. */
 const usersPerSlice = 5_000
 
 export async function seedUsers(service: Service, actor: Actor, order: SeedOrder): Promise<SeedResult> {
-  // Play money among real money could never be told apart again.
+  // Seeded money could not be distinguished from real money afterwards.
   if (service.config.isProduction) return { refusal: 'in-production' }
   const db = service.db.longRunning
   if (!(await findApp(db.pool, order.clientId))) return { refusal: 'unknown-app' }
   const { clientId, creditMinor } = order
   const detail = { users: order.users, creditMinor: String(creditMinor) }
-  // Before the first slice, each of which commits by itself: no seeded user is ever without an audit record.
+  // Record before the first slice: each slice commits separately, and no seeded user may lack an audit record.
   await recordAudit(db.pool, actor, 'users.seed-ordered', `app:${clientId}`, detail)
   const gift = { clientId, creditMinor, counterAccount: 'bonus', referenceType: 'BONUS', description: 'Seed' }
   if (creditMinor > 0n) service.referenceTypes.record(serviceNamespace, gift.referenceType)
@@ -34,7 +34,7 @@ export async function seedUsers(service: Service, actor: Actor, order: SeedOrder
       await insertSeed(db.pool, users, { ...gift, writer })
     }
   }
-  // A row of a position belongs to one connection, or they would wait for each other.
+  // One position row per connection, so that the connections do not wait for each other.
   await Promise.all([work(0), work(-1), work(-2)])
   await analyzeSeeded(db.pool)
   await recordAudit(db.pool, actor, 'users.seeded', `app:${clientId}`, detail)

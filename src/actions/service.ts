@@ -1,4 +1,4 @@
-/** What the actions work with: the configuration, the database, the writer, and the apps held in memory. */
+/** Everything the actions need: configuration, database, writer, apps in memory. */
 import type { Config } from '../config.ts'
 import { faultFields, openRateLimit, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -36,12 +36,12 @@ export type Service = {
   readonly referenceTypes: ReferenceTypes
   readonly wrongSecrets: Attempts
   readonly browserCalls: Attempts
-  /** By address; what is counted by account is counted in the database. */
+  /** By address; counts by account are in the database. */
   readonly wrongCodes: Attempts
   readonly signUps: Attempts
   readonly live: Live
   readonly mail: MailSender
-  /** Encrypts what the service must read again. */
+  /** Encrypts secrets that the service must read again. */
   readonly secrets: Secrets
   readonly passwordCost: PasswordCost
 } & Cards
@@ -99,13 +99,13 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
   return service
 }
 
-/** Everything in flight has its answer when this returns; the pool stays open for whoever opened it. */
+/** Every posting in flight has its answer when this returns. The caller that opened the pool closes it. */
 export async function closeService(service: Service): Promise<void> {
   service.live.close()
   await service.writer.close()
   await service.repeats.close()
   await service.referenceTypes.close()
   await service.mail.close()
-  // The calls of the last minute. They are for the page of an app alone, and the end does not wait for a database that is away.
+  // The calls of the last minute. Only an app's page shows them, so the shutdown does not fail without a database.
   await countCalls(service).catch(() => {})
 }

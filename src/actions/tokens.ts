@@ -1,12 +1,12 @@
-/** Ids and secrets. Everything random in the service is made here. */
+/** Ids, tokens and secrets. */
 import { hash, randomBytes, randomInt, randomUUID } from 'node:crypto'
 
-/** Of the newest id: its millisecond, and how many came before it in that one. */
+/** The millisecond of the newest id, and the number of earlier ids in it. */
 const newest = { ms: 0, count: 0 }
 
 /**
- * A version 7 UUID: time first, so that new rows land at the end of an index, and then a count, so that those of one
- * millisecond are in the order in which they were made: what one transaction puts into the audit log has one time.
+ * A version 7 UUID: time first, so that new rows land at the end of an index, then a count, so that ids of one millisecond
+ * sort in the order of their creation, as audit records of one transaction must.
  */
 export function newId(now: Date = new Date()): string {
   const ms = now.getTime()
@@ -19,7 +19,7 @@ export function newId(now: Date = new Date()): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** In lower case, as ids are written everywhere. */
+/** Lower case only, as all ids are. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
@@ -33,7 +33,7 @@ export function newClientSecret(): string {
   return `bfs_${randomBytes(32).toString('base64url')}`
 }
 
-/** 128 random bits, so that one app's id of a user says nothing to another app. */
+/** 128 random bits, so that one app's id of a user is useless to another app. */
 export function newServiceUserId(): string {
   return `su_${randomBytes(16).toString('hex')}`
 }
@@ -42,20 +42,17 @@ export function newSessionToken(): string {
   return `ws_${randomUUID()}`
 }
 
-/**
- * Tells the widget whether two sessions are of the same person in the same app. A serviceUserId would do, but that one is kept out
- * of browsers' hands where it can be.
- */
+/** Shows the widget whether two sessions belong to the same link. The serviceUserId itself is kept out of browsers where possible. */
 export function linkKeyOf(serviceUserId: string): string {
   return hash('sha256', `link-key ${serviceUserId}`, 'hex').slice(0, 32)
 }
 
-/** 192 random bits, for two minutes. */
+/** 192 random bits, valid for two minutes. */
 export function newLinkCode(): string {
   return `lc_${randomBytes(24).toString('base64url')}`
 }
 
-/** 192 random bits, for one look within two minutes. */
+/** 192 random bits, valid once. */
 export function newPaperToken(): string {
   return randomBytes(24).toString('base64url')
 }
@@ -65,12 +62,12 @@ export function newMailedCode(): string {
   return String(randomInt(1_000_000)).padStart(6, '0')
 }
 
-/** Tells one secret from another, and nothing about either: the last four characters of its hash. */
+/** The last four characters of a secret's hash: distinguishes secrets and reveals nothing about them. */
 export function fingerprintOf(hash: Buffer): string {
   return hash.toString('hex').slice(-4)
 }
 
-/** How a secret is stored: it is random and long, so one round of SHA-256 hides it. */
+/** One round of SHA-256 is enough, because these secrets are long and random. */
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer')
 }

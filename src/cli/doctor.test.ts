@@ -257,7 +257,7 @@ describe('what is in it', () => {
     )
     const here = { DATABASE_URL: own.databaseUrl }
     const waiting = await doctor(here)
-    expect(waiting.of('Top-ups')).toEqual(warn('1 card payment(s) have no end'))
+    expect(waiting.of('Top-ups')).toEqual(warn('1 card payment(s) are still open'))
     expect(waiting.of('Mails')).toEqual(warn('1 waiting, the oldest for 60 minutes'))
     expect(waiting.of('Books')).toEqual(good)
     expect(waiting.of('Demo and plain HTTP').map(({ text }) => text)).toEqual([
@@ -282,7 +282,7 @@ describe('mail server', () => {
     const server = await startMailServer()
     closing.push(() => server.goAway())
     expect((await doctor({ SMTP_URL: server.url })).of('Mail server')).toEqual(good)
-    expect((await doctor({ SMTP_URL: 'smtp://127.0.0.1:1' })).of('Mail server')).toEqual(bad('does not let us send'))
+    expect((await doctor({ SMTP_URL: 'smtp://127.0.0.1:1' })).of('Mail server')).toEqual(bad('refuses to send'))
     expect((await doctor()).of('Mail server')).toEqual(warn('There is none'))
     const silent = createServer(() => {})
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -329,7 +329,7 @@ describe('card processor', () => {
     expect((await doctor(stripeSettings(stripe('refused')))).of('Card processor')).toEqual(
       bad('refuses STRIPE_SECRET_KEY'),
     )
-    expect((await doctor(stripeSettings('http://127.0.0.1:1'))).of('Card processor')).toEqual(bad('cannot be asked'))
+    expect((await doctor(stripeSettings('http://127.0.0.1:1'))).of('Card processor')).toEqual(bad('cannot be reached'))
     expect((await doctor({ CARD_PROCESSOR: 'sandbox' })).of('Card processor')).toEqual(warn('play money'))
   })
 })
@@ -354,7 +354,7 @@ describe('the way in', () => {
   test('metrics that are open, somebody else’s answer, nobody’s answer, and a service of another deployment', async () => {
     expect((await doctor(serve())).of('/metrics')).toEqual(good)
     const open = serve({ answer: () => Response.json({ status: 'ok' }) })
-    expect((await doctor(open)).of('/metrics')).toEqual(bad('open to whoever'))
+    expect((await doctor(open)).of('/metrics')).toEqual(bad('open to everyone'))
     const other = serve({ answer: () => new Response('It works!') })
     expect((await doctor(other)).of('PUBLIC_URL')).toEqual(bad('not as Billfold does'))
     expect((await doctor({ PUBLIC_URL: 'http://127.0.0.1:1' })).of('PUBLIC_URL')).toEqual(warn('does not answer'))

@@ -1,4 +1,4 @@
-/** Is this the app it says it is? One answer for an unknown app, a wrong secret and an inactive app, in the same time. */
+/** Authenticates an app. An unknown app, a wrong secret and an inactive app get the same answer in the same time. */
 import { insertAudit } from '../../store/audit.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,10 +12,10 @@ export type Authentication =
   | { readonly app: App; readonly retryAfterSeconds?: never }
   | { readonly app?: never; readonly retryAfterSeconds: number | undefined }
 
-/** Compared when there is nothing to compare with, so that an unknown app costs what a known one does. */
+/** Compared with every secret, so that an unknown app takes the time of a known one. */
 const noSecret = Buffer.alloc(32)
 
-/** Answers at once when the app is known here and its secret is right, as nearly always. */
+/** Returns without a promise when the app is in memory and its secret is right, which is the usual case. */
 export function authenticate(
   service: Service,
   credentials: { clientId: unknown; clientSecret: unknown },
@@ -34,8 +34,8 @@ async function authenticateSlowly(
   { clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string },
   caller: { readonly address: string },
 ): Promise<Authentication> {
-  // A failure is looked at twice: the app or secret may be newer than what this process holds. That is so for every
-  // failure, known app or not, so all of them take the same time.
+  // Check a failure again after a refresh: the app or secret may be newer than this process's copy. Do so for unknown
+  // apps too, so that every failure takes the same time.
   const app = await found
   if (isRight(service, app, clientSecret)) return { app }
   await service.apps.refresh()
@@ -47,7 +47,7 @@ async function authenticateSlowly(
 function isRight(service: Service, app: App | undefined, clientSecret: string): app is App {
   const secret = findSecret(app?.secrets ?? [], clientSecret, service.apps.now())
   if (!app?.isActive || !secret) return false
-  noteUse(service, secret)
+  recordUse(service, secret)
   return true
 }
 
@@ -62,23 +62,23 @@ function findSecret(secrets: readonly AppSecret[], presented: string, now: Date)
   return found
 }
 
-const noteEveryMs = 60_000
-const notedAt = new Map<string, number>()
+const recordEveryMs = 60_000
+const recordedAt = new Map<string, number>()
 
-/** Operators want to know whether an old secret is still in use; a minute is exact enough, and costs the hot path nothing. */
-function noteUse(service: Service, secret: AppSecret): void {
+/** Shows operators whether an old secret is still in use. A resolution of a minute costs the hot path nothing. */
+function recordUse(service: Service, secret: AppSecret): void {
   const now = performance.now()
-  if (now < (notedAt.get(secret.id) ?? Number.NEGATIVE_INFINITY) + noteEveryMs) return
-  notedAt.set(secret.id, now)
-  upsertSecretUse(service.db.pool, secret.id).catch(() => notedAt.delete(secret.id))
+  if (now < (recordedAt.get(secret.id) ?? Number.NEGATIVE_INFINITY) + recordEveryMs) return
+  recordedAt.set(secret.id, now)
+  upsertSecretUse(service.db.pool, secret.id).catch(() => recordedAt.delete(secret.id))
 }
 
 const maxSlowed = 50
 let slowed = 0
 
 /**
- * Wrong secrets of one app from one address wait longer and longer for the same answer. The right secret is never held
- * up, here or elsewhere: a backend that still has an old one must not stop its neighbours that have the new one.
+ * Answers wrong secrets of one app and address more and more slowly. The right secret is never delayed: a backend with an
+ * old secret must not block others at its address that have the new one.
  */
 async function slowDown(service: Service, clientId: string, address: string): Promise<Authentication> {
   const key = `${clientId.slice(0, 64)} ${address}`
@@ -95,7 +95,7 @@ export function openWrongSecrets() {
   return openAttempts({ limit: 20, windowMs: 60_000 })
 }
 
-/* A client secret arrived from a browser: somebody put it where everyone can read it. That goes on record. */
+/* A client secret sent by a browser was published somewhere. That is recorded in the audit log. */
 
 export async function recordBrowserCall(
   service: Service,
@@ -105,12 +105,12 @@ export async function recordBrowserCall(
   const app = typeof clientId === 'string' ? await service.apps.find(clientId) : undefined
   const subject = app ? `app:${app.clientId}` : 'app:unknown'
   const secret = findSecret(app?.secrets ?? [], String(clientSecret), service.apps.now())
-  // Of a secret that is the app's own: which one to end. What somebody made up is no news.
+  // Name a real secret of the app, because it must be revoked. An invented one needs no name.
   const detail = secret ? { fingerprint: fingerprintOf(secret.hash) } : {}
   service.metrics.browserCall(secret !== undefined)
   service.log.warn('a client secret arrived from a browser', { clientId: app?.clientId, ...detail })
-  // One audit record a minute says it all, and a flood must not fill the log: one for each secret of the app, and one
-  // for everything made up, so that nobody can hide a secret that leaked behind one that did not.
+  // One audit record a minute is enough, and a flood must not fill the log. Count each real secret separately from all
+  // invented ones, so that invented secrets cannot hide a leaked one.
   const key = [subject, address, secret?.id].join(' ')
   if (service.browserCalls.count(key, service.now()).excess > 0) return
   await insertAudit(service.db.pool, {

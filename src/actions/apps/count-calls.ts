@@ -1,8 +1,8 @@
-/** What the page of an app shows of its calls and its users, written down from time to time. */
+/** Writes the counts of calls and links that an app's page shows. */
 import { addAppCalls, countAppLinks } from '../../store/app-calls.ts'
 import type { Service } from '../service.ts'
 
-/** What could not be written is kept for the next time. */
+/** Counts that could not be written are kept for the next run. */
 export async function countCalls({ appCalls, db }: Pick<Service, 'appCalls' | 'db'>): Promise<void> {
   const counted = appCalls.take()
   if (counted.length === 0) return
@@ -14,7 +14,7 @@ export async function countCalls({ appCalls, db }: Pick<Service, 'appCalls' | 'd
 
 const countEveryMs = 10 * 60_000
 
-/** Every process asks; one in ten minutes counts. */
+/** Every process calls this; one of them counts every ten minutes. */
 export async function countLinks({ db }: Service): Promise<void> {
   await countAppLinks(db.pool, countEveryMs - 30_000)
 }

@@ -97,7 +97,7 @@ test.each([
     {},
     'parentOrigin',
     'bad',
-    'framed by nobody',
+    'no page can frame',
   ],
   [
     'an unlisted page around it',

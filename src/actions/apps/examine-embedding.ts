@@ -1,4 +1,4 @@
-/** Would this page be able to embed the widget? Check by check, with the line to change. Pure: what was read is given. */
+/** Checks whether a page can embed the widget, and names the line to change. Pure. */
 import type { App } from '../../store/apps.ts'
 
 export type CheckState = 'good' | 'warn' | 'bad' | 'unknown'
@@ -7,32 +7,32 @@ export type Check = {
   readonly name: string
   readonly state: CheckState
   readonly text: string
-  /** What to write, and where. */
+  /** What to change, and where. */
   readonly fix?: string
 }
 
-/** What the page said when it was asked for, as far as it matters here. */
+/** The relevant parts of the page's response. */
 export type PageFacts = {
   readonly status: number
   readonly location: string | null
   readonly referrerPolicy: string | null
   readonly openerPolicy: string | null
   readonly contentPolicy: string | null
-  /** The attributes of its frames that show the widget, if any are in the page as it is served. */
+  /** The attributes of the widget's frames in the HTML; empty when a script creates the frame. */
   readonly frames: readonly Readonly<Record<string, string>>[]
 }
 
 export type Embedding = {
-  /** Of the page that embeds the widget. */
+  /** The page that embeds the widget. */
   readonly url: URL
-  /** Of a page around that one, if there is one. */
+  /** A page that frames that one. */
   readonly outer: URL | undefined
-  /** What the backend sends when it makes a session. */
+  /** The parentOrigin that the backend sends when it creates a session. */
   readonly parentOrigin: string | undefined
   readonly app: App | undefined
-  /** Active apps that list the page's origin. */
+  /** The active apps that list the page's origin. */
   readonly listing: readonly App[]
-  /** Whether no other app is active: a page that names none can then only mean this one. */
+  /** No other app is active, so a page that names no app belongs to this one. */
   readonly isOnlyApp: boolean
   readonly page: PageFacts | { readonly problem: string }
   readonly publicUrl: string
@@ -59,18 +59,18 @@ function checkApp({ app, listing, url }: Embedding): Check {
   const name = 'Which app'
   if (!app)
     return listing.length === 0
-      ? { name, state: 'bad', text: `No app lists ${url.origin} as a parent, so the page belongs to none.` }
+      ? { name, state: 'bad', text: `No app lists ${url.origin} as a parent, so the page belongs to no app.` }
       : {
           name,
           state: 'warn',
-          text: `${listing.length} apps list ${url.origin}: ${listing.map((each) => each.name).join(', ')}. The service cannot tell which one a page without a session belongs to.`,
+          text: `${listing.length} apps list ${url.origin}: ${listing.map((each) => each.name).join(', ')}. The service cannot know to which one a page without a session belongs.`,
           fix: `Name it in the frame's address: /widget/wallet?clientId=${listing[0]!.clientId}`,
         }
   if (!app.isActive)
     return {
       name,
       state: 'bad',
-      text: `${app.name} is not active: its widgets answer nothing.`,
+      text: `${app.name} is not active: its widgets do not work.`,
       fix: 'Activate the app.',
     }
   return { name, state: 'good', text: `${app.name} (${app.clientId}) is active.` }
@@ -82,7 +82,7 @@ function checkParent({ app, url, isProduction }: Embedding): Check {
     return {
       name,
       state: 'bad',
-      text: `A page with ${url.protocol} has no origin that could be listed. Serve it over https.`,
+      text: `A page with ${url.protocol} has no origin to list. Serve it over https.`,
     }
   const parents = app?.allowedIframeParents ?? []
   if (parents.includes(url.origin))
@@ -99,14 +99,14 @@ function checkParent({ app, url, isProduction }: Embedding): Check {
   return { name, state: 'bad', text: `${url.origin} is not on the list. ${nearMiss(url, parents)}`, fix }
 }
 
-/** Most who are refused are nearly right. */
+/** Names the most likely mistake: most refused origins are almost right. */
 function nearMiss(url: URL, parents: readonly string[]): string {
   const listed = parents.map((origin) => new URL(origin))
   const sameHost = listed.filter((other) => other.hostname === url.hostname)
   const scheme = sameHost.find((other) => other.protocol !== url.protocol && other.port === url.port)
   if (scheme) return `The list has ${scheme.origin}: the scheme differs, and http and https are two origins.`
   const port = sameHost.find((other) => other.protocol === url.protocol)
-  if (port) return `The list has ${port.origin}: the port differs, and each port is an origin of its own.`
+  if (port) return `The list has ${port.origin}: the port differs, and each port is a separate origin.`
   const related = listed.find(
     (other) => other.hostname.endsWith(`.${url.hostname}`) || url.hostname.endsWith(`.${other.hostname}`),
   )
@@ -132,7 +132,7 @@ function checkSecurity({ url, publicUrl, isProduction }: Embedding): Check {
       text: 'The page is plain http. In production only https pages may embed the widget.',
       fix: `Serve it as https://${url.host}`,
     }
-  return { name, state: 'warn', text: 'The page is plain http. That works in development alone.' }
+  return { name, state: 'warn', text: 'The page is plain http. That works only in development.' }
 }
 
 function checkParentOrigin({ app, url, parentOrigin }: Embedding): Check {
@@ -141,14 +141,14 @@ function checkParentOrigin({ app, url, parentOrigin }: Embedding): Check {
     return {
       name,
       state: 'unknown',
-      text: 'Optional. If the backend sends it when it makes a session, it must be this page’s origin.',
+      text: 'Optional. If the backend sends it when it creates a session, it must be the origin of this page.',
       fix: `"parentOrigin": "${url.origin}"`,
     }
   if (parentOrigin !== url.origin)
     return {
       name,
       state: 'bad',
-      text: `The backend sends ${parentOrigin}, but the page is ${url.origin}: the session's widget is framed by nobody.`,
+      text: `The backend sends ${parentOrigin}, but the page is ${url.origin}: no page can frame the session's widget.`,
       fix: `"parentOrigin": "${url.origin}"`,
     }
   const isListed = app?.allowedIframeParents.includes(parentOrigin) === true
@@ -157,7 +157,7 @@ function checkParentOrigin({ app, url, parentOrigin }: Embedding): Check {
     : {
         name,
         state: 'bad',
-        text: `${parentOrigin} is not on the list: making a session answers 403 ORIGIN_NOT_ALLOWED.`,
+        text: `${parentOrigin} is not on the list: creating a session answers 403 ORIGIN_NOT_ALLOWED.`,
       }
 }
 
@@ -167,7 +167,7 @@ function checkNesting({ app, outer }: Embedding): Check {
     return {
       name,
       state: 'unknown',
-      text: 'If this page is itself in a frame, every page around it must be on the list too. Give the address of the outermost one too, and it is checked.',
+      text: 'If this page is itself in a frame, every page around it must be on the list too. Enter the address of the outermost page to check it.',
     }
   if (app?.allowedIframeParents.includes(outer.origin))
     return { name, state: 'good', text: `${outer.origin}, the page around it, is on the list.` }
@@ -185,19 +185,19 @@ function checkRead({ page }: Embedding): Check {
     return {
       name,
       state: 'unknown',
-      text: `It could not be read from here: ${page.problem}. What follows from its headers is not checked.`,
+      text: `It could not be read from here: ${page.problem}. Its headers are not checked.`,
     }
   if (page.location)
     return { name, state: 'warn', text: `It redirects to ${page.location}: enter that address instead.` }
   if (page.status >= 400)
-    return { name, state: 'warn', text: `It answered ${page.status}. Behind a sign-in its headers may differ.` }
+    return { name, state: 'warn', text: `It answered ${page.status}. After a sign-in its headers may differ.` }
   if (page.frames.length === 0)
     return {
       name,
       state: 'good',
-      text: 'It was read. Its frame is made by a script, so the frame’s attributes are not visible here.',
+      text: 'It was read. A script creates its frame, so the attributes of the frame are not visible here.',
     }
-  return { name, state: 'good', text: 'It was read, and it holds a frame of the widget.' }
+  return { name, state: 'good', text: 'It was read, and it contains a frame of the widget.' }
 }
 
 const permissions = [
@@ -217,7 +217,7 @@ function checkSandbox({ frames }: PageFacts): Check {
       ? {
           name,
           state: 'unknown',
-          text: 'No frame to look at. A sandbox, if there is one, needs these permissions.',
+          text: 'No frame is visible here. If it has a sandbox, the sandbox needs these permissions.',
           fix,
         }
       : { name, state: 'good', text: 'The frame is not sandboxed.' }
@@ -228,7 +228,7 @@ function checkSandbox({ frames }: PageFacts): Check {
   return { name, state: 'bad', text: `The frame’s sandbox lacks ${missing.join(', ')}.`, fix }
 }
 
-/** How the service learns which app a frame without a session belongs to: by clientId, else by the Referer. */
+/** The service finds the app of a frame without a session by clientId, else by the Referer. */
 function checkReferrer({ app, listing, isOnlyApp }: Embedding, { referrerPolicy, frames }: PageFacts): Check {
   const name = 'Referer'
   const policies = [frames.find((frame) => frame['referrerpolicy'])?.['referrerpolicy'], referrerPolicy]
@@ -246,26 +246,26 @@ function checkReferrer({ app, listing, isOnlyApp }: Embedding, { referrerPolicy,
     return {
       name,
       state: 'good',
-      text: `The page sends no Referer (${policy}). None is needed while there is one active app; name it by clientId before there are two.`,
+      text: `The page sends no Referer (${policy}). None is needed while there is one active app; add the clientId before there are two.`,
     }
-  // A frame that a script makes is not seen here, and may well name its app: the SDK's does.
+  // A frame created by a script is not visible here and may name its app, as the SDK's does.
   const state = frames.length > 0 ? 'bad' : 'warn'
   const fix = `Name the app in the frame's address: /widget/wallet?clientId=${app?.clientId ?? 'app_…'}`
   if (isSilent)
     return {
       name,
       state,
-      text: `The page sends no Referer (${policy}), so without a clientId the service cannot tell which app a frame without a session belongs to, and refuses it.`,
+      text: `The page sends no Referer (${policy}), so without a clientId the service does not know the app of a frame without a session, and refuses it.`,
       fix,
     }
   if (listing.length > 1)
     return {
       name,
       state,
-      text: 'Several apps list this origin, so the Referer does not tell them apart, and without a clientId a frame without a session is refused.',
+      text: 'Several apps list this origin, so the Referer does not identify the app, and without a clientId a frame without a session is refused.',
       fix,
     }
-  return { name, state: 'good', text: 'The page sends its origin, which names its app.' }
+  return { name, state: 'good', text: 'The page sends its origin, which identifies its app.' }
 }
 
 function checkOpener({ openerPolicy }: PageFacts): Check {
@@ -274,15 +274,15 @@ function checkOpener({ openerPolicy }: PageFacts): Check {
     return {
       name,
       state: 'warn',
-      text: 'With same-origin the top-up window loses its opener and cannot tell the page that it is done. The wallet still updates by itself.',
+      text: 'With same-origin the top-up window loses its opener and cannot notify the page when it is done. The wallet still updates.',
       fix: 'Cross-Origin-Opener-Policy: same-origin-allow-popups',
     }
   return {
     name,
     state: 'good',
     text: openerPolicy
-      ? `${openerPolicy} leaves the top-up window its opener.`
-      : 'Not set, which leaves the top-up window its opener.',
+      ? `With ${openerPolicy} the top-up window keeps its opener.`
+      : 'Not set, so the top-up window keeps its opener.',
   }
 }
 
@@ -299,7 +299,7 @@ function checkPolicy({ publicUrl }: Embedding, { contentPolicy }: PageFacts): Ch
     return {
       name,
       state: 'good',
-      text: contentPolicy ? 'The page’s policy does not limit frames.' : 'The page has none.',
+      text: contentPolicy ? 'The policy of the page does not limit frames.' : 'The page has none.',
     }
   const { origin, protocol, hostname } = new URL(publicUrl)
   const isAllowed = sources.some((source) => {
@@ -307,11 +307,11 @@ function checkPolicy({ publicUrl }: Embedding, { contentPolicy }: PageFacts): Ch
     const host = source.replace(/^https?:\/\//, '').replace(/\/.*$/s, '')
     return host === new URL(publicUrl).host || (host.startsWith('*.') && hostname.endsWith(host.slice(1)))
   })
-  if (isAllowed) return { name, state: 'good', text: `The page’s policy allows frames of ${origin}.` }
+  if (isAllowed) return { name, state: 'good', text: `The policy of the page allows frames of ${origin}.` }
   return {
     name,
     state: 'bad',
-    text: `The page’s own policy does not allow frames of ${origin}.`,
+    text: `The policy of the page does not allow frames of ${origin}.`,
     fix: `frame-src ${origin}`,
   }
 }

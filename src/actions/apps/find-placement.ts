@@ -1,4 +1,4 @@
-/** Which app a hosted page belongs to, who may frame it, and what it is to show. */
+/** Finds the app of a hosted page, the origins that may frame it, and the state of its session. */
 import { findTopup } from '../../store/topups.ts'
 import { isSessionToken } from '../../../sdk/contract.ts'
 import type { App } from '../../store/apps.ts'
@@ -10,25 +10,25 @@ import { endOf } from '../people/open-session.ts'
 export type PlacementQuery = {
   readonly session?: string | undefined
   readonly clientId?: string | undefined
-  /** The Referer header as it came. */
+  /** The Referer header. */
   readonly referer?: string | undefined
 }
 
 type Placed = {
   readonly app: App
-  /** The origins that may frame the page and that it speaks to: the session's own, or all of the app's. */
+  /** The origins that may frame the page and receive its messages: the session's parentOrigin, or all of the app. */
   readonly parents: readonly string[]
 }
 
 /**
- * Why a page belongs to no app: none is named and several could be meant; there is none of that clientId; it is not active; none lists the page around
- * it, or more than one does.
+ * Why a page belongs to no app, in this order: no app is named and there is not exactly one active app; the clientId is unknown;
+ * the app is inactive; no app lists the embedding page; several apps list it.
  */
 export type Unplaced = 'no-app' | 'unknown-app' | 'inactive-app' | 'not-listed' | 'several-apps'
 
 export type Placement =
   | (Placed & { readonly kind: 'session'; readonly session: Session })
-  /** The session has ended by itself: the page asks its parent for another. */
+  /** The session expired: the page asks its parent for a new one. */
   | (Placed & { readonly kind: 'expired' })
   /** There is no session, or the user or the app ended it: the page shows the sign-in. */
   | (Placed & { readonly kind: 'signed-out' })
@@ -41,7 +41,7 @@ export async function findPlacement(service: Service, query: PlacementQuery): Pr
   const found = await findApp(service, query)
   if (!('app' in found)) return found
   const { app } = found
-  // A token that is not there any more was a session once: rows are removed a day after their end.
+  // An unknown token was a session once: rows are deleted a day after their end.
   const kind = token === undefined || token === '' ? 'signed-out' : 'expired'
   return { kind, app, parents: app.allowedIframeParents }
 }
@@ -50,7 +50,7 @@ async function placementOfSession(service: Service, session: Session): Promise<P
   const app = await service.apps.find(session.clientId)
   if (!app || !app.isActive || !session.isAppActive) return { kind: 'unknown', reason: 'inactive-app' }
   const { parentOrigin } = session
-  // An origin that was taken off the list since frames nothing, whatever older sessions say.
+  // An origin that was removed from the list may not frame pages, even with an older session.
   const parents = app.allowedIframeParents.filter((origin) => parentOrigin === null || origin === parentOrigin)
   const end = endOf(session)
   if (!end) return { kind: 'session', app, parents, session }
@@ -68,7 +68,7 @@ async function findApp(
   }
   const origin = originOf(referer)
   const apps = await service.apps.list()
-  // Many pages send no Referer. The only app there is needs none: its list alone says who may frame the page.
+  // Many pages send no Referer. A single active app needs none: its list decides who may frame the page.
   const listing = origin === undefined ? apps : apps.filter((each) => each.allowedIframeParents.includes(origin))
   const [app, another] = listing.filter((each) => each.isActive)
   if (origin === undefined) return app && !another ? { app } : { kind: 'unknown', reason: 'no-app' }
@@ -77,13 +77,13 @@ async function findApp(
   return { kind: 'unknown', reason: listing.length > 0 ? 'inactive-app' : 'not-listed' }
 }
 
-/** Of the page that a Referer names; undefined where it names none. */
+/** The origin in a Referer; undefined when it has none. */
 export function originOf(referer: string | undefined): string | undefined {
   const origin = referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : 'null'
   return origin === 'null' ? undefined : origin
 }
 
-/* The origins whose pages may have a top-up, and so the card form in it, in a frame. */
+/* The origins that may frame a top-up, and so the card form in it. */
 
 export async function findTopupParents(service: Service, topupId: string): Promise<readonly string[]> {
   const topup = await findTopup(service.db.pool, topupId)

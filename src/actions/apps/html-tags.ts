@@ -1,6 +1,6 @@
 /**
- * Finds tags in a stranger's page with an index that only moves forward, so that no page takes more steps than it has
- * characters. Nothing of it is run or shown, only looked at.
+ * Finds tags in an untrusted page with an index that only moves forward, so the number of steps is bounded by the length of the
+ * page. The page is never executed or shown.
  */
 
 export type Tag = Readonly<Record<string, string>>
@@ -10,7 +10,7 @@ const maxAttributes = 50
 const maxNameLength = 100
 const maxValueLength = 2_000
 
-/** The attributes of the first tags of this name. Those in comments do not count, nor does one that has no end. */
+/** The attributes of the first tags of this name, except tags in comments and tags without an end. */
 export function findTags(html: string, name: string): Tag[] {
   const tags: Tag[] = []
   let at = html.indexOf('<')
@@ -22,7 +22,7 @@ export function findTags(html: string, name: string): Tag[] {
       tags.push(read.tag)
       at = read.end
     } else at++
-    // What was looked for and is not there is not looked for again: each search goes on where the last one ended.
+    // Each search continues where the last one ended, so no part of the page is searched twice.
     if (at !== -1) at = html.indexOf('<', at)
   }
   return tags
@@ -33,7 +33,7 @@ function isTag(html: string, at: number, name: string): boolean {
   return html.slice(at + 1, end).toLowerCase() === name && isOneOf(html, end, ' \t\r\n\f/>')
 }
 
-/** From behind the name to behind the `>`; undefined when the page ends before. */
+/** Reads from after the name to after the `>`; undefined when the page ends before. */
 function readAttributes(html: string, from: number): { tag: Tag; end: number } | undefined {
   const attributes = new Map<string, string>()
   let at = from
@@ -45,7 +45,7 @@ function readAttributes(html: string, from: number): { tag: Tag; end: number } |
     const key = html.slice(at, Math.min(keyEnd, at + maxNameLength)).toLowerCase()
     const value = readValue(html, keyEnd)
     if (!value) return undefined
-    // Of an attribute that is given twice the first one counts, as in a browser.
+    // The first of repeated attributes wins, as in a browser.
     if (attributes.size < maxAttributes && !attributes.has(key)) attributes.set(key, unescape(value.text))
     at = value.end
   }
@@ -73,7 +73,7 @@ function skip(html: string, from: number, characters: string): number {
   return at
 }
 
-/** Where one of the characters stands, or the page's end. */
+/** The index of the next of the characters, or the end of the page. */
 function find(html: string, from: number, characters: string): number {
   let at = from
   while (at < html.length && !characters.includes(html[at]!)) at++

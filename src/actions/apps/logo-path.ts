@@ -1,4 +1,4 @@
-/** Where our pages find a logo: an address of this service, which changes whenever the logo's own address does, so browsers may cache it. */
+/** The path of a logo on this service. It changes with the logo's URL, so browsers may cache it. */
 import { hash } from 'node:crypto'
 import type { About } from '../../config.ts'
 import type { App } from '../../store/apps.ts'
@@ -7,7 +7,7 @@ export function logoPath({ clientId, logoUrl }: Pick<App, 'clientId' | 'logoUrl'
   return logoUrl === null ? null : `/widget/logo/${encodeURIComponent(clientId)}?v=${markOf(logoUrl)}`
 }
 
-/** The service's own logo; in a mail, behind the public address. */
+/** The service's own logo; mails put PUBLIC_URL before it. */
 export function serviceLogoPath({ logoUrl }: Pick<About, 'logoUrl'>): string | null {
   return logoUrl === undefined ? null : `/widget/logo?v=${markOf(logoUrl)}`
 }

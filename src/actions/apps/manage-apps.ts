@@ -8,12 +8,12 @@ import { isName, maxNameLength } from '../people/create-user.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newClientId, newClientSecret, newId } from '../tokens.ts'
 
-/** What came from outside, not yet checked. */
+/** Untrusted input. */
 export type AppInput = Readonly<Record<keyof AppSettings, unknown>>
 
 export type AppChecked =
   | { readonly settings: AppSettings; readonly problems?: never }
-  /** By field, all of them. */
+  /** All problems, by field. */
   | { readonly problems: Readonly<Record<string, string>> }
 
 export function parseAppSettings(input: AppInput, where: { isProduction: boolean }): AppChecked {
@@ -98,7 +98,7 @@ export async function setAppActive(
 export const overlaps = { none: 0, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const
 export type Overlap = keyof typeof overlaps
 
-/** A new secret; the others live on for the overlap, so that every backend can be given the new one in time. */
+/** Creates a new secret. The others stay valid for the overlap, so that every backend can switch in time. */
 export async function rotateSecret(
   service: Service,
   actor: Actor,

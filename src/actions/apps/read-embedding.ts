@@ -1,4 +1,4 @@
-/** Reads the page that embeds the widget, and what is registered about it. */
+/** Reads a page that embeds the widget, and checks it against the registered apps. */
 import type { App } from '../../store/apps.ts'
 import { examineEmbedding, type Check, type PageFacts } from './examine-embedding.ts'
 import { fetchPublic, isPublicAddress, NotPublic, type PublicAnswer } from '../public-fetch.ts'
@@ -8,7 +8,7 @@ import { findTags } from './html-tags.ts'
 const headers = { accept: 'text/html', 'user-agent': 'billfold doctor' }
 const bounds = { maxBytes: 512 * 1024, timeoutMs: 5_000 }
 
-export type Question = {
+export type EmbeddingQuestion = {
   readonly page: string
   readonly outer?: string
   readonly parentOrigin?: string
@@ -19,7 +19,7 @@ export type Diagnosis =
   | { readonly problem: string; readonly checks?: never }
   | { readonly url: URL; readonly app: App | undefined; readonly checks: readonly Check[]; readonly problem?: never }
 
-export async function diagnoseEmbedding(service: Service, question: Question): Promise<Diagnosis> {
+export async function diagnoseEmbedding(service: Service, question: EmbeddingQuestion): Promise<Diagnosis> {
   const url = parseAddress(question.page)
   if (!url) return { problem: 'Write the whole address of the page, such as https://shop.example/wallet.' }
   const outer = question.outer ? parseAddress(question.outer) : undefined
@@ -31,7 +31,7 @@ export async function diagnoseEmbedding(service: Service, question: Question): P
   const app = named ?? (listing.length === 1 ? listing[0] : undefined)
   const isOnlyApp = app !== undefined && apps.every((each) => each === app || !each.isActive)
   const { publicUrl, isProduction } = service.config
-  // In development pages are on this machine; elsewhere nobody may use the service to look into its own network.
+  // In development pages are on this machine; in production the service must not read its own network for a caller.
   const page = await readPage(url, publicUrl, isProduction ? isPublicAddress : () => true)
   const parentOrigin = question.parentOrigin || undefined
   return {

@@ -1,6 +1,6 @@
 /**
- * What the service owes an app: its position, less what was paid out. A period is marked as paid out up to a day that is over,
- * once, however many operators try; a mark is taken back by an entry of its own.
+ * Settlements: what the service owes an app is its position minus what was paid out. A period ends with a closed day and is marked
+ * as paid out once, even if several operators try; a reversal is a separate entry.
  */
 import { counterAccountOfApp } from '../../ledger/reference.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
@@ -11,18 +11,18 @@ import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 
 export type Owed = {
-  /** The newest period that is paid out. */
+  /** The newest settlement. */
   readonly last: Settlement | undefined
   readonly settledMinor: bigint
-  /** Up to the day: what is owed and can be paid out. */
+  /** The last day of the period that can be paid out. */
   readonly throughDay: string
   readonly owedMinor: bigint
-  /** The same with what came since then, which is still growing. */
+  /** Including the days since then. */
   readonly owedNowMinor: bigint
   readonly closedDay: string
 }
 
-/** `throughDay` is the last day that is over unless said otherwise. */
+/** `throughDay` defaults to the last closed day. */
 export async function readOwed(db: Queryable, clientId: string, throughDay?: string): Promise<Owed> {
   const { closedDay, today } = await store.getClosedDay(db)
   const through = throughDay ?? closedDay
@@ -51,8 +51,8 @@ export const settleProblems: Readonly<Record<SettleProblem, string>> = {
   'not-closed': 'That day is not over yet, in UTC.',
   settled: 'That day is paid out already.',
   nothing: 'Nothing is owed for that period.',
-  changed: 'The amount is not what it was when you were asked. Look again.',
-  none: 'There is no settlement to take back, or another one came after it.',
+  changed: 'The amount has changed since the page was shown. Check it again.',
+  none: 'There is no settlement to reverse, or a newer one exists.',
 }
 
 export type Settled = Settlement | { readonly problem: SettleProblem }
@@ -62,11 +62,11 @@ type Order = {
   readonly clientId: string
   readonly throughDay: string
   readonly reference: string
-  /** What whoever orders it believes is owed; undefined for whatever it is. */
+  /** The amount that the operator confirmed; undefined settles any amount. */
   readonly amountMinor?: bigint | undefined
 }
 
-/** Asked again with the same id, as a form is that is sent twice, it answers the first. */
+/** A repeat with the same id, such as a form sent twice, returns the first settlement. */
 export async function settleApp(service: Service, actor: Actor, order: Order): Promise<Settled> {
   const { id, clientId, throughDay, reference, amountMinor } = order
   return await change(service, actor, order, 'settlement.made', async (tx) => {
@@ -82,7 +82,7 @@ export async function settleApp(service: Service, actor: Actor, order: Order): P
 
 type Reversal = Pick<Order, 'id' | 'clientId'> & { readonly reverses: string; readonly reason: string }
 
-/** Of the newest mark alone, so that periods always follow each other. */
+/** Reverses only the newest settlement, so that periods have no gaps. */
 export async function reverseSettlement(service: Service, actor: Actor, order: Reversal): Promise<Settled> {
   const { id, clientId, reverses, reason: reference } = order
   return await change(service, actor, order, 'settlement.reversed', async (tx) => {
@@ -93,7 +93,7 @@ export async function reverseSettlement(service: Service, actor: Actor, order: R
   })
 }
 
-/** One at a time for each app: the second of two that come at once sees what the first has done. */
+/** Holds the app's lock: the second of two concurrent changes sees the first. */
 async function change(
   service: Service,
   actor: Actor,

@@ -1,4 +1,4 @@
-/** The database of a deployment: would it lose money, refuse work, or stand in the way of an upgrade? Pure: what was read is given. */
+/** Checks the database of a deployment: could it lose money, refuse work, or block an upgrade? Pure. */
 import type { Check } from '../apps/examine-embedding.ts'
 import type { DatabaseGauges } from '../../store/database-gauges.ts'
 import type { MigrationStatus } from '../../store/migrations/migrate.ts'
@@ -8,9 +8,9 @@ export type DatabaseFacts = {
   readonly server: ServerInfo
   /** Undefined when the role may not read them. */
   readonly migrations: MigrationStatus | undefined
-  /** What a look at the room for connections found; `refusal` when all of ours can never fit. */
+  /** Free connections of the server; `refusal` when the service's connections can never fit. */
   readonly connections: { readonly wanted: number; readonly warning?: string | undefined; readonly refusal?: string }
-  /** `ok`, or why it takes no writes. */
+  /** `ok`, or why the database refuses writes. */
   readonly writing: string
   readonly gauges: DatabaseGauges | undefined
   readonly isEmbedded: boolean
@@ -46,25 +46,25 @@ function checkVersion({ server }: DatabaseFacts): Check {
     }
   if (major >= 15 && major <= 18) return { name, state: 'good', text: `${server.versionText}, UTF8.` }
   const fix = 'Move to PostgreSQL 18: docs/operations/install.md, "Upgrade and rollback".'
-  return { name, state: 'bad', text: `${server.versionText}: Billfold is tried with 15 to 18.`, fix }
+  return { name, state: 'bad', text: `${server.versionText}: Billfold is tested with 15 to 18.`, fix }
 }
 
 const writingFixes: Record<string, string> = {
-  'read-only': 'Name the primary in DATABASE_URL, or all servers: the one that takes writes is used.',
-  full: 'Make room on its disk: docs/operations/runbooks.md#the-disk-is-full.',
+  'read-only': 'Name the primary in DATABASE_URL, or all servers: the service uses the one that accepts writes.',
+  full: 'Free space on its disk: docs/operations/runbooks.md#the-disk-is-full.',
   'no standby':
     'Bring the standby back, or take it out of synchronous_standby_names: docs/operations/runbooks.md#the-database-is-away-or-slow.',
 }
 
 function checkWriting({ writing }: DatabaseFacts): Check {
   const name = 'Writes'
-  if (writing === 'ok') return { name, state: 'good', text: 'A small write went through to the disk.' }
+  if (writing === 'ok') return { name, state: 'good', text: 'A test write reached the disk.' }
   const fix =
     writingFixes[writing] ?? 'Read the log of the server: docs/operations/runbooks.md#the-database-is-away-or-slow.'
-  return { name, state: 'bad', text: `The database takes no writes: ${writing}.`, fix }
+  return { name, state: 'bad', text: `The database refuses writes: ${writing}.`, fix }
 }
 
-/** With one of these off, an acknowledged debit can be gone after a power cut, or the files can be beyond repair. */
+/** If one of these is off, a power cut can lose an acknowledged debit or damage the files beyond repair. */
 function checkDurability({ server: { settings }, isEmbedded }: DatabaseFacts): Check[] {
   const where = isEmbedded ? 'Take it out of DATA_DIR/postgres/postgresql.conf' : 'alter system set'
   const must = (setting: 'fsync' | 'full_page_writes', loss: string): Check =>
@@ -74,12 +74,12 @@ function checkDurability({ server: { settings }, isEmbedded }: DatabaseFacts): C
   const commit = settings.synchronous_commit
   return [
     must('fsync', 'after a power cut the books can be damaged beyond repair.'),
-    must('full_page_writes', 'a power cut in the middle of a page leaves half of it.'),
+    must('full_page_writes', 'a power cut during a write leaves a page half written.'),
     commit === 'off' || commit === 'local'
       ? {
           name: 'synchronous_commit',
           state: 'warn',
-          text: `${commit}: the writer of debits asks for more by itself, but what operators and users change can be lost.`,
+          text: `${commit}: debits and credits override this setting, but changes by operators and users can be lost.`,
           fix: 'alter system set synchronous_commit = on; select pg_reload_conf();',
         }
       : { name: 'synchronous_commit', state: 'good', text: `${commit}.` },
@@ -88,7 +88,7 @@ function checkDurability({ server: { settings }, isEmbedded }: DatabaseFacts): C
       .map((setting): Check => ({
         name: setting,
         state: 'bad',
-        text: 'on: damage on the disk is hidden instead of told.',
+        text: 'on: damage on the disk is hidden instead of reported.',
         fix: `alter system reset ${setting}; select pg_reload_conf();`,
       })),
     settings.data_checksums === 'on'
@@ -96,7 +96,7 @@ function checkDurability({ server: { settings }, isEmbedded }: DatabaseFacts): C
       : {
           name: 'data_checksums',
           state: 'warn',
-          text: 'off: a bit that falls over on the disk is noticed by nobody but verify.',
+          text: 'off: only verify notices a flipped bit on the disk.',
           fix: 'Once, with the server stopped: pg_checksums --enable -D <its data folder>.',
         },
   ]
@@ -109,17 +109,17 @@ function checkArchive({ server: { settings }, gauges, isEmbedded }: DatabaseFact
     return {
       name,
       state: 'bad',
-      text: `Archiving the log fails, for ${Math.round(late / 60)} minutes now: nothing since then could be brought back, and the log fills the disk.`,
-      fix: 'The view pg_stat_archiver and the log of the server say why.',
+      text: `Archiving the log fails, so far for ${Math.round(late / 60)} minutes: nothing written since then could be restored, and the log fills the disk.`,
+      fix: 'The view pg_stat_archiver and the log of the server show the reason.',
     }
   if (settings.archive_mode !== 'off') return { name, state: 'good', text: 'The log is archived.' }
   return {
     name,
     state: 'warn',
-    text: 'The log is not archived: what happened since the last copy is lost with the disk.',
+    text: 'The log is not archived: if the disk fails, everything since the last copy is lost.',
     fix: isEmbedded
-      ? 'Run `npx billfold export` often and keep the file elsewhere; for more, take a PostgreSQL of your own.'
-      : 'docs/operations/backup.md: archive_mode and a base back-up every night. (A service that does it for you needs nothing here.)',
+      ? 'Run `npx billfold export` often and keep the file elsewhere; for continuous archiving, use your own PostgreSQL.'
+      : 'docs/operations/backup.md: archive_mode and a base back-up every night. (A managed database may do this already.)',
   }
 }
 
@@ -129,7 +129,7 @@ function checkStandby({ server: { standbys, settings } }: DatabaseFacts): Check 
     return {
       name,
       state: 'good',
-      text: 'No standby must confirm: one server alone, or standbys that may miss the last moment.',
+      text: 'Commits wait for no standby: there is one server, or its standbys may lack the last commits.',
     }
   const isWaited = settings.synchronous_commit !== 'local'
   return { name, state: isWaited ? 'good' : 'warn', text: `Commits wait for ${standbys}.` }
@@ -137,17 +137,17 @@ function checkStandby({ server: { standbys, settings } }: DatabaseFacts): Check 
 
 function checkMigrations({ migrations }: DatabaseFacts): Check {
   const name = 'Migrations'
-  if (!migrations) return { name, state: 'unknown', text: 'The role may not read which were applied.' }
+  if (!migrations) return { name, state: 'unknown', text: 'The role may not read which migrations were applied.' }
   const { current, latest, pending, problem } = migrations
   if (problem !== null)
     return {
       name,
       state: 'bad',
       text: problem,
-      fix: 'Run the version of Billfold that this database was left by, or a newer one.',
+      fix: 'Run the version of Billfold that last used this database, or a newer one.',
     }
   if (pending.length === 0) return { name, state: 'good', text: `At ${current}, the newest.` }
-  const text = `At ${current} of ${latest}: ${pending.join(', ')} will be applied by the next start.`
+  const text = `At ${current} of ${latest}: ${pending.join(', ')} the next start will apply.`
   return { name, state: 'warn', text, fix: 'Back up, then npx billfold migrate.' }
 }
 
@@ -164,17 +164,17 @@ function checkRole({ server: { role }, migrations, isEmbedded }: DatabaseFacts):
     return {
       name,
       state: 'warn',
-      text: `${role.name} is a superuser: no right holds it back, from no database of this server.`,
+      text: `${role.name} is a superuser: it can read and change every database of this server.`,
       fix: `create role billfold login password '…'; alter database … owner to billfold; and name it in DATABASE_URL.`,
     }
   if (!role.mayUseTemporary)
     return {
       name,
       state: 'warn',
-      text: `${role.name} may not make temporary tables: /readyz cannot notice that the disk is full.`,
+      text: `${role.name} may not create temporary tables: /readyz cannot detect a full disk.`,
       fix: `grant temporary on database … to ${role.name};`,
     }
-  return { name, state: 'good', text: `${role.name} has what it needs.` }
+  return { name, state: 'good', text: `${role.name} has the rights it needs.` }
 }
 
 function checkTables({ server: { role } }: DatabaseFacts): Check {
@@ -185,23 +185,27 @@ function checkTables({ server: { role } }: DatabaseFacts): Check {
       name,
       state: 'bad',
       text: `${role.name} may not read and write ${closedTables.join(', ')}.`,
-      fix: `reassign owned by <their owner> to ${role.name}; in this database, after a restore by another role above all.`,
+      fix: `reassign owned by <their owner> to ${role.name}; in this database. This happens after a restore by another role.`,
     }
   if (othersTables.length > 0)
     return {
       name,
       state: 'warn',
-      text: `${othersTables.join(', ')} belong to another role: the next migration could not change them.`,
+      text: `${othersTables.join(', ')} belong to another role: the next migration cannot change them.`,
       fix: `reassign owned by <their owner> to ${role.name};`,
     }
-  return { name, state: 'good', text: 'Every table can be used, and changed by a migration.' }
+  return { name, state: 'good', text: 'The role can use every table, and migrations can change it.' }
 }
 
 function checkConnections({ connections }: DatabaseFacts): Check {
   const name = 'Connections'
   if (connections.refusal !== undefined) return { name, state: 'bad', text: connections.refusal }
   if (connections.warning !== undefined) return { name, state: 'warn', text: connections.warning }
-  return { name, state: 'good', text: `There is room for the ${connections.wanted} that this service may open.` }
+  return {
+    name,
+    state: 'good',
+    text: `The server has room for the ${connections.wanted} connections that this service may open.`,
+  }
 }
 
 function checkEncryption({ server: { isEncrypted, isLocal } }: DatabaseFacts): Check {
@@ -211,16 +215,21 @@ function checkEncryption({ server: { isEncrypted, isLocal } }: DatabaseFacts): C
   return {
     name,
     state: 'warn',
-    text: 'It goes over the network in plain text: names, balances and password hashes can be read on the way.',
+    text: 'It is not encrypted: names, balances and password hashes can be read on the network.',
     fix: 'ssl = on at the server, and ?sslmode=verify-full&sslrootcert=… in DATABASE_URL.',
   }
 }
 
 function checkDistance({ server: { roundTripMs } }: DatabaseFacts): Check {
   const name = 'Distance to the database'
-  const text = `A question and its answer take ${roundTripMs.toFixed(1)} ms.`
+  const text = `A round trip takes ${roundTripMs.toFixed(1)} ms.`
   if (roundTripMs < 10) return { name, state: 'good', text }
-  return { name, state: 'warn', text: `${text} Every debit waits for at least that.`, fix: 'Run both in one place.' }
+  return {
+    name,
+    state: 'warn',
+    text: `${text} Every debit waits for at least that.`,
+    fix: 'Run both in the same place.',
+  }
 }
 
 const maxTransactionAge = 1_000_000_000
@@ -231,24 +240,29 @@ function checkVacuum({ server: { settings }, gauges }: DatabaseFacts): Check {
     return {
       name,
       state: 'bad',
-      text: 'autovacuum is off: tables grow, and one day PostgreSQL takes no more writes.',
+      text: 'autovacuum is off: tables grow, and PostgreSQL will refuse writes one day.',
       fix: 'alter system reset autovacuum; select pg_reload_conf();',
     }
   if (gauges && gauges.transactionAge > maxTransactionAge)
     return {
       name,
       state: 'bad',
-      text: `The oldest row is ${gauges.transactionAge} transactions old: at some two thousand million PostgreSQL stops.`,
-      fix: 'Look for what holds vacuum up: old transactions, prepared ones, replication slots; then vacuum (freeze).',
+      text: `The oldest row is ${gauges.transactionAge} transactions old: PostgreSQL stops at about two billion.`,
+      fix: 'Find what blocks vacuum: old transactions, prepared transactions, replication slots. Then vacuum (freeze).',
     }
   return { name, state: 'good', text: 'autovacuum is on and keeps up.' }
 }
 
 function checkClock({ gauges }: DatabaseFacts): Check {
   const name = 'Clock'
-  if (!gauges) return { name, state: 'unknown', text: 'The database did not tell the time.' }
+  if (!gauges) return { name, state: 'unknown', text: 'The time of the database is not known.' }
   const skew = Math.abs(gauges.clockSkewSeconds)
   const text = `This machine and the database are ${skew.toFixed(1)} s apart.`
   if (skew < 2) return { name, state: 'good', text }
-  return { name, state: skew < 60 ? 'warn' : 'bad', text, fix: 'Set both by NTP (chrony, systemd-timesyncd).' }
+  return {
+    name,
+    state: skew < 60 ? 'warn' : 'bad',
+    text,
+    fix: 'Synchronize both with NTP (chrony, systemd-timesyncd).',
+  }
 }

@@ -1,4 +1,4 @@
-/** A whole deployment, looked at from its own machine: what is wrong with it, the worst first, and what to do. */
+/** Examines a whole deployment from its own machine: the problems, worst first, and how to fix them. */
 import type { Config } from '../../config.ts'
 import { openLog } from '../../platform/log.ts'
 import { openMetrics } from '../../platform/metrics.ts'
@@ -23,28 +23,28 @@ import { examineSettings } from './examine-settings.ts'
 import { examineWork } from './examine-work.ts'
 import { checkMail, checkProcessor, checkPublicUrl } from './examine-outside.ts'
 
-/** Nothing is changed: not a table, not a setting, and no mail is sent. */
+/** Reads only: it changes no table and no setting, and sends no mail. */
 export async function examineDeployment(
   config: Config,
   misspelt: readonly { name: string; meant: string }[],
 ): Promise<Check[]> {
-  const [inside, mail, processor, wayIn] = await Promise.all([
-    lookInside(config),
+  const [inside, mail, processor, publicUrl] = await Promise.all([
+    examineInside(config),
     checkMail(config),
     checkProcessor(config),
     checkPublicUrl(config, openSecrets(config), new Date()),
   ])
-  return bySeverity([...inside, ...wayIn, mail, ...processor, ...examineSettings(config, misspelt)])
+  return bySeverity([...inside, ...publicUrl, mail, ...processor, ...examineSettings(config, misspelt)])
 }
 
 const order: readonly CheckState[] = ['bad', 'warn', 'unknown', 'good']
 
-/** Within one state as they were looked at: what money hangs on comes first. */
+/** Keeps the order of checks within one state: checks that concern money come first. */
 export function bySeverity(checks: readonly Check[]): Check[] {
   return checks.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
 }
 
-async function lookInside(config: Config): Promise<Check[]> {
+async function examineInside(config: Config): Promise<Check[]> {
   const reached = await reachDatabase(config, () => {})
   const { connection } = reached
   try {
@@ -58,14 +58,14 @@ async function lookInside(config: Config): Promise<Check[]> {
   }
   const db = openDatabase(connection, 4).longRunning
   try {
-    return await lookAtDatabase(config, connection, db)
+    return await readDatabase(config, connection, db)
   } finally {
     await db.pool.end()
     await reached.release()
   }
 }
 
-async function lookAtDatabase(config: Config, connection: Connection, db: Database): Promise<Check[]> {
+async function readDatabase(config: Config, connection: Connection, db: Database): Promise<Check[]> {
   const server = await readServerInfo(db.pool)
   const migrations = server.role.closedTables.length > 0 ? undefined : await migrationStatus(db.pool)
   const isWhole = migrations?.pending.length === 0 && migrations.problem === null
@@ -73,16 +73,16 @@ async function lookAtDatabase(config: Config, connection: Connection, db: Databa
   const checks = examineDatabase({
     server,
     migrations,
-    connections: await lookAtConnections(config, db),
+    connections: await readConnections(config, db),
     writing: await probeWriting(db).catch((error: unknown) => String(error)),
     gauges,
     isEmbedded: config.databaseUrls.length === 0,
   })
-  // What is in tables that are not there yet, or may not be read, cannot be told.
-  return isWhole ? [...(await lookAtWork(config, connection, server.databaseBytes, gauges)), ...checks] : checks
+  // Tables that do not exist yet or may not be read cannot be examined.
+  return isWhole ? [...(await readWork(config, connection, server.databaseBytes, gauges)), ...checks] : checks
 }
 
-async function lookAtWork(
+async function readWork(
   config: Config,
   connection: Connection,
   databaseBytes: number,
@@ -107,7 +107,7 @@ async function lookAtWork(
   }
 }
 
-async function lookAtConnections({ workers, databaseConnections }: Config, db: Database) {
+async function readConnections({ workers, databaseConnections }: Config, db: Database) {
   const wanted = workers * databaseConnections + 1
   try {
     return { wanted, warning: await checkConnections(db.pool, wanted) }

@@ -1,4 +1,4 @@
-/** What a deployment needs of others: its mail server, its card processor, and the way in through PUBLIC_URL. */
+/** Checks what a deployment needs from outside: its mail server, its card processor, and the way in through PUBLIC_URL. */
 import { connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../cards/stripe/stripe-account.ts'
 import type { Config } from '../../config.ts'
@@ -15,7 +15,7 @@ export async function checkMail({ mail: { smtpUrl }, isProduction }: Config): Pr
     return {
       name,
       state: 'warn',
-      text: 'There is none: mails are written to DATA_DIR/mail.',
+      text: 'There is none: mails are written to files in DATA_DIR/mail.',
       fix: 'SMTP_URL=smtps://…',
     }
   const { protocol, hostname } = new URL(smtpUrl)
@@ -24,13 +24,13 @@ export async function checkMail({ mail: { smtpUrl }, isProduction }: Config): Pr
     return {
       name,
       state: 'bad',
-      text: `${hostname} does not let us send: ${said}`,
+      text: `${hostname} refuses to send: ${said}`,
       fix: 'SMTP_URL: host, port, user and password. docs/operations/runbooks.md#mail-is-down.',
     }
   const isOpen = protocol === 'smtp:' && isProduction && !/^(localhost|127\.|\[::1\])/.test(hostname)
-  if (!isOpen) return { name, state: 'good', text: `${hostname} lets us send.` }
-  const text = `${hostname} lets us send, but smtp:// encrypts only if it offers to.`
-  return { name, state: 'warn', text, fix: 'SMTP_URL=smtps://…:465, or ?requireTLS=true at its end.' }
+  if (!isOpen) return { name, state: 'good', text: `${hostname} accepts mails.` }
+  const text = `${hostname} accepts mails, but smtp:// encrypts only if the server offers it.`
+  return { name, state: 'warn', text, fix: 'SMTP_URL=smtps://…:465, or append ?requireTLS=true.' }
 }
 
 export async function checkProcessor({ cards, publicUrl }: Config): Promise<Check[]> {
@@ -48,16 +48,16 @@ export async function checkProcessor({ cards, publicUrl }: Config): Promise<Chec
       {
         name,
         state: 'bad',
-        text: `Stripe ${account.kind === 'refused' ? 'refuses STRIPE_SECRET_KEY' : 'cannot be asked'}: ${account.said}`,
+        text: `Stripe ${account.kind === 'refused' ? 'refuses STRIPE_SECRET_KEY' : 'cannot be reached'}: ${account.said}`,
         fix:
           account.kind === 'refused'
-            ? 'The key was rolled, or is of another account: copy it again from the dashboard.'
+            ? 'The key was rolled, or belongs to another account: copy it again from the dashboard.'
             : 'Let this machine reach api.stripe.com:443. docs/operations/runbooks.md#the-card-processor-is-away.',
       },
     ]
   const mode = account.isLive ? 'live' : 'test'
   return [
-    { name, state: 'good', text: `Stripe takes the key, in ${mode} mode.` },
+    { name, state: 'good', text: `Stripe accepts the key, in ${mode} mode.` },
     checkWebhook(account.endpoints, `${publicUrl}/api/processor/stripe`, neededEvents),
   ]
 }
@@ -65,30 +65,30 @@ export async function checkProcessor({ cards, publicUrl }: Config): Promise<Chec
 function checkWebhook(endpoints: readonly Endpoint[] | undefined, url: string, neededEvents: readonly string[]): Check {
   const name = 'Webhook'
   if (!endpoints)
-    return { name, state: 'unknown', text: `The key may not list endpoints. One must be there for ${url}.` }
+    return { name, state: 'unknown', text: `The key may not list endpoints. Make sure that there is one for ${url}.` }
   const own = endpoints.find((endpoint) => endpoint.url === url)
   if (!own)
     return {
       name,
       state: 'bad',
-      text: `Stripe has no endpoint ${url}: payments would be found out about late, by asking.`,
+      text: `Stripe has no endpoint ${url}: the service learns of payments late, by polling.`,
       fix: 'docs/taking-cards.md, "The webhook endpoint".',
     }
   if (!own.isEnabled)
     return { name, state: 'bad', text: `The endpoint ${url} is disabled.`, fix: 'Enable it in the dashboard.' }
   const missing = own.events.includes('*') ? [] : neededEvents.filter((event) => !own.events.includes(event))
-  if (missing.length === 0) return { name, state: 'good', text: `Stripe tells ${url} all that matters.` }
+  if (missing.length === 0) return { name, state: 'good', text: `Stripe sends all needed events to ${url}.` }
   return {
     name,
     state: 'warn',
-    text: `Stripe does not tell of ${missing.join(', ')}.`,
+    text: `Stripe does not send ${missing.join(', ')}.`,
     fix: 'Add them to the endpoint.',
   }
 }
 
 const answerWithinMs = 5_000
 
-/** An address that no machine has (RFC 5737): whoever takes us for it believes what callers say of themselves. */
+/** A documentation address (RFC 5737): if the service sees this one, callers can forge their address. */
 const forged = '203.0.113.77'
 
 export async function checkPublicUrl(config: Config, secrets: Secrets, now: Date): Promise<Check[]> {
@@ -110,7 +110,7 @@ export async function checkPublicUrl(config: Config, secrets: Secrets, now: Date
         name,
         state: 'bad',
         text: `${publicUrl}/healthz answers ${response.status}, and not as Billfold does.`,
-        fix: 'Let the proxy pass every path on to the service as it is.',
+        fix: 'Configure the proxy to pass every path unchanged to the service.',
       },
     ]
   const seen = body['seen'] as Seen | undefined
@@ -125,14 +125,14 @@ export async function checkPublicUrl(config: Config, secrets: Secrets, now: Date
 const unseen: Check = {
   name: 'Proxy headers',
   state: 'unknown',
-  text: 'The service there has another SECRETS_KEY, or is older: it does not tell whom it takes us for.',
-  fix: 'Run this with the settings of the service, in its folder or container.',
+  text: 'The service has another SECRETS_KEY, or is older: it does not report which address it sees.',
+  fix: 'Run this command with the settings of the service, in its folder or container.',
 }
 
 function publicUrlFix(said: string): string {
   if (/certificate|self.signed|CERT|altname/i.test(said))
-    return 'The certificate: its name, its chain, its end. A private authority is named by NODE_EXTRA_CA_CERTS.'
-  return 'Is the service started, is the name in the DNS, and do proxy and firewall let port 443 through?'
+    return 'Check the name, the chain and the end of the certificate. Name a private authority in NODE_EXTRA_CA_CERTS.'
+  return 'Check that the service runs, that the name is in the DNS, and that proxy and firewall allow port 443.'
 }
 
 type Seen = { readonly version: string; readonly address: string; readonly forwardedFor: readonly string[] }
@@ -141,24 +141,24 @@ function checkSeen({ trustedProxies }: Config, seen: Seen): Check[] {
   return [checkProxies(trustedProxies, seen), checkSameVersion(seen)]
 }
 
-/** Each proxy that adds to X-Forwarded-For adds one; one that starts it anew has removed ours. */
+/** Each proxy appends one address to X-Forwarded-For; a proxy that replaces the header has removed the forged one. */
 function checkProxies(trusted: number, { address, forwardedFor }: Seen): Check {
   const name = 'Proxy headers'
   const proxies = forwardedFor.filter((hop) => hop !== forged).length
   const how = `${proxies} prox${proxies === 1 ? 'y adds' : 'ies add'} to X-Forwarded-For, TRUSTED_PROXIES is ${trusted}`
   const fix = `TRUSTED_PROXIES=${proxies}`
   if (address === forged || trusted > proxies)
-    return { name, state: 'bad', text: `${how}: callers can forge their address, and every limit with it.`, fix }
+    return { name, state: 'bad', text: `${how}: callers can forge their address and bypass every limit.`, fix }
   if (trusted < proxies)
-    return { name, state: 'bad', text: `${how}: all callers look like one, and lock each other out.`, fix }
-  return { name, state: 'good', text: `${how}: this machine is seen as ${address}.` }
+    return { name, state: 'bad', text: `${how}: all callers seem to have one address, and block each other.`, fix }
+  return { name, state: 'good', text: `${how}: the service sees this machine as ${address}.` }
 }
 
 function checkSameVersion(seen: Seen): Check {
   const name = 'Version'
-  if (seen.version === version) return { name, state: 'good', text: `${version}, here and there.` }
-  const text = `The service is ${seen.version}, this command ${version}.`
-  return { name, state: 'warn', text, fix: 'Restart the service, or run the command of its own folder or container.' }
+  if (seen.version === version) return { name, state: 'good', text: `${version}, of the service and of this command.` }
+  const text = `The service has version ${seen.version}, this command ${version}.`
+  return { name, state: 'warn', text, fix: 'Restart the service, or run the command in its folder or container.' }
 }
 
 async function checkMetrics(publicUrl: string): Promise<Check> {
@@ -167,21 +167,21 @@ async function checkMetrics(publicUrl: string): Promise<Check> {
     (response) => response.status,
     () => 0,
   )
-  if (status !== 200) return { name, state: 'good', text: 'It is closed to whoever comes through PUBLIC_URL.' }
+  if (status !== 200) return { name, state: 'good', text: 'It is not reachable through PUBLIC_URL.' }
   return {
     name,
     state: 'bad',
-    text: 'It is open to whoever comes through PUBLIC_URL: apps, volumes and faults can be read.',
-    fix: 'TRUSTED_PROXIES, METRICS_PORT, or `location = /metrics { return 404; }` in the proxy.',
+    text: 'It is open to everyone through PUBLIC_URL: apps, volumes and faults can be read.',
+    fix: 'Set TRUSTED_PROXIES or METRICS_PORT, or `location = /metrics { return 404; }` in the proxy.',
   }
 }
 
 function checkHsts(response: Response): Check {
   const name = 'HSTS'
   if (response.headers.has('strict-transport-security'))
-    return { name, state: 'good', text: 'Browsers come by https alone.' }
-  const text = 'Nobody tells browsers to come by https alone.'
-  return { name, state: 'warn', text, fix: 'HSTS=1 (production’s default), or the header in the proxy.' }
+    return { name, state: 'good', text: 'Browsers use https only.' }
+  const text = 'Browsers may still use http.'
+  return { name, state: 'warn', text, fix: 'Set HSTS=1 (the default in production), or the header in the proxy.' }
 }
 
 const dayMs = 86_400_000
@@ -189,14 +189,19 @@ const dayMs = 86_400_000
 async function checkCertificate(publicUrl: string, now: Date): Promise<Check> {
   const name = 'Certificate'
   const endsAt = await certificateEnd(publicUrl).catch(() => undefined)
-  if (!endsAt) return { name, state: 'unknown', text: 'Its end could not be read.' }
+  if (!endsAt) return { name, state: 'unknown', text: 'Its expiry date could not be read.' }
   const days = Math.floor((endsAt.getTime() - now.getTime()) / dayMs)
-  const text = `It ends in ${days} days, on ${endsAt.toISOString().slice(0, 10)}.`
+  const text = `It expires in ${days} days, on ${endsAt.toISOString().slice(0, 10)}.`
   if (days >= 14) return { name, state: 'good', text }
-  return { name, state: days < 3 ? 'bad' : 'warn', text, fix: 'Renew it; look why that does not happen by itself.' }
+  return {
+    name,
+    state: days < 3 ? 'bad' : 'warn',
+    text,
+    fix: 'Renew it, and find out why it was not renewed automatically.',
+  }
 }
 
-/** Whether it is trusted was found out before; here it is only read. */
+/** Only reads the date: whether the certificate is trusted was checked before. */
 async function certificateEnd(publicUrl: string): Promise<Date> {
   const { hostname: host, port } = new URL(publicUrl)
   return await new Promise((resolve, reject) => {

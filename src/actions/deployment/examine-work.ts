@@ -1,17 +1,17 @@
-/** What waits for a person, or waits too long: books, card payments, mails, and the room that is left. Pure. */
+/** Checks what needs an operator or waits too long: books, secrets, card payments, mails, disk space. Pure. */
 import type { Check } from '../apps/examine-embedding.ts'
 import type { DatabaseGauges } from '../../store/database-gauges.ts'
 
 export type WorkFacts = {
-  /** Of the continuous check. */
+  /** Found by the continuous check. */
   readonly booksProblems: number
   readonly gauges: DatabaseGauges | undefined
-  /** On the disk of the embedded database; undefined with another one. */
+  /** On the disk of the embedded database; undefined with DATABASE_URL. */
   readonly freeBytes: number | undefined
   readonly databaseBytes: number
-  /** What findUnsafeForProduction says. */
+  /** From `findUnsafeForProduction`. */
   readonly unsafe: readonly string[]
-  /** Why secrets cannot be read. */
+  /** Why secrets cannot be decrypted. */
   readonly secretsProblem: string | undefined
   readonly isProduction: boolean
 }
@@ -33,14 +33,14 @@ export function examineWork(facts: WorkFacts): Check[] {
 
 function checkBooks({ booksProblems }: WorkFacts): Check {
   const name = 'Books'
-  if (booksProblems === 0) return { name, state: 'good', text: 'The continuous check has found nothing wrong.' }
-  const text = `The continuous check has found ${booksProblems} thing${booksProblems === 1 ? '' : 's'} wrong.`
+  if (booksProblems === 0) return { name, state: 'good', text: 'The continuous check found no problem.' }
+  const text = `The continuous check found ${booksProblems} problem${booksProblems === 1 ? '' : 's'}.`
   return { name, state: 'bad', text, fix: 'docs/operations/runbooks.md#the-books-are-wrong, and npx billfold verify.' }
 }
 
 function checkSecrets({ secretsProblem }: WorkFacts): Check {
   const name = 'SECRETS_KEY'
-  if (secretsProblem === undefined) return { name, state: 'good', text: 'It opens every secret in the database.' }
+  if (secretsProblem === undefined) return { name, state: 'good', text: 'It decrypts every secret in the database.' }
   return { name, state: 'bad', text: secretsProblem }
 }
 
@@ -50,11 +50,11 @@ function checkDisk({ freeBytes, databaseBytes }: WorkFacts): Check {
   const name = 'Disk'
   const size = `The database has ${(databaseBytes / gigabyte).toFixed(2)} GB`
   if (freeBytes === undefined)
-    return { name, state: 'unknown', text: `${size}; how much room its server has left can be seen there alone.` }
-  const text = `${size}, and ${(freeBytes / gigabyte).toFixed(1)} GB are left.`
-  // A base back-up, a rewrite of the largest table or a day of the log each take about as much again.
+    return { name, state: 'unknown', text: `${size}; only its server knows how much space is left.` }
+  const text = `${size}, and ${(freeBytes / gigabyte).toFixed(1)} GB are free.`
+  // A base back-up, a rewrite of the largest table and a day of the log each need about that much.
   if (freeBytes > Math.max(2 * gigabyte, databaseBytes / 2)) return { name, state: 'good', text }
-  const fix = 'Make room, or move DATA_DIR: docs/operations/runbooks.md#the-disk-is-full.'
+  const fix = 'Free space, or move DATA_DIR: docs/operations/runbooks.md#the-disk-is-full.'
   return { name, state: freeBytes < gigabyte / 2 ? 'bad' : 'warn', text, fix }
 }
 
@@ -67,13 +67,13 @@ function checkTopups({ topupProblems, lateAttemptSeconds, topups }: DatabaseGaug
       name,
       state: 'bad',
       text: `${topupProblems} card payment(s) took money that was not credited.`,
-      fix: 'Look at each: /admin/topups?problem=1.',
+      fix: 'Check each of them: /admin/topups?problem=1.',
     }
   if (lateAttemptSeconds > hour / 4 || topups.processing.oldestSeconds > 72 * hour)
     return {
       name,
       state: 'warn',
-      text: `${topups.processing.count} card payment(s) have no end, the oldest for ${Math.round(topups.processing.oldestSeconds / hour)} h.`,
+      text: `${topups.processing.count} card payment(s) are still open, the oldest for ${Math.round(topups.processing.oldestSeconds / hour)} h.`,
       fix: 'docs/operations/runbooks.md#the-card-processor-is-away.',
     }
   return { name, state: 'good', text: `${topups.created.count + topups.processing.count} open, none late.` }

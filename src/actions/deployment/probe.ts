@@ -1,6 +1,6 @@
 /**
- * How a request of the outside looks when it gets here: the doctor asks /healthz through PUBLIC_URL, with a token that only whoever
- * has SECRETS_KEY can make, and is told what the proxies made of its address.
+ * Shows how a request from outside arrives: the doctor calls /healthz through PUBLIC_URL with a token that only SECRETS_KEY can
+ * make, and the answer contains the address and headers that the service saw.
  */
 import type { Service } from '../service.ts'
 import type { Secrets } from '../secrets/open-secrets.ts'

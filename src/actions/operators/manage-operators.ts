@@ -1,4 +1,4 @@
-/** Who may sign in to /admin, and as what. */
+/** Operators: accounts, invitations, roles and their own passwords. */
 import { randomBytes } from 'node:crypto'
 import { transact, type Transaction } from '../../store/connection/database.ts'
 import * as invites from '../../store/operator-invites.ts'
@@ -18,7 +18,7 @@ import { hashSecret, newId } from '../tokens.ts'
 
 export type NewOperator = { readonly email: string; readonly name: string; readonly password: string }
 
-/** By field, all of them; empty when there is nothing wrong. */
+/** All problems, by field; empty when the input is valid. */
 export function operatorProblems({ email, name, password }: NewOperator): Record<string, string> {
   const problems: Record<string, string> = {}
   if (!isEmail(email.trim())) problems['email'] = 'write an email address'
@@ -28,7 +28,7 @@ export function operatorProblems({ email, name, password }: NewOperator): Record
   return problems
 }
 
-/** Longer than an end user's: these accounts can give money away. */
+/** Longer than for users: these accounts can move money. */
 export function passwordProblem(password: string, email: string): string | undefined {
   if (Array.from(password).length < 12) return 'write at least 12 characters'
   const problem = findPasswordProblem(password, email)
@@ -64,7 +64,7 @@ async function insertOperator(
 
 const inviteMs = 24 * 3_600_000
 
-/** The path of a one-time link that makes a new operator. */
+/** Returns the path of a one-time link that creates a new operator. */
 export async function inviteOperator(
   service: Service,
   actor: Actor,
@@ -76,7 +76,7 @@ export async function inviteOperator(
   })
 }
 
-/** The path of a one-time link with which an operator gets a new password and second factor. Undefined when unknown. */
+/** Returns the path of a one-time link that sets a new password and second factor. Undefined for an unknown operator. */
 export async function resetOperator(service: Service, actor: Actor, id: string): Promise<string | undefined> {
   return await transact(service.db, async (tx) => {
     const operator = await store.findOperator(tx, id)
@@ -98,7 +98,7 @@ async function insertInvite(
   return `/admin/welcome?token=${token}`
 }
 
-/** False when there is no such link, or no more. */
+/** False when there is no such link, or it was used. */
 export async function revokeInvite(service: Service, actor: Actor, id: string): Promise<boolean> {
   return await transact(service.db, async (tx) => {
     const invite = await invites.deleteInviteById(tx, id)
@@ -113,7 +113,7 @@ export async function revokeInvite(service: Service, actor: Actor, id: string): 
 
 const firstActor: Actor = { name: 'system', address: null }
 
-/** For the first start in development: a one-time link that makes the first admin. Undefined once there is an operator. */
+/** For the first start in development: a one-time link that creates the first admin. Undefined once there is an operator. */
 export async function firstOperatorLink(service: Service): Promise<string | undefined> {
   if (service.config.isProduction || (await store.hasOperators(service.db.pool))) return undefined
   return await transact(service.db, async (tx) => {
@@ -135,7 +135,7 @@ export async function findInvite(service: Service, token: string): Promise<OpenI
 
 export type Accepted = { readonly token: string } | { readonly problem: 'used' | 'email-taken' }
 
-/** Uses the link up. Whoever did it is signed in, and has a second factor to set up. */
+/** Uses the link. The operator is signed in and must set up a second factor. */
 export async function acceptInvite(
   service: Service,
   token: string,
@@ -150,7 +150,7 @@ export async function acceptInvite(
     const id = invite.operatorId
       ? await renewOperator(tx, invite.operatorId, passwordHash, device)
       : await insertOperator(service, tx, actor, { ...input, role: invite.role, passwordHash })
-    // The link stays usable when the email was taken: the transaction ends without a change.
+    // Throw to roll back, so the link can be used again with another email.
     if (!id) throw new EmailTaken()
     return { token: await startSession(service, tx, id, 'enrol', device) }
   }).catch((error: unknown) => {
@@ -173,8 +173,8 @@ async function renewOperator(tx: Transaction, id: string, passwordHash: string, 
 export type AccessResult = 'done' | 'unknown' | 'last-admin'
 
 /**
- * What an operator may do from now on. The sessions of one who may do nothing any more end at once, and so do the links
- * made by one who is an active admin no more: they would be a way back in.
+ * Changes role and access. Sessions of an operator without access end at once. So do the links made by an operator who is no
+ * longer an active admin: they would be a way back in.
  */
 export async function changeAccess(
   service: Service,
@@ -214,7 +214,7 @@ async function checkOwnPassword(service: Service, operator: Operator, password: 
   return (await isPassword(service, password, operator.passwordHash)) ? 'right' : 'wrong'
 }
 
-/** All other sessions end. */
+/** Ends all other sessions of the operator. */
 export async function changeOperatorPassword(
   service: Service,
   { operator, session }: SignedInOperator,
@@ -232,7 +232,7 @@ export async function changeOperatorPassword(
   return 'right'
 }
 
-/** New recovery codes; the old ones are worth nothing from now on. */
+/** Replaces the recovery codes; the old ones stop working. */
 export async function changeRecoveryCodes(
   service: Service,
   operator: Operator,
@@ -247,7 +247,7 @@ export async function changeRecoveryCodes(
   })
 }
 
-/** The way to another authenticator: the session shows its code before the old one is replaced. */
+/** Starts the change to another authenticator. The old one stays valid until a code of the new one is confirmed. */
 export async function restartSecondFactor(
   service: Service,
   { operator, session }: SignedInOperator,

@@ -11,21 +11,21 @@ import { hashSecret, isUuid, newId } from '../tokens.ts'
 
 export type SignedInOperator = { readonly session: OperatorSession; readonly operator: Operator }
 
-/** Where a request comes from, as far as an operator should see it again in a list. */
+/** Origin of a request, as shown in the operator's list of sessions. */
 export type Device = { readonly address: string; readonly browser: string }
 
 const idleMs = 30 * 60_000
 const absoluteMs = 12 * 3_600_000
-/** Long enough to find the phone. */
+/** Time to find the phone with the authenticator. */
 const unfinishedMs = 10 * 60_000
-/** Being seen is noted this often at most, so that a busy page does not write with every request. */
-const noteEveryMs = 30_000
+/** The last use of a session is written at most this often, so that a busy page does not write with every request. */
+const recordEveryMs = 30_000
 
 export function actorOf({ id, role }: Pick<Operator, 'id'> & Partial<Operator>, address: string): Actor {
   return { name: `operator:${id}`, address, ...(role && { role }) }
 }
 
-/** Always a new token: one that was planted in a browser before never becomes a session. */
+/** Always makes a new token, so a token planted in a browser never becomes a session (session fixation). */
 export async function startSession(
   service: Service,
   db: Queryable,
@@ -48,8 +48,9 @@ export async function findSignedInOperator(
   if (!/^[\w-]{43}$/.test(token)) return undefined
   const found = await store.findLiveOperatorSession(service.db.pool, hashSecret(token), idleMs)
   if (!found) return undefined
-  // A page that refreshes itself must not keep an operator signed in who left the desk.
-  if (isByHand && found.unseenMs > noteEveryMs) await store.updateOperatorSessionSeen(service.db.pool, found.session.id)
+  // An automatic refresh must not extend the session of an operator who has left.
+  if (isByHand && found.unseenMs > recordEveryMs)
+    await store.updateOperatorSessionSeen(service.db.pool, found.session.id)
   return found
 }
 
@@ -83,7 +84,7 @@ export async function endSessions(
   })
 }
 
-/** Bound to its session: a token of one is worth nothing in another, and nothing needs to be stored. */
+/** Derived from the session's token: it is valid in this session only, and is not stored. */
 export function formTokenOf(token: string): string {
   return createHmac('sha256', token).update('form').digest('base64url')
 }
@@ -93,7 +94,7 @@ export function isFormToken(token: string, presented: string): boolean {
   return timingSafeEqual(expected, given)
 }
 
-/** A form whose answer shows a secret cannot end in a redirect: its id is taken once, so that sending it again does nothing. */
+/** A form whose answer shows a secret cannot redirect. Its id is accepted once, so sending it again does nothing. */
 export async function takeForm(service: Service, formId: string, subject: string): Promise<boolean> {
   return isUuid(formId) && (await insertForm(service.db.pool, formId, subject))
 }

@@ -1,4 +1,4 @@
-/** The second factor of operators: codes of an authenticator app, and recovery codes for the day the phone is gone. */
+/** The second factor of operators: codes of an authenticator app, and recovery codes for a lost phone. */
 import { randomBytes } from 'node:crypto'
 import { getDatabaseTime } from '../../store/connection/database.ts'
 import type { Queryable, Transaction } from '../../store/connection/database.ts'
@@ -8,7 +8,7 @@ import type { SealContext } from '../secrets/seal.ts'
 import type { Service } from '../service.ts'
 import { hashSecret } from '../tokens.ts'
 
-/** When the first operator comes with a code: it is 15 ms of a start, and most processes never see one. */
+/** Loaded at the first use: loading takes 15 ms, and most processes never need it. */
 function loadOtp() {
   return require('otplib') as typeof import('otplib')
 }
@@ -16,10 +16,10 @@ function loadOtp() {
 const periodSeconds = 30
 const recoveryCodeCount = 10
 
-/** As long as whoever signed in by password has to find the phone. */
+/** The lifetime of the session in which it is set up. */
 const pendingMs = 10 * 60_000
 
-/** The secret that is being set up: the one from before, or a new one, so that a reload shows the same picture. */
+/** The secret that is being set up. It is stored, so that a reload shows the same QR code. */
 export async function getPendingSecret(service: Service, operator: Operator): Promise<string> {
   const { pool } = service.db
   const context = totpContext(operator)
@@ -27,24 +27,23 @@ export async function getPendingSecret(service: Service, operator: Operator): Pr
   if (sealed === undefined) {
     const fresh = await service.secrets.seal(loadOtp().generateSecret(), context)
     await store.updatePendingTotp(pool, operator.id, { sealed: fresh, lifetimeMs: pendingMs })
-    // Another page of the same operator may have been first.
+    // Another page of the same operator may have stored a secret first.
     sealed = (await store.findPendingTotp(pool, operator.id)) ?? fresh
   }
   return await service.secrets.unseal(sealed, context)
 }
 
-/** An operator's secret opens for this operator alone. */
 export function totpContext({ id }: Pick<Operator, 'id'>): SealContext {
   return { purpose: 'operator-totp', id }
 }
 
-/** What the picture says to the authenticator app. */
+/** The content of the QR code. */
 export function totpUri(service: Service, operator: Operator, secret: string): string {
   const { about, publicUrl } = service.config
   return loadOtp().generateURI({ issuer: `${about.name} ${new URL(publicUrl).host}`, label: operator.email, secret })
 }
 
-/** The time step a code belongs to, one step early or late allowed for clocks; undefined when it is wrong. */
+/** The time step of a code, with one step of tolerance for clocks; undefined when the code is wrong. */
 export function stepOfCode(secret: string, code: string, now: Date): number | undefined {
   const token = code.replace(/\s/g, '')
   if (!/^\d{6}$/.test(token)) return undefined
@@ -53,7 +52,7 @@ export function stepOfCode(secret: string, code: string, now: Date): number | un
   return result.valid && 'timeStep' in result ? result.timeStep : undefined
 }
 
-/** A code of the app, or an unused recovery code. Either is taken for good: the same one is never accepted twice. */
+/** Accepts a code of the app or an unused recovery code, and marks it as used: no code is accepted twice. */
 export async function takeCode(
   service: Service,
   db: Queryable,
@@ -68,14 +67,14 @@ export async function takeCode(
   return isTaken ? 'recovery' : undefined
 }
 
-/** Eighty random bits each. They are shown once; only their hashes stay. */
+/** Eighty random bits each. They are shown once; only their hashes are stored. */
 export async function renewRecoveryCodes(tx: Transaction, operatorId: string): Promise<string[]> {
   const codes = Array.from({ length: recoveryCodeCount }, newRecoveryCode)
   await store.replaceRecoveryCodes(tx, operatorId, codes.map(hashRecoveryCode))
   return codes
 }
 
-/** Without letters and digits that look alike. */
+/** Without letters that resemble digits. */
 const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789'
 
 function newRecoveryCode(): string {

@@ -1,4 +1,4 @@
-/** Signing in to /admin: password, then code. Every try is counted before it is judged, on all processes together. */
+/** Sign-in to /admin: password, then code. Every attempt is counted before it is checked, across all processes. */
 import { upsertAddress } from '../../store/people/addresses.ts'
 import { getDatabaseTime, transact } from '../../store/connection/database.ts'
 import { deleteOperatorSessions, type Stage } from '../../store/operator-sessions.ts'
@@ -51,7 +51,7 @@ async function tryPassword(
   device: Device,
 ): Promise<SignInResult> {
   const name = normaliseEmail(email)
-  const guess = { whose: name, address: device.address, isKnownAddress: await isKnown(service, name, device) }
+  const guess = { whose: name, address: device.address, isKnownAddress: await isKnownAddress(service, name, device) }
   const limited = await takeGuess(service, operatorPasswords, guess)
   const operator = await findOperatorByEmail(service.db.pool, name)
   if (limited) {
@@ -65,7 +65,7 @@ async function tryPassword(
   }
   await forgiveRightGuess(service, operatorPasswords, guess)
   const stage = operator.totpSealed === null ? 'enrol' : 'code'
-  // A right password that no code follows is how a stolen one shows.
+  // A correct password without a code after it is the sign of a stolen password.
   const token = await transact(service.db, async (tx) => {
     await recordAudit(tx, actorOf(operator, device.address), 'operator.password-accepted', `operator:${operator.id}`)
     return await startSession(service, tx, operator.id, stage, device)
@@ -73,7 +73,7 @@ async function tryPassword(
   return { kind: 'session', token, stage }
 }
 
-/** The second step. The unfinished session ends, and a whole one with a new token begins. */
+/** The second step. It replaces the unfinished session with a full one, which has a new token. */
 export async function signInWithCode(
   service: Service,
   signedIn: SignedInOperator,
@@ -89,7 +89,7 @@ async function tryCode(
   code: string,
   device: Device,
 ): Promise<SignInResult> {
-  const from = (await isKnown(service, operator.email, device)) ? 'known' : 'elsewhere'
+  const from = (await isKnownAddress(service, operator.email, device)) ? 'known' : 'elsewhere'
   const limited = await takeLimit(service, operatorCodes, operator.id, from)
   if (limited) {
     if (limited.isFirst) await recordFailure(service, operator, 'operator.sign-in-blocked', device)
@@ -103,7 +103,7 @@ async function tryCode(
       return { kind: 'wrong' }
     }
     await deleteOperatorSessions(tx, operator.id, { only: session.id })
-    const token = await startWholeSession(service, tx, operator, device, taken === 'app' ? 'code' : 'recovery code')
+    const token = await startFullSession(service, tx, operator, device, taken === 'app' ? 'code' : 'recovery code')
     return { kind: 'session', token, stage: 'full' }
   })
   if (result.kind === 'session') await clearLimit(service, operatorCodes, operator.id, from)
@@ -112,7 +112,7 @@ async function tryCode(
 
 export type Enrolled = { readonly token: string; readonly recoveryCodes: readonly string[] }
 
-/** The first code of a new authenticator. All other sessions end. */
+/** Accepts the first code of a new authenticator and ends all other sessions. */
 export async function confirmSecondFactor(
   service: Service,
   { operator }: SignedInOperator,
@@ -129,11 +129,11 @@ export async function confirmSecondFactor(
     const recoveryCodes = await renewRecoveryCodes(tx, operator.id)
     await recordAudit(tx, actorOf(operator, device.address), 'operator.second-factor-set-up', `operator:${operator.id}`)
     await deleteOperatorSessions(tx, operator.id)
-    return { token: await startWholeSession(service, tx, operator, device, 'new second factor'), recoveryCodes }
+    return { token: await startFullSession(service, tx, operator, device, 'new second factor'), recoveryCodes }
   })
 }
 
-/** In development a newcomer may look around first. Undefined in production, where nobody may. */
+/** In development the second factor can be set up later. Undefined in production. */
 export async function skipSecondFactor(
   service: Service,
   { operator, session }: SignedInOperator,
@@ -142,11 +142,11 @@ export async function skipSecondFactor(
   if (service.config.isProduction) return undefined
   return await transact(service.db, async (tx) => {
     await deleteOperatorSessions(tx, operator.id, { only: session.id })
-    return await startWholeSession(service, tx, operator, device, 'password alone')
+    return await startFullSession(service, tx, operator, device, 'password alone')
   })
 }
 
-async function startWholeSession(
+async function startFullSession(
   service: Service,
   tx: Parameters<Parameters<typeof transact>[1]>[0],
   operator: Operator,
@@ -161,8 +161,7 @@ async function startWholeSession(
   return await startSession(service, tx, operator.id, 'full', device)
 }
 
-/** Whether the operator signed in from this address before. */
-async function isKnown(service: Service, email: string, { address }: Device): Promise<boolean> {
+async function isKnownAddress(service: Service, email: string, { address }: Device): Promise<boolean> {
   return await isOperatorAddress(service.db.pool, email, addressHash(address))
 }
 
