@@ -31,10 +31,15 @@ async function isHeard(page: Page, shown: boolean): Promise<boolean> {
   return await page.evaluate(() => window.heard.length > 0)
 }
 
+/**
+ * A window that was never used: a message that the frame of an earlier test has sent may still arrive in a window that is used again.
+ */
+const openFresh = () => rig.openPage({ viewport: { width: 800, height: 900 } })
+
 /** A page at `host` embeds the wallet of an app that lists `parents`. */
 async function visit(host: string, parents: string[], parentOrigin?: string) {
   const tenant = await rig.newTenant({ allowedIframeParents: parents })
-  const page = await rig.openPage()
+  const page = await openFresh()
   await page.goto(host)
   const frame = await embed(page, walletUrl({ session: await tenant.newSession(parentOrigin) }))
   const shown = await isShown(frame)
@@ -71,7 +76,7 @@ describe('who may frame the wallet', () => {
   test('a stranger around an allowed page sees no wallet, and the allowed page inside hears nothing', async () => {
     const tenant = await rig.newTenant()
     const inner = `${rig.shop}/?embed=${encodeURIComponent(walletUrl({ session: await tenant.newSession() }))}`
-    const page = await rig.openPage()
+    const page = await openFresh()
     await page.goto(rig.strangerShop)
     const shop = await embed(page, inner, {})
     const wallet = await frameIn(shop)
@@ -86,10 +91,10 @@ describe('who may frame the wallet', () => {
     // No other app lists it, so the Referer alone tells which app this is.
     const onlyShop = rig.shop.replace('localhost', 'only.localhost')
     const { clientId } = await rig.newTenant({ allowedIframeParents: [onlyShop] })
-    const page = await rig.openPage()
+    const page = await openFresh()
     await page.goto(rig.shop)
     expect(await isShown(await embed(page, walletUrl({ clientId })))).toBe(false)
-    expect(await page.evaluate(() => window.heard.length)).toBe(0)
+    expect(await page.evaluate(() => window.heard)).toEqual([])
     await page.goto(onlyShop)
     const frame = await embed(page, walletUrl({}))
     await hear(page, 'SERVICE_AUTH_REQUIRED')
