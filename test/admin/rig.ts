@@ -3,7 +3,7 @@ import { setDefaultTimeout } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { generateSync } from 'otplib'
 import type { BrowserContextOptions, Page } from '@playwright/test'
-import { findBarriers, endFading, wantsPictures } from '../browser/axe.ts'
+import { findBarriers, endFading, wantsAll, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
 import { runCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
@@ -82,31 +82,30 @@ function codeOf(secret: string): string {
   return generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
 }
 
-/** Axe costs most of the time: each width and each scheme has it once. The other two are for pictures alone: no colour makes a page wider. */
 const views = [
-  [1280, 'light', true],
-  [1280, 'dark', false],
-  [360, 'light', false],
-  [360, 'dark', true],
+  [1280, 'light'],
+  [1280, 'dark'],
+  [360, 'light'],
+  [360, 'dark'],
 ] as const
 
-/** Pictures of the page as it is, and what would keep people from using it in each size and colour scheme. */
+/** What would keep people from using the page: in each width, and by axe. SCREENSHOTS=1 takes a picture of each view. */
 export async function lookAt(page: Page, name: string): Promise<string[]> {
   await mkdir(screenshots, { recursive: true })
   const barriers: string[] = []
-  for (const [width, colorScheme, isExamined] of views) {
-    if (!isExamined && !wantsPictures) continue
+  for (const [width, colorScheme] of views) {
+    // No colour makes a page wider.
+    if (colorScheme === 'dark' && !wantsPictures) continue
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     if (overflow > 0) barriers.push(`${name}: ${overflow} pixels too wide at ${width}`)
-    if (wantsPictures) {
-      await endFading(page)
-      await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
-    }
-    if (isExamined) barriers.push(...(await findBarriers(page)))
+    if (wantsAll) barriers.push(...(await findBarriers(page)))
+    if (!wantsPictures) continue
+    await endFading(page)
+    await page.screenshot({ path: `${screenshots}admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
   }
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })
-  return barriers
+  return [...barriers, ...(await findBarriers(page))]
 }

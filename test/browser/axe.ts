@@ -10,31 +10,93 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 export const wantsPictures = process.env['SCREENSHOTS'] === '1'
 
 /**
- * Every rule, but only violations are described in full, and by their HTML: describing what is well costs as much as finding out. Style sheets and
- * media are not loaded a second time, for the rules that look into them are about pages that lock their orientation or play sounds.
+ * Only violations are described in full, and by their HTML: describing what passes costs as much as examining it. Style sheets and media are
+ * not loaded a second time, because the rules that need them are about pages that lock their orientation or play sounds.
  */
 const options = { iframes: false, resultTypes: ['violations'], selectors: false, preload: false }
-/** The rules about colours: all that can change when nothing but the colour scheme does. */
-const colours = { ...options, runOnly: ['color-contrast', 'link-in-text-block'] }
+const colourRules = ['color-contrast', 'link-in-text-block']
+const colours = { ...options, runOnly: colourRules }
+const withoutColours = { ...options, rules: Object.fromEntries(colourRules.map((rule) => [rule, { enabled: false }])) }
+
+/** `npm test -- all` examines the colours of every state again. */
+export const wantsAll = process.env['TEST_ALL'] === '1'
 
 /** What is serious or critical. */
-export async function findBarriers(frame: Frame | Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
-  return (await examine(frame, rules))
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(describe)
+export async function findBarriers(shown: Frame | Page): Promise<string[]> {
+  return await findViolations(shown, ({ impact }) => impact === 'serious' || impact === 'critical')
 }
 
-/** Everything, however small. */
-export async function findingsIn(frame: Frame | Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
-  return (await examine(frame, rules)).flatMap(describe)
+/** Every violation, however small. */
+export async function findAllViolations(shown: Frame | Page): Promise<string[]> {
+  return await findViolations(shown, () => true)
 }
 
-async function examine(frame: Frame | Page, rules: 'all' | 'colours'): Promise<Result[]> {
-  await endFading(frame)
-  if (!(await frame.evaluate('"axe" in window'))) await frame.evaluate(source)
-  const wanted = JSON.stringify(rules === 'all' ? options : colours)
-  const { violations } = (await frame.evaluate(`axe.run(document, ${wanted})`)) as AxeResults
+/**
+ * Every rule once, and the rules about colours, which cost most, in both schemes where the page shows a component that
+ * no page before has shown: the colours of a text depend on the element, its ancestors and the style sheet alone.
+ */
+async function findViolations(shown: Frame | Page, isMeant: (result: Result) => boolean): Promise<string[]> {
+  if (!(await shown.evaluate('"axe" in window'))) await shown.evaluate(source)
+  const found = (await examine(shown, withoutColours)).filter(isMeant).flatMap(describe)
+  const components = await shown.evaluate(listComponents)
+  if (!wantsAll && components.every((each) => examined.has(each))) return found
+  for (const each of components) examined.add(each)
+  const page = 'page' in shown ? shown.page() : shown
+  const isDark = await shown.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  for (const colorScheme of isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const)) {
+    await page.emulateMedia({ colorScheme })
+    const wrong = (await examine(shown, colours)).filter(isMeant).flatMap(describe)
+    found.push(...wrong.map((line) => `${colorScheme}: ${line}`))
+  }
+  return found
+}
+
+async function examine(shown: Frame | Page, wanted: object): Promise<Result[]> {
+  await endFading(shown)
+  const { violations } = (await shown.evaluate(`axe.run(document, ${JSON.stringify(wanted)})`)) as AxeResults
   return violations
+}
+
+const examined = new Set<string>()
+
+/** Each element with text that can be seen, as the tags, classes and attributes that the style sheets may select it by. */
+function listComponents(): string[] {
+  const named = new Set<string>()
+  const collect = (rules: CSSRuleList) => {
+    for (const rule of rules) {
+      const selector = (rule as CSSStyleRule).selectorText ?? ''
+      for (const [, name] of selector.matchAll(/\[([\w-]+)/g)) named.add(name!)
+      if ('cssRules' in rule) collect(rule.cssRules as CSSRuleList)
+    }
+  }
+  let missing = 0
+  for (const sheet of document.styleSheets) {
+    try {
+      collect(sheet.cssRules)
+    } catch {
+      // A sheet that was not loaded has no rules to read, and the page looks different without it.
+      missing++
+    }
+  }
+  for (const name of ['class', 'style', 'disabled']) named.add(name)
+  const paths = new Map<Element, string>()
+  const pathOf = (element: Element): string => {
+    const known = paths.get(element)
+    if (known !== undefined) return known
+    const attributes = [...named].map((name) => element.getAttribute(name) ?? '-').join()
+    const isChosen = [element, element.previousElementSibling, ...element.children].some((e) => e?.matches(':checked'))
+    const state = `${isChosen ? ':checked' : ''}${element.matches(':focus') ? ':focus' : ''}`
+    const around = element.parentElement ? pathOf(element.parentElement) : ''
+    const path = `${around}>${element.localName}[${attributes}]${state}`
+    paths.set(element, path)
+    return path
+  }
+  const inline = [...document.querySelectorAll('style')].map((style) => style.textContent).join()
+  const hasText = (element: Element) =>
+    element instanceof HTMLInputElement ||
+    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent!.trim() !== '')
+  const seen = [...document.body.querySelectorAll('*')].filter((each) => hasText(each) && each.checkVisibility())
+  return [...new Set(seen.map((element) => `${missing} ${inline} ${pathOf(element)}`))]
 }
 
 /**

@@ -38,18 +38,21 @@ async function windowBy(page: Page, click: () => Promise<void>): Promise<Page> {
   return paper
 }
 
-async function look(paper: Page, name: string): Promise<void> {
+async function expectUsable(paper: Page, name: string): Promise<void> {
   for (const [width, colorScheme] of [
     [1280, 'light'],
     [360, 'dark'],
   ] as const) {
     await paper.setViewportSize({ width, height: 900 })
     await paper.emulateMedia({ colorScheme })
-    const isTooWide = await paper.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-    expect([...(await findBarriers(paper)), ...(isTooWide ? [`wider than ${width}`] : [])]).toEqual([])
+    expect([width, await paper.evaluate(() => document.documentElement.scrollWidth > innerWidth)]).toEqual([
+      width,
+      false,
+    ])
     const path = join(import.meta.dir, '../screenshots', `${name}-${width}-${colorScheme}.png`)
     if (wantsPictures) await paper.screenshot({ path, fullPage: true })
   }
+  expect(await findBarriers(paper)).toEqual([])
 }
 
 const pagesIn = (pdf: Buffer) => pdf.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g)?.length
@@ -73,7 +76,7 @@ test('a receipt opens in a window without the session, prints on one page, and i
     expect(text).toContain(part)
   // The same code as in the wallet, for whoever has both in hand.
   expect(text).toContain((await frame.textContent('.facts .code'))!)
-  await look(paper, 'receipt')
+  await expectUsable(paper, 'receipt')
   for (const format of ['A4', 'Letter'] as const) expect(pagesIn(await paper.pdf({ format }))).toBe(1)
   const printed = paper.evaluate(() => new Promise((resolve) => addEventListener('beforeprint', () => resolve(true))))
   await paper.evaluate(() => (window.print = () => void dispatchEvent(new Event('beforeprint'))))
@@ -81,7 +84,7 @@ test('a receipt opens in a window without the session, prints on one page, and i
   expect(await printed).toBe(true)
   await paper.reload()
   expect(await paper.innerText('main')).toContain('This page can be opened only once')
-  await look(paper, 'paper-used')
+  await expectUsable(paper, 'paper-used')
   await rig.closePage(page)
 })
 
@@ -92,7 +95,7 @@ test('a statement opens in the reader’s language, from right to left, and come
   expect(
     await paper.evaluate(() => [document.documentElement.dir, document.querySelectorAll('tbody tr').length]),
   ).toEqual(['rtl', 4])
-  await look(paper, 'statement-right-to-left')
+  await expectUsable(paper, 'statement-right-to-left')
   const [file] = await Promise.all([paper.waitForEvent('download'), paper.click('#file')])
   expect(file.suggestedFilename()).toMatch(/^statement-20\d\d-\d\d\.csv$/)
   const lines = (await Array.fromAsync(await file.createReadStream())).join('').split('\r\n')
@@ -120,6 +123,6 @@ test('a form that comes after the session has been renewed sends the new one', a
   ])
   expect(new URLSearchParams(request.postData()!).get('session')).toBe(session)
   expect(await frame.content()).not.toContain(session)
-  await look(paper, 'statement')
+  await expectUsable(paper, 'statement')
   await rig.closePage(page)
 })
