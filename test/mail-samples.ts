@@ -31,7 +31,7 @@ const codeMails: Record<string, CodeMail> = {
   'change-new': { kind: 'change-new', code },
 }
 
-export const facts: Record<string, Notification> = {
+export const notifications: Record<string, Notification> = {
   welcome: { kind: 'welcome', clientId },
   'no-password': { kind: 'no-password' },
   topup: { kind: 'topup', amountMinor: '5000', balanceMinor: '123456', receipt, at },
@@ -65,9 +65,9 @@ export const reader: Reader = { firstName: 'Ada', nameOf: () => 'Small Hours' }
 export function sampleLetters(lang: string, who = reader): Record<string, Letter> {
   const writer = { language: chooseLanguage(lang), config: sampleConfig }
   const codes = Object.entries(codeMails).map(([name, mail]) => [name, writeCodeLetter(writer, mail)] as const)
-  const told = Object.entries(facts).map(([name, fact]) => {
-    const letter = writeNotification(writer, fact, who)
+  const notified = Object.entries(notifications).map(([name, notification]) => {
+    const letter = writeNotification(writer, notification, who)
     return [name, stoppable.includes(name) ? { ...letter, stopUrl } : letter] as const
   })
-  return Object.fromEntries([...codes, ...told])
+  return Object.fromEntries([...codes, ...notified])
 }

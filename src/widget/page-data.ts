@@ -1,4 +1,4 @@
-/** What the server hands to the script of a hosted page. Nothing in it is secret: the session token is only in the address. */
+/** The data of a hosted page for its script. It contains no secret: the session token is only in the address. */
 import type { LaterFiles, LaterView } from './later-views.ts'
 import type { Words } from '../languages/words.ts'
 
@@ -7,48 +7,48 @@ export type PageData = {
   readonly kind: 'session' | 'expired' | 'signed-out'
   readonly lang: string
   readonly dir: 'ltr' | 'rtl'
-  /** The one for somebody who has not chosen any. */
+  /** For users who have not chosen a language. */
   readonly browserLang: string
   readonly theme?: 'light' | 'dark' | undefined
-  /** Those of the first view; a view that is loaded later brings its own. */
+  /** The words of the first view; a view that loads on demand brings its own. */
   readonly words: Words['wallet']
   readonly later: Readonly<Partial<Record<LaterView, LaterFiles>>>
-  /** Where all words of each language are, for a user who has chosen another than the page came in. */
+  /** The address of each language's words, for a user who has chosen another language than the page's. */
   readonly languages?: Readonly<Record<string, string>>
-  /** Those of later views, once another language was chosen: the files in `later` are in the first one. */
+  /** The words of later views in a language chosen since: the files in `later` are in the page's first language. */
   readonly laterWords?: Readonly<Partial<Record<LaterView, Readonly<Record<string, string>>>>>
   readonly clientId: string
   readonly appName: string
   readonly service: ServiceData
-  /** An address of this service: the logo's own host gets no request from the visitor's browser. */
+  /** An address of this service, so that the logo's host gets no request from the visitor's browser. */
   readonly logo: string | null
-  /** The origins that the page posts messages to and takes messages from; never a wildcard. */
+  /** The page exchanges messages only with these origins; never a wildcard. */
   readonly parents: readonly string[]
   readonly topup: TopupOffer
 }
 
-/** Whose wallet this is: not the app's, whose page is around the frame. Null where the operator gave none. */
+/** The service that runs the wallet, as opposed to the app that embeds it. Null where the operator configured none. */
 export type ServiceData = {
   readonly name: string
-  /** An address of this service, as an app's logo has. */
+  /** An address of this service. */
   readonly logo: string | null
-  /** An https address, or one that begins with mailto: */
+  /** `https:` or `mailto:` */
   readonly support: string | null
   readonly terms: string | null
   readonly privacy: string | null
 }
 
-/** What can be added by card. `processor` is none when the service takes no cards. */
+/** Top-ups by card. `processor` is `none` when the service takes no cards. */
 export type TopupOffer = {
   readonly processor: 'none' | 'sandbox' | 'stripe'
   readonly currency: string
   readonly decimals: number
   readonly min: number
   readonly max: number
-  /** What the address says that its user is short of, above zero; it may be outside the limits. */
+  /** The missing amount from the page's address, above zero; it may be outside the limits. */
   readonly need: number | null
-  /** What for, in the app's words: a line of text, and never more. */
+  /** The purpose, as the app states it: one line of text. */
   readonly reason: string | null
-  /** The address of the card processor's script; null when the processor has none. */
+  /** Null when the card processor has no script. */
   readonly scriptUrl: string | null
 }

@@ -1,4 +1,4 @@
-/** What a receipt looks like, and what is said instead of one. */
+/** The receipt, and the page shown when a paper cannot be. */
 import type { ComponentChildren } from 'preact'
 import type { ActivityEntry } from '../actions/money/read-activity.ts'
 import { toWidgetTransaction } from '../api/widget-activity.ts'
@@ -34,13 +34,11 @@ type SheetProps = {
   language: Language
   about: ServiceData
   title: string
-  /** Of the same as a file. */
   fileUrl?: string
   fileLabel?: string
   children: ComponentChildren
 }
 
-/** The sheet of paper: whose it is, what it is, and where to ask. */
 export function Sheet({ language, about, title, fileUrl, fileLabel, children }: SheetProps) {
   const words = language.paper
   const support = about.support?.replace(/^mailto:/, '')

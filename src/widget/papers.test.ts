@@ -15,7 +15,7 @@ let ada: TestUser
 const evil = '=HYPERLINK("https://evil.example";"click")'
 
 beforeAll(async () => {
-  // A statement is of a month, and may be of its last day.
+  // A statement covers a month, and today may be its last day.
   await beginDayThatStays()
   opened = await openTestService({ SERVICE_NAME: 'Penny & Co', SUPPORT_EMAIL: 'help@penny.example' })
   shop = await newApp(opened.service, { name: 'Fernweh <Books>' })
@@ -53,7 +53,7 @@ const read = async (fields: Record<string, string> = {}, user = ada) => {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-/** By the link in the page of the statement. */
+/** Through the link on the statement's page. */
 async function readFile(month: string, user = ada) {
   const { text } = await read({ kind: 'statement', month }, user)
   const response = await fetchPage(/href="(\/widget\/papers\/[\w-]{32})"/.exec(text)![1]!)
@@ -72,7 +72,7 @@ const plainText = (html: string) =>
     .replace(/\s+/g, ' ')
 
 describe('a receipt', () => {
-  test('says what was paid to whom, when, by whom, and the code that support finds it by', async () => {
+  test('shows the amount, the payee, the time, the payer, and the code by which support finds it', async () => {
     const { status, text } = await read()
     expect(status).toBe(200)
     const { rows } = await opened.service.db.pool.query<{ reference_key: string }>(
@@ -101,7 +101,7 @@ describe('a receipt', () => {
     expect((await read({ lang: 'xx', timeZone: 'Mars/Olympus' })).text).toContain('<html lang="en"')
   })
 
-  test('is kept by nobody, framed by nobody, and runs only what we wrote', async () => {
+  test('is not cached, cannot be framed, and runs only our own script', async () => {
     const { headers } = await read()
     expect(Object.fromEntries(headers)).toMatchObject({
       'cache-control': 'no-store',
@@ -128,7 +128,7 @@ describe('a statement', () => {
 
   test('as a file is RFC 4180, and no cell of it is a formula', async () => {
     const { headers, bytes, text } = await readFile(thisMonth())
-    // Spreadsheets take a file for Unicode that begins with this.
+    // Spreadsheets read a file that starts with this as Unicode.
     expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
     expect(headers.get('content-disposition')).toBe(`attachment; filename="statement-${thisMonth()}.csv"`)
     const lines = text.split('\r\n')
@@ -164,7 +164,7 @@ describe('a statement', () => {
 })
 
 describe('a link', () => {
-  test('works once, and says so afterwards; and of many at once one is answered', async () => {
+  test('works once, and says so afterwards; of several requests at once, one succeeds', async () => {
     const path = await linkTo()
     expect(path).toMatch(/^\/widget\/papers\/[\w-]{32}$/)
     const all = await Promise.all(Array.from({ length: 6 }, () => fetchPage(path)))
@@ -179,7 +179,7 @@ describe('a link', () => {
     expect((await fetchPage(path)).status).toBe(404)
   })
 
-  test('holds no session; neither is in a log, and the database has only its hash', async () => {
+  test('contains no session; neither is logged, and the database has only its hash', async () => {
     const session = await newSession()
     const before = opened.logged.length
     const response = await order({ session })
@@ -194,7 +194,7 @@ describe('a link', () => {
     expect(logged).not.toContain(token)
   })
 
-  test('shows nothing of anybody else: an entry is looked for in the wallet of whoever ordered it', async () => {
+  test('shows only entries of the wallet of the user who ordered it', async () => {
     const grace = await newUser(opened.service, shop)
     const { status, text } = await read({ sequence: '2' }, grace)
     expect([status, text.includes('12.50'), text.includes('A-2')]).toEqual([404, false, false])
@@ -221,13 +221,13 @@ test.each([
   expect(await response.text()).toContain('<h1>')
 })
 
-test('an ended session hands out nothing', async () => {
+test('an expired session gets no paper', async () => {
   const session = await newSession()
   await letPass(opened.service.db.pool, 6 * 60_000)
   expect((await order({ session })).status).toBe(401)
 })
 
-test('who orders too many waits', async () => {
+test('a user who orders too many papers has to wait', async () => {
   const eager = await newUser(opened.service, shop)
   const session = await newSession(eager)
   const statuses = []
@@ -242,7 +242,7 @@ const dataOf = async (user = ada) => {
 }
 
 describe('my data', () => {
-  test('is a page with a file behind it, which comes once', async () => {
+  test('is a page with a link to a file, which downloads once', async () => {
     const { path, file } = await dataOf()
     expect(file.headers.get('content-disposition')).toBe('attachment; filename="my-data.json"')
     const data = (await file.json()) as Record<string, unknown>

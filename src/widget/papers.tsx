@@ -1,7 +1,7 @@
 /**
- * Receipts and statements. The widget's frame may neither print nor download, so they open in a window of their own: a form of the
- * wallet page posts the session to /widget/papers, where no address and no log has it, and the answer leads to a link that
- * works once, for two minutes, and holds no session. Who loads that page again is told to open it from the wallet.
+ * Receipts and statements. The widget's frame may neither print nor download, so they open in a new window: a form of the wallet
+ * page posts the session to /widget/papers, which keeps it out of addresses and logs, and the response redirects to a link that
+ * works once, for two minutes, and contains no session. A reload of that page shows how to open it again from the wallet.
  */
 import type { Context } from 'hono'
 import type { VNode } from 'preact'
@@ -30,15 +30,15 @@ import type { RequestContext, WebApp } from '../web/request-context.ts'
 import { streamed } from '../web/stream.ts'
 import { ProblemPage, ReceiptPage, Sheet, type PaperProblem } from './paper-pages.tsx'
 import { serviceData } from './service-data.ts'
-import { csvLines, marker, rowChunks, StatementPage, type StatementShown } from './statement-page.tsx'
+import { csvLines, rowChunks, rowsMarker, StatementPage, type StatementShown } from './statement-page.tsx'
 
 type HonoContext = Context<{ Bindings: RequestContext }>
 
 const path = '/widget/papers'
 
 export function paperPages(service: Service, web: WebApp): void {
-  web.post(path, (c) => order(service, c))
-  web.get(`${path}/:token`, (c) => show(service, c))
+  web.post(path, (c) => postOrder(service, c))
+  web.get(`${path}/:token`, (c) => showPaper(service, c))
 }
 
 const maxFormBytes = 4_096
@@ -58,24 +58,24 @@ const orderForm = z.object({
     .optional(),
 })
 
-async function order(service: Service, c: HonoContext): Promise<Response> {
+async function postOrder(service: Service, c: HonoContext): Promise<Response> {
   c.env.route = path
   const browser = negotiateLanguage(undefined, c.req.header('accept-language'))
   const isForm = (c.req.header('content-type') ?? '').split(';')[0]!.trim() === 'application/x-www-form-urlencoded'
-  if (!isForm) return await problem(service, browser, 'badRequest', 415)
+  if (!isForm) return await showProblem(service, browser, 'badRequest', 415)
   const body = await readBody(c.req.raw, maxFormBytes)
-  if (body === 'too-long') return await problem(service, browser, 'badRequest', 413)
-  if (body === 'too-late') return await problem(service, browser, 'badRequest', 408, { connection: 'close' })
+  if (body === 'too-long') return await showProblem(service, browser, 'badRequest', 413)
+  if (body === 'too-late') return await showProblem(service, browser, 'badRequest', 408, { connection: 'close' })
   const form = orderForm.safeParse(Object.fromEntries(new URLSearchParams(new TextDecoder().decode(body))))
   const language = negotiateLanguage(form.data?.lang, c.req.header('accept-language'))
   const paper = form.data && paperOf(form.data, language)
-  if (!paper) return await problem(service, language, 'badRequest', 400)
+  if (!paper) return await showProblem(service, language, 'badRequest', 400)
   const { session } = await checkSession(service, form.data.session)
-  if (!session) return await problem(service, language, 'ended', 401)
+  if (!session) return await showProblem(service, language, 'ended', 401)
   const token = await orderPaper(service, session, paper)
   if (typeof token === 'string')
     return new Response(null, { status: 303, headers: { ...plainHeaders, location: `${path}/${token}` } })
-  return await problem(service, language, 'tooMany', 429, { 'retry-after': String(token.retryAfterSeconds) })
+  return await showProblem(service, language, 'tooMany', 429, { 'retry-after': String(token.retryAfterSeconds) })
 }
 
 function paperOf(form: z.infer<typeof orderForm>, language: Language): Paper | undefined {
@@ -86,26 +86,32 @@ function paperOf(form: z.infer<typeof orderForm>, language: Language): Paper | u
   return month === undefined ? undefined : { ...shown, kind, month }
 }
 
-async function show(service: Service, c: HonoContext): Promise<Response> {
+async function showPaper(service: Service, c: HonoContext): Promise<Response> {
   c.env.route = `${path}/:token`
   const token = c.req.param('token') ?? ''
   const ordered = /^[\w-]{32}$/.test(token) ? await takePaper(service, token) : undefined
   const browser = negotiateLanguage(undefined, c.req.header('accept-language'))
-  if (!ordered) return await problem(service, browser, 'used', 404)
+  if (!ordered) return await showProblem(service, browser, 'used', 404)
   const language = languages.get(ordered.paper.lang) ?? browser
   const { paper } = ordered
-  if (paper.kind === 'receipt') return await receipt(service, language, ordered, paper)
-  if (!('month' in paper)) return await data(service, c, language, ordered)
+  if (paper.kind === 'receipt') return await showReceipt(service, language, ordered, paper)
+  if (!('month' in paper)) return await showData(service, c, language, ordered)
   const shown = await readStatement(service, language, ordered, paper)
-  if (paper.kind === 'statement') return await statement(service, shown, `${path}/${await orderFile(service, ordered)}`)
+  if (paper.kind === 'statement')
+    return await showStatement(service, shown, `${path}/${await orderFile(service, ordered)}`)
   return download(`statement-${paper.month}.csv`, csvLines(service, shown))
 }
 
-async function data(service: Service, c: HonoContext, language: Language, ordered: OrderedPaper): Promise<Response> {
+async function showData(
+  service: Service,
+  c: HonoContext,
+  language: Language,
+  ordered: OrderedPaper,
+): Promise<Response> {
   if (ordered.paper.kind === 'data')
     return await dataPage(service, language, `${path}/${await orderFile(service, ordered)}`)
   const chunks = await exportData(service, ordered.userId, c.env.address)
-  return chunks ? dataFile(chunks) : await problem(service, language, 'used', 404)
+  return chunks ? dataFile(chunks) : await showProblem(service, language, 'used', 404)
 }
 
 async function dataPage(service: Service, language: Language, fileUrl: string): Promise<Response> {
@@ -128,14 +134,14 @@ function dataFile(chunks: AsyncIterable<string>): Response {
   })
 }
 
-async function receipt(
+async function showReceipt(
   service: Service,
   language: Language,
   { userId, firstName, lastName }: OrderedPaper,
   { sequence, timeZone }: Extract<Paper, { kind: 'receipt' }>,
 ): Promise<Response> {
   const entry = await findEntry(service, userId, sequence)
-  if (!entry) return await problem(service, language, 'used', 404)
+  if (!entry) return await showProblem(service, language, 'used', 404)
   const about = serviceData(service.config.about)
   const nonce = newNonce()
   const name = `${firstName} ${lastName}`.trim()
@@ -154,7 +160,7 @@ async function readStatement(
   return { language, timeZone, name: `${firstName} ${lastName}`.trim(), statement: found }
 }
 
-async function statement(service: Service, shown: StatementShown, fileUrl: string): Promise<Response> {
+async function showStatement(service: Service, shown: StatementShown, fileUrl: string): Promise<Response> {
   const { language } = shown
   const nonce = newNonce()
   const sums = await sumStatement(service, shown.statement)
@@ -163,8 +169,8 @@ async function statement(service: Service, shown: StatementShown, fileUrl: strin
     <StatementPage shown={shown} about={about} sums={sums} currency={service.config.currency} fileUrl={fileUrl} />
   )
   const html = await paperHtml(language, language.paper.statement, body, nonce)
-  // Without entries there is no table, and no place for rows.
-  const [head = '', tail = ''] = html.split(marker)
+  // A page without entries has no table and no marker.
+  const [head = '', tail = ''] = html.split(rowsMarker)
   async function* chunks() {
     yield head
     yield* rowChunks(service, shown)
@@ -173,7 +179,7 @@ async function statement(service: Service, shown: StatementShown, fileUrl: strin
   return streamed(chunks(), pageHeaders({ nonce }))
 }
 
-async function problem(
+async function showProblem(
   service: Service,
   language: Language,
   kind: PaperProblem,
@@ -198,7 +204,7 @@ async function problem(
   return response
 }
 
-/** Always light, as paper is. */
+/** Always in the light theme, for print. */
 async function paperHtml(language: Language, title: string, body: VNode, nonce: string): Promise<string> {
   return renderPage(
     {

@@ -1,4 +1,3 @@
-/** What pages say of the service itself. */
 import type { About } from '../config.ts'
 import { serviceLogoPath } from '../actions/apps/logo-path.ts'
 import type { ServiceData } from './page-data.ts'

@@ -1,4 +1,4 @@
-/** A month of a wallet: what it opened with, what came and went, what it closed with. On a page, and as a file for a spreadsheet. */
+/** A month of a wallet, as a page and as a CSV file: opening balance, entries, closing balance. */
 import { setImmediate } from 'node:timers/promises'
 import { renderToString } from 'preact-render-to-string'
 import { describeTransfers } from '../actions/money/read-activity.ts'
@@ -21,9 +21,9 @@ export type StatementShown = {
   readonly statement: Statement
 }
 
-/** Where the rows go: the page around them is made at once, they while it is sent. */
-export const marker = '<!--rows-->'
-/** More than anybody prints; the file has them all. */
+/** Marks where the rows go: the page around them is rendered first, and the rows are streamed into it. */
+export const rowsMarker = '<!--rows-->'
+/** The page has no more than this; the file has all entries. */
 const maxRows = 5_000
 
 type StatementProps = {
@@ -31,7 +31,7 @@ type StatementProps = {
   about: ServiceData
   sums: { inMinor: bigint; outMinor: bigint }
   currency: Currency
-  /** Works once. */
+  /** The link works once. */
   fileUrl: string
 }
 
@@ -67,7 +67,7 @@ export function StatementPage({ shown, about, sums, currency, fileUrl }: Stateme
               <th scope="col">{words.balance}</th>
             </tr>
           </thead>
-          <tbody dangerouslySetInnerHTML={{ __html: marker }} />
+          <tbody dangerouslySetInnerHTML={{ __html: rowsMarker }} />
         </table>
       )}
     </Sheet>
@@ -78,22 +78,21 @@ function monthOf({ language, statement, timeZone }: StatementShown): string {
   return monthName(statement.month.from, language.code, timeZone)
 }
 
-/** How many are written at a stretch: a few milliseconds, after which others have their turn. */
-const stretch = 100
+/** Entries rendered before yielding to the event loop: a few milliseconds. */
+const chunkSize = 100
 
 async function* transactionChunks(service: Service, { statement }: StatementShown) {
   for await (const chunk of listStatementEntries(service, statement)) {
     const entries = await describeTransfers(service, statement.walletId, chunk)
-    for (let at = 0; at < entries.length; at += stretch) {
+    for (let at = 0; at < entries.length; at += chunkSize) {
       yield entries
-        .slice(at, at + stretch)
+        .slice(at, at + chunkSize)
         .map((entry) => ({ ...toWidgetTransaction(entry, service.config.currency), transfer: entry.transfer }))
       await setImmediate()
     }
   }
 }
 
-/** Nothing when there are none: then the page has no table, and no place for them. */
 export async function* rowChunks(service: Service, shown: StatementShown): AsyncGenerator<string> {
   const { language, timeZone } = shown
   const say = sayIn(language)
@@ -126,7 +125,7 @@ export async function* rowChunks(service: Service, shown: StatementShown): Async
   }
 }
 
-/** Every entry of the month. The mark in front has spreadsheets read it as Unicode. */
+/** Every entry of the month. The byte order mark makes spreadsheets read it as Unicode. */
 export async function* csvLines(service: Service, shown: StatementShown): AsyncGenerator<string> {
   const { language, timeZone, statement } = shown
   const { currency } = service.config
@@ -165,7 +164,7 @@ export async function* csvLines(service: Service, shown: StatementShown): AsyncG
   yield edge(words.closing, statement.month.until, statement.closingMinor)
 }
 
-/** `2026-11-15 16:44:40`, which every spreadsheet takes for a time. */
+/** `2026-11-15 16:44:40`, which every spreadsheet parses as a time. */
 function isoTime(timeZone: string): (at: Date) => string {
   const format = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone })
   return (at) => format.format(at)

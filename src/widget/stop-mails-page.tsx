@@ -1,6 +1,6 @@
 /**
- * /mails/stop, where the link in a mail leads. Looking at it changes nothing, because programs follow links in mails before people do;
- * the button, and a mail program's own (RFC 8058), post to the same address. The link is all that is asked for.
+ * /mails/stop, the target of the unsubscribe link in a mail. A GET changes nothing, because programs follow links in mails before
+ * people do; the page's button, and a mail program's own (RFC 8058), post to the same address. The link is the only credential.
  */
 import type { Context } from 'hono'
 import { chooseMail, readStopLink, stopPath, type StopLink } from '../actions/mails/stop-mails.ts'
@@ -23,23 +23,23 @@ export function stopMailsPage(service: Service, web: WebApp): void {
   web.post(stopPath, (c) => stopMails(service, c, true))
 }
 
-async function stopMails(service: Service, c: HonoContext, isAct: boolean): Promise<Response> {
+async function stopMails(service: Service, c: HonoContext, isPost: boolean): Promise<Response> {
   c.env.route = stopPath
   const token = c.req.query('token') ?? ''
   const link = await readStopLink(service, token)
   const reader = link && (await findMailReader(service.db.pool, link.userId))
   const asked = parseAcceptLanguage(c.req.header('accept-language'))
   const language = chooseLanguage(reader?.language, ...asked, reader?.pageLanguage)
-  if (!link || !reader) return await show(service, language, { kind: 'bad' })
-  if (isAct) await chooseMail(service, link.userId, link.choice, false)
-  return await show(service, language, { kind: isAct ? 'done' : 'ask', link, token })
+  if (!link || !reader) return await showStopPage(service, language, { kind: 'bad' })
+  if (isPost) await chooseMail(service, link.userId, link.choice, false)
+  return await showStopPage(service, language, { kind: isPost ? 'done' : 'ask', link, token })
 }
 
 type Shown =
   | { readonly kind: 'bad' }
   | { readonly kind: 'ask' | 'done'; readonly link: StopLink; readonly token: string }
 
-async function show(service: Service, { code, dir, mail: words }: Language, shown: Shown): Promise<Response> {
+async function showStopPage(service: Service, { code, dir, mail: words }: Language, shown: Shown): Promise<Response> {
   const nonce = newNonce()
   const about = serviceData(service.config.about)
   const title = words[shown.kind === 'bad' ? 'stopBad' : shown.kind === 'done' ? 'stopDone' : 'stopAsk']

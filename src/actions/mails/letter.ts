@@ -1,9 +1,9 @@
 /**
- * The one template. A letter becomes a mail in two parts that say the same, because both are made from the same lines.
+ * The template of every mail. The text part and the HTML part have the same content, because both are made from one letter.
  *
- * Tables hold the page together where Outlook reads it, which knows neither max-width nor margins of a div; everything
- * that carries a colour has it inline, and a class by which a mail program with a dark theme gets the other one. There is
- * no script, no font and no picture from elsewhere: a logo travels inside the mail, so opening it tells nobody anything.
+ * The layout uses tables because Outlook supports neither max-width nor margins of a div. Colours are inline, and a class
+ * overrides them in a dark theme. Scripts, fonts and remote pictures are left out: the logo is attached, so opening a mail
+ * sends no request.
  */
 import type { About } from '../../config.ts'
 import type { Language } from '../../languages/languages.ts'
@@ -14,20 +14,20 @@ export type Letter = {
   /** Six digits to copy. */
   readonly code?: string
   readonly lines: readonly string[]
-  /** What happened, by name. */
-  readonly facts?: readonly (readonly [name: string, value: string])[]
-  /** What to do about it. */
+  /** The rows of a table: what happened, with a label each. */
+  readonly details?: readonly (readonly [name: string, value: string])[]
+  /** What the reader can do. */
   readonly after?: readonly string[]
-  /** The one fact to be seen first needs care: money is missing, or somebody else may be at work. */
+  /** The first detail is highlighted as a warning: money is missing, or another person may have access. */
   readonly isUrgent?: boolean
   readonly why: string
-  /** An address that stops mails of this kind; of those that can be stopped. */
+  /** The unsubscribe address, for mails a user can unsubscribe from. */
   readonly stopUrl?: string | undefined
 }
 
 export type WrittenMail = { readonly subject: string; readonly text: string; readonly html: string }
 
-/** `cid:` of the picture that travels with the mail. */
+/** The `cid:` of the attached logo. */
 export const logoId = 'logo'
 
 export function writeMail(
@@ -55,13 +55,17 @@ function footerOf({ why, stopUrl }: Letter, { mail: words }: Language, about: Ab
   return { why, links: links.flatMap(([name, address]) => (address ? [[name, address] as const] : [])) }
 }
 
-function textOf({ title, code, lines, facts = [], after = [] }: Letter, { why, links }: Footer, about: About): string {
+function textOf(
+  { title, code, lines, details = [], after = [] }: Letter,
+  { why, links }: Footer,
+  about: About,
+): string {
   const parts = [
     about.name,
     title,
     ...(code ? [code] : []),
     ...lines,
-    facts.map(([name, value]) => `${name}: ${value}`).join('\n'),
+    details.map(([name, value]) => `${name}: ${value}`).join('\n'),
     ...after,
     '-- ',
     [why, ...links.map(([name, address]) => `${name}: ${address.replace(/^mailto:/, '')}`)].join('\n'),
@@ -75,7 +79,7 @@ function textOf({ title, code, lines, facts = [], after = [] }: Letter, { why, l
 const font = `-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans','Helvetica Neue',Arial,sans-serif`
 const mono = `ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono',monospace`
 
-/** Light and dark, as in style.css. */
+/** The light and the dark colour, as in style.css. */
 export const colors = {
   ground: ['background-color', '#f6f6f2', '#0f1211'],
   card: ['background-color', '#ffffff', '#181c1a'],
@@ -90,7 +94,7 @@ export const colors = {
 
 type Color = keyof typeof colors
 
-/** Inline for the light theme, and by class for the dark one, which must win over what is inline. */
+/** The light theme is inline; the dark one is by class, which must override the inline style. */
 function paint(names: readonly Color[], style: string): string {
   const inline = names.map((name) => `${colors[name][0]}:${colors[name][1]}`).join(';')
   return `class="${names.join(' ')}" style="${inline};${style}"`
@@ -101,9 +105,9 @@ const dark = Object.entries(colors)
   .join('')
 const sheet = `:root{color-scheme:light dark;supported-color-schemes:light dark}@media (prefers-color-scheme:dark){${dark}}@media (max-width:480px){.card{padding:24px 20px !important}.code{font-size:28px !important;letter-spacing:5px !important}}`
 
-type Look = { readonly language: Language; readonly about: About; readonly hasLogo: boolean }
+type Options = { readonly language: Language; readonly about: About; readonly hasLogo: boolean }
 
-function htmlOf(letter: Letter, footer: Footer, { language: { code, dir }, about, hasLogo }: Look): string {
+function htmlOf(letter: Letter, footer: Footer, { language: { code, dir }, about, hasLogo }: Options): string {
   const align = dir === 'rtl' ? 'right' : 'left'
   const whole = 'role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"'
   const logo = hasLogo
@@ -126,31 +130,31 @@ ${bodyOf(letter, align)}
 `
 }
 
-function bodyOf({ title, code, lines, facts = [], after = [], isUrgent = false }: Letter, align: string): string {
+function bodyOf({ title, code, lines, details = [], after = [], isUrgent = false }: Letter, align: string): string {
   const line = (text: string) => `<p style="margin:${space};overflow-wrap:anywhere">${escape(text)}</p>`
   const blocks = [
     `<h1 style="margin:${space};font-size:22px;line-height:1.3;font-weight:650;overflow-wrap:anywhere">${escape(title)}</h1>`,
     ...(code ? [codeBox(code)] : []),
     ...lines.map(line),
-    ...(facts.length > 0 ? [factTable(facts, align, isUrgent)] : []),
+    ...(details.length > 0 ? [detailTable(details, align, isUrgent)] : []),
     ...after.map(line),
   ]
   const last = blocks.length - 1
   return blocks.map((block, i) => (i === last ? block.replace(`margin:${space}`, 'margin:0') : block)).join('\n')
 }
 
-/** Below each block but the last. */
+/** The space below each block except the last. */
 const space = '0 0 16px'
 
-/** Digits run from left to right in every language. */
+/** Digits are left to right in every language. */
 function codeBox(code: string): string {
   const style = `margin:${space};padding:16px 8px;border-radius:12px;font-family:${mono};font-size:34px;line-height:1.2;font-weight:600;letter-spacing:8px;text-align:center`
   return `<div dir="ltr" ${paint(['soft', 'accent'], style).replace('class="', 'class="code ')}>${escape(code)}</div>`
 }
 
-function factTable(facts: NonNullable<Letter['facts']>, align: string, isUrgent: boolean): string {
+function detailTable(details: NonNullable<Letter['details']>, align: string, isUrgent: boolean): string {
   const other = align === 'left' ? 'right' : 'left'
-  const rows = facts.map(([name, value], i) => {
+  const rows = details.map(([name, value], i) => {
     const rule = i === 0 ? '' : 'border-top-width:1px;border-top-style:solid;'
     const cell = (names: Color[], tag: string, style: string, text: string) =>
       `<${tag} ${paint([...names, 'edge'], `${rule}padding:10px 14px;font-size:15px;line-height:1.4;vertical-align:top;${style}`)}>${escape(text)}</${tag.split(' ')[0]}>`
@@ -174,7 +178,7 @@ function linksOf({ links }: Footer): string {
   return all.length === 0 ? '' : `<br>${all.join(' &nbsp;·&nbsp; ')}`
 }
 
-/** What lists of mails show behind the subject. A code is in the subject; here it would stand on a locked screen twice. */
+/** The preview in a list of mails. Not the code: it is in the subject, and would be on a locked screen twice. */
 function previewOf({ lines }: Letter): string {
   return lines.at(-1) ?? ''
 }

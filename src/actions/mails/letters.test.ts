@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { words as english } from '../../languages/en/mail.ts'
 import { languages } from '../../languages/languages.ts'
 import { contrastOf } from '../../widget/brand.ts'
-import { facts, reader, sampleConfig, sampleLetters, stopUrl } from '../../../test/mail-samples.ts'
+import { notifications, reader, sampleConfig, sampleLetters, stopUrl } from '../../../test/mail-samples.ts'
 import { colors, writeMail } from './letter.ts'
-import { foreign, maskEmail, writeNotification } from './write-letters.ts'
+import { safeText, maskEmail, writeNotification } from './write-letters.ts'
 
 const { about } = sampleConfig
 
@@ -22,14 +22,14 @@ describe.each([...languages.keys()])('%s', (lang) => {
   const words = language.mail
 
   test.each(Object.entries(sampleLetters(lang)))(
-    '%s says the same in both parts, and nothing is left open',
+    '%s has the same content in both parts, and no placeholder is left',
     (_, letter) => {
       const { subject, text, html } = writeMail(letter, { language, about, hasLogo: false })
       const seen = seenIn(html)
       const said = [letter.title, letter.code ?? '', letter.why].concat(
         letter.lines,
         letter.after ?? [],
-        (letter.facts ?? []).flat(),
+        (letter.details ?? []).flat(),
       )
       for (const each of said) {
         expect(text).toContain(each)
@@ -47,7 +47,7 @@ describe.each([...languages.keys()])('%s', (lang) => {
     },
   )
 
-  test('what is to be chosen in the wallet is called as it is called there', () => {
+  test('a button or page of the wallet is named by its label there', () => {
     const { wallet: shown, account } = language
     for (const key of ['welcomeNext', 'declinedNext'] as const) expect(words[key]).toContain(shown.addMoney)
     for (const key of ['takenNext', 'noPasswordNext', 'passwordElse', 'signInElse'] as const)
@@ -57,23 +57,23 @@ describe.each([...languages.keys()])('%s', (lang) => {
     expect(words.debtNext).toContain(shown.repay)
   })
 
-  test('a receipt has the amount, the balance and the receipt in the figures of the language', () => {
-    const told = sampleLetters(lang)['topup']!.facts!.map(([, value]) => value.replace(/[\u2068\u2069]/g, ''))
+  test('a receipt has the amount, the balance and the receipt code in the number format of the language', () => {
+    const values = sampleLetters(lang)['topup']!.details!.map(([, value]) => value.replace(/[\u2068\u2069]/g, ''))
     const money = (amount: number) =>
       new Intl.NumberFormat(lang, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }).format(
         amount,
       )
-    expect(told).toEqual(expect.arrayContaining([money(50), money(1234.56), 'K7Q2-9F4M-X0TB']))
+    expect(values).toEqual(expect.arrayContaining([money(50), money(1234.56), 'K7Q2-9F4M-X0TB']))
   })
 })
 
-test('what others wrote is text in every part, on one line, and turns nothing round', () => {
+test('text of other people stays text in every part, on one line, without direction marks', () => {
   const nasty = `<img src=x onerror=alert(1)>"'\r\nBcc: all@evil.example\u202Egnp.exe\u2066 www.evil.example ${'x'.repeat(5_000)}`
   const who = { firstName: nasty, nameOf: () => nasty }
-  const first = { ...facts['first-payment']!, description: nasty }
+  const first = { ...notifications['first-payment']!, description: nasty }
   for (const language of languages.values()) {
-    for (const fact of [facts['welcome']!, first as typeof first & { kind: 'first-payment' }]) {
-      const letter = writeNotification({ language, config: sampleConfig }, fact, who)
+    for (const notification of [notifications['welcome']!, first as typeof first & { kind: 'first-payment' }]) {
+      const letter = writeNotification({ language, config: sampleConfig }, notification, who)
       const { subject, text, html } = writeMail(letter, { language, about, hasLogo: false })
       expect(html).not.toContain('<img')
       expect(subject + text + html).not.toMatch(/[\r\u202e\u2066]|evil\.example/)
@@ -82,7 +82,7 @@ test('what others wrote is text in every part, on one line, and turns nothing ro
       for (const line of [subject, letter.title]) expect(line.length).toBeLessThan(150)
     }
   }
-  expect(foreign('\u{1f600}'.repeat(100))).toBe(`${'\u{1f600}'.repeat(59)}…`)
+  expect(safeText('\u{1f600}'.repeat(100))).toBe(`${'\u{1f600}'.repeat(59)}…`)
 })
 
 test('in Arabic every name and amount keeps its own direction', () => {
@@ -92,19 +92,19 @@ test('in Arabic every name and amount keeps its own direction', () => {
   expect(sampleLetters('en')['first-payment']!.title).toBe('First payment to Small Hours')
 })
 
-test('the old mailbox learns of the new address no more than its owner needs', () => {
+test('a mail to the old address masks the new one', () => {
   expect(maskEmail('ada.lovelace@example.org').replaceAll('\u200c', '')).toBe('a•••@example.org')
 })
 
-test('a debt is named, and how it is repaid', () => {
-  const { lines, facts: told, after } = sampleLetters('en')['debt']!
+test('a debt mail says how much is owed, and how to repay it', () => {
+  const { lines, details, after } = sampleLetters('en')['debt']!
   expect(lines).toContain(english.debtText)
-  expect(told).toContainEqual(['You owe', '$20.00'])
+  expect(details).toContainEqual(['You owe', '$20.00'])
   expect(after).toContain(english.debtNext.replace('{amount}', '$20.00'))
   expect(sampleLetters('en')['dispute']!.after).toEqual([english.disputeNext])
 })
 
-test('every text is legible on every ground it stands on, in both themes', () => {
+test('every text has enough contrast on every background, in both themes', () => {
   const grounds = {
     ground: ['ink', 'muted'],
     card: ['ink'],

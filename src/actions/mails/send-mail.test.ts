@@ -27,7 +27,7 @@ function openSmtp() {
   return open({ SMTP_URL: server.url, MAIL_FROM: 'Billfold <wallet@shop.example>' })
 }
 
-/** A mail is sent in the background, and the end of the process waits for it a few seconds at most. */
+/** Mails are sent in the background; closing waits for them a few seconds at most. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let tries = 0; tries < 1_500 && !isSo(); tries++) await Bun.sleep(20)
 }
@@ -39,7 +39,7 @@ const letter = {
   letter: { subject: '123456 is your code', title: 'Code', code: '123456', lines: ['Enter it.'], why: 'You asked.' },
 }
 
-test('a mail goes to the mail server, from the configured sender, and none of it into the log', async () => {
+test('a mail goes to the mail server, from the configured sender, and is not logged', async () => {
   const { mail, logged } = openSmtp()
   mail.send(letter)
   await until(isTaken)
@@ -59,7 +59,7 @@ test('an address that reads like a list or a name is still one recipient', async
   expect(server.lines.filter((line) => line.startsWith('RCPT'))).toEqual(['RCPT TO:<"ada,eve"@example.com>'])
 })
 
-test('a mail that was refused for the moment is sent again', async () => {
+test('a mail that was refused temporarily is sent again', async () => {
   const { mail, logged } = openSmtp()
   server.behaviour.refuseNext = 1
   mail.send(letter)
@@ -69,7 +69,7 @@ test('a mail that was refused for the moment is sent again', async () => {
   await mail.close()
 })
 
-test('a mail server that is away holds up neither the sender nor, for long, the end of the process', async () => {
+test('a mail server that is down delays neither the caller nor, for long, the shutdown', async () => {
   const { mail, logged } = open({ SMTP_URL: 'smtp://127.0.0.1:1' })
   for (let i = 0; i < 1_100; i++) mail.send(letter)
   await mail.close()
@@ -77,7 +77,7 @@ test('a mail server that is away holds up neither the sender nor, for long, the 
   expect(logged.join('')).not.toMatch(/123456|ada@/)
 })
 
-test('without a mail server, in development, a mail is a file of its owner alone and is shown in the log', async () => {
+test('without a mail server, in development, a mail is a file that only its owner can read, and is logged', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'billfold-mail-'))
   const { mail, logged } = open({ DATA_DIR: dataDir })
   mail.send(letter)

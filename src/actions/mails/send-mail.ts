@@ -1,4 +1,4 @@
-/** Mail, sent in the background: how long a mail server takes must not tell whether there was a mail to send. */
+/** Sends mail in the background, so that the time a request takes does not show whether it sent a mail. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { newId } from '../tokens.ts'
 import { fetchLogo, openLogoCache, type Logo } from '../fetch-logo.ts'
 import { logoId, writeMail, type Letter, type WrittenMail } from './letter.ts'
 
-/** A letter on its way to somebody, in their language. */
+/** A letter, its recipient, and the recipient's language. */
 export type Mail = {
   readonly to: string
   readonly language: Language
@@ -18,18 +18,18 @@ export type Mail = {
 }
 
 /**
- * `away`: no mail server has it, and another try may help. `unsure`: the connection was lost while one was taking it, so
- * that another try could be a second mail.
+ * `away`: the mail server was not reached or refused for now, so a retry may help. `unsure`: the connection broke while the
+ * server accepted the mail, so a retry could send it twice.
  */
 export type Delivered = 'sent' | 'refused' | 'away' | 'unsure'
 
 export type MailSender = {
-  /** Soon, and again a few times if need be; for what people can ask for once more. */
+  /** Queues a mail in memory, with a few retries; for mails a user can request again. */
   readonly send: (mail: Mail) => void
   readonly deliver: (mail: Mail) => Promise<Delivered>
-  /** Does it in the background, and once more if it is asked for meanwhile; `close` waits for it. */
+  /** Runs work in the background. Work passed in while it runs is run once afterwards. `close` waits for both. */
   readonly soon: (work: () => Promise<void>) => void
-  /** Waits, for a while, until everything is sent. */
+  /** Waits up to 5 seconds until everything is sent. */
   readonly close: () => Promise<void>
 }
 
@@ -52,7 +52,7 @@ export function openMail(config: MailConfig, log: Log, metrics: Pick<Metrics, 'm
     try {
       const { about } = config
       const logo = about.logoUrl === undefined ? undefined : await keepLogo(about.logoUrl, performance.now())
-      // Outlook shows no other pictures.
+      // Outlook shows no other image types.
       const shown = logo && /png|jpeg/.test(logo.type) ? logo : undefined
       const written = writeMail(letter, { language, about, hasLogo: shown !== undefined })
       await delivery.send({ to, ...written, logo: shown, stopUrl: letter.stopUrl })
@@ -83,50 +83,50 @@ export function openMail(config: MailConfig, log: Log, metrics: Pick<Metrics, 'm
     }
   }
 
-  const turns = openTurns((error) => log.warn('mails wait for their turn', faultFields(error)))
+  const background = openBackground((error) => log.warn('sending mails in the background failed', faultFields(error)))
   return {
     send: (mail) => {
-      // People can ask for another; a mail server that is away must not fill the memory.
+      // A mail server that is down must not fill the memory, and users can request these mails again.
       if (waiting.length >= maxWaiting) return log.error('a mail was dropped: too many are waiting')
       waiting.push(mail)
       if (running === 0) idle = Promise.withResolvers()
       if (running < maxAtOnce) void run()
     },
     deliver,
-    soon: turns.soon,
+    soon: background.soon,
     close: async () => {
       closing.abort()
       if (running === 0) idle.resolve()
-      await Promise.race([Promise.all([idle.promise, turns.end()]), sleep(closeWithinMs)])
+      await Promise.race([Promise.all([idle.promise, background.end()]), sleep(closeWithinMs)])
       delivery.close()
     },
   }
 }
 
-/** One turn at a time; whatever is asked for during one is done by one more after it. */
-function openTurns(onFault: (error: unknown) => void) {
+/** Runs one piece of work at a time. Of those added while one runs, only the last is run after it. */
+function openBackground(onFault: (error: unknown) => void) {
   let next: (() => Promise<void>) | undefined
-  let turn: Promise<void> | undefined
+  let running: Promise<void> | undefined
   async function run(): Promise<void> {
     while (next) {
       const work = next
       next = undefined
       await work().catch(onFault)
     }
-    turn = undefined
+    running = undefined
   }
   return {
     soon: (work: () => Promise<void>): void => {
       next = work
-      turn ??= run()
+      running ??= run()
     },
-    end: async (): Promise<void> => await turn,
+    end: async (): Promise<void> => await running,
   }
 }
 
 /**
- * What became of a mail whose sending failed. A mail server that answered no has not taken it; nor has one that was never
- * reached. Whoever lost the connection later than that cannot know.
+ * The result of a failed attempt. A server that refused the mail, or that was never reached, does not have it. If the
+ * connection broke later than that, the result is unknown.
  */
 function resultOf(error: unknown): Exclude<Delivered, 'sent'> {
   const { responseCode, permanent, code, originalCode, timeoutType } = error as Record<string, unknown>
@@ -143,7 +143,7 @@ type Envelope = WrittenMail & {
 }
 type Delivery = { readonly send: (mail: Envelope) => Promise<void>; readonly close: () => void }
 
-/** Only where there is a mail server to talk to: it is 30 ms of a start. */
+/** Loaded only with a mail server configured: it adds 30 ms to the start. */
 function loadMailer() {
   return require('nodemailer') as typeof import('nodemailer')
 }
@@ -152,7 +152,7 @@ function smtp(url: string, from: string): Delivery {
   const transport = loadMailer().createTransport({ url, ...waits }, { from })
   return {
     send: async ({ to, subject, text, html, logo, stopUrl }) => {
-      // As an object the address is taken as it stands, and never read as a list or a name.
+      // As an object, the address is not parsed as a list or a name.
       const recipient = { name: '', address: to }
       const attachments = logo
         ? [
@@ -170,7 +170,7 @@ function smtp(url: string, from: string): Delivery {
   }
 }
 
-/** With the second pair a mail program shows a button of its own, which posts to the address (RFC 8058). */
+/** With the `list-unsubscribe` pair, mail programs show a button that posts to the address (RFC 8058). */
 function headersOf(stopUrl: string | undefined): Record<string, string> {
   return {
     'auto-submitted': 'auto-generated',
@@ -178,7 +178,7 @@ function headersOf(stopUrl: string | undefined): Record<string, string> {
   }
 }
 
-/** Whether the mail server lets us in: connects, encrypts and signs in as for a mail, and sends none. What it said, if it does not. */
+/** Connects, encrypts and signs in as for a mail, without sending one. Returns the server's error, if any. */
 export async function tryMailServer(smtpUrl: string): Promise<string | undefined> {
   const transport = loadMailer().createTransport({ url: smtpUrl, ...shortWaits })
   try {
@@ -191,17 +191,17 @@ export async function tryMailServer(smtpUrl: string): Promise<string | undefined
   }
 }
 
-/** A mail server that says nothing must not hold one of the few that are sent at once for minutes. */
+/** A silent mail server must not block one of the few concurrent deliveries for minutes. */
 const waits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 }
-/** Somebody sits and waits for the answer. The limit that ends first is what they read, and the socket's says only "Timeout": it is the longest. */
+/** An operator waits for the answer. The socket's limit is the longest, because its error says only "Timeout". */
 const shortWaits = { connectionTimeout: 3_000, greetingTimeout: 3_000, socketTimeout: 5_000 }
 
-/** Development without a mail server: the mail is two files, one for each part, and its text is shown in the log. */
+/** In development without a mail server, a mail is two files, one per part, and its text is logged. */
 function intoFolder({ mail: { from }, dataDir, isProduction }: MailConfig, log: Log): Delivery {
   const folder = resolve(dataDir, 'mail')
   return {
     send: async ({ to, subject, text, html, logo }) => {
-      // Before anything is waited for, so that the files are named in the order in which the mails were sent.
+      // Made before the first await, so that the files sort in the order in which the mails were sent.
       const id = newId()
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const file = join(folder, `${id}.txt`)
@@ -213,7 +213,7 @@ function intoFolder({ mail: { from }, dataDir, isProduction }: MailConfig, log: 
   }
 }
 
-/** A file has no attachments: the picture stands in its own place. */
+/** A file has no attachments, so the logo is inlined. */
 function withLogo(html: string, logo: Logo | undefined): string {
   return logo
     ? html.replace(`cid:${logoId}`, `data:${logo.type};base64,${Buffer.from(logo.bytes).toString('base64')}`)

@@ -1,36 +1,36 @@
 /**
- * The link in a mail that stops mails of its kind, without signing in. It holds who and which kind, encrypted: nobody can guess or
- * alter it, it opens nothing else, and there is no row to keep for it. It ends when the key that encrypted it is taken away.
+ * The unsubscribe link of a mail, which works without signing in. It contains the user and the kind of mail, encrypted, so it
+ * cannot be guessed or altered, gives no other access, and needs no row. It expires when its encryption key is removed.
  */
 import { findMailReader, mailChoices, updateMailChoice, type MailChoice } from '../../store/mails.ts'
 import { isUuid } from '../tokens.ts'
 import type { Service } from '../service.ts'
 
-const place = { purpose: 'mail-stop', id: 'link' }
+const sealContext = { purpose: 'mail-stop', id: 'link' }
 export const stopPath = '/mails/stop'
 
 export async function stopUrlOf({ secrets, config }: Service, userId: string, choice: MailChoice): Promise<string> {
-  const token = await secrets.seal(`${choice} ${userId}`, place)
+  const token = await secrets.seal(`${choice} ${userId}`, sealContext)
   return `${config.publicUrl}${stopPath}?token=${encodeURIComponent(token)}`
 }
 
 export type StopLink = { readonly userId: string; readonly choice: MailChoice }
 
-/** Undefined when it is none of ours, or too old. */
+/** Undefined when the token is invalid or its key was removed. */
 export async function readStopLink({ secrets }: Service, token: string): Promise<StopLink | undefined> {
   if (token.length > 400) return undefined
-  const text = await secrets.unseal(token, place).catch(() => '')
+  const text = await secrets.unseal(token, sealContext).catch(() => '')
   const [choice, userId = ''] = text.split(' ')
   const known = mailChoices.find((each) => each === choice)
   return known && isUuid(userId) ? { userId, choice: known } : undefined
 }
 
-/** What the user has stopped; undefined of one who is deleted. */
+/** The kinds the user has unsubscribed from; undefined for a deleted user. */
 export async function readMailChoices({ db }: Service, userId: string): Promise<readonly MailChoice[] | undefined> {
   return (await findMailReader(db.pool, userId))?.stopped
 }
 
-/** What the user has stopped after it; undefined of one who is deleted. As often as anybody likes. */
+/** Returns the kinds the user is unsubscribed from afterwards; undefined for a deleted user. Safe to repeat. */
 export async function chooseMail(
   { db }: Service,
   userId: string,

@@ -1,16 +1,16 @@
-/** What the service writes to people. Who has not proved that a mailbox is theirs is told nothing that a stranger wrote. */
+/** The content of every mail. A mail to an unconfirmed address contains no text that another person could have written. */
 import type { Config } from '../../config.ts'
 import type { Language } from '../../languages/languages.ts'
 import { fill, isolate, type Words } from '../../languages/words.ts'
 import { majorNumber } from '../../ledger/money.ts'
 import type { Letter } from './letter.ts'
 
-/* Codes, and what is written instead of one. They are asked for, and nobody keeps them. */
+/* Mails with a code, and the mails sent instead of one. A user requests them; they are not stored. */
 
 export type CodeMail =
   | { readonly kind: 'confirm' | 'reset'; readonly appName: string; readonly code: string }
   | { readonly kind: 'taken' | 'unconfirmed'; readonly appName: string }
-  /** To the address that is to be left, and to the new one. */
+  /** `change-old` goes to the current address, `change-new` to the new one. */
   | { readonly kind: 'change-old'; readonly code: string; readonly newEmail: string }
   | { readonly kind: 'change-new'; readonly code: string }
 
@@ -23,7 +23,7 @@ export function writeCodeLetter({ language, config }: Writer, mail: CodeMail): L
   const text = (key: keyof Words['mail'], values: Record<string, string> = {}) =>
     fill(language.mail[key], values, language.code)
   const service = { service: config.about.name }
-  const app = 'appName' in mail ? { app: foreign(mail.appName) } : {}
+  const app = 'appName' in mail ? { app: safeText(mail.appName) } : {}
   const why = text(mail.kind === 'change-old' ? 'why' : 'whyStranger', service)
   const code = 'code' in mail ? { code: mail.code } : {}
   const plain = (title: keyof Words['mail'], ...lines: string[]): Letter => ({
@@ -69,17 +69,17 @@ export function writeCodeLetter({ language, config }: Writer, mail: CodeMail): L
   return plain('unconfirmedTitle', text('unconfirmedText', app), text('unconfirmedNext'), text('confirmElse'))
 }
 
-/* What happened to somebody's wallet or account. */
+/* Notifications about a wallet or an account. */
 
 type Moved = {
   readonly amountMinor: string
   readonly balanceMinor: string
-  /** The code by which support finds the transaction. */
+  /** Support finds the transaction by this code. */
   readonly receipt: string
   readonly at: string
 }
 
-/** As it is kept until it is sent: ids, amounts in minor units and moments, and no name that may change until then. */
+/** As stored until it is sent. It has ids and not names, because a name may change before it is sent. */
 export type Notification =
   | { readonly kind: 'welcome'; readonly clientId: string }
   | { readonly kind: 'no-password' }
@@ -92,14 +92,14 @@ export type Notification =
       readonly connectedAt: string
     } & Omit<Moved, 'balanceMinor'>)
   | { readonly kind: 'password-changed'; readonly at: string; readonly browser: string | null }
-  /** To the address that was left. */
+  /** To the old address. */
   | { readonly kind: 'email-changed'; readonly at: string; readonly newEmail: string }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'sign-in'; readonly at: string; readonly browser: string | null }
 
 export type Reader = { readonly firstName: string; readonly nameOf: (clientId: string) => string }
 
-export function writeNotification({ language, config }: Writer, fact: Notification, reader: Reader): Letter {
+export function writeNotification({ language, config }: Writer, notification: Notification, reader: Reader): Letter {
   const { about, currency } = config
   const text = (key: keyof Words['mail'], values: Record<string, string> = {}) =>
     fill(language.mail[key], values, language.code)
@@ -110,19 +110,19 @@ export function writeNotification({ language, config }: Writer, fact: Notificati
   const letter = (title: keyof Words['mail'], values: Record<string, string>, ...lines: string[]): Letter => ({
     subject: text(title, values),
     title: text(title, values),
-    lines: [text('hello', { name: foreign(reader.firstName, 40) }), ...lines],
+    lines: [text('hello', { name: safeText(reader.firstName, 40) }), ...lines],
     why: text('why', service),
   })
-  switch (fact.kind) {
+  switch (notification.kind) {
     case 'welcome': {
-      const app = { app: foreign(reader.nameOf(fact.clientId)) }
+      const app = { app: safeText(reader.nameOf(notification.clientId)) }
       return {
         ...letter('welcomeTitle', service, text('welcomeText', app)),
         after: [text('welcomeNext'), text('welcomeElse')],
       }
     }
     case 'no-password':
-      // Without the name: of several who signed up, it may be the stranger's.
+      // Without a name: several people may have signed up with this address.
       return {
         ...letter('noPasswordTitle', {}),
         lines: [text('noPasswordText')],
@@ -132,40 +132,45 @@ export function writeNotification({ language, config }: Writer, fact: Notificati
     case 'refund':
     case 'dispute':
     case 'returned': {
-      const amount = { amount: money(fact.amountMinor) }
-      const balanceMinor = BigInt(fact.balanceMinor)
-      const isOwing = balanceMinor < 0n && (fact.kind === 'refund' || fact.kind === 'dispute')
-      const disputed = fact.kind === 'dispute' ? [text('disputeNext')] : []
+      const amount = { amount: money(notification.amountMinor) }
+      const balanceMinor = BigInt(notification.balanceMinor)
+      const isOwing = balanceMinor < 0n && (notification.kind === 'refund' || notification.kind === 'dispute')
+      const disputed = notification.kind === 'dispute' ? [text('disputeNext')] : []
       return {
-        ...letter(`${fact.kind}Title`, amount, text(`${fact.kind}Text`), ...(isOwing ? [text('debtText')] : [])),
-        facts: [
-          // What is owed comes first: it is what there is to do.
+        ...letter(
+          `${notification.kind}Title`,
+          amount,
+          text(`${notification.kind}Text`),
+          ...(isOwing ? [text('debtText')] : []),
+        ),
+        details: [
+          // The debt comes first, because it is what the user has to act on.
           ...(isOwing ? [[text('owed'), money(-balanceMinor)] as const] : []),
           [text('amount'), amount.amount],
           ...(isOwing ? [] : [[text('balance'), money(balanceMinor)] as const]),
-          when(fact.at),
-          [text('receipt'), fact.receipt],
+          when(notification.at),
+          [text('receipt'), notification.receipt],
         ],
         after: [...(isOwing ? [text('debtNext', { amount: money(-balanceMinor) })] : []), ...disputed],
-        isUrgent: isOwing || fact.kind === 'dispute',
+        isUrgent: isOwing || notification.kind === 'dispute',
       }
     }
     case 'declined':
       return {
-        ...letter('declinedTitle', {}, text('declinedText', { amount: money(fact.amountMinor) })),
+        ...letter('declinedTitle', {}, text('declinedText', { amount: money(notification.amountMinor) })),
         after: [text('declinedNext')],
       }
     case 'first-payment': {
-      const app = { app: foreign(reader.nameOf(fact.clientId)) }
-      const date = dateText(fact.connectedAt, language.code)
+      const app = { app: safeText(reader.nameOf(notification.clientId)) }
+      const date = dateText(notification.connectedAt, language.code)
       return {
         ...letter('firstTitle', app, text('firstText', { ...app, date })),
-        facts: [
-          [text('amount'), money(fact.amountMinor)],
+        details: [
+          [text('amount'), money(notification.amountMinor)],
           [text('app'), app.app],
-          ...(fact.description ? [[text('forWhat'), foreign(fact.description, 120)] as const] : []),
-          when(fact.at),
-          [text('receipt'), fact.receipt],
+          ...(notification.description ? [[text('forWhat'), safeText(notification.description, 120)] as const] : []),
+          when(notification.at),
+          [text('receipt'), notification.receipt],
         ],
         after: [text('firstNext', app), text('firstElse')],
       }
@@ -173,14 +178,14 @@ export function writeNotification({ language, config }: Writer, fact: Notificati
     case 'password-changed':
       return {
         ...letter('passwordTitle', {}, text('passwordText')),
-        facts: [when(fact.at), ...by(fact.browser)],
+        details: [when(notification.at), ...by(notification.browser)],
         after: [text('passwordElse')],
       }
     case 'email-changed': {
       const support = [about.supportUrl, about.supportEmail].find(Boolean)
       return {
-        ...letter('emailTitle', {}, text('emailText', { email: maskEmail(fact.newEmail) })),
-        facts: [when(fact.at)],
+        ...letter('emailTitle', {}, text('emailText', { email: maskEmail(notification.newEmail) })),
+        details: [when(notification.at)],
         after: [`${text('emailElse')}${support ? ` ${support}` : ''}`],
       }
     }
@@ -191,23 +196,23 @@ export function writeNotification({ language, config }: Writer, fact: Notificati
   }
   return {
     ...letter('signInTitle', {}, text('signInText')),
-    facts: [when(fact.at), ...by(fact.browser)],
+    details: [when(notification.at), ...by(notification.browser)],
     after: [text('signInElse')],
   }
 }
 
-/** Enough for its owner to know it again: whoever reads the old mailbox need not learn the new address. */
+/** Enough for its owner to recognise. Other readers of the old mailbox do not learn the new address. */
 export function maskEmail(email: string): string {
   const at = email.lastIndexOf('@')
   const [first = ''] = email
-  return foreign(`${first}•••${email.slice(at)}`, 80)
+  return safeText(`${first}•••${email.slice(at)}`, 80)
 }
 
 /**
- * A name or description that somebody else wrote, for the middle of a line of ours. It has no line ends, nothing that turns
- * the writing direction, and an end; and no mail program makes a link of a web address in it.
+ * Makes text that another person wrote safe inside a line of ours: no line breaks, no direction marks, a limited length, and
+ * no web address that a mail program would turn into a link.
  */
-export function foreign(text: string, maxLength = 60): string {
+export function safeText(text: string, maxLength = 60): string {
   const plain = text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
@@ -217,12 +222,12 @@ export function foreign(text: string, maxLength = 60): string {
   return short.replace(/[.:@/](?=\S)/g, '$&\u200c')
 }
 
-/** `Firefox/Linux`, of which either may be unknown. */
+/** Of `Firefox/Linux`; either part may be empty. */
 function browserText(browser: string): string {
   return browser
     .split('/')
     .filter((part) => part !== '')
-    .map((part) => foreign(part))
+    .map((part) => safeText(part))
     .join(', ')
 }
 
@@ -235,7 +240,7 @@ function moneyText(minor: bigint, currency: Config['currency'], lang: string): s
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   }).formatToParts(majorNumber(minor, currency))
-  // In a line from right to left, the letters and the sign of a symbol such as US$ would change places.
+  // In a right-to-left line, the letters and the sign of a symbol such as US$ would swap.
   const isolated = parts.map(({ type, value }) =>
     type === 'currency' ? isolate(value, lang) : value.replace('-', '\u2212'),
   )
@@ -244,7 +249,7 @@ function moneyText(minor: bigint, currency: Config['currency'], lang: string): s
 
 const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } as const
 
-/** Nobody knows in which zone a mail is read, so the moment says its own. */
+/** With its time zone, because the reader's is not known. */
 function timeText(at: string, lang: string): string {
   const minute = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const
   const parts = new Intl.DateTimeFormat(lang, { ...day, ...minute }).formatToParts(new Date(at))
