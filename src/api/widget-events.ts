@@ -79,7 +79,7 @@ function openStream(service: Service, session: Session): Response | Answer {
       isActive: current.frozenFor === null,
     }
     const text = JSON.stringify(data)
-    // A look that was under way when this stream opened may have seen less than the stream has.
+    // A check that started before this stream opened may return an older state than the stream has sent.
     if (text === shown || data.sequence < sequence) return
     send('wallet', data)
     shown = text

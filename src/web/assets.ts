@@ -1,6 +1,6 @@
 /**
- * What browsers load besides a page: built once per process when first asked for, named by its own hash and so cached for
- * ever, and kept compressed. The same sources give the same names in every process.
+ * Stylesheets and scripts: built once per process on first use, named by content hash, cached for ever by browsers, and stored
+ * compressed. The same sources give the same names in every process.
  */
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
@@ -9,7 +9,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { plainHeaders } from './headers.ts'
 import type { WebApp } from './request-context.ts'
 
-/** Adding an asset is adding a line; the bundler follows what it imports. */
+/** To add an asset, add a line; the bundler follows its imports. */
 const styles = {
   'style.css': './style.css',
   'widget.css': '../widget/widget.css',
@@ -18,8 +18,8 @@ const styles = {
 } as const
 
 /**
- * Scripts are ES modules, built together: what two of them import is a file that both load. A view that few people open is a
- * script of its own, which the page imports when it is asked for.
+ * Scripts are ES modules, built together: code that two of them import becomes a shared file. A view that few users open is a
+ * separate script, which the page imports on demand.
  */
 const scripts = {
   'wallet.js': '../widget/client/wallet-page.tsx',
@@ -34,7 +34,7 @@ type StyleName = keyof typeof styles
 export type ScriptName = keyof typeof scripts
 
 export type Asset = {
-  /** The name with the hash of the content in it: what is behind it never changes. */
+  /** The file name with the content hash. */
   readonly file: string
   readonly type: string
   readonly bytes: { readonly identity: Bytes; readonly gzip: Bytes; readonly br: Bytes }
@@ -42,24 +42,23 @@ export type Asset = {
 
 type Bytes = Uint8Array<ArrayBuffer>
 
-/** By the name without the hash. Scripts are elsewhere: the name of one hangs on the names of those it imports. */
+/** Assets by name without hash. Scripts are separate, because the name of one depends on the names of its imports. */
 const getters = new Map<string, () => Promise<Asset>>(
   Object.entries(styles).map(([name, source]) => [name, once(() => buildStyle(name, source))]),
 )
 
-/** Text of another folder as an asset, made when first asked for; gives the way to its address. */
+/** Adds text of another folder as an asset, built on first use. Returns a function that gives its address. */
 export function provideAsset(name: string, text: () => string): () => Promise<string> {
   const get = once(async () => toAsset(name, new TextEncoder().encode(text())))
   getters.set(name, get)
   return async () => `/assets/${(await get()).file}`
 }
 
-/** The address of a stylesheet, to put into a page. */
 export async function styleUrl(name: StyleName): Promise<string> {
   return `/assets/${(await getters.get(name)!()).file}`
 }
 
-/** The addresses of a script, to put into a page: those it imports, which the browser then loads beside it, and itself last. */
+/** The addresses of a script and its imports, with the script last, so that the browser loads them in parallel. */
 export async function scriptUrls(name: ScriptName): Promise<string[]> {
   return (await filesOf(name)).map((file) => `/assets/${file}`)
 }
@@ -80,24 +79,24 @@ export function assetRoute(web: WebApp): void {
   web.get('/assets/:file', async (c) => {
     c.env.route = '/assets/:file'
     const asset = await findAsset(c.req.param('file'))
-    return asset ? sendAsset(asset, c.req.raw, { 'cache-control': forEver }) : c.notFound()
+    return asset ? sendAsset(asset, c.req.raw, { 'cache-control': cacheForever }) : c.notFound()
   })
 }
 
 /**
- * Any page may load these, and see that they are what it expects: `integrity` in a script tag needs the right to read. Our own
- * page in a sandbox without allow-same-origin asks as nobody.
+ * Any page may load these files: `integrity` in a script tag needs CORS, and our own page in a sandbox without allow-same-origin
+ * has an opaque origin.
  */
-export const openToAll = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' }
+export const publicHeaders = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' }
 
-export const forEver = 'public, max-age=31536000, immutable'
+export const cacheForever = 'public, max-age=31536000, immutable'
 
 export function sendAsset({ bytes, type }: Asset, request: Request, headers: Record<string, string>): Response {
   const encoding = chooseEncoding(request.headers.get('accept-encoding') ?? '')
   return new Response(bytes[encoding], {
     headers: {
       ...plainHeaders,
-      ...openToAll,
+      ...publicHeaders,
       'content-type': type,
       vary: 'accept-encoding',
       ...(encoding !== 'identity' && { 'content-encoding': encoding }),
@@ -113,7 +112,7 @@ async function findAsset(file: string): Promise<Asset | undefined> {
   return file.endsWith('.js') ? (await getScripts()).assets.get(file) : undefined
 }
 
-/** Brotli is a fifth smaller than gzip here, and every browser that takes it says so. */
+/** Prefers Brotli, which is a fifth smaller than gzip here. */
 export function chooseEncoding(accepted: string): 'br' | 'gzip' | 'identity' {
   const offers = accepted.split(',').map((offer) => offer.trim().toLowerCase())
   const isOffered = (name: string) => offers.some((offer) => offer === name || offer.startsWith(`${name};q=0.`))
@@ -121,7 +120,7 @@ export function chooseEncoding(accepted: string): 'br' | 'gzip' | 'identity' {
   return isOffered('gzip') ? 'gzip' : 'identity'
 }
 
-/** Built at the first call. A build that failed is tried again by the next visitor instead of failing for ever. */
+/** Builds on the first call and shares the result. After a failure the next call builds again. */
 export function once<T>(build: () => Promise<T>): () => Promise<T> {
   let built: Promise<T> | undefined
   return () => {
@@ -169,8 +168,8 @@ const getScripts = once(async () => {
 })
 
 /**
- * The bundler's own hash differs with the folder that the process was started in. Files name those they import, so these get
- * their names first; none imports itself over any way round, because what several scripts import is never a script.
+ * Names files by content, because the bundler's own hash depends on the working directory. A file contains the names of its imports,
+ * so these are named first. There are no import cycles, because shared files never import an entry script.
  */
 function nameByContent(texts: ReadonlyMap<string, string>): Map<string, Script> {
   const named = new Map<string, Script>()

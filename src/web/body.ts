@@ -1,20 +1,20 @@
 /** The body of a request, bounded in size and in time. */
 
-/** A caller that is slower than this has lost its way; it is told so before the runtime would close without a word. */
+/** Shorter than the runtime's own timeout, which would close the connection without an answer. */
 const readMs = 10_000
 
 type Body = ArrayBuffer | Uint8Array
 
-/** No more than the limit is ever held. Throws the runtime's AbortError when the caller hangs up in the middle of it. */
+/** Never buffers more than `limit` bytes. Throws the runtime's AbortError if the caller disconnects. */
 export function readBody(request: Request, limit: number): Promise<Body | 'too-long' | 'too-late'> {
   const declared = request.headers.get('content-length')
   if (Number(declared) > limit) return Promise.resolve('too-long')
   const reading: Promise<Body | 'too-long'> = declared === null ? readChunks(request, limit) : request.arrayBuffer()
-  // Most bodies came with their head, and are here already: there is nothing to wait for.
+  // Most bodies arrive together with their headers, so there is nothing to wait for.
   return Bun.peek.status(reading) === 'fulfilled' ? reading : inTime(reading)
 }
 
-/** Bodies on their way, in the order in which their time ends. One timer serves them all: one for each costs a debit 3 µs. */
+/** Bodies under way, in the order of their deadlines. One timer serves all: a timer per body costs a debit 3 µs. */
 const underWay = new Set<{ readonly endsAt: number; readonly giveUp: () => void }>()
 let isWatched = false
 
@@ -36,7 +36,7 @@ function inTime<T>(reading: Promise<T>): Promise<T | 'too-late'> {
   })
 }
 
-/** Looks once a second, as long as there is something to look at. */
+/** Checks the deadlines once a second while any body is under way. */
 function watch(): void {
   isWatched = true
   const timer = setTimeout(() => {

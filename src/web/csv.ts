@@ -3,14 +3,14 @@ import { streamed } from './stream.ts'
 import { plainHeaders } from './headers.ts'
 
 /**
- * A spreadsheet runs a cell that begins with one of these characters as a formula, and anyone can begin a reference or a name
- * with one: an apostrophe in front makes the cell text again. Negative amounts, which are our own, are marked by `plain`.
+ * Spreadsheets run a cell that starts with one of these characters as a formula, and references and names come from callers. An
+ * apostrophe in front makes the cell text. Negative amounts are our own values and are exempted with `plain`.
  */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/
 
 export type Cell = string | number | bigint | null | undefined | { readonly plain: string }
 
-/** A value of the service's own, such as `-12.50`, which is written without an apostrophe. */
+/** A value of the service itself, such as `-12.50`, that is written without an apostrophe. */
 export function plain(text: string): Cell {
   return { plain: text }
 }
@@ -27,7 +27,7 @@ function toCell(cell: Cell): string {
   return /[",;\t|\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** `fileName` goes into a header unescaped: it is made of our own ids and dates alone. */
+/** `fileName` goes into a header, so only safe characters remain. */
 export function download(fileName: string, chunks: AsyncIterable<string>): Response {
   return streamed(chunks, {
     ...plainHeaders,
@@ -36,12 +36,12 @@ export function download(fileName: string, chunks: AsyncIterable<string>): Respo
   })
 }
 
-/** What no spreadsheet opens anyway; whoever needs more takes a narrower filter. */
+/** No spreadsheet opens more lines; a narrower filter gives the rest. */
 const maxLines = 1_000_000
 
 /**
- * Lines page by page, as long as there is a next one. A file that had to end early says so in its last line, so that nobody takes
- * it for the whole.
+ * Yields lines page by page until there is no next page. A file that reaches the limit says so in its last line, so that it is not
+ * mistaken for the whole.
  */
 export async function* csvPages<Page extends { readonly lines: readonly string[] }>(
   head: readonly string[],

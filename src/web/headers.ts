@@ -1,4 +1,4 @@
-/** The security headers of every response that is no page of the widget. Pages bring a policy of their own. */
+/** The security headers of every response that is not an HTML page. Pages have their own policy. */
 
 export const plainHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

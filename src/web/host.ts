@@ -1,11 +1,11 @@
-/** Whether a request names a host at all: what no URL can be made of must not get to code that makes one. */
+/** Checks the Host header: a request with an unusable one must not reach code that parses its URL. */
 
 let lastGood: string | null = null
 
-/** The hosts of a process are few, so the last one that was good is kept, and most requests are one comparison. */
+/** A process has few hosts, so the last valid one is cached, and most requests need one comparison. */
 export function hasGoodHost(request: Request): boolean {
   const host = request.headers.get('host')
-  // A request that was made and not received has its host in the URL alone.
+  // A Request that was constructed rather than received has its host only in the URL.
   if (host === null) return URL.canParse(request.url)
   if (host === lastGood) return true
   const isGood = /^(?:[\w.-]{1,255}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i.test(host) && URL.canParse(`http://${host}/`)
@@ -13,7 +13,7 @@ export function hasGoodHost(request: Request): boolean {
   return isGood
 }
 
-/** Of an absolute URL, or of one without a host. Nothing is decoded, because no path of ours has anything to decode. */
+/** The path of an absolute or relative URL. It is not decoded: no path of this service needs that. */
 export function pathOf(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const query = url.indexOf('?', start)

@@ -1,4 +1,4 @@
-/** Who may read the metrics: whoever has the token, or, where there is none, this machine. */
+/** Allows callers with the token to read the metrics; without a configured token, only this machine. */
 import { hash, timingSafeEqual } from 'node:crypto'
 
 const digest = (text: string) => hash('sha256', text, 'buffer')
@@ -13,7 +13,7 @@ export function mayReadMetrics(
   if (metricsToken !== undefined) {
     return timingSafeEqual(digest(headers.get('authorization') ?? ''), digest(`Bearer ${metricsToken}`))
   }
-  // Through a proxy on this machine that nobody declared, the whole world would seem to be this machine.
+  // Behind an undeclared proxy on this machine every caller would look local.
   if (trustedProxies === 0 && headers.has('x-forwarded-for')) return false
   return /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|::ffff:127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/.test(address)
 }

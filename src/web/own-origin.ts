@@ -1,4 +1,4 @@
-/** The service's names, as far as pages are told apart by them. Without `publicUrl` only the request's own host counts. */
+/** The addresses by which a page counts as the service's own. Without `publicUrl` only the request's own host counts. */
 export type OwnNames = { readonly publicUrl?: string; readonly isProduction: boolean }
 
 /**

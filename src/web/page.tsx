@@ -1,4 +1,4 @@
-/** The shell of every page: rendered on the server, escaped by default, with a policy that runs only what we wrote. */
+/** The shell of every page: rendered on the server, escaped by default, with a content security policy that allows only our own scripts. */
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { ComponentChildren } from 'preact'
@@ -11,25 +11,25 @@ export type Page = {
   readonly lang?: string
   readonly dir?: 'ltr' | 'rtl'
   readonly theme?: 'light' | 'dark' | undefined
-  /** Addresses from `styleUrl` and `scriptUrls`. Scripts are modules, which run when the page has been read. */
+  /** Addresses from `styleUrl` and `scriptUrls`. Scripts are modules, which run after the page has been parsed. */
   readonly styles?: readonly string[]
   readonly scripts?: readonly string[]
-  /** Text of one inline stylesheet, for values that differ from page to page. It must come from our own code alone. */
+  /** An inline stylesheet for values that differ between pages. It is not escaped, so it must come from our own code. */
   readonly inlineStyle?: string
-  /** Handed to the page's script, which reads it with `JSON.parse` from `<script type="application/json" id="data">`. */
+  /** Data for the page's script, which parses it from `<script type="application/json" id="data">`. */
   readonly data?: unknown
   readonly body: ComponentChildren
 }
 
 export type PagePolicy = {
   readonly nonce: string
-  /** Origins that may frame the page; none when absent. */
+  /** Origins that may frame the page. Default: none. */
   readonly frameAncestors?: readonly string[]
-  /** What a page needs beyond our own files: a card processor's script, frame and address. */
+  /** Sources besides our own files: a card processor's script, frame and API. */
   readonly scriptSources?: readonly string[]
   readonly frameSources?: readonly string[]
   readonly connectSources?: readonly string[]
-  /** Where forms may be sent: nowhere when absent. */
+  /** Where forms may be submitted to. Default: nowhere. */
   readonly formAction?: "'self'"
 }
 
@@ -69,7 +69,7 @@ function Shell({ page, nonce }: { page: Page; nonce: string }) {
   )
 }
 
-/** JSON that no text in it can end early: `</script>` and `<!--` need a `<`. */
+/** JSON that cannot end its script element: `</script>` and `<!--` need a `<`. */
 function scriptJson(data: unknown): string {
   return JSON.stringify(data).replace(/</g, '\\u003c')
 }
@@ -79,8 +79,8 @@ export function pageResponse(html: string, policy: PagePolicy, status = 200): Re
 }
 
 /**
- * The same, compressed as the browser accepts it. Only for a page without a secret in it: how well a page compresses tells
- * what it has in common with what a stranger can put into it.
+ * Compresses the page. Only for pages without secrets: the compressed size reveals whether a secret matches text that an attacker
+ * can put into the page (BREACH).
  */
 export function compressedPageResponse(html: string, policy: PagePolicy, acceptEncoding: string): Response {
   const encoding = chooseEncoding(acceptEncoding)
@@ -90,10 +90,10 @@ export function compressedPageResponse(html: string, policy: PagePolicy, acceptE
   return new Response(new Uint8Array(bytes), { headers: { ...headers, 'content-encoding': encoding } })
 }
 
-/** The best quality takes twenty times as long for a tenth less; here somebody waits for it. */
+/** The best quality takes twenty times as long for a tenth less, and here a user waits. */
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
-/** A page that nobody may frame says so twice, for old browsers; one that some may must leave the old header out. */
+/** A page that no origin may frame also sends X-Frame-Options, for old browsers; a page that some may frame must omit it. */
 export function pageHeaders(policy: PagePolicy): Record<string, string> {
   const { 'x-frame-options': deny, ...rest } = plainHeaders
   return {

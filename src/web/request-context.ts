@@ -1,15 +1,15 @@
-/** What the outside gives with a request, and what the inside tells about it. */
+/** What is known about a request besides itself. */
 import type { Hono } from 'hono'
 
 export type RequestContext = {
-  /** Of the caller, behind trusted proxies. */
+  /** The caller's address, behind trusted proxies. */
   readonly address: string
   readonly requestId: string
-  /** What the caller calls itself; nobody has looked at it. */
+  /** The clientId as the caller sent it; not validated. */
   clientId?: unknown
-  /** Of an app there is: the one that called, or whose name a caller used. */
+  /** The id of an existing app: the one that called, or that a refused caller named. */
   appId?: string | undefined
-  /** The pattern that answered; a path itself may hold anything and is never logged. */
+  /** The matched route pattern. The path itself may contain anything and is never logged. */
   route: string
 }
 

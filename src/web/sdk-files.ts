@@ -1,18 +1,18 @@
 /**
- * The SDK that fits this service, from the service itself: an archive for npm and a script for a page. Both are built from the
- * sources beside it when first asked for, so they are never those of another version.
+ * Serves the SDK of this service: an archive for npm and a script for pages. Both are built from the sources of this version on
+ * first use, so they always match the service.
  */
 import { createHash } from 'node:crypto'
 import { buildPackage, buildScript, sdkVersion } from '../../sdk/build.ts'
 import { packTarball } from '../../sdk/tarball.ts'
-import { forEver, once, openToAll, sendAsset, toAsset, type Asset } from './assets.ts'
+import { cacheForever, once, publicHeaders, sendAsset, toAsset, type Asset } from './assets.ts'
 import { plainHeaders } from './headers.ts'
 import type { WebApp } from './request-context.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 
-/** The name stays while the content changes with the service, so a copy is asked about again soon. */
-const briefly = 'public, max-age=300'
+/** Cached only briefly: the content under this name changes with the version of the service. */
+const cacheBriefly = 'public, max-age=300'
 
 const getScript = once(async () => {
   const bytes: Bytes = new Uint8Array(await buildScript())
@@ -46,33 +46,38 @@ export function sdkRoute(web: WebApp, publicUrl: string): void {
     if (file === 'billfold-sdk.tgz') return sendPackage(request, await getPackage())
     if (file === 'index.json') return await sendIndex(publicUrl)
     const { asset } = await getScript()
-    if (file === 'billfold.js') return sendBriefly(request, asset.file, () => sendScript(asset, request, briefly))
-    return file === asset.file ? sendScript(asset, request, forEver) : c.notFound()
+    if (file === 'billfold.js') return sendBriefly(request, asset.file, () => sendScript(asset, request, cacheBriefly))
+    return file === asset.file ? sendScript(asset, request, cacheForever) : c.notFound()
   })
 }
 
 function sendScript(asset: Asset, request: Request, caching: string): Response {
-  return sendAsset(asset, request, { ...openToAll, 'cache-control': caching })
+  return sendAsset(asset, request, { ...publicHeaders, 'cache-control': caching })
 }
 
 function sendPackage(request: Request, { bytes, integrity }: { bytes: Bytes; integrity: string }): Response {
-  const headers = { ...plainHeaders, ...openToAll, 'cache-control': briefly, 'content-type': 'application/gzip' }
+  const headers = {
+    ...plainHeaders,
+    ...publicHeaders,
+    'cache-control': cacheBriefly,
+    'content-type': 'application/gzip',
+  }
   return sendBriefly(request, integrity, () => new Response(bytes, { headers }))
 }
 
-/** For whoever deploys a page and wants to write the present values into it. */
+/** The current addresses and integrity values, for deployments that pin them. */
 async function sendIndex(publicUrl: string): Promise<Response> {
   const addresses = await sdkAddresses(publicUrl)
   const body = { version: sdkVersion, ...addresses, packageIntegrity: (await getPackage()).integrity }
-  return Response.json(body, { headers: { ...plainHeaders, ...openToAll } })
+  return Response.json(body, { headers: { ...plainHeaders, ...publicHeaders } })
 }
 
-/** 304 to whoever has it already. Weak, because the bytes differ with the compression. */
+/** Answers 304 if the caller has this version. The ETag is weak, because the bytes differ with the compression. */
 function sendBriefly(request: Request, version: string, send: () => Response): Response {
   const etag = `W/"${version}"`
   const known = (request.headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim())
   const isKnown = known.includes(etag) || known.includes('*')
-  const headers = { ...plainHeaders, ...openToAll, 'cache-control': briefly, etag }
+  const headers = { ...plainHeaders, ...publicHeaders, 'cache-control': cacheBriefly, etag }
   if (isKnown) return new Response(null, { status: 304, headers })
   const response = send()
   response.headers.set('etag', etag)

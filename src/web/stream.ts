@@ -1,4 +1,4 @@
-/** An answer that is written while it is sent: only as much is made as the reader takes. */
+/** Streams an answer with back-pressure: chunks are generated only as fast as the reader takes them. */
 
 export function streamed(chunks: AsyncIterable<string>, headers: Record<string, string>): Response {
   const encoder = new TextEncoder()

@@ -1,7 +1,7 @@
 /**
- * An app's accent colour, made legible. Whatever was chosen, text on the accent, and the accent as text, has a contrast of
- * at least 4.5:1 (WCAG 2, 1.4.3), and the edge of a filled button at least 3:1 against what it stands on (1.4.11), in both
- * themes. The fill itself stays the colour that was chosen.
+ * Derives legible colours from any accent colour of an app. In both themes, text on the accent and the accent as text have a
+ * contrast of at least 4.5:1 (WCAG 2, 1.4.3), and the edge of a filled button has at least 3:1 against its background (1.4.11).
+ * The fill itself keeps the chosen colour.
  */
 
 /** Red, green, blue, 0 to 255. */
@@ -10,20 +10,20 @@ type Rgb = readonly [number, number, number]
 export type Accent = {
   readonly fill: string
   readonly on: string
-  /** The other end of the fill's gradient; the contrast of the text on it is higher than on the fill. */
+  /** The other end of the fill's gradient; text on it has a higher contrast than on the fill. */
   readonly deep: string
-  /** The colour of a filled button's edge: the fill if its contrast to the ground is 3:1, else a shade of it that has 3:1. */
+  /** The edge of a filled button: the fill if it has 3:1 against the background, else the nearest shade that does. */
   readonly edge: string
   readonly text: string
-  /** A pale tint of the accent, as ground for text in the accent colour. */
+  /** A pale tint of the accent, the background of text in the accent colour. */
   readonly soft: string
-  /** The fill of a large surface; in the dark theme a dimmed one, because a large bright surface blinds there. */
+  /** The fill of a large surface; dimmed in the dark theme, where a large bright surface would dazzle. */
   readonly hero: string
   readonly onHero: string
   readonly heroDeep: string
 }
 
-/** The two ground colours of each theme in style.css; the accent is checked against both. */
+/** The two background colours of each theme in style.css; the accent is checked against both. */
 const grounds = {
   light: { surface: '#ffffff', ground: '#f6f6f2' },
   dark: { surface: '#181c1a', ground: '#0f1211' },
@@ -66,7 +66,7 @@ function deeper(fill: Rgb): Rgb {
   return mix(fill, textOn(fill) === white ? black : white, 0.28)
 }
 
-/** The variables of style.css, for a page's inline style. Only computed hex colours get in. */
+/** The variables of style.css for a page's inline style. They contain only computed hex colours, never input. */
 export function brandStyle(accentColor: string | null): string {
   if (accentColor === null || !/^#[0-9a-f]{6}$/i.test(accentColor)) return ''
   const [light, dark] = [accentFor(accentColor, 'light'), accentFor(accentColor, 'dark')]
@@ -85,7 +85,7 @@ export function brandStyle(accentColor: string | null): string {
   return `:root{${lines.join(';')}}`
 }
 
-/** The first of fifty steps from one colour to another that `isEnough` accepts, else `to`, which it always accepts. */
+/** Returns the first of fifty steps from one colour to another that `isEnough` accepts, else `to`, which must be acceptable. */
 function shiftUntil(from: Rgb, to: Rgb, isEnough: (color: Rgb) => boolean): Rgb {
   for (let step = 0; step < 50; step++) {
     const shade = mix(from, to, step / 50)

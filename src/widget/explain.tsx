@@ -1,4 +1,4 @@
-/** Pages that cannot be what was asked for, and say why. They need no script. */
+/** Pages that explain why the requested page cannot be shown. They need no script. */
 import type { ComponentChildren } from 'preact'
 import type { Unplaced } from '../actions/apps/find-placement.ts'
 import { Icon, type IconName } from './client/icons.tsx'
@@ -8,18 +8,18 @@ import type { Words } from '../languages/words.ts'
 
 export type Explanation = {
   readonly reason: Unplaced
-  /** Opened by itself, by somebody who only followed an address. */
+  /** Opened directly, outside a frame. */
   readonly isOutside: boolean
-  /** Of the page that asked for it, if it said so. */
+  /** The origin of the embedding page, from its Referer; empty if unknown. */
   readonly origin: string
 }
 
-/** The cause and the remedy, for whoever wrote the page around the frame: in English, as all that is for developers. */
+/** Cause and fix for the developer of the embedding page. In English, like all texts for developers. */
 const remedies: Record<Unplaced, (origin: string) => string> = {
   'no-app': () =>
-    'The address names no app, and the page around the frame sends no Referer, so nothing tells which app this is. Add the clientId: /widget/wallet?clientId=app_…',
+    'The address names no app, and the embedding page sends no Referer, so the app is not known. Add the clientId: /widget/wallet?clientId=app_…',
   'several-apps': (origin) =>
-    `More than one app lists ${origin} as a parent, so the Referer does not tell which app this is. Add the clientId: /widget/wallet?clientId=app_…`,
+    `More than one app lists ${origin} as a parent, so the Referer does not identify the app. Add the clientId: /widget/wallet?clientId=app_…`,
   'not-listed': (origin) =>
     `No app lists ${origin} among its allowed iframe parents. Add exactly this origin in the admin area.`,
   'unknown-app': () => 'There is no app with the clientId in the address.',
@@ -35,7 +35,7 @@ type ServicePageProps = {
   children: ComponentChildren
 }
 
-/** A page of the service's own, which is no app's: whose it is, and one thing to say. */
+/** A page of the service that belongs to no app: the service's name and one message. */
 export function ServicePage({ service, icon, title, footer, children }: ServicePageProps) {
   return (
     <main id="root" class="widget explain">

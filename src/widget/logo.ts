@@ -1,4 +1,4 @@
-/** Logos from our own origin, fetched at most once an hour in each process: an app's at /widget/logo/:clientId, the service's at /widget/logo. */
+/** Serves logos from our own origin: an app's at /widget/logo/:clientId, the service's at /widget/logo. Each process fetches one at most once an hour. */
 import { fetchLogo, openLogoCache } from '../actions/fetch-logo.ts'
 import type { Service } from '../actions/service.ts'
 import { plainHeaders } from '../web/headers.ts'

@@ -74,7 +74,7 @@ describe('a page that belongs to no app', () => {
   const inFrame = { 'sec-fetch-dest': 'iframe' }
 
   test.each([
-    ['no app is named', inFrame, '', 'names no app, and the page around the frame sends no Referer'],
+    ['no app is named', inFrame, '', 'names no app, and the embedding page sends no Referer'],
     [
       'two apps list the origin',
       { ...inFrame, referer: `${parents[1]}/x` },

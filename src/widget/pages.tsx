@@ -1,4 +1,4 @@
-/** The hosted pages: /widget/wallet and /widget/topup. Each is framed by its own app's origins, and by nobody else. */
+/** The hosted pages: /widget/wallet and /widget/topup. Only the origins of its app may frame a page. */
 import type { Context } from 'hono'
 import { findPlacement, originOf, type Placement, type Unplaced } from '../actions/apps/find-placement.ts'
 import { logoPath } from '../actions/apps/logo-path.ts'
@@ -39,7 +39,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     clientId: c.req.query('clientId'),
     referer: c.req.header('referer'),
   })
-  // An app that names a language has chosen; else the user has; else the browser.
+  // The app's choice in the address comes first, then the user's, then the browser's.
   const browser = negotiateLanguage(c.req.query('lang'), c.req.header('accept-language'))
   const chosen = placement.kind === 'session' ? placement.session.language : null
   const language = (c.req.query('lang') === undefined && chosen && languages.get(chosen)) || browser
@@ -74,7 +74,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
     },
     nonce,
   )
-  // The HTML holds neither the session token nor anything else that only the visitor may know, so it may be compressed.
+  // The HTML contains no session token and nothing else that is secret, so it may be compressed.
   const own = page === 'topup' ? cardSources(service) : { formAction: "'self'" as const }
   const policy = { nonce, frameAncestors: placement.parents, ...own }
   return compressedPageResponse(html, policy, c.req.header('accept-encoding') ?? '')
@@ -129,7 +129,7 @@ function needOf({ currency }: Config, asked: string | undefined): number | null 
 
 const maxReason = 80
 
-/** One line of text. Marks that turn the writing direction, and whatever else cannot be seen, are left out. */
+/** One line of text, without bidirectional control characters and other invisible characters. */
 function reasonOf(asked: string | undefined): string | null {
   const line = (asked ?? '').replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim()
   const letters = Array.from(line)
@@ -137,7 +137,7 @@ function reasonOf(asked: string | undefined): string | null {
   return text === '' ? null : text
 }
 
-/** What the processor's card form needs, on the one page that shows it. */
+/** The content security policy sources that the card processor's form needs. */
 function cardSources({ cards }: Service) {
   const { scriptSources = [], frameSources = [], connectSources = [] } = cards?.page ?? {}
   return { scriptSources, frameSources, connectSources }
@@ -147,13 +147,13 @@ function themeOf(asked: string | undefined): PageData['theme'] {
   return asked === 'light' || asked === 'dark' ? asked : undefined
 }
 
-/** A page that was opened by itself is for nobody to mend; one in a frame has a developer who can. */
+/** A page in a frame has a developer who can fix the embedding; a page opened directly has none. */
 function explanationOf(reason: Unplaced, c: HonoContext): Explanation {
   const isFramed = ['iframe', 'frame', 'embed', 'object'].includes(c.req.header('sec-fetch-dest') ?? '')
   return { reason, isOutside: reason === 'no-app' && !isFramed, origin: originOf(c.req.header('referer')) ?? '' }
 }
 
-/** No page may frame the explanation: it is seen only in a window, and a frame shows the browser's own refusal. */
+/** No page may frame the explanation: it is only visible in a window, and a frame shows the browser's own error. */
 async function explain(
   { config }: Service,
   language: Language,

@@ -1,13 +1,13 @@
-/** Calls to our own API, from our own pages. */
+/** Calls of the hosted pages to the widget API. */
 import type { AnyErrorCode, Transaction, WidgetWalletResponse } from '../../../sdk/contract.ts'
 
 export type WalletApp = { readonly clientId: string; readonly name: string; readonly logo: string | null }
 
 export type WidgetTransaction = Transaction & {
-  /** The app that took or gave the money; null when it was the service itself. */
+  /** The app that debited or credited the wallet; null for the service itself. */
   readonly app: WalletApp | null
   readonly receiptCode: string
-  /** What became of the card payment behind it. */
+  /** The state of the card payment behind the transaction. */
   readonly card?: {
     readonly refunded: number
     readonly disputed: number
@@ -22,7 +22,7 @@ export type WidgetWallet = Omit<WidgetWalletResponse, 'transactions'> & {
   readonly waiting: readonly WaitingTopup[]
   readonly user: { readonly language: string | null }
   readonly currency: string
-  /** Whose session it is: the same for each of one person's in this app. */
+  /** Identifies the user of this app: the same in all sessions of one serviceUserId. */
   readonly linkKey: string
   readonly frozenReason?: 'operator' | 'debt'
   readonly expiresAt: string
@@ -35,18 +35,18 @@ export type LinkedApp = {
   readonly connectedAt: string
   readonly isThisApp: boolean
   readonly scopes: readonly string[]
-  /** What it took and gave this month; `isCut` when it may be more. */
+  /** What the app debited and credited this month; `isCut` means that the sums may be higher. */
   readonly month: { readonly debited: number; readonly credited: number; readonly isCut: boolean }
 }
 
-/** NO_NETWORK is a code of this script's own, for a call that got no answer at all. */
+/** `code` is NO_NETWORK, which only this script uses, for a call without an answer. */
 export type Failure = {
   readonly code: AnyErrorCode
   readonly fields: Readonly<Record<string, string>>
   readonly retryAfterSeconds: number
-  /** The processor's reason; of CARD_DECLINED alone. */
+  /** CARD_DECLINED only: the processor's reason. */
   readonly declineCode?: string
-  /** What keeps the account; of ACCOUNT_NOT_DELETABLE alone. */
+  /** ACCOUNT_NOT_DELETABLE only: why the account cannot be deleted. */
   readonly reason?: string
 }
 
@@ -56,7 +56,7 @@ type ErrorBody = { code?: unknown; fields?: Record<string, string>; declineCode?
 
 const timeoutMs = 15_000
 
-/** A POST when there is a body; `query` is what stands beside the session. */
+/** Sends a POST if there is a body, else a GET. `query` holds parameters besides the session. */
 export async function call<T>(
   path: string,
   session: string | null,
@@ -69,7 +69,7 @@ export async function call<T>(
       credentials: 'omit',
       cache: 'no-store',
       signal: AbortSignal.timeout(timeoutMs),
-      // The page's language, which may be another than the browser's: a mail that this leads to is written in it.
+      // The page's language may differ from the browser's; mails that this call triggers are written in it.
       headers: {
         'accept-language': document.documentElement.lang,
         ...(body && { 'content-type': 'application/json' }),

@@ -1,4 +1,4 @@
-/** The fields of the forms: a label, an input, a hint, and what is wrong with it. */
+/** Form fields: a label, an input, a hint and a problem. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { usePage } from './page-context.tsx'
@@ -37,7 +37,7 @@ export function Field(props: FieldProps) {
     'aria-invalid': problem ? true : undefined,
     'aria-describedby': notes || undefined,
   } as const
-  // Three branches, because `type` must be a literal for its types. Preact sees one input in all three, so what was typed
+  // Three branches, because the types need a literal `type`. Preact keeps the same input in all three, so the typed text
   // stays when a password is shown.
   return (
     <div class="field">
@@ -79,7 +79,7 @@ export function PasswordField({ isNew, problem, name = 'password', label }: Pass
   return (
     <Field
       name={name}
-      // Somebody who is in a shop would type the shop's.
+      // Names the service: a user inside a shop's page would otherwise type the shop's password.
       label={label ?? (isNew === 'changed' ? words.newPassword : isNew === 'no' ? say('passwordAt') : words.password)}
       type={isShown ? 'text' : 'password'}
       autoComplete={isNew === 'no' ? 'current-password' : 'new-password'}

@@ -1,4 +1,4 @@
-/** Money and time as the reader writes them. */
+/** Formats money and time in the reader's language. */
 import { isolate } from '../../languages/words.ts'
 
 export function formatMoney(amount: number, currency: string, lang: string, isSigned = false): string {
@@ -9,7 +9,7 @@ export function formatMoney(amount: number, currency: string, lang: string, isSi
 
 export type MoneyPart = { readonly text: string; readonly isMinor: boolean }
 
-/** An amount in parts, in the order of the language: the decimals are apart, so that they can be set smaller. */
+/** Splits an amount into parts, in the order of the language, so that the decimals can be set smaller. */
 export function moneyParts(amount: number, currency: string, lang: string, isSigned = false): MoneyPart[] {
   return moneyFormat(currency, lang, isSigned)
     .formatToParts(amount)
@@ -20,13 +20,13 @@ export function moneyParts(amount: number, currency: string, lang: string, isSig
 }
 
 function partText(type: Intl.NumberFormatPartTypes, value: string, lang: string): string {
-  // In a line from right to left, the letters and the sign of a symbol such as US$ would change places.
+  // In right-to-left text the letters and the sign of a symbol such as US$ would swap.
   if (type === 'currency') return isolate(value, lang)
-  // Intl's data has a hyphen in many languages; a minus sign is as wide as the plus signs in the same column.
+  // Intl uses a hyphen in many languages; a minus sign is as wide as the plus signs in the same column.
   return type === 'minusSign' ? value.replace('-', '\u2212') : value
 }
 
-/** Making one takes a hundred times as long as using it, and a statement uses one thousands of times. */
+/** Cached: creating a format takes a hundred times as long as using it, and a statement uses one thousands of times. */
 const moneyFormats = new Map<string, Intl.NumberFormat>()
 
 function moneyFormat(currency: string, lang: string, isSigned: boolean): Intl.NumberFormat {
@@ -62,14 +62,14 @@ export function relativeTime(at: Date, now: Date, lang: string): string {
   return new Intl.DateTimeFormat(lang, format).format(at)
 }
 
-/** "in 2 minutes", for a reader who has to wait before trying again. */
+/** "in 2 minutes", for how long to wait before the next attempt. */
 export function relativeWait(seconds: number, lang: string): string {
   const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'always' })
   if (seconds < 60) return relative.format(Math.max(1, Math.ceil(seconds)), 'second')
   return relative.format(Math.ceil(seconds / 60), 'minute')
 }
 
-/** With the zone it is told in. */
+/** Includes the time zone. */
 export function exactTime(at: Date, lang: string, timeZone?: string): string {
   return new Intl.DateTimeFormat(lang, { dateStyle: 'full', timeStyle: 'long', timeZone }).format(at)
 }
@@ -78,7 +78,7 @@ export function shortTime(at: Date, lang: string): string {
   return new Intl.DateTimeFormat(lang, { timeStyle: 'short' }).format(at)
 }
 
-/** "Today", "Yesterday", then the date; the year only where it is another one. */
+/** "Today", "Yesterday", then the date, with the year only if it is not the current one. */
 export function dayName(at: Date, now: Date, lang: string): string {
   const days = Math.round((startOfDay(now) - startOfDay(at)) / day)
   if (days < 2)

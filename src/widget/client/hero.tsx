@@ -1,4 +1,4 @@
-/** The balance, and what can be done with it. */
+/** The balance and its actions. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { WidgetWallet } from './call.ts'
 import { formatMoney, moneyParts } from './format.ts'
@@ -7,7 +7,7 @@ import { Icon } from './icons.tsx'
 
 type HeroProps = {
   wallet: WidgetWallet
-  /** What the app says that is missing for a purchase. */
+  /** The amount that the app says is missing for a purchase. */
   missing: number | undefined
   isStale: boolean
   onTopup: () => void
@@ -49,15 +49,15 @@ export function Hero({ wallet, missing, isStale, onTopup }: HeroProps) {
   )
 }
 
-/** What a wallet that is frozen for its debt owes; 0 of every other. */
+/** The debt of a wallet that is frozen for its debt; 0 for every other wallet. */
 export function owedIn({ frozenReason, balance }: WidgetWallet): number {
   return frozenReason === 'debt' ? Math.max(0, -balance) : 0
 }
 
-/** How wide a text is, in digits: signs between digits are narrow. */
+/** The width of a text in digits. Separators count as half a digit. */
 const digitsIn = (text: string) => text.length - (text.match(/[.,'’\s٬٫]/g)?.length ?? 0) / 2
 
-/** The stylesheet sets the figure as large as so many digits are in one line. */
+/** `--digits` lets the stylesheet choose the largest font size at which the figure fits in one line. */
 function Figure({ balance, currency }: { balance: number; currency: string }) {
   const { lang } = usePage()
   const parts = moneyParts(balance, currency, lang)
@@ -72,7 +72,7 @@ function Figure({ balance, currency }: { balance: number; currency: string }) {
   )
 }
 
-/** Has a screen reader say a changed balance; the first balance is read with the page. */
+/** Announces a changed balance to screen readers. The first balance is read with the page. */
 function BalanceAnnouncement({ balance, currency }: { balance: number; currency: string }) {
   const { lang, say } = usePage()
   const last = useRef(balance)

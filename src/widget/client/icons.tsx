@@ -1,4 +1,4 @@
-/** Line icons, 24 by 24. All are decoration: the words beside them say the same. */
+/** Line icons, 24 by 24. All are decorative: the text beside them has the same meaning. */
 const paths = {
   plus: 'M12 5v14M5 12h14',
   in: 'M12 4v14m0 0-6-6m6 6 6-6',

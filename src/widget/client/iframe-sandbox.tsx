@@ -1,4 +1,4 @@
-/** What a frame shows whose sandbox takes the page's origin away: nothing works there, so it says what is missing. */
+/** Shown in a frame whose sandbox lacks allow-same-origin: without its origin nothing works, so the page explains the fix. */
 import type { PageData } from '../page-data.ts'
 import { PageContext } from './page-context.tsx'
 import { Panel } from './parts.tsx'

@@ -1,4 +1,4 @@
-/** The event stream of one session. It does not reconnect by itself: wallet-session decides when to open another. */
+/** The event stream of one session. It never reconnects: wallet-session decides when to open another. */
 
 export type LiveChange = { readonly balance: number; readonly sequence: number; readonly isActive: boolean }
 
@@ -19,14 +19,14 @@ export function openLive(session: string, on: LiveEvents): { close(): void } {
   listen('expiring', on.expiring)
   listen('expired', () => (close(), on.expired()))
   listen('ended', ({ code }: { code?: string }) => (close(), on.ended(code ?? 'INVALID_SESSION')))
-  // EventSource would reconnect without a backoff and would hide a refusal, so it is closed at its first error.
+  // EventSource would reconnect without back-off and hide a refusal, so it is closed on its first error.
   source.addEventListener('error', () => (close(), on.lost()))
   return { close }
 }
 
 /**
- * How long to wait before the nth try in a row: up to half a minute, a quarter more or less at random, so
- * that visitors do not all come back at the same moment.
+ * The wait before the next attempt after `failures` failures in a row: doubles up to 30 s, with 25 % jitter, so that visitors do
+ * not all reconnect at once.
  */
 export function backoffMs(failures: number, random: number): number {
   return Math.min(30_000, 500 * 2 ** (failures - 1)) * (0.75 + random / 2)

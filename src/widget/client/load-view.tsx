@@ -1,4 +1,4 @@
-/** Shows a view whose script and words are loaded when it is asked for. `later-views` tells how to add one. */
+/** Loads the script and texts of a view when it is opened, and shows it. `later-views` explains how to add one. */
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { LaterFiles, LaterView } from '../later-views.ts'
@@ -12,7 +12,7 @@ type Loaded<Name extends LaterView> = { readonly View: Views[Name]; readonly wor
 
 type LoadViewProps<Name extends LaterView> = {
   name: Name
-  /** Shown at once, while the view is loading. */
+  /** Shown while the view is loading. */
   title: string
   onBack: () => void
   children: (View: Views[Name]) => VNode
@@ -33,7 +33,7 @@ export function LoadView<Name extends LaterView>({ name, title, onBack, children
     else setFailed(true)
   }
 
-  /** A newer version of the service does not have the files of the page that is open: then the page is loaded again. */
+  /** Reloads the page if its files are gone: a newer version of the service no longer serves them. */
   async function tryAgain(): Promise<void> {
     setFailed(false)
     if (await isGone(files)) location.reload()
@@ -73,7 +73,7 @@ export function LoadView<Name extends LaterView>({ name, title, onBack, children
   )
 }
 
-/** Loads views while nobody waits for them, so that they are there at once when somebody does. */
+/** Loads views when the browser is idle, so that they open without a wait. */
 export function usePreload(names: readonly LaterView[]): void {
   const { later } = usePage()
   useEffect(() => {
@@ -94,7 +94,7 @@ const ready = new Map<LaterView, Loaded<LaterView>>()
 const loading = new Map<LaterView, Promise<Loaded<LaterView> | undefined>>()
 let failures = 0
 
-/** Undefined when it could not be loaded. */
+/** Resolves to undefined if the view could not be loaded. */
 function load<Name extends LaterView>(name: Name, files: LaterFiles): Promise<Loaded<Name> | undefined> {
   let under = loading.get(name)
   if (!under) {
@@ -115,7 +115,7 @@ function load<Name extends LaterView>(name: Name, files: LaterFiles): Promise<Lo
 }
 
 async function fetchView({ script, words }: LaterFiles): Promise<Loaded<LaterView>> {
-  // Browsers remember that an import has failed, and do not ask again under the same address.
+  // Browsers cache a failed import, so the next attempt needs another address.
   const address = failures === 0 ? script : `${script}?try=${failures}`
   const [view, texts] = await Promise.all([
     withinLimit(import(address) as Promise<{ View: Views[LaterView] }>),

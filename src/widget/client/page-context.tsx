@@ -1,4 +1,4 @@
-/** The page's words and app, for every part of the page. */
+/** The page's texts, app and settings, for every component. */
 import { createContext, type ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { PageData } from '../page-data.ts'
@@ -9,7 +9,7 @@ export const PageContext = createContext<PageData | null>(null)
 
 export type Say<Key extends string = WordKey> = (key: Key, values?: Readonly<Record<string, string>>) => string
 
-/** A view that is loaded later names itself, for it has words of its own. */
+/** A view that is loaded later names itself to get its own texts too. */
 export function usePage<View extends LaterView = never>() {
   const page = useContext(PageContext)!
   const { lang, appName, service } = page
@@ -19,18 +19,18 @@ export function usePage<View extends LaterView = never>() {
   return { ...page, say }
 }
 
-/** What the page was opened for is the first person's business; another one, in the same frame, is not short of anything. */
+/** Drops the requested amount and reason for a second user in the same frame: the page was opened for the first one. */
 export function pageFor(page: PageData, person: number): PageData {
   return person === 0 ? page : { ...page, topup: { ...page.topup, need: null, reason: null } }
 }
 
 type PhraseProps = { word: WordKey; values?: Readonly<Record<string, string>> }
 
-/** The same, with what is filled in set off from the sentence: a name that somebody else chose is never read as our own words. */
+/** Like `say`, but marks the inserted values, so that a name chosen by a third party cannot pass for text of the service. */
 export function Phrase({ word, values = {} }: PhraseProps): ComponentChildren {
   const { words, appName, service } = usePage()
   const named: Readonly<Record<string, string>> = { app: appName, service: service.name, ...values }
-  // Every second part is a name that stood in braces.
+  // Every second part is the name of a placeholder.
   const parts = words[word].split(/\{(\w+)\}/)
   return parts.map((part, at) =>
     at % 2 === 0 ? (

@@ -1,4 +1,4 @@
-/** Receipts and statements. They open in a window of their own, because the frame may neither print nor download. */
+/** Receipts and statements. They open in a separate window, because the sandboxed frame can neither print nor download. */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { monthName } from './format.ts'
@@ -12,13 +12,13 @@ type PaperFormProps = {
 }
 
 /**
- * A form, which no blocker of windows stops, and which sends the session where neither an address nor a log has it. The session
- * is put in when the form is sent: by then it may be a newer one, and it stands in no field.
+ * A form, because popup blockers do not stop forms, and because a POST keeps the session out of addresses and logs. The session
+ * is added on submit: by then it may have been renewed, and it is never in the DOM.
  */
 export function PaperForm({ token, fields, children }: PaperFormProps) {
   const { lang } = usePage()
   const form = useRef<HTMLFormElement>(null)
-  // Before it is drawn: whoever is quick must not send a form without its session.
+  // In a layout effect, so that the form cannot be submitted before its session is added.
   useLayoutEffect(() => {
     const put = ({ formData }: FormDataEvent) => formData.set('session', token() ?? '')
     form.current!.addEventListener('formdata', put)
@@ -74,7 +74,7 @@ export function StatementForm({ token, firstAt, now }: StatementFormProps) {
   )
 }
 
-/** The newest first, as the months are here. */
+/** Newest first, in the reader's time zone. */
 function monthsBetween(first: Date, last: Date): { at: Date; value: string }[] {
   const months = []
   const oldest = first.getFullYear() * 12 + first.getMonth()

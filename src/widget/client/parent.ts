@@ -1,22 +1,22 @@
-/** The page around us: whom we tell, and whom we listen to. Everyone else is a stranger. */
+/** The parent page: where messages are posted to, and whose messages are accepted. All others are ignored. */
 import { parseHostMessage } from '../../../sdk/contract/messages.ts'
 import type { WidgetMessage } from '../../../sdk/contract/messages.ts'
 
 export type Parent = {
   readonly isThere: boolean
   post(message: WidgetMessage): void
-  /** Calls back with each session token that the parent posts. Returns a function that stops listening. */
+  /** Calls `onSession` with each session token that the parent posts. Returns a function that stops listening. */
   listen(onSession: (sessionToken: string) => void): () => void
 }
 
-/** On the server nothing is framed yet, and the browser's first view must be the same. */
+/** False on the server, so the first view in the browser must not depend on it. */
 export function isFramed(): boolean {
   return typeof window !== 'undefined' && window.parent !== window
 }
 
 export function openParent(origins: readonly string[]): Parent {
   const isThere = isFramed()
-  // Of a window around us the browser may tell the origin; then posts to others, which it would drop, are left out.
+  // Some browsers expose the parent's origin. Then no other origin is posted to: the browser would drop those messages anyway.
   const targets = targetsAmong(origins, location.ancestorOrigins?.[0])
   return {
     isThere,
@@ -28,7 +28,7 @@ export function openParent(origins: readonly string[]): Parent {
   }
 }
 
-/** Sessions from whoever `isTrusted`. Not from ourselves: a window without a parent is its own. */
+/** Accepts sessions from senders that `isTrusted` accepts, never from this window: a window without a parent is its own parent. */
 export function listenForSessions(
   onSession: (sessionToken: string) => void,
   isTrusted: (event: MessageEvent) => boolean,
@@ -43,8 +43,8 @@ export function listenForSessions(
 }
 
 /**
- * The origins to post to: the other window's own, if that is known and allowed. The browser tells it of the windows around us,
- * or the Referer does. Else each allowed origin: the browser drops all but the right one, with a line in the console for each.
+ * The origins to post to: only the other window's origin if it is known, from the browser or the Referer, and allowed. Otherwise
+ * every allowed origin: the browser delivers to the right one and logs a console warning for each of the others.
  */
 export function targetsAmong(origins: readonly string[], known?: string): readonly string[] {
   if (known !== undefined) return origins.filter((origin) => origin === known)

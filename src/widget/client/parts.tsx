@@ -1,4 +1,4 @@
-/** Small parts that several views share. */
+/** Small components and hooks that several views share. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ServiceData } from '../page-data.ts'
@@ -17,13 +17,13 @@ export function AppMark({ name, logo }: { name: string; logo?: string | null }) 
   )
 }
 
-/** The first letter as a reader counts them (a grapheme), so that an emoji or an accented letter stays whole. */
+/** The first grapheme, so that an emoji or an accented letter stays whole. */
 export function firstLetter(name: string): string {
   const [first] = new Intl.Segmenter().segment(name.trim())
   return first?.segment.toUpperCase() ?? ''
 }
 
-/** Whether the part is still shown: an answer that comes later than that is nobody's any more. */
+/** Whether the component is still mounted: an answer that arrives later is dropped. */
 export function useIsMounted(): () => boolean {
   const here = useRef(true)
   useEffect(() => () => void (here.current = false), [])
@@ -31,8 +31,8 @@ export function useIsMounted(): () => boolean {
 }
 
 /**
- * False until the script runs. The server renders forms that are seen before: sent by then, a form would be the browser's own, and
- * its fields would replace the session in the address.
+ * False until the script runs. Forms are visible before that, and a native submit would put their fields into the address in
+ * place of the session.
  */
 export function useIsHydrated(): boolean {
   const [isReady, setReady] = useState(false)
@@ -68,7 +68,7 @@ type PanelProps = {
   children?: ComponentChildren
 }
 
-/** A state that fills the page: what happened, and what can be done. */
+/** A state that fills the page: what happened, and what the user can do. */
 export function Panel({ icon, title, text, tone = 'calm', isBusy = false, children }: PanelProps) {
   return (
     <section class={`panel card ${tone}`} aria-busy={isBusy}>
@@ -84,9 +84,8 @@ export function Panel({ icon, title, text, tone = 'calm', isBusy = false, childr
 
 /**
  * The heading of a view. It takes the focus when its view replaces one that the user was working in, so that a screen reader
- * reads on from here; never when the page has just loaded, because the focus may be in the page around the frame. It takes it
- * while the view is put into the page, before every effect: a view that knows a better place gives the focus there in an effect,
- * and of two effects Preact runs the parent's first where the parent is drawn again before the frame.
+ * continues here. It never takes it on page load, because the focus may be in the parent page. It uses a layout effect, so that
+ * a view can move the focus to a better place in an effect: with two effects, Preact may run the parent's before the child's.
  */
 export function Heading({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
@@ -100,9 +99,9 @@ export function Heading({ children }: { children: ComponentChildren }) {
   )
 }
 
-/** A page elsewhere opens in a window of its own: in the frame it would stand where the wallet was. */
+/** External pages open in a separate window: in the frame they would replace the wallet. */
 function OutLink({ href, children }: { href: string; children: ComponentChildren }) {
-  // The mail program opens by itself, and a window for it would stay empty.
+  // A mailto link opens the mail program; a window for it would stay empty.
   if (href.startsWith('mailto:')) return <a href={href}>{children}</a>
   return (
     <a href={href} target="_blank" rel="noopener noreferrer">
@@ -111,7 +110,7 @@ function OutLink({ href, children }: { href: string; children: ComponentChildren
   )
 }
 
-/** Where help is. Without an address of the operator's these are only words. */
+/** A link to the operator's support; plain text if the operator has set none. */
 export function Support() {
   const { service, words } = usePage()
   if (service.support === null) return <span class="support">{words.contactSupport}</span>
@@ -124,7 +123,7 @@ export function Support() {
 
 type LegalProps = { service: ServiceData; words: Words['wallet'] }
 
-/** The operator's links, quietly under a form. */
+/** The operator's links to terms, privacy and help, under a form. */
 export function Legal({ service, words }: LegalProps) {
   const links = [
     [service.terms, words.terms],
@@ -144,7 +143,7 @@ export function Legal({ service, words }: LegalProps) {
   )
 }
 
-/** The top of every view: in which app this is, and whose wallet. */
+/** The top of every view: the app's name and the service's name. */
 export function TopBar({ children }: { children?: ComponentChildren }) {
   const { appName, logo, words, service } = usePage()
   return (
@@ -165,7 +164,7 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
   )
 }
 
-/** The top of a view that has a way back to the wallet. */
+/** The top of a view with a button back to the wallet. */
 export function ViewHead({ title, onBack }: { title: string; onBack: () => void }) {
   const { say } = usePage()
   return (

@@ -1,15 +1,15 @@
-/** Tells the parent how high the content is, without ever going back and forth between two heights. */
+/** Reports the height of the content to the parent, without oscillating between two heights. */
 
-/** Report the height to the parent, do not, or do not now and measure again after so many milliseconds. */
+/** Report the height, ignore it, or ignore it now and measure again later. */
 export type Verdict = 'report' | 'leave' | { readonly measureAgainMs: number }
 
 const quickMs = 1000
 const maxHolds = 5
 
 /**
- * Which heights to report. A parent that follows our height can change our width (a scroll bar comes or goes), which changes
- * our height again, and so on for ever. Two heights that take turns within a second are such a loop: the
- * higher one is reported, and the lower one is held back, twice as long each time the loop returns, and in the end for good.
+ * Decides which heights to report. A parent that follows our height can change our width (a scroll bar appears or disappears),
+ * which changes our height again, and so on. Two heights that alternate within a second are such a loop: the higher one is
+ * reported, and the lower one is held back, twice as long each time the loop returns, and finally for good.
  */
 export function createHeightFilter(): (height: number, nowMs: number) => Verdict {
   let current = -1
@@ -32,7 +32,7 @@ export function createHeightFilter(): (height: number, nowMs: number) => Verdict
   }
 }
 
-/** The height of `content` must not depend on the height of the frame. */
+/** Requires that the height of `content` does not depend on the height of the frame. */
 export function reportHeight(content: Element, report: (height: number) => void): void {
   const judge = createHeightFilter()
   let timer: ReturnType<typeof setTimeout>

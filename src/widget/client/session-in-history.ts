@@ -1,30 +1,30 @@
 /**
- * The session token leaves the address, which is copied, shown and shared, and stays in the entry of the browser's history: a
- * reload, Back and a restored tab find it there. No storage is needed, which a frame of another site does not have.
+ * Moves the session token from the address, which users copy and share, to the browser's history entry. A reload, Back and a
+ * restored tab find it there. It needs no storage, which a frame on another site may not have.
  */
 import { isSessionToken } from '../../../sdk/contract/messages.ts'
 import type { PageData } from '../page-data.ts'
 
 export type FirstSession = {
   readonly token: string | null
-  /** From the history: whatever became of it since, the page around us may have a newer one. */
+  /** From the history: the session may have ended since, and the parent page may have a newer one. */
   readonly isFromHistory: boolean
 }
 
-/** Parameters that are of no use in an address that is loaded again, or that nobody else should see. */
-const passing = ['session', 'payment_intent', 'payment_intent_client_secret', 'redirect_status']
+/** Parameters that are useless after a reload or must not be shared. */
+const transient = ['session', 'payment_intent', 'payment_intent_client_secret', 'redirect_status']
 
-/** What the wallet is opened with for one purchase: a reload comes later, when it may be paid. */
+/** Parameters for one purchase: after a reload it may already be paid. */
 const once = ['amount', 'reason']
 
-/** The app stays in the address: without the session it is what tells the server who may frame the page. */
+/** Keeps the clientId in the address: without a session the server needs it to know which origins may frame the page. */
 export function takeSession({ clientId, kind, page }: PageData): FirstSession {
   const url = new URL(location.href)
   const given = url.searchParams.get('session')
   const kept = storedToken()
-  for (const name of page === 'wallet' ? [...passing, ...once] : passing) url.searchParams.delete(name)
+  for (const name of page === 'wallet' ? [...transient, ...once] : transient) url.searchParams.delete(name)
   url.searchParams.set('clientId', clientId)
-  // One that was revoked is not kept: the page shows the sign-in, and so does a reload.
+  // A revoked token is not stored: the page shows the sign-in form, also after a reload.
   const token = given ? (kind === 'signed-out' ? null : given) : kept
   history.replaceState({ session: token }, '', url)
   return { token, isFromHistory: !given && kept !== null }

@@ -1,4 +1,4 @@
-/** The steps of signing in: what each asks for, what it calls, and what may be wrong with it. Pure. */
+/** The steps of signing in: their fields, their calls and their problems. Pure. */
 import type { WordKey } from '../../languages/words.ts'
 import type { Failure } from './call.ts'
 
@@ -33,10 +33,10 @@ type Step = {
 export type StepName = keyof typeof steps
 export type FieldName = 'email' | 'password' | 'firstName' | 'lastName' | 'code'
 export type Values = Readonly<Partial<Record<FieldName, string>>>
-/** What is wrong, by field; `form` is about the whole form. */
+/** Problems by field; `form` is about the whole form. */
 export type Problems = Readonly<Partial<Record<FieldName | 'form', WordKey>>>
 
-/** What is wrong with the fields, found without a request; the server checks them again. */
+/** Checks the fields without a request. The server checks them again. */
 export function findProblems(step: StepName, values: Values): Problems {
   const problems: Partial<Record<FieldName, WordKey>> = {}
   for (const field of steps[step].fields) {
@@ -48,13 +48,13 @@ export function findProblems(step: StepName, values: Values): Problems {
   return problems
 }
 
-/** The length in code points, as the server counts it. */
+/** Counts code points, as the server does. */
 function isGoodLength(password: string): boolean {
   const { length } = Array.from(password)
   return length >= 8 && length <= 256
 }
 
-/** What to send: names and addresses without the spaces around them, a code without those inside; a password as it is. */
+/** Trims names and addresses and removes spaces and hyphens from codes. Passwords stay as typed. */
 export function cleanValues(values: Values): Values {
   const clean: Partial<Record<FieldName, string>> = {}
   for (const [field, value] of Object.entries(values) as [FieldName, string][]) {

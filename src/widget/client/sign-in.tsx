@@ -1,4 +1,4 @@
-/** Signing up and in. It ends with a message to the parent, whose backend then opens a session. */
+/** Sign-up and sign-in. On success it posts a message to the parent, whose backend then creates a session. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
 import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
@@ -30,7 +30,7 @@ export function SignIn({ parent }: { parent: Parent | undefined }) {
   useEffect(() => parent?.post({ type: 'SERVICE_AUTH_REQUIRED', version: 1 }), [])
 
   function succeed({ serviceUserId, linkCode }: Answer): void {
-    // The page has brought a session meanwhile: who was signing in is not told of any more.
+    // The parent has posted a session in the meantime, so this sign-in is not reported any more.
     if (!isMounted()) return
     setDone(true)
     parent?.post({
@@ -100,7 +100,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
   const form = useRef<HTMLFormElement>(null)
   const { fields, title, text, button, path } = steps[step]
 
-  /** Shows what is wrong, and puts the focus on the first field that is wrong. */
+  /** Shows the problems and moves the focus to the first wrong field. */
   function complain(found: Problems): void {
     setProblems(found)
     const field = fields.find((name) => found[name])
@@ -150,7 +150,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
   return (
     <form ref={form} class="stack" noValidate onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
       <div class="sign-in-head">
-        {/* The service's mark before the app's: whose password is asked for, and where it is used. */}
+        {/* The service's mark comes first: it is the service's password that the form asks for. */}
         <div class="marks">
           <AppMark name={service.name} logo={service.logo} />
           <AppMark name={appName} logo={logo} />
@@ -189,7 +189,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
       )}
       {hasCode && <CodeField problem={problem('code')} />}
       {(fields as readonly FieldName[]).includes('email') && <EmailField value={email} problem={problem('email')} />}
-      {/* A password manager needs to see whose new password this is. */}
+      {/* Lets password managers store the new password for this email. */}
       {step === 'reset' && <input type="hidden" name="email" autoComplete="username" value={email} />}
       {(fields as readonly FieldName[]).includes('password') && (
         <PasswordField
@@ -210,7 +210,7 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
       </button>
       {hasCode && (
         <div class="under" role="status">
-          {/* The button stays, for it has the focus. */}
+          {/* The button stays, because it has the focus. */}
           <button type="button" class="link-button" onClick={() => void resend()}>
             {say('resend')}
           </button>

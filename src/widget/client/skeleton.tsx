@@ -1,4 +1,4 @@
-/** Grey shapes in place of the wallet until it is loaded: in the same elements, so that nothing moves when it comes. */
+/** Placeholder shapes until the wallet is loaded, in the same elements, so that nothing moves when it appears. */
 import { usePage } from './page-context.tsx'
 import { TopBar } from './parts.tsx'
 
@@ -57,7 +57,7 @@ export function Skeleton() {
           </div>
         </div>
       </div>
-      {/* Shown by the stylesheet after a while: a script that is blocked cannot show anything. */}
+      {/* The stylesheet shows this after a delay: a blocked script could not. */}
       <p class="stalled notice info">{words.stalled}</p>
     </>
   )

@@ -1,4 +1,4 @@
-/** The top-up page: how much, then the card. It opens in a window of its own, or in a frame. */
+/** The top-up page: first the amount, then the card. It opens in a separate window or in a frame. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageData, TopupOffer } from '../page-data.ts'
@@ -24,7 +24,7 @@ export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
   const { state, person } = visit
   const linkKey = state.kind === 'open' ? state.wallet.linkKey : undefined
   useSessionRequests(linkKey, state.kind)
-  // The payment that a bank's page sent back is the first person's, and so is what was chosen before the script ran.
+  // The payment that a bank's page returned, and the amount chosen before the script ran, belong to the first user.
   const { paymentIntentId, chosen } = (person === 0 && here) || {}
   return (
     <PageContext.Provider value={pageFor(page, person)}>
@@ -36,10 +36,10 @@ export function TopupApp({ page, here }: { page: PageData; here?: Here }) {
   )
 }
 
-/** A frame has shown the wallet, and shows it again; a window is closed. */
+/** Only in a frame, which showed the wallet before; a window is closed instead. */
 function BackToWallet({ token }: { token: string | null }) {
   const page = usePage()
-  // Not in the first view, which must be the one that the server rendered.
+  // Not in the first render, which must match the server's.
   const [isShown, setShown] = useState(false)
   useEffect(() => setShown(isFramed()), [])
   if (!isShown) return null
@@ -51,7 +51,7 @@ function BackToWallet({ token }: { token: string | null }) {
   )
 }
 
-/** A window asks at once, again and again, and when its session has ended: the wallet may have been reloaded, or be expired itself. */
+/** A window requests the session at once and repeatedly, faster after it has expired: the wallet may reload or be expired itself. */
 function useSessionRequests(linkKey: string | undefined, kind: WalletState['kind']): void {
   const known = useRef<string>(undefined)
   known.current = linkKey ?? known.current
@@ -73,7 +73,7 @@ function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
   const [order, setOrder] = useState<TopupCardProps['order'] | undefined>(
     paymentIntentId === undefined ? undefined : { paymentIntentId },
   )
-  // A card that is being typed in is not taken away while the session is renewed; a call that fails then says so itself.
+  // Keep the card form while the session is renewed; a call that fails in the meantime shows its own error.
   const isPaying = order !== undefined && state.kind !== 'ended' && state.kind !== 'signed-out'
   if (!isPaying && state.kind !== 'open' && state.kind !== 'loading')
     return <Trouble state={state} visit={visit} hasOrder={order !== undefined} />
@@ -88,7 +88,7 @@ function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
   const into = <IntoWallet user={state.kind === 'open' ? state.wallet.user : undefined} />
   if (order === undefined)
     return (
-      // What is owed is known a moment after the page is there, and is then what is offered.
+      // The debt is known only after the wallet is loaded; the key then resets the form to offer it.
       <AmountForm
         key={owed}
         offer={topup}
@@ -106,7 +106,7 @@ function Topup({ visit, paymentIntentId, chosen }: TopupProps) {
   )
 }
 
-/** Whose wallet is filled: somebody else may have signed in to it. The line is there before the name is known, so that nothing moves. */
+/** Names the user whose wallet gets the money, because another user may have signed in. Its line is reserved until the name is known. */
 function IntoWallet({ user }: { user: { firstName: string; lastName: string } | undefined }) {
   const name = user && `${user.firstName} ${user.lastName}`.trim()
   return <p class="muted">{name === undefined ? '\u00a0' : <Phrase word="topupInto" values={{ name }} />}</p>
@@ -118,7 +118,7 @@ type TroubleProps = {
   hasOrder: boolean
 }
 
-/** Without a session. A frame asks the page around it; a window asks the wallet it came from, if that is still there. */
+/** Shown without a session. A frame requests one from the parent page; a window from the wallet that opened it, if that still exists. */
 function Trouble({ state, visit, hasOrder }: TroubleProps) {
   const { say } = usePage()
   if (state.kind === 'failed')
@@ -149,7 +149,7 @@ function Trouble({ state, visit, hasOrder }: TroubleProps) {
 
 type AmountProps = {
   offer: TopupOffer
-  /** By a wallet below zero. */
+  /** The debt of the wallet. */
   owed: number
   before: string | undefined
   onAmount: (amount: number) => void
@@ -230,7 +230,7 @@ function AmountForm({ offer, owed, before, onAmount, children }: AmountProps) {
   )
 }
 
-/** Why an amount is offered before the others, and why it is another than what is missing. */
+/** Explains the first amount, and why it differs from the missing amount. */
 function Wanted({ offer, owed, wanted }: { offer: TopupOffer; owed: number; wanted: number }) {
   const { lang, say } = usePage()
   const { currency, min, max, need, reason } = offer
@@ -251,7 +251,7 @@ function Wanted({ offer, owed, wanted }: { offer: TopupOffer; owed: number; want
   )
 }
 
-/** Round amounts are whole units, and are shown without decimals. */
+/** Whole amounts are shown without decimals. */
 function presetText(amount: number, currency: string, lang: string): string {
   if (!Number.isInteger(amount)) return formatMoney(amount, currency, lang)
   const style = { style: 'currency', currency, currencyDisplay: 'narrowSymbol', maximumFractionDigits: 0 } as const

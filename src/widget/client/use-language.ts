@@ -1,11 +1,11 @@
 /**
- * The language of the page: the one the server chose, until the user is known to have chosen another. The server knows the user only
- * from a session in the address, which a page that was reloaded, or was given its session later, does not have.
+ * The language of the page: the server's choice until the user's own choice is known. The server knows the user only from a
+ * session in the address, which is missing after a reload and when the session is posted later.
  */
 import { useRef, useState } from 'preact/hooks'
 import type { PageData } from '../page-data.ts'
 
-/** An app that names a language in the address has chosen for its users. */
+/** A language in the address is the app's choice and overrides the user's. */
 export function isLanguageGiven(): boolean {
   return new URLSearchParams(location.search).has('lang')
 }
@@ -17,8 +17,8 @@ export function useLanguage(first: PageData): { page: PageData; choose: Choose }
   const wanted = useRef(first.lang)
 
   /**
-   * Null is that of the browser: what one person has chosen is nothing to the next. The page stays as it is when the words cannot
-   * be loaded: what is there can be read, and the next visit tries again.
+   * Null means the browser's language, so that one user's choice does not apply to the next. If the texts cannot be loaded, the page
+   * keeps its language, and the next visit tries again.
    */
   async function choose(chosen: string | null): Promise<void> {
     const lang = chosen ?? first.browserLang

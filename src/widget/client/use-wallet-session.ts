@@ -1,4 +1,4 @@
-/** The session of a page, for its views. */
+/** The wallet session of a page as a hook. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageData } from '../page-data.ts'
 import type { Surroundings } from './start.ts'
@@ -6,13 +6,13 @@ import { openWalletSession, type WalletSession, type WalletState } from './walle
 
 export type Visit = {
   readonly state: WalletState
-  /** Not before the first effects have run. */
+  /** Available only after the first effects have run. */
   readonly session: () => WalletSession
-  /** As it is now. */
+  /** The current token, which a renewal changes. */
   readonly token: () => string | null
-  /** Another number for another person. What a view knows of one belongs to nobody else, so it is the view's key. */
+  /** A new number for each new user. It is the key of the views, so that no state of one user is shown to the next. */
   readonly person: number
-  /** How often a top-up window of this person has been heard of. */
+  /** How often a top-up window of this user has announced itself. */
   readonly topupWindows: number
 }
 

@@ -1,4 +1,4 @@
-/** The wallet page: one state of the session, one view. The same code renders its first state on the server. */
+/** The wallet page: one view for each state of the session. The server renders the first state with the same code. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { laterViews } from '../later-views.ts'
@@ -35,7 +35,7 @@ export function WalletApp({ page: first, here }: { page: PageData; here?: Surrou
   )
 }
 
-/** Which the user has chosen; null when none, or nobody is signed in; undefined while that is not known. */
+/** The language that the user has chosen; null if none or if no user is signed in; undefined while it is not known. */
 function languageIn(state: WalletState): string | null | undefined {
   if (state.kind === 'open') return state.wallet.user.language
   return state.kind === 'signed-out' ? null : undefined
@@ -134,8 +134,8 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
 
   async function leave(): Promise<void> {
     const last = session.token()
-    // An answer to the person before must not sign out the one who is here now. Nobody is here when the stream told of the
-    // session's end before the answer to what ended it came: the parent is to know that it was wished.
+    // A late answer for the previous user must not sign out the current one. Without a token the event stream has already reported the
+    // end of the session: then the parent still needs to know that the user asked for it.
     if (!isMounted() && last !== null) return
     session.signOut()
     parent.post({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
@@ -159,7 +159,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
       </LoadView>
     )
   if (view?.name === 'activity') {
-    // As it is by now, when it is among the last ones.
+    // The newest version of the entry, if it is among the last ten.
     const entry = wallet.transactions.find(({ id }) => id === view.entry?.id) ?? view.entry
     return (
       <LoadView name="activity" title={words.allActivity} onBack={() => setView(null)}>
@@ -223,7 +223,7 @@ function Wallet({ state, parent, visit, onLanguage }: WalletProps) {
   )
 }
 
-/** What is still missing of what the app asked for when it opened the page; undefined once it is there. */
+/** What is still missing of the amount that the app requested; undefined once it has been added. */
 function useNeed(balance: number): Need | undefined {
   const { topup } = usePage()
   const first = useRef(balance)
@@ -233,13 +233,13 @@ function useNeed(balance: number): Need | undefined {
   return amount > 0 ? { amount, reason: topup.reason } : undefined
 }
 
-/** The view that is open, and what opened it. */
+/** The open view and the id of the element that opened it. */
 type Opened = { readonly opener: string } & (
   | { readonly name: 'account' }
   | { readonly name: 'activity'; readonly entry?: WidgetTransaction }
 )
 
-/** When the view is closed, the focus goes back to what opened it. */
+/** When the view closes, the focus returns to the element that opened it. */
 function useOpened() {
   const [view, setView] = useState<Opened | null>(null)
   const opener = useRef<string>(undefined)
@@ -250,7 +250,7 @@ function useOpened() {
   return [view, setView] as const
 }
 
-/** Offline, and for a moment "back online"; a screen reader hears both. */
+/** Shows "offline", and briefly "back online". Screen readers announce both. */
 function Connection({ isOffline }: { isOffline: boolean }) {
   const { words } = usePage()
   const wasOffline = useRef(false)

@@ -1,4 +1,4 @@
-/** A session from its token to its end: what the page shows, and what the parent hears. Knows nothing of the DOM's tree. */
+/** A session from its token to its end: the state that the page shows and the messages to the parent. It does not touch the DOM. */
 import type { AnyErrorCode } from '../../../sdk/contract.ts'
 import { call, type Failure, type WidgetWallet } from './call.ts'
 import { backoffMs, openLive, type LiveChange } from './live.ts'
@@ -10,23 +10,23 @@ import { listenForTopupWindows } from './topup/window.ts'
 export type WalletState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'open'; readonly wallet: WidgetWallet; readonly clockSkewMs: number; readonly isOffline: boolean }
-  /** The session has ended, and the parent is to post a new one; `stuck` when it has not done so in time. */
+  /** The session has expired, and the parent should post a new one; `isStuck` if it has not done so in time. */
   | { readonly kind: 'expired'; readonly isStuck: boolean }
-  /** The session was revoked, by logging out or disconnecting the app: only signing in helps. */
+  /** The session was revoked, for example by a logout or by disconnecting the app: the user must sign in again. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly code: AnyErrorCode }
   | { readonly kind: 'signed-out' }
 
 export type WalletSession = {
   readonly token: () => string | null
-  /** Reads the wallet now instead of after the backoff. */
+  /** Reads the wallet now instead of after the back-off. */
   retry(): void
-  /** The names or the language have changed: reads the wallet. */
+  /** Reads the wallet, after the names or the language have changed. */
   refresh(): void
-  /** So much was paid on this page: reads the wallet, and tells the parent. */
+  /** Reads the wallet after a payment on this page and reports the amount to the parent. */
   reportPaid(amount: number): void
   askForRenewal(): void
-  /** Ends the session here: the user has logged out, or has to sign in again. */
+  /** Drops the session in this page: the user has logged out or must sign in again. */
   signOut(): void
   close(): void
 }
@@ -36,9 +36,9 @@ const stuckAfterMs = 10_000
 
 export type SessionEvents = {
   readonly state: (state: WalletState) => void
-  /** The session is somebody else's from now on: nothing that was shown or typed may stay. */
+  /** The new session belongs to another user: nothing that was shown or typed may stay. */
   readonly anotherPerson: () => void
-  /** A top-up window of this person is open. */
+  /** A top-up window of this user has announced itself. */
   readonly topupWindow: () => void
 }
 
@@ -53,14 +53,14 @@ export function openWalletSession(
   let state: WalletState = { kind: 'loading' }
   let stream: { close(): void } | null = null
   let failures = 0
-  /** The wallet as the parent was last told of it: SERVICE_WALLET_UPDATED is posted when a newer one differs. */
+  /** The last wallet that was read: SERVICE_WALLET_UPDATED is posted when a newer one differs. */
   let known: WidgetWallet | null = null
   let warnedFor: string | null = null
   let expiresAtMs = Number.POSITIVE_INFINITY
   let isRefreshing = false
   let mustRefresh = false
   let renewal: string | null = null
-  /** What was paid on this page and the parent has not heard of. */
+  /** The amount paid on this page that is not reported to the parent yet. */
   let paid: number | null = null
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const topupWindows = new Set<Window>()
@@ -83,7 +83,7 @@ export function openWalletSession(
     expiresAtMs = Number.POSITIVE_INFINITY
   }
 
-  /** Reads the wallet with the current session. A call while a read is under way makes one more read after it. */
+  /** Reads the wallet with the current session. A call during a read triggers one more read after it. */
   async function refresh(): Promise<void> {
     if (isRefreshing) {
       mustRefresh = true
@@ -124,7 +124,7 @@ export function openWalletSession(
 
   function sendSession(topup: Window): void {
     if (topup.closed) topupWindows.delete(topup)
-    // Our own page in our own window; should it have gone elsewhere, the browser drops this.
+    // If the window has navigated to another origin, the browser drops this message.
     else topup.postMessage({ type: 'SERVICE_SESSION', version: 1, sessionToken: token }, location.origin)
   }
 
@@ -136,7 +136,7 @@ export function openWalletSession(
   }
 
   /**
-   * Opens the event stream of a session. The session's end is timed here too, from what the server said was left, because
+   * Opens the event stream of a session. The expiry is also timed here, from the remaining time that the server reported, because
    * the visitor's clock may be wrong and the stream may be down.
    */
   function follow(mine: string, leftMs: number): void {
@@ -190,7 +190,7 @@ export function openWalletSession(
 
   function fail({ code }: Failure): void {
     if (code === 'SESSION_EXPIRED') return expire()
-    // A token from the history may be so old that nobody knows it any more.
+    // The server may already have deleted an old token from the history, so it counts as expired.
     if (code === 'INVALID_SESSION' && first.isFromHistory && known === null) return expire()
     if (code === 'INVALID_SESSION') return end(code)
     if (state.kind === 'open') goOffline()
@@ -202,7 +202,7 @@ export function openWalletSession(
     reconnect()
   }
 
-  /** Reads the wallet before it opens another stream, because a refused EventSource does not say why. */
+  /** Reads the wallet before it opens another stream, because a refused EventSource hides the reason. */
   function reconnect(): void {
     failures++
     if (!navigator.onLine) goOffline()
@@ -214,7 +214,7 @@ export function openWalletSession(
     if (token !== null && (stream === null || state.kind === 'failed')) void refresh()
   }
 
-  /** Tries a token that the parent posted. One that is refused changes nothing; of several the newest is tried last and wins. */
+  /** Tries a token that the parent posted. A refused token changes nothing; the newest of several is tried last and wins. */
   async function renew(sessionToken: string): Promise<void> {
     const isBusy = renewal !== null
     renewal = sessionToken
@@ -244,7 +244,7 @@ export function openWalletSession(
     if (performance.now() >= expiresAtMs) expire()
     else if (state.kind === 'failed' || (state.kind === 'open' && state.isOffline)) startOver()
   }
-  /** From the browser's cache of pages: the stream is gone, and much may have happened. */
+  /** After a return from the back/forward cache: the stream is closed, and the wallet may have changed. */
   const comeBackFromCache = ({ persisted }: PageTransitionEvent) => {
     if (!persisted) return
     if (performance.now() >= expiresAtMs) expire()

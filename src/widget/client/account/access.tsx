@@ -1,4 +1,4 @@
-/** Where the user is signed in, and what happened to the account. */
+/** Where the user is signed in, and the history of the account. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../call.ts'
 import { exactTime } from '../format.ts'
@@ -12,7 +12,7 @@ import { Ask, Loaded, useAsking, type Load } from './part-form.tsx'
 type Browser = { browser: string | null; lastAt: string; isLive: boolean; isThis: boolean; isThisNetwork: boolean }
 type SignedInApp = { clientId: string; appName: string; isThisApp: boolean; since: string; browsers: Browser[] }
 
-/** `Firefox/Linux`, of which either may be missing, as people say it. */
+/** Turns `Firefox/Linux`, of which either part may be missing, into readable text. */
 function useBrowserName() {
   const { say } = usePage<'account'>()
   return (name: string | null): string => {
@@ -141,7 +141,7 @@ export function History({ token, skewMs }: PartProps) {
     const shown = load.kind === 'there' && before !== null ? load.value : []
     setLoad({ kind: 'there', value: [...shown, ...events] })
     setNext(nextBefore)
-    // The button may be gone with the last page: the reader goes on at the first entry that has come.
+    // The button disappears with the last page, so the focus moves to the first new entry.
     if (before !== null)
       requestAnimationFrame(() => (list.current?.children[shown.length] as HTMLElement | undefined)?.focus())
   }

@@ -1,4 +1,4 @@
-/** The account: who is signed in, what can be changed, and the ways out. Each part is a view of its own, one step further in. */
+/** The account view: a list of parts, each of which opens as a separate view, and the logout button. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { History, SignedIn } from './access.tsx'
 import { Apps } from './connected-apps.tsx'
@@ -27,12 +27,12 @@ type AccountProps = {
   currency: string
   onBack: () => void
   onLeave: () => void
-  /** The names or the language are others now. */
+  /** The names or the language may have changed. */
   onChanged: () => void
   onLanguage: (lang: string) => Promise<void>
 }
 
-/** What every part gets; `onDone` goes back to the account, which shows the message. */
+/** The props of every part; `onDone` returns to the account view, which shows the message. */
 export type PartProps = Pick<AccountProps, 'token' | 'skewMs' | 'onLeave'> & { onDone: (message: string) => void }
 
 const parts = {
@@ -72,7 +72,7 @@ export function View(props: AccountProps) {
   }
   useEffect(() => void loadAccount(), [])
 
-  // Back from a part, the focus is on the row that led there.
+  // After a part closes, the focus returns to its row.
   useEffect(() => {
     if (part === undefined && last.current)
       home.current?.querySelector<HTMLButtonElement>(`[data-part=${last.current}]`)?.focus()
@@ -126,7 +126,6 @@ export function View(props: AccountProps) {
   )
 }
 
-/** What a row shows of what is behind it. */
 function valueOf(name: PartName, { firstName, lastName, email, language }: AccountInfo): string {
   if (name === 'name') return `${firstName} ${lastName}`.trim()
   if (name === 'email') return email

@@ -1,4 +1,4 @@
-/** Apps of the account as a list, of which each can be left after a question. */
+/** A list of apps. The user can leave each one after a confirmation. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../call.ts'
@@ -10,19 +10,19 @@ import { Ask, Loaded, StatusNotice, useAsking, type Load } from './part-form.tsx
 
 type ListedApp = { readonly clientId: string; readonly appName: string; readonly isThisApp: boolean }
 
-/** Words that name the app. */
+/** Texts that contain the app's name. */
 type Texts = { readonly title: string; readonly text: string; readonly label: string; readonly done: string }
 
 type AppListProps<Answer, App extends ListedApp> = Pick<PartProps, 'token' | 'skewMs' | 'onLeave'> & {
   label: string
-  /** Where the apps are read, and where one is left. */
+  /** The API paths to read the apps and to leave one. */
   paths: { readonly read: string; readonly leave: string }
   appsOf: (answer: Answer) => readonly App[]
   button: string
   textsOf: (app: App) => Texts
   sinceOf: (app: App) => { readonly at: string; readonly say: (date: string) => string }
   children: (app: App) => ComponentChildren
-  /** What stands below the list, when it has come or failed: until then it would move under the finger. */
+  /** Shown below the list only after it has loaded or failed; otherwise it would move while the user reaches for it. */
   below?: ComponentChildren
 }
 
@@ -39,7 +39,7 @@ export function AppList<Answer, App extends ListedApp>(props: AppListProps<Answe
   }
   useEffect(() => void loadApps(), [])
 
-  /** False when the call failed and the app is still there. */
+  /** Returns false if the call failed. */
   async function leave(app: App): Promise<boolean> {
     const { failure } = await call(paths.leave, token, { clientId: app.clientId })
     if (failure) return false
@@ -112,7 +112,7 @@ function Entry<Answer, App extends ListedApp>({ app, list, onLeaveApp }: EntryPr
   )
 }
 
-/** How long ago a moment of the server's was, by the server's clock. */
+/** Formats how long ago a server time was, by the server's clock. */
 export function useAgo(skewMs: number) {
   const { lang } = usePage()
   return (at: string) => relativeTime(new Date(at), new Date(Date.now() + skewMs), lang)

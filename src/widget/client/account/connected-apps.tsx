@@ -1,4 +1,4 @@
-/** The apps that use the wallet: what each may do, what it took this month, and the way to end that. */
+/** The apps that use the wallet: their permissions, their sums of this month, and a button to disconnect. */
 import type { LinkedApp } from '../call.ts'
 import { formatMoney } from '../format.ts'
 import { usePage } from '../page-context.tsx'

@@ -1,4 +1,4 @@
-/** What the user takes along: the data as a file; and the end of the account, or the reason why it cannot end yet. */
+/** The export of the user's data, and the deletion of the account or the reason why it is not possible yet. */
 import { call, type Failure } from '../call.ts'
 import { PasswordField } from '../fields.tsx'
 import { Icon } from '../icons.tsx'
@@ -43,7 +43,7 @@ export function Delete({ info, token, onLeave }: DeleteProps) {
   }
 
   const reasonText = (reason: string) => say(reasonWords[reason as keyof typeof reasonWords] ?? 'keptFrozen')
-  // Whether a top-up can still be cancelled is known only when it is tried.
+  // An open top-up may still be cancelled: only the attempt to delete the account finds out.
   if (info.keptReason && info.keptReason !== 'topup')
     return (
       <Notice tone="warn" icon="lock" title={say('keptTitle')}>

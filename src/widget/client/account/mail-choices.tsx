@@ -1,4 +1,4 @@
-/** Which mails the user wants. A choice is made at once, and taken back when it could not be kept. */
+/** The mails that the user gets. A change is saved at once and reverted if saving fails. */
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../call.ts'
 import { usePage } from '../page-context.tsx'
@@ -22,7 +22,7 @@ export function Mails({ token }: PartProps) {
     setFailed(reply.failure !== undefined)
     if (!reply.failure) setLoad({ kind: 'there', value: reply.body.mails })
     else if (!change) setLoad({ kind: 'failed' })
-    // Another object of the same choices: the box shows again what is true.
+    // A new object with the same choices re-renders the checkbox with its saved value.
     else setLoad((before) => ({ ...before }))
   }
   useEffect(() => void loadChoices(), [])

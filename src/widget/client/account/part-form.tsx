@@ -1,4 +1,4 @@
-/** A form of the account: what it sends, what is wrong with it, and where the focus goes then. */
+/** The forms of the account, with their problems and focus, and the states around them: a question, a loading view, a notice. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Failure } from '../call.ts'
@@ -14,11 +14,11 @@ export type Problems = Readonly<Record<string, string | undefined>>
 type AccountFormProps = {
   button: string
   isDanger?: boolean
-  /** What is wrong before anything is sent. */
+  /** Checks the values before they are sent. */
   check: (values: Values) => Problems
-  /** What came of it: nothing, when all is well. */
+  /** Resolves to undefined on success. */
   send: (values: Values) => Promise<Failure | undefined>
-  /** What the form's own codes mean; the rest is told here. */
+  /** Translates the codes of this form; common failures are handled here. */
   explain: (failure: Failure) => Problems | undefined
   children: (problems: Problems) => ComponentChildren
 }
@@ -78,18 +78,18 @@ type AskProps = {
   title: string
   text: string
   button: string
-  /** False when it could not be done. */
+  /** Resolves to false if the action failed. */
   onYes: () => Promise<boolean>
   onNo: () => void
 }
 
-/** A question in the place of what asked it. It takes the focus; whoever shows it gives that back when it closes. */
+/** A confirmation that replaces the button that opened it. It takes the focus; `useAsking` returns it when it closes. */
 export function Ask({ title, text, button, onYes, onNo }: AskProps) {
   const { say } = usePage<'account'>()
   const [step, setStep] = useState<'asking' | 'busy' | 'failed'>('asking')
   const heading = useRef<HTMLHeadingElement>(null)
   const isMounted = useIsMounted()
-  // By code: browsers refuse autofocus in the frame of another site.
+  // By script, because browsers ignore autofocus in cross-origin frames.
   useEffect(() => heading.current?.focus(), [])
 
   async function go(): Promise<void> {
@@ -118,7 +118,7 @@ export function Ask({ title, text, button, onYes, onNo }: AskProps) {
   )
 }
 
-/** Whether a question is open, and a ref for the button that opens it, which has the focus again when the question closes. */
+/** Whether a confirmation is open, and a ref for the button that opens it, which gets the focus back when it closes. */
 export function useAsking(): [boolean, (isAsking: boolean) => void, RefObject<HTMLButtonElement | null>] {
   const [isAsking, setAsking] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
@@ -134,7 +134,7 @@ type LoadedProps<T> = { load: Load<T>; onRetry: () => void; children: (value: T)
 
 export type Load<T> = { readonly kind: 'loading' | 'failed' } | { readonly kind: 'there'; readonly value: T }
 
-/** What a view shows while its content comes, and when it does not. */
+/** Shows content, or a placeholder while it loads, or an error with a retry button. */
 export function Loaded<T>({ load, onRetry, children }: LoadedProps<T>) {
   const { say } = usePage()
   if (load.kind === 'there') return <>{children(load.value)}</>
@@ -153,7 +153,7 @@ export function Loaded<T>({ load, onRetry, children }: LoadedProps<T>) {
   )
 }
 
-/** Good news, which a screen reader says. */
+/** A success message, which screen readers announce. */
 export function StatusNotice({ text }: { text: string }) {
   return (
     <div role="status">

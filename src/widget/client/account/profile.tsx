@@ -1,4 +1,4 @@
-/** Name, email, password and language: each a form of its own. */
+/** The forms for name, email, password and language. */
 import { useState } from 'preact/hooks'
 import { languageName } from '../../../languages/language-name.ts'
 import { call, type Failure } from '../call.ts'
@@ -12,7 +12,7 @@ type ProfileProps = PartProps & { info: AccountInfo }
 
 const isEmpty = (value: string | undefined) => (value ?? '').trim() === ''
 
-/** The texts of the given fields that are empty. */
+/** A check that reports which of the given fields are empty. */
 function useNeeded() {
   const { say } = usePage<'account'>()
   return (values: Values, fields: readonly string[]): Problems =>
@@ -175,7 +175,7 @@ export function Password({ info, token, onDone }: ProfileProps) {
       <AccountForm button={say('changePassword')} check={check} send={changePassword} explain={explain}>
         {(problems) => (
           <>
-            {/* A password manager needs to see whose new password this is. */}
+            {/* Lets password managers store the new password for this email. */}
             <input type="hidden" name="email" autoComplete="username" value={info.email} />
             <PasswordField isNew="no" label={say('currentPassword')} problem={problems['password']} />
             <PasswordField isNew="changed" name="newPassword" problem={problems['newPassword']} />

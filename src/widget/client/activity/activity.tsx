@@ -1,4 +1,4 @@
-/** Everything that happened in the wallet: searched, filtered, month by month; and the detail of one entry. */
+/** The full transaction history: searched, filtered, grouped by month; and the detail of one entry. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Days, useNow } from './latest.tsx'
 import { Detail } from './detail.tsx'
@@ -13,10 +13,10 @@ import { Notice, ViewHead } from '../parts.tsx'
 
 export type ActivityViewProps = {
   token: () => string | null
-  /** Newer when the wallet has changed: then the first page is read again. */
+  /** Changes with the wallet; a change reloads the first page. */
   version: number
   skewMs: number
-  /** The entry to begin with; its Back leads to the wallet. */
+  /** The entry to show first; its Back button leads to the wallet. */
   entry: WidgetTransaction | undefined
   onBack: () => void
 }
@@ -39,7 +39,7 @@ function Browse({ token, version, skewMs, onBack }: BrowseProps) {
     else if (last.current !== undefined) document.getElementById(`entry-${last.current}`)?.focus()
   }, [opened])
 
-  // The list stays what it was while a detail is shown: only what is drawn changes.
+  // The detail replaces the list only on screen; the list keeps its state.
   if (opened) return <Detail transaction={opened} token={token} onBack={() => setOpened(undefined)} />
   const { load, transactions } = activity
   return (

@@ -1,4 +1,4 @@
-/** One entry, with everything there is to know of it and to tell support. */
+/** One transaction with all its details, including the code to quote to support. */
 import type { ComponentChildren } from 'preact'
 import { EntryMark, titleOf } from './latest.tsx'
 import { ReceiptForm } from '../paper-window.tsx'
@@ -75,7 +75,7 @@ function Fact({ name, isLong = false, children }: { name: string; isLong?: boole
   )
 }
 
-/** What became of it: of a card payment also later, at the bank. */
+/** The status of the transaction, including later refunds and disputes of its card payment. */
 function Status({ transaction: { card, amount, currency } }: { transaction: WidgetTransaction }) {
   const { lang, say } = usePage<'activity'>()
   const money = (value: number) => formatMoney(value, currency, lang)

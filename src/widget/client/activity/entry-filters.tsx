@@ -1,4 +1,4 @@
-/** What the list is narrowed down by: a text, the direction of the money, an app. */
+/** The filters of the list: text, direction and app. */
 import type { WalletApp } from '../call.ts'
 import { usePage } from '../page-context.tsx'
 import type { ActivityFilter } from './entry-pages.ts'

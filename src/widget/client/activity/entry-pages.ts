@@ -1,4 +1,4 @@
-/** The entries of the wallet as the server gives them, page by page, for one filter after the other. */
+/** Loads the transactions page by page for the current filter. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type WalletApp, type WidgetTransaction } from '../call.ts'
 import { usePage } from '../page-context.tsx'
@@ -24,7 +24,7 @@ export function useActivity(token: () => string | null, version: number) {
   const [page, setPage] = useState(nothing)
   const [load, setLoad] = useState<'loading' | 'failed' | 'there'>('loading')
   const [isSpanEnd, setSpanEnd] = useState(false)
-  /** Of several questions only the last one's answer counts. */
+  /** The number of the last request: answers to older ones are dropped. */
   const asked = useRef(0)
 
   function queryOf(before: number | null): Record<string, string> {
@@ -61,7 +61,7 @@ export function useActivity(token: () => string | null, version: number) {
     filter,
     setFilter,
     load,
-    /** The page had fewer entries than fit, and there is more to look at. */
+    /** The last page was not full, although more entries may follow. */
     isSpanEnd,
     more: () => void loadPage(page.transactions.length === 0 && load === 'failed' ? null : page.nextBefore),
   }

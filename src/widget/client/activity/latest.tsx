@@ -1,4 +1,4 @@
-/** What happened last. Each entry opens its detail, which is a view of its own, like everything older: `activity`. */
+/** The latest transactions. Their details and older transactions are in a separate view, `activity`. */
 import { useEffect, useState } from 'preact/hooks'
 import type { WaitingTopup, WidgetTransaction } from '../call.ts'
 import { dayName, formatMoney, sameDay, shortTime } from '../format.ts'
@@ -52,7 +52,7 @@ export function Activity({ transactions, waiting, currency, skewMs, onOpen, onAl
 
 type DaysProps = { transactions: readonly WidgetTransaction[]; now: Date; onOpen: OpenEntry }
 
-/** The entries under their days, as they are where the reader is. */
+/** The entries grouped by day, in the reader's time zone. */
 export function Days({ transactions, now, onOpen }: DaysProps) {
   const { lang } = usePage()
   const days: WidgetTransaction[][] = []
@@ -77,7 +77,7 @@ export function Days({ transactions, now, onOpen }: DaysProps) {
   )
 }
 
-/** Whether money came in or went out is shown by the arrow, the sign, the word and the colour. */
+/** The arrow, the sign, a hidden word and the colour all show the direction, so none of them is needed alone. */
 function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen: OpenEntry }) {
   const { lang, say } = usePage()
   const { amount, currency, createdAt, app, sequence } = transaction
@@ -109,7 +109,7 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
   )
 }
 
-/** The mark of the app that took or gave the money, or the service's own sign. */
+/** The logo of the app that debited or credited the wallet, or an icon for the service itself. */
 export function EntryMark({ transaction: { app, type, referenceType } }: { transaction: WidgetTransaction }) {
   const isIn = type === 'CREDIT'
   return (
@@ -128,7 +128,7 @@ export function EntryMark({ transaction: { app, type, referenceType } }: { trans
   )
 }
 
-/** Paid, and not in the wallet yet. */
+/** A top-up that the bank is still processing. */
 function Waiting({ topup, currency, now }: { topup: WaitingTopup; currency: string; now: Date }) {
   const { lang, say } = usePage()
   const at = new Date(topup.createdAt)
@@ -150,7 +150,7 @@ function Waiting({ topup, currency, now }: { topup: WaitingTopup; currency: stri
   )
 }
 
-/** The service's own entries that are named for what they are; an app may use the same labels, and means something else. */
+/** Titles of the service's own entries. An app may use the same labels with another meaning, so they do not apply to apps. */
 export const ownTitles = {
   TOPUP: 'topupEntry',
   TOPUP_REFUND: 'cardRefundEntry',
@@ -170,7 +170,7 @@ export function titleOf({ app, description, referenceType }: WidgetTransaction, 
   return label === label.toUpperCase() ? label.charAt(0) + label.slice(1).toLowerCase() : label
 }
 
-/** The server's time, read anew every half minute, so that "today" stays true. */
+/** The server's time, updated every half minute, so that "today" stays correct. */
 export function useNow(skewMs: number): Date {
   const [at, setAt] = useState(() => Date.now())
   useEffect(() => {

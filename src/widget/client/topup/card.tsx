@@ -1,4 +1,4 @@
-/** Where the card is entered: the place for the processor's form. The amount is chosen and within the limits. */
+/** The step with the card processor's form. The amount is chosen and within the limits. */
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { CreateIntentResponse } from '../../../../sdk/contract.ts'
@@ -13,7 +13,7 @@ import { SandboxForm } from './sandbox-form.tsx'
 import { StripeForm } from './stripe-form.tsx'
 
 export type TopupCardProps = {
-  /** `owed` is what the wallet was below zero by when the amount was chosen. */
+  /** `owed` is the debt of the wallet when the amount was chosen. */
   readonly order: { readonly amount: number; readonly owed: number } | { readonly paymentIntentId: string }
   readonly visit: Visit
   readonly onChangeAmount: () => void
@@ -22,7 +22,7 @@ export type TopupCardProps = {
 
 export function TopupCard({ order, visit, onChangeAmount, children }: TopupCardProps) {
   const { lang, topup, say } = usePage()
-  // The session as it is now: it may be renewed while the card is typed in.
+  // A function, because the session may be renewed while the user types the card.
   const { token } = visit
   const payment = useTopupPayment(order, token)
   const { state } = payment
@@ -74,7 +74,7 @@ export type CardFormProps = {
   readonly intent: CreateIntentResponse
   readonly isChecking: boolean
   readonly token: () => string | null
-  /** The payer has done something in the form. The form's own result is not trusted: the server is asked. */
+  /** Called after the payer submits the form. Its own result is not trusted: the page asks the server. */
   readonly onActed: () => void
 }
 
@@ -92,7 +92,7 @@ const advice: Record<string, WordKey> = {
   payment_intent_authentication_failure: 'declinedBank',
 }
 
-/** What the payer can do about a decline, in the reader's language. */
+/** What the payer can do about a decline. */
 function adviceOn(declineCode: string): WordKey {
   return Object.hasOwn(advice, declineCode) ? advice[declineCode]! : 'declinedText'
 }

@@ -1,4 +1,4 @@
-/** What the app says that its user is short of. The reason is the app's own words, and set off as such. */
+/** The amount that the app says its user needs. The reason is text of the app and is marked as such. */
 import { formatMoney } from '../format.ts'
 import { Phrase, usePage } from '../page-context.tsx'
 import type { Need } from './window.ts'

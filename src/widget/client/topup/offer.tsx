@@ -1,6 +1,6 @@
 /**
- * Adding money begins with a message: the page around the wallet opens the window, as the contract says, and the wallet opens none.
- * A page that does nothing about it, or whose window was blocked, leaves the person with the wallet's own two ways.
+ * Adding money starts with a message: the parent page opens the top-up window, as the contract says. If no window appears, because
+ * the page ignores the message or the browser blocks the window, the wallet offers two links instead.
  */
 import { useEffect, useState } from 'preact/hooks'
 import { Icon } from '../icons.tsx'
@@ -8,19 +8,19 @@ import { usePage } from '../page-context.tsx'
 import type { Parent } from '../parent.ts'
 import { topupUrl, type Need } from './window.ts'
 
-/** A window that comes up says so; until then it may be loading. */
+/** A window that opens announces itself; until then it may still be loading. */
 const patienceMs = 2_000
 
 type Step = 'idle' | 'asked' | 'offered'
 
 export type TopupOfferState = {
   readonly ask: () => void
-  /** The top-up page, while it is offered. */
+  /** The address of the top-up page while it is offered. */
   readonly url: string | undefined
   readonly close: () => void
 }
 
-/** `progress` changes when the person has got further: a window was heard of, or the balance is another. */
+/** A change of `progress` withdraws the offer: a window has announced itself, or the balance has changed. */
 export function useTopupOffer(
   parent: Parent,
   token: string | null,
@@ -39,7 +39,7 @@ export function useTopupOffer(
   }, [step])
 
   function ask(): void {
-    // A second click while the window is on its way would be a second window.
+    // A second click while the window is loading would open a second window.
     if (step === 'asked') return
     parent.post({ type: 'SERVICE_OPEN_TOPUP', version: 1, url })
     setStep(parent.isThere ? 'asked' : 'offered')
@@ -48,7 +48,7 @@ export function useTopupOffer(
   return { ask, url: step === 'offered' ? url : undefined, close: () => setStep('idle') }
 }
 
-/** The link is gone with the offer, and what it stood for has the focus again. */
+/** The link disappears with the offer, so the focus returns to the button that opened it. */
 function leave(close: () => void): void {
   close()
   document.querySelector<HTMLElement>('.hero-action')?.focus()

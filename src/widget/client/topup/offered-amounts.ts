@@ -1,9 +1,9 @@
-/** Which amounts the top-up page offers, and what a typed one means. */
+/** The amounts that the top-up page offers, and the parser of a typed amount. */
 import type { TopupOffer } from '../../page-data.ts'
 
 /**
- * Round amounts within the limits, four at most; after the amount that is wanted, only what is more. A yen is worth what a cent
- * is, so currencies without decimals offer more.
+ * At most four amounts within the limits: the wanted amount first, then only higher round amounts. Currencies without decimals
+ * offer higher ones, because a yen is worth about a cent.
  */
 export function presetsFor({ decimals, min, max }: TopupOffer, wanted = 0): number[] {
   const steps = decimals === 0 ? [1000, 2500, 5000, 10_000] : [10, 25, 50, 100]
@@ -13,14 +13,14 @@ export function presetsFor({ decimals, min, max }: TopupOffer, wanted = 0): numb
   return [first, ...round.filter((amount) => amount > first)].slice(0, 4)
 }
 
-/** The nearest amount to it that can be topped up. */
+/** The nearest amount that can be topped up. */
 export function withinLimits(amount: number, { min, max }: Pick<TopupOffer, 'min' | 'max'>): number {
   return Math.min(Math.max(amount, min), max)
 }
 
 const digitBlocks = [0x0660, 0x06f0, 0x0966]
 
-/** Digits of other scripts and either decimal sign, as people type them: "12,50", "١٢٫٥". Undefined outside the offer. */
+/** Accepts digits of other scripts and either decimal sign: "12,50", "١٢٫٥". Undefined if invalid or outside the limits. */
 export function parseTypedAmount(text: string, { decimals, min, max }: TopupOffer): number | undefined {
   const plain = text
     .normalize('NFKC')

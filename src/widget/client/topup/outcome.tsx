@@ -1,4 +1,4 @@
-/** How a top-up ended, or why it cannot be told yet. */
+/** The outcome of a top-up, or why it is not known yet. */
 import { formatMoney, relativeWait } from '../format.ts'
 import { usePage } from '../page-context.tsx'
 import { isFramed } from '../parent.ts'
@@ -8,7 +8,7 @@ import { walletUrl } from './window.ts'
 
 type Props = {
   payment: TopupPayment
-  /** What the wallet was below zero by. */
+  /** The debt of the wallet before the top-up. */
   owed: number
   token: () => string | null
   onStartAgain: () => void
@@ -75,7 +75,7 @@ function Refused({ state, payment, onStartAgain }: RefusedProps) {
   )
 }
 
-/** Codes of refusals that would be the same if the page asked again. */
+/** Refusals that a retry would not change. */
 const final: readonly string[] = ['INVALID_AMOUNT', 'BALANCE_LIMIT', 'PAYMENT_INTENT_NOT_FOUND', 'INVALID_REQUEST']
 
 function Ended({ onStartAgain }: { onStartAgain: () => void }) {
@@ -89,7 +89,7 @@ function Ended({ onStartAgain }: { onStartAgain: () => void }) {
   )
 }
 
-/** A window that was opened for the top-up offers to close it; a frame offers the way back to the wallet page. */
+/** A top-up window offers to close itself; a frame offers a link back to the wallet. */
 function Leave({ token }: { token: () => string | null }) {
   const page = usePage()
   if (isFramed())

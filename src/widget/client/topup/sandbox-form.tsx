@@ -1,4 +1,4 @@
-/** The sandbox's card form: a page of its own in a frame, as a processor's would be. It leads through the bank's challenge too. */
+/** The sandbox's card form in a frame, like a real processor's. The frame also shows the bank's challenge. */
 import { useRef } from 'preact/hooks'
 import { usePage } from '../page-context.tsx'
 import type { CardFormProps } from './card.tsx'
@@ -17,8 +17,7 @@ export function SandboxForm({ intent, isChecking, onActed }: CardFormProps) {
       observer.current = new ResizeObserver(fit)
       observer.current.observe(content)
     }
-    // The first load of the frame is the empty card form. Each further one answers something the payer sent: a decline, a
-    // challenge, an end.
+    // The first load is the empty card form. Each further load answers a submit of the payer: a decline, a challenge or the end.
     if (loads.current++ > 0) onActed()
   }
 

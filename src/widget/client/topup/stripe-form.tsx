@@ -53,11 +53,11 @@ export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps
     setState('busy')
     setMistake(undefined)
     const { stripe, elements } = loaded.current
-    // Some banks want a page of their own; that one comes back to here.
+    // Some banks use their own page and redirect back here.
     const confirmParams = { return_url: topupUrl(page, token()) }
     const { error } = await stripe.confirmPayment({ elements, confirmParams, redirect: 'if_required' })
     setState('ready')
-    // A validation error is shown by Stripe's own form. For every other result our server is asked.
+    // A validation error never reached Stripe, so it is only shown. For every other result the page asks our server.
     if (error?.type === 'validation_error') return setMistake(error.message)
     onActed()
   }
@@ -84,7 +84,7 @@ export function StripeForm({ intent, isChecking, token, onActed }: CardFormProps
   )
 }
 
-/** Stripe.js has to be loaded from Stripe's address, and only once in a page. */
+/** Stripe.js must be loaded from Stripe's address, and only once per page. */
 function loadStripe(src: string): Promise<NonNullable<Window['Stripe']>> {
   if (window.Stripe) return Promise.resolve(window.Stripe)
   return new Promise((resolve, reject) => {

@@ -1,31 +1,31 @@
-/** One top-up from the first request to its end, as the page sees it. The server alone knows what was paid. */
+/** One top-up from the first request to its end, as the page sees it. Only the server knows what was paid. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConfirmTopupResponse, CreateIntentResponse } from '../../../../sdk/contract.ts'
 import { call, type Failure } from '../call.ts'
 
 export type TopupState =
   | { readonly kind: 'preparing' }
-  /** The card form is shown; `declined` is what became of the last card. */
+  /** The card form is shown; `declined` is the decline code of the last card. */
   | { readonly kind: 'paying'; readonly intent: CreateIntentResponse; readonly declined?: string | undefined }
-  /** The payer has sent the card, and the answer is awaited; the card form stays, because a decline leads back to it. */
+  /** The payer has submitted the card, and the answer is pending. The card form stays, because a decline leads back to it. */
   | { readonly kind: 'checking'; readonly intent?: CreateIntentResponse | undefined }
   | { readonly kind: 'processing' }
   | { readonly kind: 'done'; readonly balance: number; readonly amount: number }
-  /** Failed or cancelled: no money was taken, and this payment takes none any more. */
+  /** Failed or cancelled: no money was taken, and this payment will take none. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'refused'; readonly failure: Failure; readonly isAfterPaying: boolean }
 
 export type TopupPayment = {
   readonly state: TopupState
-  /** The payer has done something in the card form: asks the server what became of the payment. */
+  /** Asks the server for the state of the payment, after the payer submitted the card form. */
   readonly check: () => void
   readonly retry: () => void
 }
 
 const firstPollMs = 1_500
 const longestPollMs = 15_000
-/** Failures after which the page asks again by itself: nothing was decided. */
-const passing = ['NO_NETWORK', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL']
+/** Failures that decide nothing, so the page retries. */
+const transient = ['NO_NETWORK', 'PROCESSOR_UNAVAILABLE', 'UNAVAILABLE', 'INTERNAL']
 
 export function isSessionOver({ code }: Failure): boolean {
   return code === 'SESSION_EXPIRED' || code === 'INVALID_SESSION'
@@ -33,7 +33,7 @@ export function isSessionOver({ code }: Failure): boolean {
 
 type Order = { readonly amount: number } | { readonly paymentIntentId: string }
 
-/** An order is an amount to pay, or a payment that a bank's page has sent back to us. */
+/** An order is an amount to pay, or a payment that a bank's page returned. */
 export function useTopupPayment(order: Order, token: () => string | null): TopupPayment {
   const [state, setState] = useState<TopupState>('amount' in order ? { kind: 'preparing' } : { kind: 'checking' })
   const here = useRef({
@@ -60,7 +60,7 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
   }
 
   async function check(): Promise<void> {
-    // The answer that is under way may be of a moment before the payer did something more: then it is asked for again.
+    // A pending answer may predate the payer's newest action, so the server is asked once more after it.
     here.current.mustAsk = here.current.isBusy
     if (here.current.isBusy || here.current.isOver) return
     here.current.isBusy = true
@@ -86,11 +86,11 @@ export function useTopupPayment(order: Order, token: () => string | null): Topup
     }
     if (failure.code === 'CARD_DECLINED') return showState({ kind: 'ended' })
     const refused = { kind: 'refused', failure, isAfterPaying: true } as const
-    if (passing.includes(failure.code)) again(refused)
+    if (transient.includes(failure.code)) again(refused)
     else showState(refused)
   }
 
-  /** Shows the failure, and asks the server again by itself, at growing intervals. */
+  /** Shows the state and asks the server again, at growing intervals. */
   function again(next: TopupState): void {
     showState(next)
     const waitMs = Math.min(longestPollMs, firstPollMs * 1.5 ** here.current.polls++)

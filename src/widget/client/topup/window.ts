@@ -1,12 +1,12 @@
 /**
- * The top-up page in a window of its own. The page around the wallet opens it, or a person's click on the wallet's own link. By
- * its opener the window finds the wallet, a page of our own origin in a frame there, and asks it for the session as it is now:
- * paying may take longer than the session it was opened with.
+ * The top-up page in a separate window, opened by the parent page or by the wallet's own link. Through its opener the window
+ * finds the wallet, a frame of our own origin, and requests the current session from it: paying may take longer than the session
+ * that the window was opened with.
  */
 import type { PageData } from '../../page-data.ts'
 import { listenForSessions, targetsAmong, type Parent } from '../parent.ts'
 
-/** What somebody is short of, and what for. */
+/** The missing amount and what it is for. */
 export type Need = { readonly amount: number; readonly reason: string | null }
 
 export function topupUrl(page: PageData, session: string | null, need?: Need): string {
@@ -29,16 +29,16 @@ function pageUrl(path: string, { lang, theme, clientId }: PageData, session: str
   return url.href
 }
 
-/** What a top-up window says to the wallets near its opener: I am here, for this person; which session is it now? */
+/** A top-up window announces itself to the wallets of its opener and requests the current session of this user. */
 type SessionRequest = { readonly type: 'TOPUP_WINDOW'; readonly linkKey: string }
 
-/** Of a top-up window: what it tells goes to whoever opened it, and sessions come from our own pages alone. */
+/** The parent of a top-up window: messages go to its opener, and sessions are accepted only from our own pages. */
 export function openOpener(origins: readonly string[]): Parent {
   const opener = window.opener as Window | null
   return {
     isThere: opener !== null,
     post: (message) => {
-      // A wallet that opened us hears of it by its stream; the app's own page would not.
+      // A wallet of ours as the opener learns of the change from its event stream; the app's page has no stream.
       if (message.type !== 'SERVICE_WALLET_UPDATED' || opener === null || isOurs(opener)) return
       for (const origin of targetsAmong(origins)) opener.postMessage(message, origin)
     },
@@ -54,7 +54,7 @@ export function requestSession(linkKey: string): void {
   for (const wallet of walletsNearby()) wallet.postMessage(asking, location.origin)
 }
 
-/** Of a wallet: hears the top-up windows of its person, which are then to be given each new session. */
+/** For a wallet: calls `onWindow` for each top-up window that requests a session. */
 export function listenForTopupWindows(onWindow: (topup: Window, linkKey: string) => void): () => void {
   function receive({ data, source, origin }: MessageEvent<Partial<SessionRequest> | null>): void {
     if (origin !== location.origin || source === null || source === window) return
@@ -64,14 +64,14 @@ export function listenForTopupWindows(onWindow: (topup: Window, linkKey: string)
   return () => removeEventListener('message', receive)
 }
 
-/** The opener, or the frames in it: those that are pages of ours. Whoever closed or left is not among them. */
+/** The opener and its frames, as far as they are open pages of our origin. */
 function walletsNearby(): Window[] {
   const opener = window.opener as Window | null
   if (opener === null || opener.closed) return []
   return [opener, ...Array.from({ length: opener.length }, (_, at) => opener[at]!)].filter(isOurs)
 }
 
-/** Looked at before anything is posted: a post to a stranger is dropped, but with a line in the console. */
+/** Checked before posting: the browser drops a message to another origin, but logs a console warning. */
 function isOurs(other: Window): boolean {
   try {
     return other.location.origin === location.origin
