@@ -1,5 +1,5 @@
 /**
- * A card processor in our words. Two stand behind it: Stripe and the sandbox; `contract-suite.ts` says what both must do.
+ * A card processor in our words. Two stand behind it: Stripe and the sandbox; `test/cards/contract-suite.ts` says what both must do.
  *
  * A refusal is a returned value: the processor understood and said no, and asking again changes nothing. A fault is a
  * `ProcessorUnavailable` thrown: nobody knows whether the request took effect, and asking again with the same
