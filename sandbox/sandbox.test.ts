@@ -6,6 +6,7 @@ import { deliverDue } from './deliver.ts'
 import { deliverReversed, type DeliveryMode } from './events.ts'
 import { answerChallenge, attempt, type Transition } from './payment.ts'
 import { writeSettings } from './settings.ts'
+import { readSignedBody, signatureHeader, signBody } from './signature.ts'
 import { openSandboxStore, type TestSandboxStore } from '../test/cards/sandbox-store.ts'
 import type { CardScenario } from './test-cards.ts'
 
@@ -227,4 +228,17 @@ describe('webhooks', () => {
     await pass(1)
     expect(heard).toHaveLength(1)
   })
+})
+
+test.each([
+  [-301, 'invalid-signature'],
+  [-300, 'ignored'],
+  [300, 'ignored'],
+  [301, 'invalid-signature'],
+])('a webhook signed %p seconds from now is read as: %s', (seconds, reading) => {
+  const body = '{"id":"evt_1","type":"other"}'
+  const signed = signBody(body, 'secret', new Date(clock + seconds * 1_000))
+  expect(readSignedBody(body, new Headers({ [signatureHeader]: signed }), 'secret', new Date(clock)) as string).toBe(
+    reading,
+  )
 })

@@ -160,6 +160,21 @@ describe('it refuses', () => {
     expect((await rig.page.auth('confirm', { ...person.who, code: right })).body['code']).toBe('INVALID_CODE')
   })
 
+  test('any code from an address after fifty wrong ones, whoever they were for, until a quarter of an hour later', async () => {
+    const left = rig.move()
+    await person.signUp()
+    const right = await person.code()
+    const guess = (email: string, code: string) => rig.page.auth('confirm', { ...person.who, email, code })
+    const wrong = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => guess(`nobody-${i}@example.com`, wrongOf(right))),
+    )
+    expect(new Set(wrong.map(({ body }) => body['code']))).toEqual(new Set(['INVALID_CODE']))
+    expect(await guess(person.email, right)).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } })
+    // From another address the right code still works: the limit is the address's, not the person's.
+    rig.move(left)
+    expect((await guess(person.email, right)).status).toBe(200)
+  })
+
   test('a link code a second time, of another app, after two minutes, or of a link that is gone', async () => {
     const { body } = await person.newAccount()
     const other = await newApp(rig.opened.service)

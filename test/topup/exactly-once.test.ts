@@ -217,6 +217,22 @@ describe('refusals', () => {
 })
 
 describe('mismatches', () => {
+  test('a payment that we never got the answer of, and that names our top-up and another user, is not ours', async () => {
+    const id = await payer.begin()
+    const topup = await bench.topup(id)
+    const other = await bench.newPayer()
+    // As if the processor's answer had been lost before the payment's id was kept.
+    await bench.service.db.pool.query('update topups set payment_intent_id = null where id = $1', [topup.id])
+    const intent = bench.standIn.state.intent(id)
+    Object.assign(intent, { metadata: { user_id: other.userId, topup_id: topup.id } })
+    bench.standIn.state.pay(id)
+    expect(await bench.sendEvent(succeededEvent(id))).toMatchObject({ status: 200, body: { isOurs: false } })
+    expect([await payer.entries(), await other.entries()]).toEqual([[], []])
+    Object.assign(intent, { metadata: { user_id: payer.userId, topup_id: topup.id } })
+    expect(await bench.sendEvent(succeededEvent(id))).toMatchObject({ status: 200, body: { isOurs: true } })
+    expect(await payer.entries()).toEqual(['TOPUP 25'])
+  })
+
   test.each([
     ['amount', { amount: 9_900 }],
     ['currency', { currency: 'eur' }],

@@ -13,8 +13,13 @@ import {
 } from '../../../test/service.ts'
 import { openLog } from '../../platform/log.ts'
 import { openMetrics } from '../../platform/metrics.ts'
-import { openDatabase } from '../../store/connection/database.ts'
-import { countWaitingCorrections, findCorrection, type Correction } from '../../store/corrections.ts'
+import { openDatabase, transact } from '../../store/connection/database.ts'
+import {
+  countWaitingCorrections,
+  findCorrection,
+  updateCorrectionPosted,
+  type Correction,
+} from '../../store/corrections.ts'
 import { referenceKeyOf } from '../../store/outcomes.ts'
 import { verifyBooks } from '../../store/verify/verify.ts'
 import { findWallet } from '../../store/wallets.ts'
@@ -407,4 +412,18 @@ describe('who sees it', () => {
 test('the check of the books knows every entry that was made here', async () => {
   const { transfers, faults } = await verifyBooks(opened.service.db.connection)
   expect([transfers > 40, faults]).toEqual([true, 0])
+})
+
+test('a correction that one process saw refused and another saw posted is done, in either order', async () => {
+  const { id } = await ask(1_00n)
+  const report = (refusal: string | null) =>
+    transact(opened.service.db, (tx) => updateCorrectionPosted(tx, id, refusal))
+  expect([await report('WALLET_INACTIVE'), await stateOf(id)]).toEqual([false, 'done'])
+  await opened.service.db.pool.query(
+    `update corrections set state = 'refused', refusal = 'WALLET_INACTIVE' where id = $1`,
+    [id],
+  )
+  expect(await report(null)).toBeTrue()
+  expect(await findCorrection(opened.service.db.pool, id)).toMatchObject({ state: 'done', refusal: null })
+  expect(await transfersOf(id)).toHaveLength(1)
 })

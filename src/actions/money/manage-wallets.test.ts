@@ -3,6 +3,7 @@ import { expectBalancedBooks } from '../../../test/books.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
 import { findWallet } from '../../store/wallets.ts'
 import { freezeWallet, grantBonus, unfreezeWallet } from './manage-wallets.ts'
+import { postForService } from './post.ts'
 
 let opened: TestService
 let walletId: string
@@ -75,4 +76,27 @@ test('a wallet is neither frozen nor thawed without a record of it', async () =>
   expect(await faultOf(freezeWallet(opened.service, operator, userId, 'hm'))).toBe('the audit log takes nothing')
   const frozen = [walletId, userId].map(async (id) => (await findWallet(opened.service.db.pool, id))!.frozenFor)
   expect(await Promise.all(frozen)).toEqual(['operator', null])
+})
+
+test('a wallet in debt that an operator froze as well stays frozen for its debt when the operator unfreezes it', async () => {
+  const post = (amountMinor: bigint, referenceId: string) =>
+    postForService(opened.service, {
+      walletId,
+      counterAccount: 'cards',
+      amountMinor,
+      isReversal: amountMinor < 0n,
+      referenceType: 'TEST',
+      referenceId: `${walletId} ${referenceId}`,
+      description: null,
+    })
+  const frozenFor = async () => (await findWallet(opened.service.db.pool, walletId))!.frozenFor
+  await post(-500n, 'charge-back')
+  expect(await freezeWallet(opened.service, operator, walletId, 'fraud?')).toBe('done')
+  expect(await frozenFor()).toBe('operator')
+  expect(await unfreezeWallet(opened.service, operator, walletId, 'no fraud')).toBe('in-debt')
+  expect(await frozenFor()).toBe('debt')
+  expect(await unfreezeWallet(opened.service, operator, walletId, 'again')).toBe('in-debt')
+  expect(await recorded()).toEqual(['wallet.frozen', 'wallet.unfrozen'])
+  await post(500n, 'repaid')
+  expect(await frozenFor()).toBeNull()
 })

@@ -80,6 +80,17 @@ describe('what is sent', () => {
 })
 
 describe('faults', () => {
+  test.each(['../refunds', 'pi_1/cancel', 'pi_1?expand[]=customer', 'pi_%2e%2e', 'ch_1', 'pi_', ''])(
+    'text that is no PaymentIntent id never becomes part of a path: %p',
+    async (id) => {
+      expect(await processor.retrievePayment(id)).toBeUndefined()
+      expect(await processor.cancelPayment(id)).toMatchObject({ refused: 'payment-unknown' })
+      const refund = { paymentIntentId: id, amountMinor: 100n, idempotencyKey: 'refund-1' }
+      expect(await processor.refundPayment(refund)).toMatchObject({ refused: 'payment-unknown' })
+      expect(standIn.requests).toEqual([])
+    },
+  )
+
   test('one failure is tried again with the same key and is never seen', async () => {
     standIn.failNext(500)
     expect(await processor.createPayment(order)).toMatchObject({ amountMinor: 2500n })
@@ -155,6 +166,12 @@ describe('disputes as Stripe tells of them', () => {
     const { id } = await createPaid()
     standIn.state.dispute(id, { amount: 2600 })
     expect(await processor.retrievePayment(id)).toMatchObject({ disputedMinor: 2500n })
+  })
+
+  test('a won dispute holds nothing, also before its money is booked back', async () => {
+    const { id } = await createPaid()
+    standIn.state.dispute(id, { amount: 900, status: 'won' })
+    expect(await processor.retrievePayment(id)).toMatchObject({ disputed: 'won', disputedMinor: 0n })
   })
 
   test('two disputes add up, and the payment is open while one of them is', async () => {
