@@ -30,7 +30,7 @@ import { widgetPages } from './widget/pages.tsx'
 export type App = {
   readonly fetch: (request: Request, addressOf?: (() => string | undefined) | string) => Promise<Response>
   readonly readiness: Readiness
-  /** Everything that is answered: JSON routes by their path, pages by their pattern. */
+  /** JSON routes by path, pages by pattern. */
   readonly routes: readonly Route[]
   readonly pages: readonly { readonly method: string; readonly path: string }[]
 }
@@ -47,7 +47,7 @@ export function buildApp(service: Service): App {
     ...healthRoutes(service, readiness),
   ]
   routes.push(openapiRoute(service, routes))
-  // JSON routes have fixed paths, so one look-up finds them; Hono serves the pages, and tells what is not found.
+  // JSON routes have fixed paths, so one lookup finds them; Hono serves the pages and answers unknown paths.
   const exact = new Map(
     routes.flatMap((route) => methodsOf(route).map((method) => [`${method} ${route.path}`, route] as const)),
   )
@@ -56,17 +56,17 @@ export function buildApp(service: Service): App {
   assetRoute(web)
   sdkRoute(web, service.config.publicUrl)
   widgetPages(service, web)
-  // Operators look through everything, and may wait for it.
+  // Admin pages run longer statements.
   adminPages(longRunning(service), web)
   sandboxPages(service, web)
   const routesAt = Map.groupBy(routes, (route) => route.path)
-  // Here and not as a second handler of each path: a path with one handler takes Hono's shortest way.
+  // Not as a second handler of each path: Hono is fastest on paths with one handler.
   web.notFound((c) => {
     const { path } = c.req
     const here =
       routesAt.get(path)?.flatMap((route) => methodsOf(route).map((method) => ({ method, path }))) ?? pagesAt(web, path)
     const methods = here.map(({ method }) => method)
-    // Of a page that is there and found nothing to show, the method is not what is wrong.
+    // A page that exists and found nothing answers 404, not 405.
     if (methods.length === 0 || methods.includes(c.req.method)) return toResponse(refuse('NOT_FOUND'), c.env.requestId)
     c.env.route = here[0]!.path
     return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow: methods.join(', ') }), c.env.requestId)
@@ -83,7 +83,7 @@ export function buildApp(service: Service): App {
   }
 }
 
-/** The pages with this path, one for each method; without what stands before many of them, or answers for all that are not there. */
+/** The pages with this path, one per method, without middleware and catch-all routes. */
 function pagesAt(web: WebApp, path: string): { method: string; path: string }[] {
   return ['GET', 'POST'].flatMap((method) => {
     const [found] = web.router.match(method, path)
@@ -92,7 +92,7 @@ function pagesAt(web: WebApp, path: string): { method: string; path: string }[] 
   })
 }
 
-/** One request, from the outside in and out again: an id, a time, a line in the log, a count. */
+/** Answers one request: gives it an id, measures, logs and counts it. */
 async function answerRequest(
   service: Service,
   web: WebApp,
@@ -103,7 +103,7 @@ async function answerRequest(
 ): Promise<Response> {
   const startedAt = performance.now()
   const env: RequestContext = {
-    // Asked of the socket only when somebody wants to know: most requests never do.
+    // Read from the socket on demand: most requests never need it.
     get address() {
       return clientAddress(service, request, addressOf() ?? 'unknown')
     },
@@ -116,7 +116,7 @@ async function answerRequest(
   await shareTick()
   let response: Response
   try {
-    // Gone before anything was done; so is a connection on which a second request came before the first had its answer.
+    // The caller hung up before any work was done, or sent a second request before the first was answered.
     if (request.signal.aborted) response = toResponse(hungUp, env.requestId)
     else if (!hasGoodHost(request) && !(route?.isProbe && !request.headers.get('host')))
       response = toResponse(refuse('INVALID_REQUEST', { fields: { host: 'is not a host' } }), env.requestId)
@@ -124,21 +124,21 @@ async function answerRequest(
     else {
       env.route = route.path
       const result = await route.handle({ request, context: env })
-      if (env.appId !== undefined) noteCall(service, env.appId, env.route, result)
+      if (env.appId !== undefined) recordCall(service, env.appId, env.route, result)
       response = result instanceof Response ? marked(result, env.requestId) : toResponse(result, env.requestId)
       if (method === 'HEAD') response = new Response(null, response)
     }
   } catch (error) {
     const fault = faultAnswer(service, error, request, env)
-    if (env.appId !== undefined) noteCall(service, env.appId, env.route, fault)
+    if (env.appId !== undefined) recordCall(service, env.appId, env.route, fault)
     response = toResponse(fault, env.requestId)
   }
-  // The next request of this client is for a process that stays.
+  // The client's next request must go to another process.
   if (readiness.isDraining) response.headers.set('connection', 'close')
   if (service.config.hasHsts) response.headers.set('strict-transport-security', 'max-age=31536000')
   const ms = performance.now() - startedAt
   const { status } = response
-  if (route && (status === 401 || status === 403 || status === 429)) noteRefusal(service, env, status)
+  if (route && (status === 401 || status === 403 || status === 429)) recordRefusal(service, env, status)
   const known = knownMethods.has(method) ? method : 'OTHER'
   service.metrics.request(env.route, known, status, ms)
   service.log.info('request', {
@@ -151,8 +151,8 @@ async function answerRequest(
   return response
 }
 
-/** For the page of the app: what it was answered, by code. */
-function noteCall({ appCalls }: Service, appId: string, route: string, result: Answer | Response): void {
+/** Counts the call by its code, for the app's page. */
+function recordCall({ appCalls }: Service, appId: string, route: string, result: Answer | Response): void {
   const body: Answer['body'] = result instanceof Response ? {} : result.body
   const { code } = body
   const shown = typeof code === 'string' ? code : body['replayed'] === true ? 'replayed' : 'ok'
@@ -161,8 +161,8 @@ function noteCall({ appCalls }: Service, appId: string, route: string, result: A
 
 const sampled = openRateLimit(10_000)
 
-/** Who was refused, once in ten seconds for each address and reason. A clientId could be anything, so only one of our form is told. */
-function noteRefusal(
+/** Logs a refusal at most once in ten seconds per address and reason. Logs a clientId only if it has our format: it is untrusted. */
+function recordRefusal(
   { metrics, log }: Service,
   { route, address, clientId, requestId }: RequestContext,
   status: number,
@@ -181,15 +181,15 @@ function noteRefusal(
   )
 }
 
-/** Load balancers ask their probes as simply as HTTP allows: with HEAD, or in version 1.0 without a Host. */
+/** Load balancers may probe with HEAD, or with HTTP/1.0 and no Host. */
 function methodsOf({ method, isProbe }: Route): string[] {
   return isProbe ? [method, 'HEAD'] : [method]
 }
 
-/** A label for each method that anyone invents would be a label too many. */
+/** Invented methods must not create new metric labels. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
 
-/** Hono would answer a HEAD like a GET; the API has no HEAD, and says so like any other method it has not. */
+/** Hono answers a HEAD like a GET. The API has no HEAD and answers 405, as for any other unknown method. */
 async function answerTo(web: WebApp, request: Request, env: RequestContext): Promise<Response> {
   if (request.method !== 'HEAD') return await web.fetch(request, env)
   const probe = new Request(request.url, { method: 'OPTIONS' })
@@ -201,19 +201,19 @@ async function answerTo(web: WebApp, request: Request, env: RequestContext): Pro
   return new Response(null, { status: response.status, headers: response.headers })
 }
 
-/** For the log and the count: nobody is there to read it. */
+/** Only for the log and the metrics: the caller is gone. */
 const hungUp: Answer = { status: 499, body: {} }
 
-/** A refusal is a value and never gets here. What does is a caller or a database that is away, or a mistake of ours. */
+/** Refusals are values and never arrive here. Faults are a caller that hung up, an unavailable database, or a bug. */
 function faultAnswer(service: Service, error: unknown, request: Request, { requestId, route }: RequestContext): Answer {
-  // Reading the body of a caller who hangs up in the middle of it fails with this.
+  // Reading the body of a caller that hangs up fails with this error.
   if (request.signal.aborted && error instanceof DOMException && error.name === 'AbortError') return hungUp
   const mayComeAgain = isRetryable(error)
   service.log[mayComeAgain ? 'warn' : 'error']('a request failed', { requestId, route, ...faultFields(error) })
   return mayComeAgain ? refuseFor(2, 'UNAVAILABLE') : refuse('INTERNAL')
 }
 
-// A ready-made set is copied, by each response, three times as fast as one of ten is made.
+// Copying ready-made headers into a response is three times as fast as building ten of them.
 const jsonHeaders = new Headers({ ...plainHeaders, 'content-type': 'application/json' })
 
 function toResponse({ status, body, headers }: Answer, requestId: string): Response {
@@ -242,8 +242,8 @@ async function renderMetrics(render: () => Promise<string>): Promise<Response> {
 }
 
 /**
- * The metrics on a port of their own. The proxies that are trusted stand before the other port: here the address is the
- * socket's, and a claim to be somebody else's makes nobody this machine.
+ * Serves the metrics on their own port. Trusted proxies are in front of the other port only, so here the address is the
+ * socket's and X-Forwarded-For is not used.
  */
 export async function answerMetrics(
   { metricsToken }: Pick<Config, 'metricsToken'>,
@@ -258,7 +258,7 @@ export async function answerMetrics(
   return marked(await renderMetrics(render), requestId)
 }
 
-/** The proxies that are trusted add to the right; what stands further left is the caller's own claim. */
+/** Trusted proxies append on the right; addresses further left are the caller's claim. */
 function clientAddress(service: Service, request: Request, address: string): string {
   const { trustedProxies } = service.config
   if (trustedProxies === 0) return address

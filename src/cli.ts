@@ -6,13 +6,13 @@ import { runCommandLine } from './cli/run.ts'
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // Whoever asks twice does not want to wait; nothing half done was committed.
+    // A second signal exits at once; nothing half done was committed.
     if (interrupted.signal.aborted) process.exit(130)
     interrupted.abort(new Error('Interrupted.'))
   })
 }
-// A reader that has seen enough, such as `head`: there is nobody left to work for.
-process.stdout.on('error', () => interrupted.abort(new Error('Nobody reads the output any more.')))
+// The reader of the output, such as `head`, has closed it.
+process.stdout.on('error', () => interrupted.abort(new Error('The output was closed.')))
 
 const args = process.argv.slice(2)
 const commands = await loadCommands(args.find((arg) => !arg.startsWith('-')))

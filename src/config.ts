@@ -1,4 +1,4 @@
-/** Environment → frozen Config. Every mistake is reported, all at once, and nothing else reads the environment. */
+/** Environment → frozen Config. It reports all mistakes at once. No other file reads the environment. */
 import { z } from 'zod'
 import { isKnownCurrency, parseCurrency, parseDecimal, type Currency } from './ledger/money.ts'
 import { distanceOf } from './platform/suggest.ts'
@@ -7,29 +7,29 @@ export type Config = {
   readonly isProduction: boolean
   readonly host: string
   readonly port: number
-  /** Where browsers and client apps reach the service; no slash at the end. */
+  /** The address for browsers and client apps, without a trailing slash. */
   readonly publicUrl: string
   readonly dataDir: string
-  /** One for each server of the database that was named; none for the embedded one. */
+  /** One URL per server in DATABASE_URL; empty for the embedded database. */
   readonly databaseUrls: readonly string[]
-  /** That each process may have open at once, the writer's included. */
+  /** Connections per process, including the writer's. */
   readonly databaseConnections: number
   readonly currency: Currency
   readonly workers: number
   readonly writerLanes: number
-  /** How long a process that is asked to end still takes requests, while /readyz says that it is ending. */
+  /** How long a process still accepts requests after SIGTERM, while /readyz answers 503. */
   readonly announceMs: number
   readonly hasDemo: boolean
   readonly logLevel: LogLevel
-  /** How many proxies stand in front, each adding an address to X-Forwarded-For. */
+  /** How many proxies in front append an address to X-Forwarded-For. */
   readonly trustedProxies: number
-  /** Base64, 32 bytes each; the first encrypts, all decrypt. None: one is kept in the data folder. */
+  /** Base64, 32 bytes each; the first encrypts, all decrypt. Empty: the key is in the data folder. */
   readonly secretsKeys: readonly string[]
-  /** Browsers are told to come by https alone, for a year. */
+  /** Sends Strict-Transport-Security, for a year. */
   readonly hasHsts: boolean
-  /** Whoever has it may read the metrics, from anywhere; without one only this machine may. */
+  /** A client with this token may read the metrics; without a token only this machine may. */
   readonly metricsToken: string | undefined
-  /** The metrics have a port of their own, and are nowhere else. */
+  /** If set, the metrics are on this port only. */
   readonly metricsPort: number | undefined
   readonly mail: { readonly smtpUrl: string | undefined; readonly from: string }
   readonly about: About
@@ -37,19 +37,19 @@ export type Config = {
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
   /** A correction of more than this needs a second operator. */
   readonly correctionApprovalAboveMinor: bigint
-  /** How long the bookings of the card processor are kept, and payments compared with them. */
+  /** How long the processor's account lines are kept and compared with payments. */
   readonly processorLinesDays: number
 }
 
-/** Whose wallet this is, as its users are told: a shop in which the widget stands is somebody else. */
+/** The provider of the wallet as users see it; the shop that embeds the widget is another party. */
 export type About = {
   readonly name: string
-  /** Where help is; either, both or neither. */
+  /** Contact for help; both are optional. */
   readonly supportUrl: string | undefined
   readonly supportEmail: string | undefined
   readonly termsUrl: string | undefined
   readonly privacyUrl: string | undefined
-  /** A picture that this service fetches and hands on, as it does with an app's logo. */
+  /** A picture that this service fetches and serves, like an app's logo. */
   readonly logoUrl: string | undefined
 }
 
@@ -63,7 +63,7 @@ export type CardConfig =
       readonly secretKey: string
       readonly publishableKey: string
       readonly webhookSecret: string
-      /** Only for tests: another address than Stripe's own. */
+      /** Only for tests: replaces Stripe's address. */
       readonly apiUrl: string | undefined
     }
 
@@ -89,7 +89,7 @@ const url = (protocols: string[]) =>
     message: `write an address that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   })
 
-/** An address that names several hosts, as one address for each. What stands before and after the hosts is the same. */
+/** Splits an address with several hosts into one address per host, with the same user, database and options. */
 function serversOf(text: string): string[] {
   const [, before = '', hosts, after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? []
   return hosts === undefined ? [text] : hosts.split(',').map((host) => `${before}${host}${after}`)
@@ -99,7 +99,7 @@ function isServer(text: string): boolean {
   return URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol)
 }
 
-/** In a mail's header, an authenticator's list and a page's title a name is a name only without these. */
+/** These characters would break a mail header, an authenticator's list or a page title. */
 const plainName = z
   .string()
   .trim()
@@ -141,7 +141,7 @@ const settings = z.object({
     .string()
     .transform((text) => text.split(',').map((key) => key.trim()))
     .refine((keys) => keys.every(isKeyText), `write ${keyInWords}`)
-    .refine((keys) => new Set(keys).size === keys.length, 'the same key stands there twice')
+    .refine((keys) => new Set(keys).size === keys.length, 'the same key is listed twice')
     .optional(),
   HSTS: z.enum(['0', '1'], 'write 1 to send the header in production or 0 to leave it to the proxy').default('1'),
   METRICS_TOKEN: z.string().min(16, 'write at least 16 characters').optional(),
@@ -171,7 +171,7 @@ export const variableNames: readonly string[] = Object.keys(settings.shape)
 
 export function parseConfig(environment: Environment): Config {
   const mistakes: string[] = []
-  // An empty variable is an unset one: that is what `PORT=` in a .env file means to people.
+  // An empty variable counts as unset, which is what `PORT=` in a .env file means.
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   )
@@ -180,7 +180,7 @@ export function parseConfig(environment: Environment): Config {
     for (const issue of parsed.error.issues) {
       mistakes.push(`${String(issue.path[0])}=${shown(issue.path[0], given)}: ${issue.message}`)
     }
-    // The fields that did parse are checked too, so that all mistakes are told together.
+    // Check the valid fields too, so that all mistakes are reported together.
     const good = Object.fromEntries(
       Object.entries(given).filter(([key]) => !mistakes.some((m) => m.startsWith(`${key}=`))),
     )
@@ -192,7 +192,7 @@ export function parseConfig(environment: Environment): Config {
   return toConfig(parsed.data)
 }
 
-/** Variables that are none of ours and look like one: a TRUSTED_PROXY would be left out without a word. */
+/** Unknown variables that resemble a setting: a TRUSTED_PROXY would be ignored silently. */
 export function findMisspelt(environment: Environment): { name: string; meant: string }[] {
   const strangers = Object.keys(environment).filter((name) => name.length <= 40 && !variableNames.includes(name))
   return strangers.flatMap((name) => {
@@ -202,7 +202,7 @@ export function findMisspelt(environment: Environment): { name: string; meant: s
   })
 }
 
-/** The value in words, unless the variable could hold a secret. */
+/** The value as text, unless the variable can contain a secret. */
 function shown(name: PropertyKey | undefined, given: Record<string, unknown>): string {
   return /KEY|SECRET|URL|PASSWORD|TOKEN/.test(String(name)) ? '…' : String(given[String(name)])
 }
@@ -216,7 +216,7 @@ function combinedMistakes(s: Settings): string[] {
   if (s.METRICS_PORT === s.PORT) mistakes.push(`METRICS_PORT=${s.METRICS_PORT}: write another port than PORT`)
   if (s.DATABASE_URL && unsuitable.test(s.DATABASE_URL))
     mistakes.push(
-      'DATABASE_URL: the server that takes writes is used; leave target_session_attrs out, or write read-write',
+      'DATABASE_URL: the service uses the server that accepts writes; leave target_session_attrs out, or write read-write',
     )
   if (connectionsOf(s) < s.WRITER_LANES + 3)
     mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 3}: one for each of WRITER_LANES, and three`)
@@ -244,18 +244,18 @@ const stripeKeys = [
   ['STRIPE_WEBHOOK_SECRET', 'whsec_'],
 ] as const
 
-/** Stripe's keys say it: sk_test_…, pk_live_…. */
+/** The prefix of Stripe's keys names the mode: sk_test_…, pk_live_…. */
 function modeOf(key: string | undefined): 'test' | 'live' | undefined {
   if (!key) return undefined
   return /^[a-z]{2}_test_/.test(key) ? 'test' : 'live'
 }
 
-/** What is convenient in development would lose money or trust in production. */
+/** Development defaults that would lose money or trust in production. */
 function unsafeInProduction(s: Settings): string[] {
   const mistakes: string[] = []
   if (!s.PUBLIC_URL) mistakes.push('PUBLIC_URL: production needs the https address that browsers use')
   else if (new URL(s.PUBLIC_URL).protocol !== 'https:')
-    mistakes.push('PUBLIC_URL: production needs https, for the widget shows money and takes passwords')
+    mistakes.push('PUBLIC_URL: production needs https, because the widget shows money and accepts passwords')
   if (s.DEMO === '1') mistakes.push('DEMO=1: demo data has well-known passwords; leave it out in production')
   if (s.CARD_PROCESSOR === undefined)
     mistakes.push('CARD_PROCESSOR: write stripe, or none for a service without card top-ups')
@@ -267,10 +267,11 @@ function unsafeInProduction(s: Settings): string[] {
   )
     mistakes.push('STRIPE_SECRET_KEY: test keys credit play money; production needs live ones')
   if (!isKnownCurrency(s.CURRENCY)) mistakes.push(`CURRENCY=${s.CURRENCY}: ISO 4217 has no such currency`)
-  if (s.STRIPE_API_URL) mistakes.push("STRIPE_API_URL: it is for tests; production talks to Stripe's own address")
+  if (s.STRIPE_API_URL) mistakes.push("STRIPE_API_URL: it is for tests; production uses Stripe's own address")
   if (!s.SECRETS_KEY)
     mistakes.push(`SECRETS_KEY: production needs a key to encrypt secrets in the database: write ${keyInWords}`)
-  if (!s.SMTP_URL) mistakes.push('SMTP_URL: production needs it, or nobody can confirm an email or reset a password')
+  if (!s.SMTP_URL)
+    mistakes.push('SMTP_URL: production needs it; without it users cannot confirm an email or reset a password')
   return mistakes
 }
 
@@ -312,12 +313,12 @@ function toConfig(s: Settings): Config {
   })
 }
 
-/** One for each lane of the writer, one for its careful lane, and ten for everything else. */
+/** One connection per fast lane of the writer, one for its careful lane, and ten for everything else. */
 function connectionsOf(s: Settings): number {
   return s.DATABASE_CONNECTIONS ?? s.WRITER_LANES + 11
 }
 
-/** A browser cannot be sent to the address that means "all addresses". */
+/** A browser cannot open the wildcard address. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

@@ -16,18 +16,18 @@ import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
 import { joinParent, startWorkers, type Workers } from './process/workers.ts'
 
-/** One of several on a port: its parent says when to end, and tells people what there is to tell. */
+/** One of several processes on a port. Its parent ends it, and prints the messages for people. */
 const isWorker = process.argv.includes('--worker')
 const config = await readConfig()
 const log = openLog(config.logLevel, openOutput())
 const hadTerminal = hasTerminal()
 const stopping = Promise.withResolvers<{ announceMs: number }>()
-/** Of the parent of several workers: one holds the lock of the demo, one does the patient work, and others follow the apps. */
+/** Of the parent of several workers: one holds the demo's lock, one runs long statements, others read the apps. */
 const parentConnections = 4
-/** For the log, should the end take too long. */
+/** Logged when the shutdown takes too long. */
 let waitingFor = 'start'
 
-listenForTheEnd()
+handleSignals()
 await start().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
@@ -35,17 +35,17 @@ await start().catch((error: unknown) => {
 process.exit()
 
 async function start(): Promise<void> {
-  // A worker shares its port on purpose; for everybody else somebody who is there already is a mistake.
+  // Workers share a port on purpose; for any other process a used port is a mistake.
   if (!isWorker) await refuseUsedPorts()
   if (!isWorker)
     for (const { name, meant } of findMisspelt(process.env))
-      log.warn('a variable is not known and was left out', { name, meant })
+      log.warn('an unknown environment variable was ignored', { name, meant })
   await withDatabase(config.workers > 1 && !isWorker ? supervise : serve)
 }
 
-/** With a migrated database, which is let go again however the work ends. */
+/** Runs the work with a migrated database, and releases it in every case. */
 async function withDatabase(work: (connection: Connection) => Promise<void>): Promise<void> {
-  // Workers are counted by their parent, which has some of its own until all of them serve.
+  // The parent counts the workers' connections and its own, which it holds until all workers serve.
   const own = config.workers > 1 ? parentConnections : 1
   const connections = isWorker ? undefined : config.workers * config.databaseConnections + own
   const prepared = await prepareDatabase(config, (message) => log.info(message), connections)
@@ -57,7 +57,7 @@ async function withDatabase(work: (connection: Connection) => Promise<void>): Pr
   }
 }
 
-/** In every process: a worker that replaces another one may be newer than its parent. */
+/** Runs in every process: a replacing worker may be a newer release than its parent. */
 async function readySecrets(connection: Connection): Promise<void> {
   const db = openDatabase(connection, 1)
   try {
@@ -76,7 +76,7 @@ async function serve(connection: Connection): Promise<void> {
   const server = listen(app)
   service.sandbox?.setOrigin(server.url.origin)
   const stopJobs = startJobs(service)
-  // One that is replaced has time: new connections go to the others, and its own have long sent a request by then.
+  // A replaced worker can wait: new connections go to the others, and its own clients get time to send another request.
   const leave = () => stop(Math.max(config.announceMs, 2_000))
   const parent = isWorker ? joinParent(metrics.registry, config.port, leave) : undefined
   if (parent) metrics.render = parent.render
@@ -86,7 +86,7 @@ async function serve(connection: Connection): Promise<void> {
   const { announceMs } = await stopping.promise
   await drain({ service, app, server, stopJobs, announceMs, waitFor: (what) => (waitingFor = what) })
   await parent?.leaveCounts()
-  // To the end: what the drain does is worth seeing.
+  // Stop last, so that the drain can be watched.
   await metricsServer?.stop()
 }
 
@@ -96,7 +96,7 @@ function listen(app: App) {
     port: config.port,
     reusePort: isWorker,
     idleTimeout: 30,
-    // Bodies are bounded where they are read, with an answer in JSON.
+    // Bodies are limited where they are read, with a JSON answer.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.address),
     error: answerFault,
@@ -111,7 +111,7 @@ function answerFault(error: Error): Response {
   })
 }
 
-/** Of several workers, the parent alone: one port, and the truth about all of them. */
+/** With several workers only the parent listens: one port with the metrics of all of them. */
 function listenForMetrics(render: () => Promise<string>) {
   const { metricsPort: port, host: hostname } = config
   if (port === undefined || isWorker) return undefined
@@ -157,33 +157,33 @@ async function replaceWorkers(workers: Workers): Promise<void> {
 }
 
 /**
- * Whatever hangs, the process is gone in the end: what was in flight is safe to send again, and an embedded database is
- * found by the next start. A parent waits for its workers, whose limit begins a little later than its own.
+ * Starts the drain, and exits after a limit even if it hangs: requests in flight are safe to repeat, and the next start adopts
+ * an embedded database. The parent's limit is longer, because its workers' limits begin a little later.
  */
 function stop(announceMs = config.announceMs): void {
   stopping.resolve({ announceMs })
   setTimeout(
     () => {
-      log.error('the end took too long and is cut off', { waitingFor })
+      log.error('the shutdown took too long and is cut off', { waitingFor })
       process.exit(1)
     },
     announceMs + (config.workers > 1 && !isWorker ? 20_000 : 15_000),
   )
 }
 
-function listenForTheEnd(): void {
-  // Any number of times: a supervisor sends it to every process, npm passes it on, and so does our parent.
+function handleSignals(): void {
+  // SIGTERM may arrive several times: from a supervisor, from npm and from the parent.
   process.on('SIGTERM', () => stop())
-  // A terminal sends Ctrl-C to npm and to us, and npm passes its own on: one press comes twice, or once if both meet.
+  // A terminal sends Ctrl-C to npm and to this process, and npm forwards its own: one press may arrive twice.
   const samePressMs = process.env['npm_lifecycle_event'] === undefined ? 0 : 1_000
   let pressedAt: number | undefined
   const interrupt = () => {
-    // The second Ctrl-C is from someone who does not want to wait; what was in flight is safe to send again.
+    // A second Ctrl-C exits at once; requests in flight are safe to repeat.
     if (pressedAt !== undefined && performance.now() - pressedAt >= samePressMs) process.exit(130)
     pressedAt ??= performance.now()
     stop()
   }
-  // What a terminal sends reaches the workers too; theirs is to wait for the parent, and to go when it is gone.
+  // A terminal's signals reach workers too. A worker waits for its parent, and ends when the parent is gone.
   process.on('SIGINT', isWorker ? () => {} : interrupt)
   process.on('SIGHUP', () => {
     if (!isWorker && (config.workers === 1 || hasHungUp())) stop()
@@ -191,7 +191,7 @@ function listenForTheEnd(): void {
   if (isWorker) process.on('disconnect', () => stop())
 }
 
-/** A window that was closed sends the same signal as an operator who wants the workers replaced. */
+/** Closing a terminal window sends SIGHUP too, which otherwise asks to replace the workers. */
 function hasHungUp(): boolean {
   return hadTerminal && !hasTerminal()
 }
@@ -205,7 +205,7 @@ function hasTerminal(): boolean {
   }
 }
 
-/** Workers share a port, so the kernel would let a second service join them; and the database is not touched for nothing. */
+/** Runs before the database is used. Workers share a port, so the kernel would let a second service join them. */
 async function refuseUsedPorts(): Promise<void> {
   const { host: hostname } = config
   for (const [name, port] of Object.entries({ PORT: config.port, METRICS_PORT: config.metricsPort })) {
@@ -226,22 +226,22 @@ async function refuseUnsafe(service: Service): Promise<void> {
   if (problems.length > 0) throw new Error(`Not safe for production:\n${problems.map((p) => `  - ${p}`).join('\n')}`)
 }
 
-/** The line scripts wait for; and in development what a newcomer wants next. */
+/** Prints the line that scripts wait for, and in development the demo's addresses and credentials. */
 async function welcome(service: Service): Promise<void> {
   const demo = config.hasDemo ? await createDemo(longRunning(service), { shopPort: config.port + 1 }) : undefined
   process.stdout.write(`billfold ready on ${config.publicUrl}\n`)
   const admin = await linkForFirstAdmin(service)
-  const lines = [...(demo ? await demoLines(demo) : []), ...(admin ? [['Make the first admin, once', admin]] : [])]
+  const lines = [...(demo ? await demoLines(demo) : []), ...(admin ? [['Create the first admin, once', admin]] : [])]
   if (lines.length === 0) return
   process.stdout.write(`\n${lines.map(([what, where]) => `  ${what!.padEnd(38)}${where}`).join('\n')}\n\n`)
 }
 
-/** By now the service serves: a database that takes no writes for a moment costs the link, and the next start makes one. */
+/** The service already serves. If the database refuses writes just now, the next start makes the link. */
 async function linkForFirstAdmin(service: Service): Promise<string | undefined> {
   try {
     return await firstOperatorLink(longRunning(service))
   } catch (error) {
-    log.warn('the link that makes the first admin could not be made', faultFields(error))
+    log.warn('the link for the first admin could not be made', faultFields(error))
     return undefined
   }
 }
@@ -254,14 +254,14 @@ async function demoLines(demo: Demo): Promise<string[][]> {
     ['The API', `${config.publicUrl}/docs`],
     ['Its credentials', `clientId=${demo.clientId} clientSecret=${demo.clientSecret}`],
     ['', `serviceUserId=${demo.serviceUserId}`],
-    ['The SDK, for a backend or a bundle', `npm install ${sdk.package}`],
+    ['The SDK, for a backend or a bundler', `npm install ${sdk.package}`],
     ['… for a page', `<script src="${sdk.script}"></script>`],
-    ['… and just this version of it', sdk.pinned.tag],
+    ['… pinned to this version', sdk.pinned.tag],
     ['The admin area', `${config.publicUrl}/admin`],
   ]
 }
 
-/** The example shop, a process of its own on the next port, as a customer would run it. Its address, or why there is none. */
+/** Starts the example shop as a separate process on the next port. Returns its address, or why it did not start. */
 async function startShop(demo: Demo): Promise<string> {
   const child = Bun.spawn([process.execPath, new URL('../example/server.ts', import.meta.url).pathname], {
     env: {
@@ -277,7 +277,7 @@ async function startShop(demo: Demo): Promise<string> {
   })
   process.on('exit', () => child.kill('SIGKILL'))
   const address = Promise.withResolvers<string>()
-  // Read to the end, or a shop that has much to say would wait for a reader.
+  // Read to the end: with a full pipe the shop would block.
   const read = async () => {
     for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
       const url = /ready on (\S+)/.exec(chunk)?.[1]
@@ -301,8 +301,8 @@ async function readConfig(): Promise<Config> {
 }
 
 /**
- * Any free port, known before anything listens: workers share it, and mails, webhooks and links name it. With the demo, one
- * whose next is free as well, for the shop.
+ * Finds a free port before the service listens: workers share it, and mails, webhooks and links contain it. With the demo, the
+ * next port must be free too, for the shop.
  */
 async function findPort({ host: hostname, hasDemo }: Config): Promise<number> {
   const listenOn = (port: number) => Bun.serve({ hostname, port, fetch: () => new Response() })
@@ -320,7 +320,7 @@ async function findPort({ host: hostname, hasDemo }: Config): Promise<number> {
   }
 }
 
-/** Lines are collected and written together: a write for each would cost more than the request it tells about. */
+/** Collects lines and writes them together: one write per line costs more than the request it reports. */
 function openOutput(): (text: string) => void {
   let held = ''
   const flush = () => {

@@ -45,7 +45,7 @@ test('an embedded database that does not stop is left behind after the limit, an
   await copyNewDatabase(dataDir)
   const service = await startProcess({ DATA_DIR: dataDir })
   // The last that the start asks the database for.
-  while (!service.output().includes('Make the first admin')) await Bun.sleep(20)
+  while (!service.output().includes('Create the first admin')) await Bun.sleep(20)
   const postmaster = (await postmasterPid(dataDir))!
   process.kill(postmaster, 'SIGSTOP')
   const code = await Promise.race([service.stop(), Bun.sleep(limitMs)])
@@ -54,5 +54,7 @@ test('an embedded database that does not stop is left behind after the limit, an
   for (let waited = 0; waited < 30_000 && !isStopped(dataDir); waited += 50) await Bun.sleep(50)
   await removeFolder(folder)
   expect(code).toBe(1)
-  expect(service.output()).toMatch(/"level":"error","message":"the end took too long.*"waitingFor":"embedded database"/)
+  expect(service.output()).toMatch(
+    /"level":"error","message":"the shutdown took too long.*"waitingFor":"embedded database"/,
+  )
 })

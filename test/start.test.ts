@@ -74,7 +74,7 @@ test.each(['1', '2'])(
         begin raise read_only_sql_transaction; end $$;
       create trigger refuse before delete on operator_invites execute function refuse()`)
     const service = await startProcess({ DATABASE_URL: opened.databaseUrl, WORKERS })
-    const told = () => service.output().includes('the link that makes the first admin could not be made')
+    const told = () => service.output().includes('the link for the first admin could not be made')
     await eventually(told, true)
     await expectReady(service.url)
     expect(await service.stop()).toBe(0)
@@ -107,7 +107,7 @@ test('a start waits longer for a slow database than a request would, and is read
   await holder.query('rollback')
   holder.release()
   const service = await starting
-  await eventually(() => service.output().includes('Make the first admin'), true)
+  await eventually(() => service.output().includes('Create the first admin'), true)
   expect(await service.stop()).toBe(0)
   await opened.close()
   await rm(dataDir, { recursive: true, force: true })

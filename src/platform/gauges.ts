@@ -1,4 +1,4 @@
-/** What is measured when somebody asks for it, and not counted: queues, connections, and how things stand in the database. */
+/** Gauges that are read at each scrape: queues, connections, and the state of the database. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Pool } from '../store/connection/pool.ts'
 import { waitKinds, type DatabaseGauges } from '../store/database-gauges.ts'
@@ -7,17 +7,17 @@ import type { Lane } from '../store/writer/posting.ts'
 export type Sources = {
   readonly depths: () => Record<Lane, number>
   readonly pools: Readonly<Record<'requests' | 'jobs', Pool>>
-  /** Open widgets that are told of changes. */
+  /** Open widget streams. */
   readonly streams: () => number
   readonly gauges: () => Promise<DatabaseGauges | undefined>
-  /** Room left where the embedded database is; undefined when there is none. */
+  /** Free disk space of the embedded database; undefined with DATABASE_URL. */
   readonly freeBytes: () => Promise<number | undefined>
 }
 
 export function watchAll(registry: Registry, { depths, pools, streams, gauges, freeBytes }: Sources): void {
   const own = (name: string, help: string, label: string | undefined, read: Measure['read']) =>
     gauge(registry, { name, help, label, read, aggregator: 'sum' })
-  /** Every process looks at the same database: of what they say, the largest is told. */
+  /** Every process reads the same database, so the largest value is reported, not the sum. */
   const shared = (name: string, help: string, read: (gauges: DatabaseGauges) => Values, label?: string) =>
     gauge(registry, {
       name,
@@ -32,23 +32,20 @@ export function watchAll(registry: Registry, { depths, pools, streams, gauges, f
   const ofPools = (read: (pool: Pool) => number) => ({ requests: read(pools.requests), jobs: read(pools.jobs) })
 
   own('billfold_writer_queue_depth', 'Operations waiting for or in a batch, by lane.', 'lane', depths)
-  own(
-    'billfold_pool_connections',
-    'Connections to the database besides the writer’s, by what they are for.',
-    'pool',
-    () => ofPools((pool) => pool.totalCount),
+  own('billfold_pool_connections', 'Connections to the database except the writer’s, by purpose.', 'pool', () =>
+    ofPools((pool) => pool.totalCount),
   )
-  own('billfold_pool_idle', 'Those of them that are idle.', 'pool', () => ofPools((pool) => pool.idleCount))
-  own('billfold_pool_waiting', 'Who waits for a connection at this moment.', 'pool', () =>
+  own('billfold_pool_idle', 'Idle connections of the pool.', 'pool', () => ofPools((pool) => pool.idleCount))
+  own('billfold_pool_waiting', 'Callers that wait for a connection now.', 'pool', () =>
     ofPools((pool) => pool.waitingCount),
   )
-  total(registry, 'billfold_pool_waits_total', 'How often somebody had to wait for a connection.', 'pool', () =>
+  total(registry, 'billfold_pool_waits_total', 'How often a caller had to wait for a connection.', 'pool', () =>
     ofPools((pool) => pool.waits),
   )
-  total(registry, 'billfold_pool_wait_seconds_total', 'How long they waited, together.', 'pool', () =>
+  total(registry, 'billfold_pool_wait_seconds_total', 'Total time that callers waited for a connection.', 'pool', () =>
     ofPools((pool) => pool.waitedMs / 1_000),
   )
-  own('billfold_widget_streams', 'Open widgets that are told of changes.', undefined, streams)
+  own('billfold_widget_streams', 'Open widgets that receive changes.', undefined, streams)
   own('billfold_memory_bytes', 'Resident memory of the process.', undefined, () => process.memoryUsage.rss())
   total(registry, 'billfold_cpu_seconds_total', 'Processor time of the process, by user and system.', 'mode', () => {
     const { user, system } = process.cpuUsage()
@@ -64,53 +61,57 @@ export function watchAll(registry: Registry, { depths, pools, streams, gauges, f
   })
   shared(
     'billfold_topups_open',
-    'Top-ups without an end: created (not paid yet) and processing.',
+    'Open top-ups: created (not paid yet) and processing.',
     ({ topups }) => ({ created: topups.created.count, processing: topups.processing.count }),
     'state',
   )
   shared(
     'billfold_topup_oldest_seconds',
-    'Age of the oldest top-up without an end, by state.',
+    'Age of the oldest open top-up, by state.',
     ({ topups }) => ({ created: topups.created.oldestSeconds, processing: topups.processing.oldestSeconds }),
     'state',
   )
   shared(
     'billfold_topup_late_seconds',
-    'How long the card processor should have been asked about a top-up already.',
+    'How late the oldest due check of a top-up with the card processor is.',
     ({ lateAttemptSeconds }) => lateAttemptSeconds,
   )
   shared(
     'billfold_topup_problems',
-    'Card payments that were not credited and need a person.',
+    'Card payments that were not credited and need an operator.',
     ({ topupProblems }) => topupProblems,
   )
-  shared('billfold_mails_waiting', 'Mails that no mail server has taken yet.', ({ mails }) => mails.count)
-  shared('billfold_mail_oldest_seconds', 'Age of the oldest of them.', ({ mails }) => mails.oldestSeconds)
+  shared('billfold_mails_waiting', 'Mails that no mail server has accepted yet.', ({ mails }) => mails.count)
+  shared('billfold_mail_oldest_seconds', 'Age of the oldest waiting mail.', ({ mails }) => mails.oldestSeconds)
   shared('billfold_database_bytes', 'Size of the database on its disk.', ({ databaseBytes }) => databaseBytes)
-  shared('billfold_database_connections', 'Connections to the server, of everybody.', ({ connections }) => connections)
-  shared('billfold_database_connections_max', 'Connections that the server takes.', (known) => known.maxConnections)
+  shared(
+    'billfold_database_connections',
+    'Connections to the server, of all its clients.',
+    ({ connections }) => connections,
+  )
+  shared('billfold_database_connections_max', 'Connections that the server allows.', (known) => known.maxConnections)
   shared(
     'billfold_database_waiting',
-    'Statements of ours that wait for something on the server, by PostgreSQL’s kind of it.',
+    'Statements of the service that wait on the server, by PostgreSQL’s wait event type.',
     ({ waits }) => Object.fromEntries(waitKinds.map((kind) => [kind, waits[kind]])),
     'kind',
   )
   shared(
     'billfold_database_transaction_age',
-    'Transactions since the oldest row that is not frozen; at some two thousand million PostgreSQL stops.',
+    'Transactions since the oldest row that is not frozen; PostgreSQL stops at about two billion.',
     ({ transactionAge }) => transactionAge,
   )
   shared(
     'billfold_database_archive_late_seconds',
-    'How long the log has not been archived because it failed; 0 when it is, missing without archive_mode.',
+    'How long archiving the log has been failing; 0 when it works, missing without archive_mode.',
     ({ archiveLateSeconds }) => archiveLateSeconds,
   )
-  shared('billfold_clock_skew_seconds', 'How far the clock of a process is from the database’s.', (known) =>
+  shared('billfold_clock_skew_seconds', 'Difference between the clocks of the process and the database.', (known) =>
     Math.abs(known.clockSkewSeconds),
   )
   gauge(registry, {
     name: 'billfold_data_free_bytes',
-    help: 'Room left on the disk of the embedded database; missing with DATABASE_URL.',
+    help: 'Free space on the disk of the embedded database; missing with DATABASE_URL.',
     label: undefined,
     aggregator: 'min',
     read: freeBytes,
@@ -123,9 +124,9 @@ type Measure = {
   readonly name: string
   readonly help: string
   readonly label: string | undefined
-  /** What becomes of the figures of several processes. */
+  /** How the values of several processes are combined. */
   readonly aggregator: 'sum' | 'max' | 'min'
-  /** One figure, or one for each value of the label; undefined when nobody knows. */
+  /** One value, or one for each value of the label; undefined when unknown. */
   readonly read: () => Values | Promise<Values>
 }
 
@@ -139,7 +140,7 @@ function gauge(registry: Registry, { name, help, label, aggregator, read }: Meas
     collect: async () => {
       const values = await read()
       measured.reset()
-      // Without labels a reset leaves a zero, which nobody has measured.
+      // Without labels a reset leaves a zero that was never measured.
       if (values === undefined && label === undefined) measured.remove()
       if (typeof values === 'number') measured.set(values)
       else for (const [value, number] of Object.entries(values ?? {})) measured.set({ [label!]: value }, number)
@@ -148,7 +149,7 @@ function gauge(registry: Registry, { name, help, label, aggregator, read }: Meas
   registry.registerMetric(measured)
 }
 
-/** A count that something else keeps. */
+/** A counter whose value is kept elsewhere. */
 function total(
   registry: Registry,
   name: string,

@@ -1,10 +1,10 @@
 /**
- * A histogram whose `observe` is a handful of additions. That of prom-client looks its labels up each time, which is too
- * much for something every request does; this one is handed to prom-client when somebody asks.
+ * A histogram whose `observe` costs a few additions. The one of prom-client looks up its labels at each call, which is too slow
+ * for every request; this one is converted at each scrape.
  */
 import type { Metric, Registry } from 'prom-client'
 
-/** The upper ends of the buckets of every time; what took longer is in one more. */
+/** The upper bounds of the time buckets; one more bucket takes the rest. */
 export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 8] as const
 
 export type Series = {
@@ -14,7 +14,7 @@ export type Series = {
 
 type Counted = Series & { readonly counts: number[]; sum: number }
 
-/** Returns what makes a series of it, for each set of labels. */
+/** Returns a function that opens a series for a set of labels. */
 export function openHistogram(
   registry: Registry,
   { name, help, buckets }: { readonly name: string; readonly help: string; readonly buckets: readonly number[] },
@@ -24,7 +24,7 @@ export function openHistogram(
     const values = all.flatMap((series) => valuesOf(name, buckets, series))
     return Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values })
   }
-  // Its types know no metric but its own; what it asks of one is this.
+  // The registry uses only these two properties, but its types accept only its own metrics.
   registry.registerMetric({ name, get } as unknown as Metric)
   return (labels) => {
     const series: Counted = {
@@ -43,7 +43,7 @@ export function openHistogram(
   }
 }
 
-/** Of Prometheus, a bucket holds all that is below its end. */
+/** Prometheus buckets are cumulative. */
 function valuesOf(name: string, buckets: readonly number[], { labels, counts, sum }: Counted) {
   let count = 0
   const below = counts.map((counted, i) => {

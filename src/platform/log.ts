@@ -1,4 +1,4 @@
-/** Structured logs: one JSON object a line. Only named fields get in, so no URL, body or header ever does. */
+/** Structured logs: one JSON object per line. Only named fields are logged, never a URL, body or header. */
 import { logLevels, type LogLevel } from '../config.ts'
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
@@ -24,7 +24,7 @@ export function openLog(level: LogLevel, write: (text: string) => void): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** What a log may say of a fault: its kind, PostgreSQL's code, and the table and constraint. A message can hold what a user sent. */
+/** The fields of a fault that may be logged: its kind, PostgreSQL's code, table and constraint. A message may contain user input. */
 export function faultFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { fault: typeof error }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
@@ -43,7 +43,7 @@ function nameIn(error: Error, field: 'table' | 'constraint'): string | undefined
   return typeof name === 'string' ? name : undefined
 }
 
-/** One line for each key and span of time, with the number of those that were left out: a fault a batch must not fill the disk. */
+/** Writes one line per key and interval, with the number of suppressed ones: a fault in every batch must not fill the disk. */
 export function openRateLimit(everyMs: number): (key: string, write: (suppressed: number) => void) => void {
   const seen = new Map<string, { at: number; suppressed: number }>()
   return (key, write) => {
@@ -51,7 +51,7 @@ export function openRateLimit(everyMs: number): (key: string, write: (suppressed
     const last = seen.get(key)
     if (last && now - last.at < everyMs) last.suppressed++
     else {
-      // Keys are few, or hold a caller's address, of which there may be any number: memory stays bounded.
+      // Keys may contain callers' addresses, so bound the memory.
       if (seen.size > 1_000) seen.clear()
       seen.set(key, { at: now, suppressed: 0 })
       write(last?.suppressed ?? 0)

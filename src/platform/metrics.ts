@@ -1,4 +1,4 @@
-/** What the service tells Prometheus. Labels are route patterns, codes and clientIds of ours, never what a user sent. */
+/** The Prometheus metrics. Labels are route patterns, codes and registered clientIds, never user input. */
 import { Counter, Gauge, Registry } from 'prom-client'
 import { watchAll, type Sources } from './gauges.ts'
 import { openHistogram, secondsBuckets, type Series } from './histogram.ts'
@@ -13,24 +13,24 @@ export type Metrics = {
   /** `waitedMs`: how long the first of its postings had been waiting when it was sent. */
   readonly batch: (lane: Lane, size: number, ms: number, waitedMs: number) => void
   readonly writerFault: (lane: Lane) => void
-  /** What a posting came to; `app` is the clientId, or undefined for the service's own movements. */
+  /** The result of a posting; `app` is the clientId, or undefined for the service's own movements. */
   readonly posted: (app: string | undefined, direction: Direction, result: PostingResult) => void
-  /** A posting that got no result: its caller was told to come again, or that something is wrong. */
+  /** A posting without a result: the caller got 503 or 500. */
   readonly unposted: (app: string | undefined, direction: Direction, code: 'UNAVAILABLE' | 'INTERNAL') => void
-  /** A mail that was handed to the mail server, or was not. */
+  /** An attempt to send a mail. */
   readonly mail: (result: MailResult) => void
-  /** A client secret came from a browser; `isReal`: it is one of the app's own, and has leaked. */
+  /** A client secret came from a browser; `isReal`: it is a secret of the app, and has leaked. */
   readonly browserCall: (isReal: boolean) => void
   readonly signIn: (who: 'user' | 'operator', result: SignInTry) => void
   /** A top-up reached a state. */
   readonly topup: (state: TopupState) => void
   readonly dispute: (state: DisputeState) => void
-  /** The card processor was asked something. */
+  /** A call to the card processor. */
   readonly processor: (result: ProcessorResult) => void
   readonly job: (name: string, isDone: boolean) => void
   readonly watch: (sources: Sources) => void
   readonly registry: Registry
-  /** The text for Prometheus; of all workers, where there are several. */
+  /** The text for Prometheus, of all workers together. */
   render: () => Promise<string>
 }
 
@@ -46,7 +46,7 @@ type ProcessorResult = (typeof processorResults)[number]
 const topupStates = ['created', 'processing', 'succeeded', 'failed', 'cancelled'] as const
 const lanes = ['fast', 'careful'] as const
 
-/** Apps beyond these are counted together: a label for each of thousands would cost more than it tells. */
+/** Further apps are counted together: thousands of labels cost more than they are worth. */
 const maxApps = 50
 
 export function openMetrics(): Metrics {
@@ -63,16 +63,16 @@ export function openMetrics(): Metrics {
   })
   const commits = openByLane(registry, {
     name: 'billfold_batch_seconds',
-    help: 'Time from the start of a batch to its last answer, the commit included.',
+    help: 'Time from the start of a batch to its last answer, including the commit.',
     buckets: secondsBuckets,
   })
   const waits = openByLane(registry, {
     name: 'billfold_lane_wait_seconds',
-    help: 'How long the first operation of a batch had waited for it; in the careful lane, its time in the fast one included.',
+    help: 'How long the first operation of a batch waited; in the careful lane, including its time in the fast lane.',
     buckets: secondsBuckets,
   })
   const faults = counter(registry, 'billfold_writer_faults_total', 'lane', lanes, [
-    'Batches that failed in a lane of the writer. They were tried again, or their callers were told.',
+    'Batches that failed in a lane of the writer. They were retried, or their callers got an error.',
   ])
   const refusals = new Counter({
     name: 'billfold_refused_calls_total',
@@ -81,34 +81,32 @@ export function openMetrics(): Metrics {
     registers: [registry],
   })
   const mails = counter(registry, 'billfold_mails_total', 'result', mailResults, [
-    'Tries to hand a mail to the mail server: sent, refused, away (tried again), or unsure (the connection was lost).',
+    'Attempts to send a mail: sent, refused, away (will be retried), or unsure (the connection was lost).',
   ])
   const topups = counter(registry, 'billfold_topups_total', 'state', topupStates, ['Top-ups that reached a state.'])
   const disputes = counter(registry, 'billfold_disputes_total', 'state', disputeStates.slice(1), [
     'Disputes of card payments that were opened, won or lost.',
   ])
   const processorCalls = counter(registry, 'billfold_processor_calls_total', 'result', processorResults, [
-    'Questions and orders to the card processor: answered, also with a no, or away (no answer, or a fault of its own).',
+    'Calls to the card processor: answered (including refusals), or away (no answer, or a fault of the processor).',
   ])
   const browserCalls = counter(
     registry,
     'billfold_browser_calls_total',
     'secret',
     ['real', 'made-up'],
-    [
-      'Calls with a client secret that came from a browser, and were refused: one of an app’s own (it has leaked), or made up.',
-    ],
+    ['Refused calls from a browser with a client secret: real (a secret of an app has leaked) or made-up.'],
   )
   const signIns = new Counter({
     name: 'billfold_sign_ins_total',
-    help: 'Tries to sign in with a password or a second factor: right, wrong, or limited (refused unseen, after too many).',
+    help: 'Attempts to sign in with a password or a second factor: right, wrong, or limited (refused unchecked after too many).',
     labelNames: ['who', 'result'],
     registers: [registry],
   })
   for (const who of ['user', 'operator']) for (const result of signInTries) signIns.inc({ who, result }, 0)
   const jobs = new Counter({
     name: 'billfold_job_runs_total',
-    help: 'Runs of what the service does by itself from time to time: done or failed.',
+    help: 'Runs of background jobs: done or failed.',
     labelNames: ['job', 'result'],
     registers: [registry],
   })
@@ -116,7 +114,7 @@ export function openMetrics(): Metrics {
   const count = openOperations(registry)
   const info = new Gauge({
     name: 'billfold_build_info',
-    help: 'Always 1; its labels say which version runs, on what.',
+    help: 'Always 1; its labels are the version and the runtime.',
     labelNames: ['version', 'runtime'],
     aggregator: 'max',
     registers: [registry],
@@ -163,7 +161,7 @@ function openByLane(registry: Registry, options: Parameters<typeof openHistogram
   return { fast: open({ lane: 'fast' }), careful: open({ lane: 'careful' }) }
 }
 
-/** With every series there from the start: of one that first appears with a count of 1, nobody sees a rise. */
+/** Creates every series at 0: Prometheus sees no increase in a series that first appears with 1. */
 function counter(
   registry: Registry,
   name: string,
@@ -178,12 +176,12 @@ function counter(
 
 type Count = (app: string | undefined, direction: Direction, result: string) => void
 
-/** Every debit is counted here: two look-ups and an addition, and no text is made. */
+/** Counts every debit with two lookups and an addition, without building a string. */
 function openOperations(registry: Registry): Count {
   const byApp = new Map<string, Map<string, Record<Direction, number>>>()
   const operations: Counter = new Counter({
     name: 'billfold_operations_total',
-    help: `Debits and credits by app and what they came to: posted, replayed, or the code of the refusal. The first ${maxApps} apps by their clientId, the rest as other; the service’s own movements as service.`,
+    help: `Debits and credits by app and result: posted, replayed, or the code of the refusal. The first ${maxApps} apps by their clientId, the rest as other; the service’s own movements as service.`,
     labelNames: ['app', 'direction', 'result'],
     registers: [],
     collect: () => {

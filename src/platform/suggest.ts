@@ -1,4 +1,4 @@
-/** The word somebody probably meant. */
+/** The known word that was probably meant. */
 
 export function suggest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
@@ -8,7 +8,7 @@ export function suggest(word: string, known: readonly string[]): string | undefi
   return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
-/** How many letters must be typed, deleted or changed, or two neighbours swapped, to make one word the other. */
+/** The edit distance: letters to insert, delete, replace, or swap with a neighbour. */
 export function distanceOf(a: string, b: string): number {
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -1,4 +1,4 @@
-/** Which Billfold this is, as package.json has it. */
+/** The version in package.json. */
 import manifest from '../../package.json' with { type: 'json' }
 
 export const { version } = manifest

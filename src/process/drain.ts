@@ -1,22 +1,22 @@
-/** The end of a process, in the order that costs nobody an answer. Whoever calls it limits how long it may take. */
+/** Shuts a process down in an order that loses no answer. The caller limits how long it may take. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeService, type Service } from '../actions/service.ts'
 import type { App } from '../app.ts'
 import { holdNewConnections } from './listener.ts'
 
-/** For the requests that are under way. */
+/** For requests in flight. */
 const requestsMs = 10_000
-/** A connection that was just made gets as long to send its first request. */
-const settleMs = 150
+/** A new connection gets this long to send its first request. */
+const firstRequestMs = 150
 
 type Draining = {
   readonly service: Service
   readonly app: App
   readonly server: { stop: (closeActiveConnections?: boolean) => Promise<void> }
   readonly stopJobs: () => Promise<void>
-  /** How long it goes on as before, while each answer says that its connection is the last of it. */
+  /** How long it still accepts requests; each answer closes its connection. */
   readonly announceMs: number
-  /** Told what is waited for, each time that changes. */
+  /** Called with the name of each step before it is awaited. */
   readonly waitFor: (what: string) => void
 }
 
@@ -27,10 +27,10 @@ export async function drain({ service, app, server, stopJobs, announceMs, waitFo
   waitFor('announcement')
   await sleep(announceMs)
   waitFor('requests')
-  if (await holdNewConnections(config.port)) await sleep(settleMs)
-  // Streams have no end of their own.
+  if (await holdNewConnections(config.port)) await sleep(firstRequestMs)
+  // Streams never end by themselves.
   service.live.close()
-  // Closes the listener and the idle connections at once, and is done when everything under way has its answer.
+  // Closes the listener and idle connections at once, and resolves when all requests in flight are answered.
   await Promise.race([server.stop(), sleep(requestsMs)])
   await server.stop(true)
   waitFor('jobs')

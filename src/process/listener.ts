@@ -1,7 +1,7 @@
 /**
- * What Linux can do for a listening socket and the runtime has no call for. Closing a listener resets the connections
- * that wait in its queue, so before it is closed nothing new may get in there. Elsewhere than on Linux, and where the C
- * library is not found, nothing happens: then a close may cost the few connections that were just being made.
+ * Socket options of Linux that the runtime does not offer. Closing a listener resets the connections in its queue, so the queue
+ * must be empty first. On other systems, and without a C library, nothing happens: a close may then cost the few
+ * connections that are being opened.
  */
 import { readdirSync, readlinkSync } from 'node:fs'
 
@@ -15,7 +15,7 @@ const attachReuseportProgram = 51
 
 const answerWith = (value: number): Instruction => [0x06, 0, 0, value]
 
-/** Byte 13 of the TCP header holds the flags. One with SYN and without ACK asks for a new connection: it is dropped. */
+/** Byte 13 of the TCP header has the flags. Drops packets with SYN and without ACK, which ask for a new connection. */
 const dropFirstPackets: readonly Instruction[] = [
   [0x30, 0, 0, 13],
   [0x54, 0, 0, 0x12],
@@ -25,27 +25,27 @@ const dropFirstPackets: readonly Instruction[] = [
 ]
 
 /**
- * Of the `listeners` that share the port, the newest gets every new connection from now on: sockets are numbered in the
- * order in which they began to listen. When that number is no more, the kernel spreads as it always does.
+ * Directs every new connection to the newest of the `listeners` on the port: the kernel numbers sockets in the order in which
+ * they began to listen. When that socket is closed, the kernel distributes as usual.
  */
 export async function steerToNewest(port: number, listeners: number): Promise<boolean> {
   return await tryAttach(port, attachReuseportProgram, [answerWith(listeners - 1)])
 }
 
-/** New connections are spread over all listeners again: a number that no socket has leaves the choice to the kernel. */
+/** Lets the kernel distribute new connections again: a number that no socket has leaves the choice to it. */
 export async function stopSteering(port: number): Promise<boolean> {
   return await tryAttach(port, attachReuseportProgram, [answerWith(0xffff_ffff)])
 }
 
 /**
- * No further connection gets into the queue; whoever asks for one asks again after a second, and meets the next process
- * or a closed port. What is in the queue, and every open connection, goes on.
+ * Keeps new connections out of the queue. A client repeats its SYN after a second, and then reaches another process or a
+ * closed port. Queued and open connections continue.
  */
 export async function holdNewConnections(port: number): Promise<boolean> {
   return await tryAttach(port, attachFilter, dropFirstPackets)
 }
 
-/** Whether it was done. Where any of these calls is forbidden, the process goes on without it. */
+/** False where a call is forbidden: the process continues without it. */
 async function tryAttach(port: number, option: number, program: readonly Instruction[]): Promise<boolean> {
   return await attach(port, option, program).catch(() => false)
 }
@@ -80,13 +80,13 @@ async function openLibrary() {
       })
       return { symbols, ptr }
     } catch {
-      // The other C library, then.
+      // Try the other C library.
     }
   }
   return undefined
 }
 
-/** The runtime does not tell a server's file descriptor, so it is looked for among all that are open. */
+/** The runtime does not expose a server's file descriptor, so all open ones are searched. */
 function findListeners({ symbols, ptr }: Library, port: number): number[] {
   const isListener = (fd: number) => {
     const [value, length] = [new Int32Array(1), new Uint32Array([4])]
@@ -108,7 +108,7 @@ function isSocket(path: string): boolean {
   try {
     return readlinkSync(path).startsWith('socket:')
   } catch {
-    // The one that was open for reading the folder is closed by now.
+    // The descriptor that read the folder is closed by now.
     return false
   }
 }

@@ -1,16 +1,16 @@
-/** Several processes on one port: started, started again, replaced one by one, asked for their metrics as one, and ended together. */
+/** Several processes on one port: starts, restarts, replaces and ends them, and adds up their metrics. */
 import { AggregatorRegistry, type MetricObject, type Registry } from 'prom-client'
 import { stopSteering, steerToNewest } from './listener.ts'
 
 export type Workers = {
   /**
-   * Puts a new one into the place of each, one after the other; the new one serves before the old one is asked to leave.
-   * False when a new one could not start: then the rest of the old ones stay.
+   * Replaces the workers one by one; a new worker serves before the old one is asked to leave. False when a new worker could
+   * not start: the remaining old ones stay.
    */
   readonly replace: () => Promise<boolean>
-  /** The metrics of all of them as one, those that were replaced or have died included. */
+  /** The metrics of all workers added up, including those that were replaced or died. */
   readonly render: () => Promise<string>
-  /** Ends them all, and waits. */
+  /** Ends all workers and waits for them. */
   readonly stop: () => Promise<void>
 }
 
@@ -19,24 +19,24 @@ type ToParent =
   | { readonly kind: 'steered' }
   | { readonly kind: 'ask'; readonly id: number }
   | { readonly kind: 'collected'; readonly id: number; readonly metrics: MetricObject[] }
-  /** What a worker that leaves has counted. */
+  /** The final counts of a worker that leaves. */
   | { readonly kind: 'last'; readonly metrics: MetricObject[] }
 type ToWorker =
   | { readonly kind: 'collect'; readonly id: number }
   | { readonly kind: 'merged'; readonly id: number; readonly text: string }
-  /** New connections are to come to this worker alone, or to all of them again. */
+  /** `steer` directs all new connections to this worker, `spread` to all workers again. */
   | { readonly kind: 'steer'; readonly listeners: number }
   | { readonly kind: 'spread' }
   | { readonly kind: 'leave' }
 
 type Worker = {
   readonly child: Bun.Subprocess
-  /** False when it ended instead. */
+  /** False when the worker ended before it served. */
   readonly isReady: Promise<boolean>
   readonly steered: PromiseWithResolvers<void>
-  /** It was asked to end, so nobody starts it again. */
+  /** The worker was asked to end, so it is not restarted. */
   isLeaving: boolean
-  /** What it had counted when it was last heard of. */
+  /** Its last received counts. */
   counted: MetricObject[]
 }
 
@@ -44,29 +44,29 @@ type Plan = {
   readonly count: number
   readonly command: string[]
   readonly environment: Record<string, string>
-  /** Longer than a worker's own limit; one that takes longer is stuck where no timer runs, and is killed. */
+  /** Longer than a worker's own limit: a worker that exceeds it is blocked so that no timer runs, and is killed. */
   readonly leaveMs: number
   readonly onRestart: (code: number) => void
 }
 
-/** Returns when all of them serve. One that ends before its time is started again. */
+/** Returns when all workers serve. A worker that ends unexpectedly is restarted. */
 export async function startWorkers(plan: Plan): Promise<Workers> {
   const running = new Set<Worker>()
   const serving = new Set<Worker>()
   const gathering = new Map<number, (worker: Worker, metrics: MetricObject[]) => void>()
-  /** Counted by those that are gone: a count that fell would look like a burst to whoever reads it. */
+  /** Counts of ended workers: Prometheus reads a falling counter as a restart and would report a burst. */
   let left: MetricObject[] = []
   let gone = Promise.resolve()
   let isStopping = false
-  let questions = 0
+  let requests = 0
 
   const start = (): Worker => {
     const ready = Promise.withResolvers<boolean>()
-    const heardAll = Promise.withResolvers<void>()
+    const channelClosed = Promise.withResolvers<void>()
     const child = Bun.spawn(plan.command, {
       env: { ...process.env, ...plan.environment },
       stdio: ['ignore', 'inherit', 'inherit'],
-      onDisconnect: () => heardAll.resolve(),
+      onDisconnect: () => channelClosed.resolve(),
       ipc: (message: ToParent) => {
         if (message.kind === 'ready') {
           serving.add(worker)
@@ -76,7 +76,7 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
           worker.counted = message.metrics.filter(isCount)
           gathering.get(message.id)?.(worker, message.metrics)
         } else if (message.kind === 'last') worker.counted = message.metrics.filter(isCount)
-        else void gather().then((text) => tell(worker, { kind: 'merged', id: message.id, text }))
+        else void gather().then((text) => sendTo(worker, { kind: 'merged', id: message.id, text }))
       },
     })
     const { promise: isReady } = ready
@@ -85,8 +85,8 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
     void child.exited.then((code) => {
       const hasServed = serving.delete(worker)
       running.delete(worker)
-      // Its channel closes behind its last words; a parent that stood still meanwhile hears them late.
-      gone = Promise.all([gone, soon(heardAll.promise, 5_000)]).then(async () => {
+      // The channel closes after the last message; a busy parent may receive it late.
+      gone = Promise.all([gone, soon(channelClosed.promise, 5_000)]).then(async () => {
         left = await addUp([left, worker.counted])
       })
       ready.resolve(false)
@@ -96,7 +96,7 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
     return worker
   }
 
-  /** Until one serves in its place. */
+  /** Retries until a new worker serves. */
   const restart = async (code: number): Promise<void> => {
     if (isStopping) return
     plan.onRestart(code)
@@ -106,52 +106,52 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
     if (!(await next.isReady)) await restart(await next.child.exited)
   }
 
-  const tell = ({ child }: Worker, message: ToWorker) => {
+  const sendTo = ({ child }: Worker, message: ToWorker) => {
     if (child.exitCode === null && child.signalCode === null) child.send(message)
   }
 
-  /** What every worker counted, added up; of one that does not answer within a second, what it last said. */
+  /** Adds up the counts of all workers; uses the last received counts of a worker that does not answer within a second. */
   const gather = async (): Promise<string> => {
-    const id = ++questions
+    const id = ++requests
     const asked = [...serving]
     const answers = new Map<Worker, MetricObject[]>()
     const all = Promise.withResolvers<void>()
     gathering.set(id, (worker, metrics) => {
       if (answers.set(worker, metrics).size === asked.length) all.resolve()
     })
-    for (const worker of asked) tell(worker, { kind: 'collect', id })
+    for (const worker of asked) sendTo(worker, { kind: 'collect', id })
     await soon(all.promise)
     gathering.delete(id)
-    // Whoever has ended meanwhile is among those that are gone, and their counts are added up.
+    // Wait until the counts of workers that ended meanwhile are in `left`.
     for (let seen; seen !== gone;) await (seen = gone)
     const parts = [...running].map((worker) => answers.get(worker) ?? worker.counted)
     return await AggregatorRegistry.aggregate([left, ...parts]).metrics()
   }
 
-  /** False when the new one did not come to serve; then the old one stays. */
+  /** False when the new worker did not serve; the old one stays. */
   const replaceOne = async (old: Worker): Promise<boolean> => {
     const next = start()
     const isReady = await next.isReady
     if (isStopping || !isReady) return isStopping
-    tell(next, { kind: 'steer', listeners: serving.size })
+    sendTo(next, { kind: 'steer', listeners: serving.size })
     await next.steered.promise
     old.isLeaving = true
-    tell(old, { kind: 'leave' })
+    sendTo(old, { kind: 'leave' })
     await ended(old, plan.leaveMs)
-    tell(next, { kind: 'spread' })
+    sendTo(next, { kind: 'spread' })
     return true
   }
 
   const replaceAll = async (): Promise<boolean> => {
-    // The new ones come to serve while this goes on, and are not to be replaced again.
+    // Take the list first: workers that start meanwhile must not be replaced again.
     const before = [...serving]
     for (const old of before) if (!isStopping && serving.has(old) && !(await replaceOne(old))) return false
     return true
   }
 
-  // Asked twice, they are replaced twice: the second time brings what has changed since the first began.
+  // Two requests replace the workers twice: the second picks up changes made since the first began.
   let replacing = Promise.resolve(true)
-  // Whatever ends this process, no worker is left behind.
+  // Leave no worker behind when this process exits.
   process.on('exit', () => {
     for (const { child } of running) child.kill('SIGKILL')
   })
@@ -180,7 +180,7 @@ async function addUp(parts: MetricObject[][]): Promise<MetricObject[]> {
   return await AggregatorRegistry.aggregate(parts).getMetricsAsJSON()
 }
 
-/** What was counted stays true when its worker is gone; what was measured, as the depth of a queue, does not. */
+/** Counts stay valid after their worker has ended; gauges, such as a queue's depth, do not. */
 function isCount({ type }: MetricObject): boolean {
   return String(type) === 'counter' || String(type) === 'histogram'
 }
@@ -194,16 +194,16 @@ async function ended({ child }: Worker, leaveMs: number): Promise<void> {
 const send = (message: ToParent) => process.send!(message)
 
 export type Parent = {
-  /** The metrics of all workers as one. */
+  /** The metrics of all workers added up. */
   readonly render: () => Promise<string>
-  /** Leaves what this worker has counted. */
+  /** Sends this worker's final counts to the parent. */
   readonly leaveCounts: () => Promise<void>
 }
 
-/** In a worker: says that it serves, and does what the parent asks. */
+/** Runs in a worker: reports that it serves, and handles the parent's messages. */
 export function joinParent(registry: Registry, port: number, leave: () => void): Parent {
   const asked = new Map<number, (text: string) => void>()
-  let questions = 0
+  let requests = 0
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'merged') asked.get(message.id)?.(message.text)
     else if (message.kind === 'steer') void steerToNewest(port, message.listeners).then(() => send({ kind: 'steered' }))
@@ -215,7 +215,7 @@ export function joinParent(registry: Registry, port: number, leave: () => void):
   return {
     render: () =>
       new Promise((resolve) => {
-        const id = ++questions
+        const id = ++requests
         asked.set(id, (text) => {
           asked.delete(id)
           resolve(text)
