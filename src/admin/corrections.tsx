@@ -69,11 +69,11 @@ async function showCorrections(request: AdminRequest): Promise<Response> {
   const shown = found.slice(0, pageSize)
   const people = await listPeople(db, [...new Set([...waiting, ...shown].map((each) => each.walletId))])
   const about = { request, operators, apps, people }
-  const isWhole = state === '' && wallet === '' && after === ''
+  const isUnfiltered = state === '' && wallet === '' && after === ''
   const body = (
     <>
       <Heading title="Corrections" sub="Debits and credits made by operators." />
-      {isWhole && waiting.length > 0 && (
+      {isUnfiltered && waiting.length > 0 && (
         <section class="card flush">
           <div class="heading">
             <h2>Waiting for a second operator</h2>
@@ -98,7 +98,7 @@ async function showCorrections(request: AdminRequest): Promise<Response> {
           </button>
         </form>
         {shown.length === 0 ? (
-          <Empty title={isWhole ? 'No corrections yet' : 'No matches'}>
+          <Empty title={isUnfiltered ? 'No corrections yet' : 'No matches'}>
             <p>Start a correction on the page of a wallet, or at an entry of its ledger.</p>
           </Empty>
         ) : (

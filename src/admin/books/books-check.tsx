@@ -26,7 +26,7 @@ export function BooksCheck({ request, state, owners }: Props) {
   )
 }
 
-const looks: Record<BooksHealth | 'note', { kind: string; icon: IconName }> = {
+const lineStyles: Record<BooksHealth | 'note', { kind: string; icon: IconName }> = {
   wrong: { kind: 'check bad', icon: 'cross' },
   late: { kind: 'check warn', icon: 'warn' },
   right: { kind: 'check good', icon: 'check' },
@@ -35,17 +35,17 @@ const looks: Record<BooksHealth | 'note', { kind: string; icon: IconName }> = {
 }
 
 function Line({
-  look,
+  kind,
   title,
   children,
 }: {
-  look: keyof typeof looks
+  kind: keyof typeof lineStyles
   title: ComponentChildren
   children: ComponentChildren
 }) {
   return (
-    <div class={looks[look].kind} role={look === 'wrong' ? 'alert' : undefined}>
-      <Icon name={looks[look].icon} />
+    <div class={lineStyles[kind].kind} role={kind === 'wrong' ? 'alert' : undefined}>
+      <Icon name={lineStyles[kind].icon} />
       <strong>{title}</strong>
       <p>{children}</p>
     </div>
@@ -56,7 +56,7 @@ function Verdict({ state }: { state: BooksState }) {
   const health = healthOf(state)
   if (health === 'wrong')
     return (
-      <Line look="wrong" title="The books are wrong">
+      <Line kind="wrong" title="The books are wrong">
         Two checks in a row found the problems listed here. Do not repair anything yet: copy the database as it is, run{' '}
         <code>npx billfold verify</code>, and follow the runbook,{' '}
         <code>docs/operations/runbooks.md#the-books-are-wrong</code>.
@@ -64,19 +64,19 @@ function Verdict({ state }: { state: BooksState }) {
     )
   if (health === 'late')
     return (
-      <Line look="late" title="The check of the books is late">
+      <Line kind="late" title="The check of the books is late">
         No problem was found, but the last check was {ageText(oldestOf(state), state.now)} ago. If this persists, check
         the log for failures of the job <code>check-books</code>, and whether the database is overloaded.
       </Line>
     )
   if (health === 'first')
     return (
-      <Line look="first" title="The first check is running">
+      <Line kind="first" title="The first check is running">
         It reads all wallets in small slices, so that it does not slow the service down.
       </Line>
     )
   return (
-    <Line look="right" title="The books are right">
+    <Line kind="right" title="The books are right">
       Every entry up to <When at={state.checkedUpTo} /> was checked, {ageText(state.checkedUpTo!, state.now)} ago:
       sequences without gaps, running balances, outcomes and links.
     </Line>
@@ -97,7 +97,7 @@ function Sides({ request, state }: { request: AdminRequest; state: BooksState })
   const sum = walletsMinor + positionsMinor
   return (
     <Line
-      look={sum === 0n ? 'right' : 'wrong'}
+      kind={sum === 0n ? 'right' : 'wrong'}
       title={
         <>
           Σ wallets + Σ positions = <Money minor={sum} currency={currency} />
@@ -114,13 +114,13 @@ function Changes({ state }: { state: BooksState }) {
   const { checkedUpTo, lastPassMs, lastPassWallets, lastPassEntries, now } = state
   if (!checkedUpTo)
     return (
-      <Line look="note" title="Following what changes">
+      <Line kind="note" title="Following what changes">
         The first pass has checked {countText(state.passWallets)} wallets with {countText(state.passEntries)} entries so
         far.
       </Line>
     )
   return (
-    <Line look="note" title="Following what changes">
+    <Line kind="note" title="Following what changes">
       Checked up to <When at={checkedUpTo} />, {ageText(checkedUpTo, now)} ago. The last pass checked{' '}
       {plural(lastPassWallets!, 'changed wallet')} with {plural(lastPassEntries!, 'entry', 'entries')} in{' '}
       {lengthText(lastPassMs!)}.
@@ -131,7 +131,7 @@ function Changes({ state }: { state: BooksState }) {
 function Round({ state }: { state: BooksState }) {
   const { lastRoundAt, lastRoundMs, lastWallets, lastTransfers, cursor, walletsChecked, transfersChecked } = state
   return (
-    <Line look="note" title="Full check of every ledger">
+    <Line kind="note" title="Full check of every ledger">
       {lastRoundAt ? (
         <>
           Last full round <When at={lastRoundAt} />: {plural(lastWallets!, 'wallet')} with{' '}

@@ -10,10 +10,10 @@ const orderOptions = [
 /** The orders of a list sorted by time, for its column head. */
 export const byTime = { descending: '', ascending: 'oldest' } as const
 
-/** The fields of a list's filter as the address has them. */
+/** The filter of a list, as the address holds it. */
 export type Kept = {
   readonly text: (name: string) => string
-  /** The address of the list, or of its file, with all of them but what is changed. */
+  /** The path with the current filter and these changes. */
   readonly hrefOf: (path: string, changes?: Record<string, string>) => string
 }
 

@@ -154,7 +154,7 @@ export function Money({
   return <span class={`amount${kind}`}>{isSigned && minor > 0n ? `+${text}` : text.replace('-', '−')}</span>
 }
 
-/** A value with a copy button. Without JavaScript the button stays hidden.*/
+/** A value with a copy button. Without JavaScript the button stays hidden. */
 export function Copy({ label, text, isBlock = false }: { label: string; text: string; isBlock?: boolean }) {
   return (
     <div class={isBlock ? 'copy block' : 'copy'}>

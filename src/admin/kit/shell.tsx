@@ -26,13 +26,13 @@ type ShellProps = { request: PublicRequest; here: NavName | undefined; children:
 
 export function Shell({ request, here, children }: ShellProps) {
   const notice = noticeOf(request.query('done'))
-  const isWhole = request.me?.session.stage === 'full'
+  const hasFullSession = request.me?.session.stage === 'full'
   return (
-    <div class={isWhole ? 'admin' : 'admin alone'}>
+    <div class={hasFullSession ? 'admin' : 'admin alone'}>
       <a class="skip button small" href="#main">
         Skip to content
       </a>
-      {isWhole ? <Side request={request} here={here} /> : <Brand request={request} />}
+      {hasFullSession ? <Side request={request} here={here} /> : <Brand request={request} />}
       <main id="main" tabindex={-1}>
         {notice && <Notice kind="good">{notice}</Notice>}
         {children}

@@ -73,7 +73,7 @@ export function MoneyFigures({ request, data }: Props) {
           {countText(now.transfers)}
         </Figure>
       </div>
-      <Waits request={request} data={data} />
+      <Attention request={request} data={data} />
       <section class="card stack">
         <h2>By day</h2>
         <Days data={data} currency={currency} />
@@ -110,7 +110,7 @@ const booksTexts = {
 } as const
 
 /** What needs attention, with links; green where nothing does. */
-function Waits({ request, data }: Props) {
+function Attention({ request, data }: Props) {
   const { currency } = request.service.config
   const { waiting, topups } = data
   const health = healthOf(data.books)

@@ -84,7 +84,7 @@ function TopupFacts({ topup }: { topup: Topup }) {
           ['Payment', topup.paymentIntentId === null ? 'none' : <Copy label="payment" text={topup.paymentIntentId} />],
           ['Started', <When at={topup.createdAt} />],
           ['Last update', <When at={topup.updatedAt} />],
-          ['Asked about again', <When at={topup.lookAt} />],
+          ['Next check', <When at={topup.lookAt} />],
         ]}
       />
     </section>

@@ -23,14 +23,14 @@ import { findPersonOf } from './wallet-view.tsx'
 const path = '/admin/wallets/:id/correct'
 
 export const correctRoutes: AdminRoute[] = [
-  get(path, (request) => withWallet(request, (of) => showCorrectForm(request, of)), 'correct'),
-  post(path, (request) => withWallet(request, (of) => confirmCorrection(request, of)), 'correct'),
-  post(`${path}/order`, (request) => withWallet(request, (of) => orderCorrection(request, of)), 'correct'),
+  get(path, (request) => withWallet(request, (target) => showCorrectForm(request, target)), 'correct'),
+  post(path, (request) => withWallet(request, (target) => confirmCorrection(request, target)), 'correct'),
+  post(`${path}/order`, (request) => withWallet(request, (target) => orderCorrection(request, target)), 'correct'),
 ]
 
-type Of = { readonly person: Person; readonly wallet: WalletRow }
+type Target = { readonly person: Person; readonly wallet: WalletRow }
 
-async function withWallet(request: AdminRequest, show: (of: Of) => Promise<Response>): Promise<Response> {
+async function withWallet(request: AdminRequest, show: (target: Target) => Promise<Response>): Promise<Response> {
   const person = await findPersonOf(request)
   const wallet = person && (await findWallet(request.service.db.pool, person.id))
   return person && wallet ? await show({ person, wallet }) : await showNotFound(request, 'wallet')
@@ -47,7 +47,7 @@ async function findTransaction(request: AdminRequest, walletId: string): Promise
 
 async function showCorrectForm(
   request: AdminRequest,
-  { person, wallet }: Of,
+  { person, wallet }: Target,
   problems: Problems = {},
 ): Promise<Response> {
   const { service } = request
@@ -138,7 +138,7 @@ function TransactionText({ request, transaction }: { request: AdminRequest; tran
 
 type Read = Omit<CorrectionOrder, 'id' | 'walletId'>
 
-async function readCorrection(request: AdminRequest, { person }: Of): Promise<Read | { problems: Problems }> {
+async function readCorrection(request: AdminRequest, { person }: Target): Promise<Read | { problems: Problems }> {
   const { form, service } = request
   const { currency } = service.config
   const amountMinor = parseDecimal(form.text('amount').trim(), currency)
@@ -160,14 +160,15 @@ async function readCorrection(request: AdminRequest, { person }: Of): Promise<Re
   return { amountMinor: signed, counterAccount, reason, corrects: corrects ?? null }
 }
 
-async function confirmCorrection(request: AdminRequest, of: Of): Promise<Response> {
-  const { person, wallet } = of
-  const read = await readCorrection(request, of)
-  if ('problems' in read) return await showCorrectForm(request, of, read.problems)
+async function confirmCorrection(request: AdminRequest, target: Target): Promise<Response> {
+  const { person, wallet } = target
+  const read = await readCorrection(request, target)
+  if ('problems' in read) return await showCorrectForm(request, target, read.problems)
   const after = wallet.balanceMinor + read.amountMinor
   if (read.amountMinor < 0n && after < 0n)
-    return await showCorrectForm(request, of, { amount: 'the wallet does not hold that much' })
-  if (after > maxBalanceMinor) return await showCorrectForm(request, of, { amount: 'the balance would be too high' })
+    return await showCorrectForm(request, target, { amount: 'the wallet does not hold that much' })
+  if (after > maxBalanceMinor)
+    return await showCorrectForm(request, target, { amount: 'the balance would be too high' })
   const { service, form } = request
   const { currency } = service.config
   const transaction = await findTransaction(request, person.id)
@@ -192,14 +193,14 @@ async function confirmCorrection(request: AdminRequest, of: Of): Promise<Respons
 }
 
 /** The form carries the id, so a form sent twice requests one correction. */
-async function orderCorrection(request: AdminRequest, of: Of): Promise<Response> {
-  const read = await readCorrection(request, of)
-  if ('problems' in read) return await showCorrectForm(request, of, read.problems)
+async function orderCorrection(request: AdminRequest, target: Target): Promise<Response> {
+  const read = await readCorrection(request, target)
+  if ('problems' in read) return await showCorrectForm(request, target, read.problems)
   const id = request.form.text('id')
   if (!isUuid(id)) return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
-  const asked = await askCorrection(request.service, request.actor, { id, walletId: of.person.id, ...read })
+  const asked = await askCorrection(request.service, request.actor, { id, walletId: target.person.id, ...read })
   if ('problem' in asked)
-    return await showCorrectForm(request, of, { [fieldOf[asked.problem]]: correctionProblems[asked.problem] })
+    return await showCorrectForm(request, target, { [fieldOf[asked.problem]]: correctionProblems[asked.problem] })
   return redirect(`/admin/corrections/${asked.id}?done=correction-${asked.state}`)
 }
 
