@@ -64,8 +64,8 @@ describe('it works', () => {
     expect(await client.balance(user.serviceUserId)).toBe(12.34)
 
     const json = await callCommand([...args, '--json'], { BILLFOLD_CLIENT_SECRET: app.clientSecret })
-    const told = JSON.parse(json.stdout) as { failed: number; statements: { section: string; verdict: string }[] }
-    expect([told.failed, told.statements.length, json.exitCode]).toEqual([0, statements.length, 0])
+    const verdicts = JSON.parse(json.stdout) as { failed: number; statements: { section: string; verdict: string }[] }
+    expect([verdicts.failed, verdicts.statements.length, json.exitCode]).toEqual([0, statements.length, 0])
     expect(stdout + json.stdout).not.toContain(app.clientSecret)
     await server.stop(true)
   })

@@ -2,7 +2,6 @@
 import type { Reply, Subject } from './subject.ts'
 
 export type Statement = {
-  /** The section of the contract. */
   readonly section: string
   readonly says: string
   /** Returns if the statement holds; throws Broken or NotTried otherwise. */

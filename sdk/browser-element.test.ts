@@ -29,7 +29,7 @@ async function insert(): Promise<void> {
   }, shop.rig().serviceOrigin)
 }
 
-async function heard(): Promise<string[]> {
+async function dispatched(): Promise<string[]> {
   return (await shop.page().evaluate(() => document.body.dataset.events ?? '')).trim().split('\n')
 }
 
@@ -50,7 +50,7 @@ describe('the element', () => {
     await send(signIn, { type: 'SERVICE_AUTH_SUCCESS', version: 1, ...link })
     const wallet = await widgetIn(shop.page(), 'a', first)
     await send(wallet, { type: 'SERVICE_WALLET_UPDATED', version: 1 })
-    await eventually(heard, [
+    await eventually(dispatched, [
       'event SERVICE_AUTH_REQUIRED',
       'event SERVICE_AUTH_SUCCESS',
       'event SERVICE_WALLET_LOADED',
@@ -78,6 +78,6 @@ describe('the element', () => {
   test('<billfold-wallet> reports a backend that fails', async () => {
     shop.rig().answerSession(() => new Response('<h1>500</h1>', { status: 500 }))
     await insert()
-    await eventually(heard, ['error SESSION_FAILED'])
+    await eventually(dispatched, ['error SESSION_FAILED'])
   })
 })

@@ -1,4 +1,4 @@
-/** Shows what the backend answered: the orders, the link, the balance, and one sentence on what came of the last click. */
+/** Shows the backend's answer: the orders, the link, the balance, and a notice about the last action. */
 import type { Outcome, ShopState, ShownOrder } from '../answers.ts'
 import { byId, make } from './dom.ts'
 

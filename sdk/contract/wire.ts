@@ -24,7 +24,7 @@ export type Transaction = {
   createdAt: string
 }
 
-/** GET /api/server/wallet, besides the credentials. */
+/** The fields of GET /api/server/wallet, without the credentials. */
 export type WalletRequest = {
   serviceUserId: string
   /** How many transactions to return, 1 to 200. Default: 50. */
@@ -44,12 +44,12 @@ export type WalletResponse = {
   nextBefore?: number | null
 }
 
-/** GET /api/server/wallet/check-balance, besides the credentials. */
+/** The fields of GET /api/server/wallet/check-balance, without the credentials. */
 export type CheckBalanceRequest = { serviceUserId: string; requiredAmount: number }
 
 export type CheckBalanceResponse = { balance: number; requiredAmount: number; hasSufficientBalance: boolean }
 
-/** POST /api/server/wallet/debit and /credit, besides the credentials. */
+/** The fields of POST /api/server/wallet/debit and /credit, without the credentials. */
 export type PostingRequest = {
   serviceUserId: string
   amount: number
@@ -71,18 +71,18 @@ export type PostingResponse = {
   mismatch?: MismatchField[]
 }
 
-/** POST /api/server/wallet/bulk, besides the credentials: 1 to 1,000 operations, each as if it were sent alone. */
+/** The fields of POST /api/server/wallet/bulk, without the credentials: 1 to 1,000 operations, each posted as if sent alone. */
 export type BulkRequest = { operations: (PostingRequest & { direction: 'debit' | 'credit' })[] }
 
 /** One result per operation, in the same order, with the status and body that the operation would have had alone. */
 export type BulkResponse = { results: ({ status: number } & Record<string, unknown>)[] }
 
-/** POST /api/server/link/verify, besides the credentials. */
+/** The fields of POST /api/server/link/verify, without the credentials. */
 export type VerifyLinkRequest = { linkCode: string }
 
 export type VerifyLinkResponse = { serviceUserId: string }
 
-/** POST /api/widget/session, besides the credentials. */
+/** The fields of POST /api/widget/session, without the credentials. */
 export type WidgetSessionRequest = {
   serviceUserId: string
   /** The origin of the embedding page: the session then works in no other page. */

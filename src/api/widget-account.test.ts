@@ -64,7 +64,7 @@ async function newMember() {
   }
 }
 
-const told = ({ status, body }: { status: number; body: Record<string, unknown> }) =>
+const resultOf = ({ status, body }: { status: number; body: Record<string, unknown> }) =>
   status < 300 ? status : `${status} ${String(body['code'])}`
 
 const row = async (sql: string, ...values: unknown[]) =>
@@ -80,8 +80,8 @@ describe('names and language', () => {
       hasPassword: true,
       keptReason: null,
     })
-    expect(told(await member.post('names', { firstName: ' Grace ', lastName: 'Hopper' }))).toBe(200)
-    expect(told(await member.post('language', { language: 'ar' }))).toBe(200)
+    expect(resultOf(await member.post('names', { firstName: ' Grace ', lastName: 'Hopper' }))).toBe(200)
+    expect(resultOf(await member.post('language', { language: 'ar' }))).toBe(200)
     expect((await member.get()).body).toMatchObject({ firstName: 'Grace', lastName: 'Hopper', language: 'ar' })
     expect((await member.open()).body['user']).toEqual({ firstName: 'Grace', lastName: 'Hopper', language: 'ar' })
     expect(await member.history()).toEqual(['name-changed', 'app-connected', 'created'])
@@ -112,22 +112,22 @@ describe('password', () => {
     const otherUser = String(elsewhere.body['serviceUserId'])
     const theirs = await member.session(other, otherUser)
     const second = await member.session()
-    expect(told(await member.post('password', { password: 'not this one', newPassword }))).toBe(
+    expect(resultOf(await member.post('password', { password: 'not this one', newPassword }))).toBe(
       '401 INVALID_CREDENTIALS',
     )
-    expect(told(await member.post('password', { password, newPassword: 'password1' }))).toBe('400 WEAK_PASSWORD')
-    expect(told(await member.open(second.token))).toBe(200)
-    expect(told(await member.post('password', { password, newPassword }))).toBe(200)
-    expect(told(await member.open())).toBe(200)
-    expect(told(await member.open(second.token))).toBe('401 INVALID_SESSION')
-    expect(told(await member.open(theirs.token))).toBe('401 INVALID_SESSION')
+    expect(resultOf(await member.post('password', { password, newPassword: 'password1' }))).toBe('400 WEAK_PASSWORD')
+    expect(resultOf(await member.open(second.token))).toBe(200)
+    expect(resultOf(await member.post('password', { password, newPassword }))).toBe(200)
+    expect(resultOf(await member.open())).toBe(200)
+    expect(resultOf(await member.open(second.token))).toBe('401 INVALID_SESSION')
+    expect(resultOf(await member.open(theirs.token))).toBe('401 INVALID_SESSION')
     expect((await member.session()).status).toBe(200)
     const again = await member.session(other, otherUser)
     expect([again.status, again.code]).toEqual([404, 'USER_NOT_FOUND'])
     // The app's backend still debits and credits.
     expect((await rig.client.credit(member.serviceUserId, 1)).status).toBe(200)
-    expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
-    expect(told(await member.logIn({ clientId: other.clientId, password: newPassword }))).toBe(200)
+    expect(resultOf(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
+    expect(resultOf(await member.logIn({ clientId: other.clientId, password: newPassword }))).toBe(200)
     expect((await member.session(other, otherUser)).status).toBe(200)
     expect((await member.mails(2)).map(({ subject }) => subject)).toContain('Your wallet has a new password')
   })
@@ -135,12 +135,12 @@ describe('password', () => {
   test('attempts count with those of signing in: after ten wrong ones the right one is refused too', async () => {
     const member = await newMember()
     for (let i = 0; i < 10; i++) await member.post('password', { password: `wrong ${i} wrong`, newPassword })
-    expect(told(await member.post('password', { password, newPassword }))).toBe('429 RATE_LIMITED')
-    expect(told(await member.post('delete', { password }))).toBe('429 RATE_LIMITED')
-    expect(told(await member.logIn())).toBe('429 RATE_LIMITED')
+    expect(resultOf(await member.post('password', { password, newPassword }))).toBe('429 RATE_LIMITED')
+    expect(resultOf(await member.post('delete', { password }))).toBe('429 RATE_LIMITED')
+    expect(resultOf(await member.logIn())).toBe('429 RATE_LIMITED')
     await rig.setLate(16 * minuteMs)
     const { token } = await member.session()
-    expect(told(await member.post('password', { password, newPassword }, token))).toBe(200)
+    expect(resultOf(await member.post('password', { password, newPassword }, token))).toBe(200)
   })
 
   test('of two changes at once one is made', async () => {
@@ -148,7 +148,7 @@ describe('password', () => {
     const asked = ['five loud geese', 'six quiet moles'].map((to) =>
       member.post('password', { password, newPassword: to }),
     )
-    const replies = (await Promise.all(asked)).map(told)
+    const replies = (await Promise.all(asked)).map(resultOf)
     expect(new Set(replies)).toEqual(new Set([200, '401 INVALID_CREDENTIALS']))
   })
 
@@ -156,8 +156,8 @@ describe('password', () => {
     const member = await newMember()
     await rig.page.auth('forgot', member.who)
     const code = await member.code(2)
-    expect(told(await rig.page.auth('reset', { ...member.who, code, password: newPassword }))).toBe(200)
-    expect(told(await member.open())).toBe('401 INVALID_SESSION')
+    expect(resultOf(await rig.page.auth('reset', { ...member.who, code, password: newPassword }))).toBe(200)
+    expect(resultOf(await member.open())).toBe('401 INVALID_SESSION')
     expect((await member.session()).status).toBe(200)
   })
 })
@@ -172,7 +172,7 @@ describe('email', () => {
   test('both codes change it, once; the old address gets a mail', async () => {
     const member = await newMember()
     const email = newEmail()
-    expect(told(await member.post('email', { email: email.toUpperCase() }))).toBe(202)
+    expect(resultOf(await member.post('email', { email: email.toUpperCase() }))).toBe(202)
     const right = await codes(member, email)
     for (const wrong of [
       { ...right, oldCode: wrongOf(right.oldCode) },
@@ -180,12 +180,12 @@ describe('email', () => {
       { ...right, oldCode: right.newCode, newCode: right.oldCode },
       { ...right, email: newEmail() },
     ])
-      expect(told(await member.post('email/confirm', wrong))).toBe('400 INVALID_CODE')
-    expect(told(await member.post('email/confirm', right))).toBe(200)
+      expect(resultOf(await member.post('email/confirm', wrong))).toBe('400 INVALID_CODE')
+    expect(resultOf(await member.post('email/confirm', right))).toBe(200)
     expect((await member.get()).body['email']).toBe(email)
-    expect(told(await member.post('email/confirm', right))).toBe(200)
-    expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
-    expect(told(await member.logIn({ email }))).toBe(200)
+    expect(resultOf(await member.post('email/confirm', right))).toBe(200)
+    expect(resultOf(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
+    expect(resultOf(await member.logIn({ email }))).toBe(200)
     expect((await member.mails(3)).at(-1)!.subject).toBe('Your wallet has a new email address')
     expect((await member.history()).slice(0, 2)).toEqual(['signed-in', 'email-changed'])
   })
@@ -196,12 +196,12 @@ describe('email', () => {
     await member.post('email', { email })
     const right = await codes(member, email)
     for (let i = 0; i < 5; i++) await member.post('email/confirm', { ...right, oldCode: wrongOf(right.oldCode) })
-    expect(told(await member.post('email/confirm', right))).toBe('400 INVALID_CODE')
+    expect(resultOf(await member.post('email/confirm', right))).toBe('400 INVALID_CODE')
     await member.post('email', { email })
     const next = await codes(member, email, 3, 2)
     await rig.setLate(16 * minuteMs)
     const { token } = await member.session()
-    expect(told(await member.post('email/confirm', next, token))).toBe('400 INVALID_CODE')
+    expect(resultOf(await member.post('email/confirm', next, token))).toBe('400 INVALID_CODE')
   })
 
   test('an address that has an account answers the same, is mailed no code, and is not taken over', async () => {
@@ -224,9 +224,9 @@ describe('email', () => {
     const right = await codes(member, rival.email)
     await rival.signUp()
     await rival.confirm(2)
-    expect(told(await member.post('email/confirm', right))).toBe('400 INVALID_CODE')
+    expect(resultOf(await member.post('email/confirm', right))).toBe('400 INVALID_CODE')
     expect((await member.get()).body['email']).toBe(member.email)
-    expect(told(await rival.logIn())).toBe(200)
+    expect(resultOf(await rival.logIn())).toBe(200)
   })
 
   test('of two users who want one address at once, one gets it', async () => {
@@ -237,7 +237,7 @@ describe('email', () => {
     await two.post('email', { email })
     const second = await codes(two, email, 2, 2)
     const replies = await Promise.all([one.post('email/confirm', first), two.post('email/confirm', second)])
-    expect(new Set(replies.map(told))).toEqual(new Set([200, '400 INVALID_CODE']))
+    expect(new Set(replies.map(resultOf))).toEqual(new Set([200, '400 INVALID_CODE']))
   })
 
   test('one code sent many times at once changes once, and mails are limited like those of a sign-up', async () => {
@@ -246,17 +246,17 @@ describe('email', () => {
     await member.post('email', { email })
     const right = await codes(member, email)
     const replies = await Promise.all(Array.from({ length: 4 }, () => member.post('email/confirm', right)))
-    expect(replies.map(told)).toContain(200)
+    expect(replies.map(resultOf)).toContain(200)
     expect((await member.history()).filter((event) => event === 'email-changed')).toHaveLength(1)
     const asked = []
-    for (let i = 0; i < 5; i++) asked.push(told(await member.post('email', { email: newEmail() })))
+    for (let i = 0; i < 5; i++) asked.push(resultOf(await member.post('email', { email: newEmail() })))
     // The address already got one of its four mails: the code of the change above.
     expect(asked).toEqual([202, 202, 202, '429 RATE_LIMITED', '429 RATE_LIMITED'])
   })
 
   test('the email of the account itself is no change', async () => {
     const member = await newMember()
-    expect(told(await member.post('email', { email: member.email }))).toBe('400 INVALID_REQUEST')
+    expect(resultOf(await member.post('email', { email: member.email }))).toBe('400 INVALID_REQUEST')
   })
 })
 
@@ -283,11 +283,11 @@ describe('where I am signed in', () => {
       },
     ])
     const theirs = await member.session(other, otherUser)
-    expect(told(await member.post('sign-out', { clientId: other.clientId }))).toBe(200)
-    expect(told(await member.open(theirs.token))).toBe('401 INVALID_SESSION')
+    expect(resultOf(await member.post('sign-out', { clientId: other.clientId }))).toBe(200)
+    expect(resultOf(await member.open(theirs.token))).toBe('401 INVALID_SESSION')
     const refused = await member.session(other, otherUser)
     expect([refused.status, refused.code]).toEqual([404, 'USER_NOT_FOUND'])
-    expect(told(await member.post('sign-out', { clientId: other.clientId }))).toBe('400 INVALID_REQUEST')
+    expect(resultOf(await member.post('sign-out', { clientId: other.clientId }))).toBe('400 INVALID_REQUEST')
     expect((await member.get('/signed-in')).body['apps']).toHaveLength(1)
     const balance = await rig.client.get('/api/server/wallet', { ...other, serviceUserId: otherUser })
     expect(balance.status).toBe(200)
@@ -305,13 +305,13 @@ describe('where I am signed in', () => {
     )
     const events = readEvents(stream)
     expect((await events.next())?.event).toBe('wallet')
-    expect(told(await member.post('sign-out-everywhere', {}))).toBe(200)
+    expect(resultOf(await member.post('sign-out-everywhere', {}))).toBe(200)
     expect(await events.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION' } })
-    expect(told(await member.open())).toBe('401 INVALID_SESSION')
+    expect(resultOf(await member.open())).toBe('401 INVALID_SESSION')
     expect((await member.session()).status).toBe(404)
     await member.logIn()
     const { token: fresh } = await member.session()
-    expect(told(await member.open(fresh))).toBe(200)
+    expect(resultOf(await member.open(fresh))).toBe(200)
     const { body } = await member.get('/history', fresh)
     expect((body['events'] as object[])[1]).toMatchObject({ event: 'signed-out', by: 'you', isEverywhere: true })
   })
@@ -322,9 +322,9 @@ describe('where I am signed in', () => {
       Promise.all(Array.from({ length: 10 }, () => member.session())),
       member.post('sign-out-everywhere', {}),
     ])
-    for (const { token } of opened) expect(told(await member.open(token))).toBe('401 INVALID_SESSION')
+    for (const { token } of opened) expect(resultOf(await member.open(token))).toBe('401 INVALID_SESSION')
     await member.logIn()
-    for (const { token } of opened) expect(told(await member.open(token))).toBe('401 INVALID_SESSION')
+    for (const { token } of opened) expect(resultOf(await member.open(token))).toBe('401 INVALID_SESSION')
   })
 })
 
@@ -387,16 +387,16 @@ describe('deletion', () => {
   test('deletion needs the password, and money, debt and a freeze prevent it', async () => {
     const member = await newMember()
     const { service } = rig.opened
-    expect(told(await member.post('delete', { password: 'not this one' }))).toBe('401 INVALID_CREDENTIALS')
+    expect(resultOf(await member.post('delete', { password: 'not this one' }))).toBe('401 INVALID_CREDENTIALS')
     await rig.client.credit(member.serviceUserId, 5)
     const kept = await member.post('delete', { password })
-    expect([told(kept), kept.body['reason']]).toEqual(['409 ACCOUNT_NOT_DELETABLE', 'balance'])
+    expect([resultOf(kept), kept.body['reason']]).toEqual(['409 ACCOUNT_NOT_DELETABLE', 'balance'])
     expect((await member.get()).body['keptReason']).toBe('balance')
     await rig.client.debit(member.serviceUserId, 5)
     await freezeWallet(service, operator, member.userId, 'x')
     expect((await member.post('delete', { password })).body['reason']).toBe('frozen')
     await unfreezeWallet(service, operator, member.userId, 'x')
-    expect(told(await member.post('delete', { password }))).toBe(200)
+    expect(resultOf(await member.post('delete', { password }))).toBe(200)
   })
 
   test('personal data is deleted, the books stay, and the address can sign up again as a new user', async () => {
@@ -406,7 +406,7 @@ describe('deletion', () => {
     await rig.client.debit(member.serviceUserId, 5, `out ${member.userId}`)
     await member.post('email', { email: newEmail() })
     await rig.page.auth('forgot', member.who)
-    expect(told(await member.post('delete', { password }))).toBe(200)
+    expect(resultOf(await member.post('delete', { password }))).toBe(200)
     expect(await row('select * from users where id = $1', member.userId)).toMatchObject({
       email: null,
       password_hash: null,
@@ -427,13 +427,13 @@ describe('deletion', () => {
       member.userId,
     )
     expect(left).toEqual({ count: 0n })
-    expect(told(await member.open())).toBe('401 INVALID_SESSION')
-    expect(told(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
+    expect(resultOf(await member.open())).toBe('401 INVALID_SESSION')
+    expect(resultOf(await member.logIn())).toBe('401 INVALID_CREDENTIALS')
     // The app sees an unknown user; a repeat of an earlier posting still returns its outcome.
     expect((await member.session()).status).toBe(404)
-    expect(told(await rig.client.debit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
-    expect(told(await rig.client.credit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
-    expect(told(await rig.client.wallet(member.serviceUserId))).toBe('401 USER_NOT_FOUND')
+    expect(resultOf(await rig.client.debit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
+    expect(resultOf(await rig.client.credit(member.serviceUserId, 1))).toBe('404 USER_NOT_FOUND')
+    expect(resultOf(await rig.client.wallet(member.serviceUserId))).toBe('401 USER_NOT_FOUND')
     expect(await rig.client.debit(member.serviceUserId, 5, `out ${member.userId}`)).toMatchObject({
       status: 200,
       body: { replayed: true },

@@ -76,7 +76,6 @@ export function ExplainPage({ what, words, service }: ExplainProps) {
   )
 }
 
-/** What a hosted page shows where scripts do not run. */
 export function NoScript({ words, nonce }: { words: Words['wallet']; nonce: string }) {
   return (
     <noscript>

@@ -123,7 +123,6 @@ export function Support() {
 
 type LegalProps = { service: ServiceData; words: Words['wallet'] }
 
-/** The operator's links to terms, privacy and help, under a form. */
 export function Legal({ service, words }: LegalProps) {
   const links = [
     [service.terms, words.terms],
@@ -164,7 +163,6 @@ export function TopBar({ children }: { children?: ComponentChildren }) {
   )
 }
 
-/** The top of a view with a button back to the wallet. */
 export function ViewHead({ title, onBack }: { title: string; onBack: () => void }) {
   const { say } = usePage()
   return (

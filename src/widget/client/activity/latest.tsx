@@ -109,7 +109,6 @@ function Entry({ transaction, onOpen }: { transaction: WidgetTransaction; onOpen
   )
 }
 
-/** The logo of the app that debited or credited the wallet, or an icon for the service itself. */
 export function EntryMark({ transaction: { app, type, referenceType } }: { transaction: WidgetTransaction }) {
   const isIn = type === 'CREDIT'
   return (

@@ -92,7 +92,6 @@ const advice: Record<string, WordKey> = {
   payment_intent_authentication_failure: 'declinedBank',
 }
 
-/** What the payer can do about a decline. */
 function adviceOn(declineCode: string): WordKey {
   return Object.hasOwn(advice, declineCode) ? advice[declineCode]! : 'declinedText'
 }

@@ -13,7 +13,6 @@ export function presetsFor({ decimals, min, max }: TopupOffer, wanted = 0): numb
   return [first, ...round.filter((amount) => amount > first)].slice(0, 4)
 }
 
-/** The nearest amount that can be topped up. */
 export function withinLimits(amount: number, { min, max }: Pick<TopupOffer, 'min' | 'max'>): number {
   return Math.min(Math.max(amount, min), max)
 }

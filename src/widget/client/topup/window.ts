@@ -6,7 +6,6 @@
 import type { PageData } from '../../page-data.ts'
 import { listenForSessions, targetsAmong, type Parent } from '../parent.ts'
 
-/** The missing amount and what it is for. */
 export type Need = { readonly amount: number; readonly reason: string | null }
 
 export function topupUrl(page: PageData, session: string | null, need?: Need): string {
