@@ -73,7 +73,7 @@ function contextOf(deps: SandboxDeps, mode: DeliveryMode): ChangeContext {
   return { now: deps.now().getTime(), newId, mode, processingMs, disputeAfterMs, lateMs }
 }
 
-function rowOf(payment: SandboxPayment, version: number): SandboxRow {
+function rowOf(payment: SandboxPayment, version: number): SandboxRow & { readonly dueAt: Date | undefined } {
   const dueAt = nextDueAt(payment)
   return {
     id: payment.id,

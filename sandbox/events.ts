@@ -11,7 +11,7 @@ export type SandboxEvent = {
   readonly deliveries: readonly Delivery[]
 }
 
-/** `held` waits for somebody to press a button; `gave-up` was tried as often as it is tried. */
+/** `held` waits for an operator to press a button; `gave-up` was tried as often as it may be. */
 export type Delivery = {
   readonly state: 'waiting' | 'held' | 'delivered' | 'gave-up'
   readonly dueAt: number
@@ -21,9 +21,6 @@ export type Delivery = {
 }
 
 const retryAfterMs = [1_000, 2_000, 5_000, 15_000, 60_000]
-
-/** While a process delivers, nobody else tries the same delivery; should it die, another one does after this time. */
-const leaseMs = 15_000
 
 /** How long the last webhook of an out-of-order payment waits for a later one to overtake it. */
 const overtakeMs = 4_000
@@ -76,16 +73,13 @@ function changeDelivery(payment: SandboxPayment, due: DueDelivery, change: Parti
   return { ...payment, events: payment.events.map((event) => (event.id === due.event.id ? changed(event) : event)) }
 }
 
-export function claimDelivery(payment: SandboxPayment, due: DueDelivery, now: number): SandboxPayment {
-  return changeDelivery(payment, due, { attempts: due.delivery.attempts + 1, dueAt: now + leaseMs })
-}
-
 /** Any 2xx is a delivery; anything else, and silence, is tried again a few times. */
 export function recordAnswer(payment: SandboxPayment, due: DueDelivery, answered: number, now: number): SandboxPayment {
-  if (answered >= 200 && answered < 300) return changeDelivery(payment, due, { state: 'delivered', answered })
+  const attempts = due.delivery.attempts + 1
+  if (answered >= 200 && answered < 300) return changeDelivery(payment, due, { state: 'delivered', answered, attempts })
   const wait = retryAfterMs[due.delivery.attempts]
-  if (wait === undefined) return changeDelivery(payment, due, { state: 'gave-up', answered })
-  return changeDelivery(payment, due, { dueAt: now + wait, answered })
+  if (wait === undefined) return changeDelivery(payment, due, { state: 'gave-up', answered, attempts })
+  return changeDelivery(payment, due, { dueAt: now + wait, answered, attempts })
 }
 
 /** The panel's "deliver": once more, now or after a while, whatever became of it before. */

@@ -145,7 +145,6 @@ function reachable(store: SandboxStore): SandboxStore {
     put: (row) => store.put(row).catch(throwUnavailable),
     listNewest: (limit) => store.listNewest(limit).catch(throwUnavailable),
     listAfter: (id, limit) => store.listAfter(id, limit).catch(throwUnavailable),
-    listDue: (now, limit) => store.listDue(now, limit).catch(throwUnavailable),
   }
 }
 

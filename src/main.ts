@@ -15,6 +15,8 @@ import { openDatabase, longRunning, poolConnections, type Connection } from './s
 import { prepareDatabase } from './store/prepare.ts'
 import { sdkAddresses } from './web/sdk-files.ts'
 import { joinParent, startWorkers, type Workers } from './process/workers.ts'
+import { kindsOf } from './work/kinds.ts'
+import { startWork } from './work/runner.ts'
 
 /** One of several processes on a port. Its parent ends it, and prints the messages for people. */
 const isWorker = process.argv.includes('--worker')
@@ -75,7 +77,8 @@ async function serve(connection: Connection): Promise<void> {
   const app = buildApp(service)
   const server = listen(app)
   service.sandbox?.setOrigin(server.url.origin)
-  const stopJobs = startJobs(service)
+  const stops = [startJobs(service), startWork(service, kindsOf(service))]
+  const stopJobs = async () => void (await Promise.all(stops.map((stop) => stop())))
   // A replaced worker can wait: new connections go to the others, and its own clients get time to send another request.
   const leave = () => stop(Math.max(config.announceMs, 2_000))
   const parent = isWorker ? joinParent(metrics.registry, config.port, leave) : undefined

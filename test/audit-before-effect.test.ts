@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sendMails } from '../src/actions/mails/notify.ts'
+import { runDue } from '../src/work/runner.ts'
+import { sendMail } from '../src/work/send-mail.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { loadCommands } from '../src/cli/commands.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'
@@ -78,7 +79,7 @@ async function watchChanges(): Promise<void> {
  */
 async function settle(): Promise<void> {
   const { db, repeats, referenceTypes } = bench.service
-  await Promise.all([repeats.close(), referenceTypes.close(), sendMails(bench.service)])
+  await Promise.all([repeats.close(), referenceTypes.close(), runDue(bench.service, sendMail)])
   await query('update operator_sessions set seen_at = now()')
   const busy = `select query from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend' and state <> 'idle'`

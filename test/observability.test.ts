@@ -82,16 +82,15 @@ test('what waits in the database is told with its age, and what the server says 
   const { userId } = await newUser(opened.service, { clientId })
   const { pool } = opened.service.db
   await pool.query(
-    `insert into topups (id, user_id, client_id, processor, amount, currency, state, problem, created_at, updated_at, expires_at, look_at)
-     select gen_random_uuid(), $1, $2, 'sandbox', 100, 'USD', state, problem, now() - age, now(), now(), now() + look
-     from (values ('created', null, interval '1 h', interval '6 h'), ('processing', null, '2 h', '-5 min'),
-       ('processing', 'mismatch', '3 h', '1 h'), ('succeeded', null, '4 h', '-6 min')) as t (state, problem, age, look)`,
+    `with topup as materialized (select gen_random_uuid() as id, * from (values ('created', null, interval '1 h', interval '6 h'), ('processing', null, '2 h', '-5 min'),
+       ('processing', 'mismatch', '3 h', '1 h'), ('succeeded', null, '4 h', '-6 min')) as t (state, problem, age, due)),
+       added as (insert into work (kind, key, due_at) select 'resolve-topup', id, now() + due from topup)
+     insert into topups (id, user_id, client_id, processor, amount, currency, state, problem, created_at, updated_at, expires_at)
+     select id, $1, $2, 'sandbox', 100, 'USD', state, problem, now() - age, now(), now() from topup`,
     [userId, clientId],
   )
   await pool.query(
-    `insert into mails (fact, user_id, kind, detail, created_at, due_at)
-     values ('waits', $1, 'any', '{}', now() - interval '1 h', now()), ('sent', $1, 'any', '{}', now() - interval '2 h', null)`,
-    [userId],
+    `insert into work (kind, key, due_at, created_at) values ('send-mail', 'waits', now(), now() - interval '1 h')`,
   )
   const holder = await pool.connect()
   await holder.query('begin')

@@ -13,6 +13,8 @@ import type { AppSettings } from '../src/store/apps.ts'
 import { openDatabase, transact, type Connection } from '../src/store/connection/database.ts'
 import { getOrInsertLink } from '../src/store/links.ts'
 import { insertUser } from '../src/store/people/users.ts'
+import { kindsOf } from '../src/work/kinds.ts'
+import { startWork } from '../src/work/runner.ts'
 import { documented } from './openapi.ts'
 import { testDatabase } from './postgres.ts'
 
@@ -44,10 +46,13 @@ export async function openTestService(
   const db = openDatabase(await through(database.connection))
   const log = openLog(config.logLevel, (text) => logged.push(text))
   const service = openService({ config, db, log, metrics: openMetrics(), now, passwordCost })
+  // Work runs when an action wakes it, and no poll finds any by itself.
+  const stopWork = startWork(service, kindsOf(service), { isPolling: false })
   const undocumented: string[] = []
   const built = buildApp(service)
   const app = { ...built, fetch: documented(built.fetch, undocumented) }
   const close = async () => {
+    await stopWork()
     await closeService(service)
     await db.pool.end()
     await database.drop()

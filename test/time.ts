@@ -17,7 +17,7 @@ const ageing = [
   'operator_invites',
 ]
 
-export const topupTables = ['topups', 'topup_movements', 'processor_events']
+export const topupTables = ['topups', 'topup_movements', 'processor_events', 'work']
 
 /** All their moments, whatever columns a migration adds. Below zero, time goes back. */
 export async function letPass(db: Queryable, ms: number, tables = ageing): Promise<void> {
@@ -37,6 +37,15 @@ export async function letPass(db: Queryable, ms: number, tables = ageing): Promi
   if (tables !== ageing) return
   await db.query(`update operators set totp_pending_until = totp_pending_until - $1 * interval '1 ms'`, [ms])
   await db.query('update operators set totp_step = totp_step - round($1 / 30000.0)::bigint where totp_step > 0', [ms])
+}
+
+/** Of these top-ups the queue attempts now, whatever was planned. */
+export async function makeTopupsDue(db: Queryable, where: string, values: unknown[] = []): Promise<void> {
+  await db.query(
+    `insert into work (kind, key, due_at) select 'resolve-topup', id, now() from topups where ${where}
+     on conflict (kind, key) do update set due_at = excluded.due_at`,
+    values,
+  )
 }
 
 const dayMs = 86_400_000

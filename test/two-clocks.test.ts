@@ -10,7 +10,8 @@ import { confirmSecondFactor } from '../src/actions/operators/sign-in-operator.t
 import { connectApp } from '../src/actions/people/manage-links.ts'
 import { checkSession, createSession } from '../src/actions/people/open-session.ts'
 import { createTopup } from '../src/actions/topups/create-topup.ts'
-import { sweepTopups } from '../src/actions/topups/sweep-topups.ts'
+import { resolveTopup } from '../src/work/resolve-topup.ts'
+import { runDue } from '../src/work/runner.ts'
 import { closeService, openService, type Service } from '../src/actions/service.ts'
 import { buildApp } from '../src/app.ts'
 import { openLog } from '../src/platform/log.ts'
@@ -188,7 +189,7 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
       if (topup.kind !== 'created') throw new Error(topup.kind)
       const sweep = async (minutes: number) => {
         await letPass(service.db.pool, minutes * minuteMs, topupTables)
-        await sweepTopups(service)
+        await runDue(service, resolveTopup)
         return (await findTopupByPayment(service.db.pool, topup.payment.id))!.state
       }
       expect([await sweep(59), await sweep(1)]).toEqual(['created', 'cancelled'])

@@ -1,5 +1,5 @@
 /** What the service does by itself from time to time. Every process runs every job; a job sees to it that one is enough. */
-import { deliverDue } from '../../sandbox/deliver.ts'
+import { inTime } from '../platform/in-time.ts'
 import { faultFields } from '../platform/log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { longRunning } from '../store/connection/database.ts'
@@ -8,12 +8,8 @@ import { mergeMinutes } from '../store/minutes.ts'
 import { checkBooks } from './money/check-books.ts'
 import { countCalls, countLinks } from './apps/count-calls.ts'
 import { countMinutes } from './count-minutes.ts'
-import { finishCorrections } from './money/correct-wallet.ts'
-import { findFirstPayments } from './mails/find-first-payments.ts'
-import { sendMails } from './mails/notify.ts'
 import type { Service } from './service.ts'
-import { reconcileDue } from './topups/reconcile.ts'
-import { sweepTopups } from './topups/sweep-topups.ts'
+import { planDays } from './topups/reconcile.ts'
 
 export type Job = {
   readonly name: string
@@ -29,12 +25,7 @@ const jobs: readonly Job[] = [
   { name: 'cleanup', everyMs: 10 * 60_000, run: ({ db, config }) => deleteExpired(db, config) },
   { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
   { name: 'merge-minutes', everyMs: 10 * 60_000, run: (service) => mergeMinutes(service.db) },
-  { name: 'sweep-topups', everyMs: 5_000, run: sweepTopups },
-  { name: 'finish-corrections', everyMs: 5_000, run: finishCorrections },
-  { name: 'reconcile', everyMs: 60_000, run: reconcileDue },
-  { name: 'send-mails', everyMs: 5_000, run: sendMails },
-  { name: 'find-first-payments', everyMs: 5_000, run: findFirstPayments },
-  { name: 'sandbox-webhooks', everyMs: 250, run: async ({ sandbox }) => sandbox && (await deliverDue(sandbox)) },
+  { name: 'plan-reconciliation', everyMs: 60_000, run: planDays },
 ]
 
 /** A job whose time is up is not waited for any longer; what it still does is safe beside its next run. */
@@ -71,16 +62,6 @@ function startJob(service: Service, { name, everyMs, run }: Job, withinMs: numbe
     isStopped = true
     clearTimeout(timer)
     await inTime(running, stopWithinMs).catch(() => {})
-  }
-}
-
-async function inTime<T>(work: Promise<T>, limitMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`not done within ${limitMs} ms`)), limitMs)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -21,6 +21,7 @@ import { openLive, type Live } from './live.ts'
 import { openMail, type MailSender } from './mails/send-mail.ts'
 import { passwordCost as usualCost, type PasswordCost } from './people/passwords.ts'
 import { openSecrets, type Secrets } from './secrets/open-secrets.ts'
+import { openWakeUps, type WakeUps } from './wake-ups.ts'
 
 export type Service = {
   readonly config: Config
@@ -41,6 +42,7 @@ export type Service = {
   readonly signUps: Attempts
   readonly live: Live
   readonly mail: MailSender
+  readonly wakeUps: WakeUps
   /** Encrypts secrets that the service must read again. */
   readonly secrets: Secrets
   readonly passwordCost: PasswordCost
@@ -85,6 +87,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
     ),
     mail: openMail(config, log, metrics),
+    wakeUps: openWakeUps(),
     secrets: openSecrets(config),
     passwordCost,
     ...openCards(config, db, now, metrics),

@@ -60,12 +60,11 @@ async function topup(userId: string, paymentIntentId: string): Promise<void> {
     currency: 'USD',
     createdAt: at,
     expiresAt: at,
-    lookAt: null,
   }
   await insertTopup(service.db.pool, row)
-  await updateTopupPayment(service.db.pool, id, paymentIntentId, at)
+  await updateTopupPayment(service.db.pool, id, paymentIntentId)
   await service.db.pool.query(
-    `update topups set state = 'succeeded', credited = 2000, refunded = 1000, dispute = 'won', look_at = null where id = $1`,
+    `update topups set state = 'succeeded', credited = 2000, refunded = 1000, dispute = 'won' where id = $1`,
     [id],
   )
   const posting = { walletId: userId, counterAccount: 'cards' as const, amountMinor: 2_000n, referenceType: 'TOPUP' }

@@ -248,12 +248,13 @@ describe('what is in it', () => {
     const { clientId } = await newApp(service, { allowedOrigins: ['http://shop.example'] })
     const demo = await createDemo(service, { shopPort: 3001 })
     const { rows } = await pool.query<{ id: string }>('select id from users limit 1')
-    const topup = `insert into topups (id, user_id, client_id, processor, amount, currency, state, problem, created_at, updated_at, expires_at, look_at)
-      select gen_random_uuid(), $1, $2, 'sandbox', 100, 'USD', 'processing', $3, now() - interval '1 h', now(), now(), now() - interval '1 h'`
+    const topup = `with topup as (
+        insert into topups (id, user_id, client_id, processor, amount, currency, state, problem, created_at, updated_at, expires_at)
+        select gen_random_uuid(), $1, $2, 'sandbox', 100, 'USD', 'processing', $3, now() - interval '1 h', now(), now() returning id)
+      insert into work (kind, key, due_at) select 'resolve-topup', id, now() - interval '1 h' from topup`
     await pool.query(topup, [rows[0]!.id, clientId, null])
     await pool.query(
-      `insert into mails (fact, user_id, kind, detail, created_at) values ('waits', $1, 'any', '{}', now() - interval '1 h')`,
-      [rows[0]!.id],
+      `insert into work (kind, key, due_at, created_at) values ('send-mail', 'waits', now(), now() - interval '1 h')`,
     )
     const here = { DATABASE_URL: own.databaseUrl }
     const waiting = await doctor(here)
@@ -403,6 +404,15 @@ function goodFacts(): DatabaseFacts {
   }
   const waits = { Lock: 0, LWLock: 0, IO: 0, IPC: 0, other: 0 }
   const none = { count: 0, oldestSeconds: 0 }
+  const idle = { waiting: 0, running: 0, lateSeconds: 0, oldestSeconds: 0, failing: 0 }
+  const workLevels = {
+    'resolve-topup': idle,
+    'send-mail': idle,
+    'reconcile-day': idle,
+    'post-correction': idle,
+    'find-first-payment': idle,
+    'deliver-sandbox-webhook': idle,
+  }
   return {
     server: {
       version: 180_004,
@@ -425,6 +435,7 @@ function goodFacts(): DatabaseFacts {
       lateAttemptSeconds: 0,
       topupProblems: 0,
       mails: none,
+      work: workLevels,
       databaseBytes: 1,
       connections: 1,
       maxConnections: 100,

@@ -3,6 +3,7 @@ import { Counter, Gauge, Registry } from 'prom-client'
 import { watchAll, type Sources } from './gauges.ts'
 import { openHistogram, secondsBuckets, type Series } from './histogram.ts'
 import type { TopupState } from '../store/topups.ts'
+import { workKinds, type WorkKind } from '../store/work/work.ts'
 import type { Lane, PostingResult } from '../store/writer/posting.ts'
 import { version } from './version.ts'
 
@@ -28,6 +29,8 @@ export type Metrics = {
   /** A call to the card processor. */
   readonly processor: (result: ProcessorResult) => void
   readonly job: (name: string, isDone: boolean) => void
+  /** What a run of a piece of work came to. */
+  readonly work: (kind: WorkKind, result: WorkResult) => void
   readonly watch: (sources: Sources) => void
   readonly registry: Registry
   /** The text for Prometheus, of all workers together. */
@@ -45,6 +48,8 @@ const processorResults = ['answered', 'away'] as const
 type ProcessorResult = (typeof processorResults)[number]
 const topupStates = ['created', 'processing', 'succeeded', 'failed', 'cancelled'] as const
 const lanes = ['fast', 'careful'] as const
+const workResults = ['done', 'again', 'failed', 'given-up'] as const
+export type WorkResult = (typeof workResults)[number]
 
 /** Further apps are counted together: thousands of labels cost more than they are worth. */
 const maxApps = 50
@@ -110,6 +115,13 @@ export function openMetrics(): Metrics {
     labelNames: ['job', 'result'],
     registers: [registry],
   })
+  const works = new Counter({
+    name: 'billfold_work_runs_total',
+    help: 'Runs of work that must happen later, by kind: done, again (more to do), failed (retried later) or given up.',
+    labelNames: ['kind', 'result'],
+    registers: [registry],
+  })
+  for (const kind of workKinds) for (const result of workResults) works.inc({ kind, result }, 0)
   const byRoute = new Map<string, Series>()
   const count = openOperations(registry)
   const info = new Gauge({
@@ -143,6 +155,7 @@ export function openMetrics(): Metrics {
     topup: (state) => topups.inc({ state }),
     dispute: (state) => state !== 'none' && disputes.inc({ state }),
     processor: (result) => processorCalls.inc({ result }),
+    work: (kind, result) => works.inc({ kind, result }),
     job: (job, isDone) => jobs.inc({ job, result: isDone ? 'done' : 'failed' }),
     posted: (app, direction, result) => {
       if (result.kind === 'outcome') {

@@ -39,8 +39,10 @@ export const ending: Readonly<Record<string, Ending>> = {
   minutes: { key: '(minute, process)', end: 'minute', keepMs: 2 * dayMs },
   // The page of an app shows the last week, and the last time of each answer.
   app_calls: { key: '(client_id, hour, route, code)', end: 'hour', keepMs: 31 * dayMs },
-  // Long after the last try; until then its row keeps the fact from being told again.
+  // Long after the last attempt; until then its row keeps the notification from being sent again.
   mails: { key: 'fact', end: 'created_at', keepMs: 30 * dayMs },
+  // For an operator to see why it failed, and to run it again. Work that waits or runs has not ended.
+  work: { key: '(kind, key)', end: 'given_up_at', keepMs: 30 * dayMs },
   // Processors give up sending an event again after a few days.
   processor_events: { key: 'id', end: 'received_at', keepMs: 90 * dayMs },
   // For whoever looks into a reference. The money never depends on it: that is for the outcome, which stays.

@@ -1,8 +1,9 @@
 /** Corrections: debits and credits by hand, what each waits for, and what became of it. Money moves only in the writer. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import { referenceKeyOfUuid } from './outcomes.ts'
+import { addWork, dropWork } from './work/work.ts'
 
-/** Approved: the ledger is being told. */
+/** Approved: it is being posted. */
 export const correctionStates = ['waiting', 'approved', 'done', 'refused', 'declined', 'withdrawn'] as const
 export type CorrectionState = (typeof correctionStates)[number]
 
@@ -39,7 +40,14 @@ function toCorrection(row: Row): Correction {
   return { ...row, corrects: row.corrects === null ? null : referenceKeyOfUuid(row.corrects) }
 }
 
-/** False when there is one of this id already. One that needs nobody's approval has it from the start. */
+/** Longer than posting takes: should the process that decided die before it has posted, another one does. */
+const postWithinMs = 15_000
+
+async function addPosting(tx: Transaction, id: string): Promise<void> {
+  await addWork(tx, { kind: 'post-correction', key: id, afterMs: postWithinMs })
+}
+
+/** False when a correction with this id exists. One that needs no approval is approved from the start. */
 export async function insertCorrection(tx: Transaction, correction: NewCorrection): Promise<boolean> {
   const { id, walletId, amountMinor, counterAccount, reason, corrects, needsApproval, askedBy } = correction
   const { rowCount } = await tx.query(
@@ -48,6 +56,7 @@ export async function insertCorrection(tx: Transaction, correction: NewCorrectio
      on conflict (id) do nothing`,
     [id, walletId, amountMinor, counterAccount, reason, corrects, needsApproval, askedBy],
   )
+  if (rowCount === 1 && !needsApproval) await addPosting(tx, id)
   return rowCount === 1
 }
 
@@ -70,11 +79,12 @@ export async function updateCorrectionDecided(
     'update corrections set state = $2, decided_by = $3, decided_at = now(), decision_reason = $4 where id = $1',
     [id, state, by, reason],
   )
+  if (state === 'approved') await addPosting(tx, id)
 }
 
 /**
- * What the ledger said; true when that was news. A transfer that is there outweighs a refusal that another process was told
- * a moment before, when the wallet was in another state.
+ * Stores the ledger's answer; true when it changed the row. A transfer outweighs a refusal that another process got just before,
+ * when the wallet was in another state.
  */
 export async function updateCorrectionPosted(tx: Transaction, id: string, refusal: string | null): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -83,6 +93,7 @@ export async function updateCorrectionPosted(tx: Transaction, id: string, refusa
       : `update corrections set state = 'refused', refusal = $2 where id = $1 and state = 'approved'`,
     refusal === null ? [id] : [id, refusal],
   )
+  await dropWork(tx, 'post-correction', id)
   return rowCount === 1
 }
 
@@ -120,19 +131,6 @@ export async function countWaitingCorrections(db: Queryable): Promise<{ count: n
      from (select asked_at from corrections where state = 'waiting' order by asked_at limit 1000) w`,
   )
   return rows[0]!
-}
-
-/** Those that were approved a while ago and that the ledger was perhaps not told of: whoever approved them may have died. */
-export async function listUnpostedCorrections(
-  db: Queryable,
-  { olderThanMs, limit }: { olderThanMs: number; limit: number },
-): Promise<Correction[]> {
-  const { rows } = await db.query<Row>(
-    `select ${columns} from corrections where state = 'approved' and decided_at <= now() - $1 * interval '1 ms'
-     order by asked_at limit $2`,
-    [olderThanMs, limit],
-  )
-  return rows.map(toCorrection)
 }
 
 /** What of one transaction is taken back or given back already, or may be: of those that are not refused for good. */

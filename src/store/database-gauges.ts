@@ -1,6 +1,8 @@
 /** Gauges of the database for monitoring: the backlog of top-ups and mails, and the state of the server. */
 import type { Database, Queryable } from './connection/database.ts'
 import { one } from './connection/rows.ts'
+import { getWorkLevels, type WorkLevel } from './work/work-report.ts'
+import type { WorkKind } from './work/work.ts'
 
 export type Backlog = { readonly count: number; readonly oldestSeconds: number }
 
@@ -12,6 +14,7 @@ export type DatabaseGauges = {
   /** Top-ups that need a decision by an operator. */
   readonly topupProblems: number
   readonly mails: Backlog
+  readonly work: Readonly<Record<WorkKind, WorkLevel>>
   readonly databaseBytes: number
   readonly connections: number
   readonly maxConnections: number
@@ -28,18 +31,16 @@ export type DatabaseGauges = {
 export const waitKinds = ['Lock', 'LWLock', 'IO', 'IPC', 'other'] as const
 export type WaitKind = (typeof waitKinds)[number]
 
-/** An open top-up is attempted at least every six hours, so the index of look_at finds all of them. */
+/** Every open top-up is attempted at least every six hours, so the index of the queue finds them without the others. */
 const openTopupsSql = `select count(*) filter (where state = 'created')::int as created,
     count(*) filter (where state = 'processing')::int as processing,
-    coalesce(extract(epoch from now() - min(created_at) filter (where state = 'created')), 0)::float8 as created_age,
-    coalesce(extract(epoch from now() - min(created_at) filter (where state = 'processing')), 0)::float8 as processing_age
-  from topups where look_at <= now() + interval '7 hours' and state in ('created', 'processing')`
+    coalesce(extract(epoch from now() - min(t.created_at) filter (where state = 'created')), 0)::float8 as created_age,
+    coalesce(extract(epoch from now() - min(t.created_at) filter (where state = 'processing')), 0)::float8 as processing_age
+  from work w join topups t on t.id = w.key::uuid
+  where w.kind = 'resolve-topup' and w.due_at <= now() + interval '7 hours' and t.state in ('created', 'processing')`
 
 const gaugesSql = `select t.*,
-    (select coalesce(greatest(extract(epoch from now() - min(look_at)), 0), 0)::float8
-     from topups where look_at is not null) as late,
     (select count(*)::int from topups where problem is not null) as problems,
-    m.count as mails, m.oldest as mails_age,
     pg_database_size(current_database())::float8 as bytes,
     (select sum(numbackends)::int from pg_stat_database) as connections,
     current_setting('max_connections')::int as max_connections,
@@ -50,8 +51,6 @@ const gaugesSql = `select t.*,
         then extract(epoch from now() - coalesce(a.last_archived_time, a.stats_reset))::float8
       else 0 end as archive_late
   from (${openTopupsSql}) t,
-    (select count(*)::int, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
-     from mails where due_at is not null) m,
     pg_stat_archiver a`
 
 const waitsSql = `select wait_event_type as kind, count(*)::int as count from pg_stat_activity
@@ -64,10 +63,7 @@ type Row = {
   processing: number
   created_age: number
   processing_age: number
-  late: number
   problems: number
-  mails: number
-  mails_age: number
   bytes: number
   connections: number
   max_connections: number
@@ -82,6 +78,7 @@ export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> 
   const row = one(rows)
   // The database read its clock about halfway through the round trip.
   const clock = (askedAt + Date.now()) / 2_000
+  const work = await getWorkLevels(db)
   const waiting = await db.query<{ kind: string; count: number }>(waitsSql)
   const waits = { Lock: 0, LWLock: 0, IO: 0, IPC: 0, other: 0 }
   for (const { kind, count } of waiting.rows) waits[waitKinds.find((known) => known === kind) ?? 'other'] += count
@@ -90,9 +87,10 @@ export async function getDatabaseGauges(db: Queryable): Promise<DatabaseGauges> 
       created: { count: row.created, oldestSeconds: row.created_age },
       processing: { count: row.processing, oldestSeconds: row.processing_age },
     },
-    lateAttemptSeconds: row.late,
+    lateAttemptSeconds: work['resolve-topup'].lateSeconds,
     topupProblems: row.problems,
-    mails: { count: row.mails, oldestSeconds: row.mails_age },
+    mails: { count: work['send-mail'].waiting, oldestSeconds: work['send-mail'].oldestSeconds },
+    work,
     databaseBytes: row.bytes,
     connections: row.connections,
     maxConnections: row.max_connections,

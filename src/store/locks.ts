@@ -27,6 +27,8 @@ export const locks = {
   mergePositions: 0xb111f07d,
   /** One process at a time merges old minutes. */
   mergeMinutes: 0xb111f08d,
+  /** One process at a time compares a day with the processor: each day also resolves the differences of the others. */
+  reconciliation: 0xb111f09d,
   /**
    * The first of two numbers; the second is the writer's number, so that no two connections write the same rows of
    * positions.

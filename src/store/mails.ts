@@ -1,8 +1,9 @@
-/** Mails that tell a user what happened: a row for each fact, until it is sent and for a while after. */
+/** Mails that notify a user of what happened: a row for each notification, kept for a while after it is sent. */
 import type { Queryable } from './connection/database.ts'
+import { addWork } from './work/work.ts'
 
 export type NewMail = {
-  /** The fact's own key: of two that tell the same, one is kept. */
+  /** The notification's own key: of two mails with the same key one is kept. */
   readonly fact: string
   readonly userId: string
   readonly kind: string
@@ -17,12 +18,14 @@ export type NewMail = {
 /** A mail server that is away for a day must not fill the database. */
 const maxWaiting = 10_000
 
-/** False when the fact is told already, too many wait, or the user was told enough for a day, or is deleted. */
-export async function insertMail(db: Queryable, mail: NewMail): Promise<boolean> {
+const isWaitingSql = `w.kind = 'send-mail' and w.given_up_at is null`
+
+/** Does nothing when the mail exists, too many wait, or the user is deleted or got enough mails of this kind today. */
+export async function insertMail(db: Queryable, mail: NewMail): Promise<void> {
   const { rowCount } = await db.query(
-    `insert into mails (fact, user_id, kind, detail, email, language)
-     select $1, id, $3, $4, $5, $6 from users where id = $2 and email is not null
-       and (select count(*) from (select 1 from mails where due_at is not null limit ${maxWaiting}) waiting) < ${maxWaiting}
+    `insert into mails (fact, user_id, kind, detail, email, language, due_at)
+     select $1, id, $3, $4, $5, $6, null from users where id = $2 and email is not null
+       and (select count(*) from (select 1 from work w where ${isWaitingSql} limit ${maxWaiting}) waiting) < ${maxWaiting}
        and (select count(*) from mails where user_id = $2 and kind = $3 and created_at > now() - interval '1 day') < $7
      on conflict (fact) do nothing`,
     [
@@ -35,44 +38,25 @@ export async function insertMail(db: Queryable, mail: NewMail): Promise<boolean>
       mail.maxADay,
     ],
   )
-  return rowCount === 1
+  if (rowCount === 1) await addWork(db, { kind: 'send-mail', key: mail.fact })
 }
 
-export type DueMail = {
-  readonly fact: string
+export type SentMail = {
   readonly userId: string
   readonly detail: object
   readonly email: string | null
   readonly language: string | null
-  readonly tries: number
+  readonly ageMs: number
 }
 
-/**
- * Takes mails that are due, each for one process and for good: due_at is null before anything is sent, so a process that dies on
- * the way loses a mail, and never sends one twice.
- */
-export async function claimDueMails(db: Queryable, limit: number): Promise<DueMail[]> {
-  const { rows } = await db.query<DueMail>(
-    `update mails set due_at = null, tries = tries + 1 where fact in (
-       select fact from mails where due_at <= now() order by due_at limit $1 for update skip locked)
-     returning fact, user_id as "userId", detail, email, language, tries`,
-    [limit],
+/** Counts the try. Undefined when the mail is gone, as its user is deleted. */
+export async function updateMailTried(db: Queryable, fact: string): Promise<SentMail | undefined> {
+  const { rows } = await db.query<SentMail>(
+    `update mails set tries = tries + 1 where fact = $1
+     returning user_id as "userId", detail, email, language, extract(epoch from now() - created_at)::float8 * 1000 as "ageMs"`,
+    [fact],
   )
-  return rows
-}
-
-/** Only for a mail that no mail server has taken. False when it is too old to be news. */
-export async function updateMailDue(
-  db: Queryable,
-  fact: string,
-  { afterMs, withinMs }: { afterMs: number; withinMs: number },
-): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update mails set due_at = now() + $2 * interval '1 ms'
-     where fact = $1 and due_at is null and created_at > now() - $3 * interval '1 ms'`,
-    [fact, afterMs, withinMs],
-  )
-  return rowCount === 1
+  return rows[0]
 }
 
 export type KeptMail = {
@@ -87,27 +71,29 @@ export type KeptMail = {
 /** Newest first, of those that are still kept. */
 export async function listMailsOfUser(db: Queryable, userId: string, limit: number): Promise<KeptMail[]> {
   const { rows } = await db.query<KeptMail>(
-    `select fact, kind, created_at as "createdAt", due_at as "dueAt", tries from mails
-     where user_id = $1 order by created_at desc, fact limit $2`,
+    `select m.fact, m.kind, m.created_at as "createdAt", w.due_at as "dueAt", m.tries
+     from mails m left join work w on w.key = m.fact and ${isWaitingSql}
+     where m.user_id = $1 order by m.created_at desc, m.fact limit $2`,
     [userId, limit],
   )
   return rows
 }
 
-/** Due once more, as if it were new; its kind. Undefined when it is due already, or is not a mail of this user. */
+/** Due once more, as if it were new; its kind. Undefined when it waits already, or is not a mail of this user. */
 export async function updateMailAgain(db: Queryable, userId: string, fact: string): Promise<string | undefined> {
   const { rows } = await db.query<{ kind: string }>(
-    `update mails set due_at = now(), tries = 0, created_at = now()
-     where fact = $1 and user_id = $2 and due_at is null returning kind`,
+    `update mails m set tries = 0, created_at = now() where m.fact = $1 and m.user_id = $2
+       and not exists (select from work w where w.key = m.fact and ${isWaitingSql}) returning m.kind`,
     [fact, userId],
   )
+  if (rows[0]) await addWork(db, { kind: 'send-mail', key: fact })
   return rows[0]?.kind
 }
 
-/* Who reads it. */
+/* The reader of a mail. */
 
 export const mailChoices = ['receipts', 'payments', 'sign-ins'] as const
-/** The kinds of mail that a user can do without. */
+/** The kinds of mail that a user can stop. */
 export type MailChoice = (typeof mailChoices)[number]
 
 export type MailReader = {
@@ -120,7 +106,7 @@ export type MailReader = {
   readonly stopped: readonly MailChoice[]
 }
 
-/** Undefined of a user who is deleted. */
+/** Undefined for a deleted user. */
 export async function findMailReader(db: Queryable, userId: string): Promise<MailReader | undefined> {
   const { rows } = await db.query<MailReader>(
     `select u.email, u.first_name as "firstName", u.language, s.language as "pageLanguage",
@@ -131,7 +117,7 @@ export async function findMailReader(db: Queryable, userId: string): Promise<Mai
   return rows[0]
 }
 
-/** What is stopped after the change: `isWanted` brings a kind back. Undefined of a user who is deleted. */
+/** Returns what is stopped after the change; `isWanted` resumes a kind. Undefined for a deleted user. */
 export async function updateMailChoice(
   db: Queryable,
   userId: string,
@@ -149,7 +135,7 @@ export async function updateMailChoice(
   return rows[0]?.stopped
 }
 
-/** Writes only what is new, for people sign in far more often than they change the language. */
+/** Writes only a change: people sign in far more often than they change the language. */
 export async function upsertMailLanguage(db: Queryable, userId: string, language: string): Promise<void> {
   await db.query(
     `insert into mail_settings as s (user_id, language) values ($1, $2)

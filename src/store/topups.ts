@@ -1,4 +1,4 @@
-/** Top-ups by card: what the card processor said last, and when to ask again. */
+/** Top-ups by card: what the card processor answered last. When to ask it again is in the queue. */
 import type { Queryable, Transaction } from './connection/database.ts'
 
 export type TopupState = 'created' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
@@ -26,28 +26,26 @@ export type Topup = {
   readonly updatedAt: Date
   readonly expiresAt: Date
   readonly version: bigint
-  readonly lookAt: Date | null
-  readonly looks: number
 }
 
 export type NewTopup = Pick<
   Topup,
-  'id' | 'userId' | 'clientId' | 'processor' | 'amountMinor' | 'currency' | 'createdAt' | 'expiresAt' | 'lookAt'
+  'id' | 'userId' | 'clientId' | 'processor' | 'amountMinor' | 'currency' | 'createdAt' | 'expiresAt'
 >
 
 const columns = `id, user_id as "userId", client_id as "clientId", processor, payment_intent_id as "paymentIntentId",
   amount as "amountMinor", currency, state, credited as "creditedMinor", refunded as "refundedMinor",
   disputed as "disputedMinor", dispute, decline_code as "declineCode", declines_seen as "declinesSeen",
   declines_told as "declinesTold", declined_at as "declinedAt", problem, created_at as "createdAt",
-  updated_at as "updatedAt", expires_at as "expiresAt", version, look_at as "lookAt", looks`
+  updated_at as "updatedAt", expires_at as "expiresAt", version`
 
 /** False when the user is deleted, or being deleted: the row of users is waited for, and read again when it is free. */
 export async function insertTopup(db: Queryable, topup: NewTopup): Promise<boolean> {
-  const { id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt, lookAt } = topup
+  const { id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt } = topup
   const { rowCount } = await db.query(
-    `insert into topups (id, user_id, client_id, processor, amount, currency, created_at, updated_at, expires_at, look_at)
-     select $1, id, $3, $4, $5, $6, $7, $7, $8, $9 from users where id = $2 and deleted_at is null for key share`,
-    [id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt, lookAt],
+    `insert into topups (id, user_id, client_id, processor, amount, currency, created_at, updated_at, expires_at)
+     select $1, id, $3, $4, $5, $6, $7, $7, $8 from users where id = $2 and deleted_at is null for key share`,
+    [id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt],
   )
   return rowCount === 1
 }
@@ -74,19 +72,13 @@ export async function listOpenTopups(db: Queryable, userId: string, limit: numbe
 }
 
 /**
- * Only the first payment of a top-up is written. A sweeper may have set the state to failed in the meantime, as the row had no
- * payment; with one it is worth asking about again.
+ * Only the first payment of a top-up is written. The row may have failed in the meantime for lack of a payment; with one it is
+ * worth asking about again.
  */
-export async function updateTopupPayment(
-  db: Queryable,
-  id: string,
-  paymentIntentId: string,
-  lookAt: Date,
-): Promise<void> {
+export async function updateTopupPayment(db: Queryable, id: string, paymentIntentId: string): Promise<void> {
   await db.query(
-    `update topups set payment_intent_id = $2, state = 'created', look_at = coalesce(look_at, $3)
-     where id = $1 and payment_intent_id is null`,
-    [id, paymentIntentId, lookAt],
+    `update topups set payment_intent_id = $2, state = 'created' where id = $1 and payment_intent_id is null`,
+    [id, paymentIntentId],
   )
 }
 
@@ -130,8 +122,6 @@ export type TopupChanges = Pick<
   | 'declinedAt'
   | 'problem'
   | 'updatedAt'
-  | 'lookAt'
-  | 'looks'
 >
 
 /**
@@ -147,8 +137,7 @@ export async function isTopupVersion(tx: Transaction, { id, version }: Topup): P
 export async function updateTopup(tx: Transaction, { id }: Topup, changes: TopupChanges): Promise<Topup> {
   const { rows } = await tx.query<Topup>(
     `update topups set version = version + 1, state = $2, credited = $3, refunded = $4, disputed = $5, dispute = $6,
-       decline_code = $7, declines_seen = $8, declines_told = $9, declined_at = $10, problem = $11, updated_at = $12,
-       look_at = $13, looks = $14
+       decline_code = $7, declines_seen = $8, declines_told = $9, declined_at = $10, problem = $11, updated_at = $12
      where id = $1 returning ${columns}`,
     [
       id,
@@ -163,48 +152,18 @@ export async function updateTopup(tx: Transaction, { id }: Topup, changes: Topup
       changes.declinedAt,
       changes.problem,
       changes.updatedAt,
-      changes.lookAt,
-      changes.looks,
     ],
   )
   return rows[0]!
 }
 
-/** Sets the time of the next look, unless the row has a newer version: whoever wrote that set its own. */
-export async function updateTopupLook(db: Queryable, { id, version }: Topup, lookAt: Date | null): Promise<void> {
-  await db.query('update topups set look_at = $3 where id = $1 and version = $2', [id, version, lookAt])
-}
-
-/** Somebody did something at the processor: look soon, whatever was planned. */
-export async function hastenTopupLook(db: Queryable, id: string, lookAt: Date): Promise<void> {
-  await db.query('update topups set look_at = least(look_at, $2), looks = 0 where id = $1', [id, lookAt])
-}
-
-/** A row without payment_intent_id has no payment that anybody was told of: there is nothing to wait for. */
-export async function updateTopupFailed(db: Queryable, id: string, at: Date): Promise<void> {
-  await db.query(
-    `update topups set state = 'failed', look_at = null, updated_at = $2 where id = $1 and payment_intent_id is null`,
+/** A row without payment_intent_id has no payment that a payer knows of: there is nothing to wait for. */
+export async function updateTopupFailed(db: Queryable, id: string, at: Date): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update topups set state = 'failed', updated_at = $2 where id = $1 and payment_intent_id is null and state <> 'failed'`,
     [id, at],
   )
-}
-
-/**
- * Takes the top-ups that are due, each for one process: the next look is put off by the lease, so that one whose process dies
- * is taken by another after that time.
- */
-export async function claimDueTopups(db: Queryable, now: Date, leaseUntil: Date, limit: number): Promise<Topup[]> {
-  const { rows } = await db.query<Topup>(
-    `update topups set look_at = $2, looks = looks + 1 where id in (
-       select id from topups where look_at <= $1 order by look_at limit $3 for update skip locked)
-     returning ${columns}`,
-    [now, leaseUntil, limit],
-  )
-  return rows
-}
-
-/** Nobody has looked: what counts the looks, and makes them rarer, goes back. */
-export async function updateTopupUnanswered(db: Queryable, id: string): Promise<void> {
-  await db.query('update topups set looks = greatest(looks - 1, 0) where id = $1', [id])
+  return rowCount === 1
 }
 
 /** How many cards of this user were declined since then, and when the first of them was. */

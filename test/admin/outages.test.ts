@@ -198,7 +198,7 @@ test('the card processor is away', async () => {
   const looked = async () =>
     (
       await db.query<{ looks: number; late: boolean }>(
-        'select looks, look_at <= now() as late from topups where payment_intent_id = $1',
+        `select attempts as looks, due_at <= now() as late from work join topups t on t.id::text = key where payment_intent_id = $1`,
         [paid],
       )
     ).rows[0]!
@@ -238,12 +238,13 @@ test('mail is down', async () => {
   const waiting = async () =>
     (
       await db.query<{ count: number; late: boolean }>(
-        `select count(*)::int, bool_or(due_at <= now()) as late from mails where user_id = $1 and due_at is not null`,
+        `select count(*)::int, bool_or(w.due_at <= now()) as late from mails m join work w on w.key = m.fact
+         where m.user_id = $1 and w.given_up_at is null`,
         [payer.userId],
       )
     ).rows[0]!
   // What was tried is due again later; half an hour on it still waits, and is seen.
-  await letPass(db, 31 * 60_000, ['mails'])
+  await letPass(db, 31 * 60_000, ['mails', 'work'])
   await until(async () => {
     const { count, late } = await waiting()
     return count === 1 && !late
@@ -260,7 +261,7 @@ test('mail is down', async () => {
   await mail.comeBack()
   await until(async () => {
     // Each pause is over at once; how long they are is the sender's own test.
-    await db.query('update mails set due_at = now() where user_id = $1 and due_at > now()', [payer.userId])
+    await db.query(`update work set due_at = now() where kind = 'send-mail' and due_at > now()`)
     return mail.subjects(email).length > 0
   })
   expect(mail.subjects(email)).toEqual(['$25.00 is in your wallet'])

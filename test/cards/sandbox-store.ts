@@ -11,10 +11,11 @@ export type TestSandboxStore = SandboxStore & {
 
 export async function openSandboxStore(): Promise<TestSandboxStore> {
   const database = await testDatabase()
-  const { pool } = openDatabase(database.connection)
+  const db = openDatabase(database.connection)
+  const { pool } = db
   return {
-    ...openSandboxPayments(pool),
-    clear: async () => void (await pool.query('delete from sandbox_payments')),
+    ...openSandboxPayments(db),
+    clear: async () => void (await pool.query('delete from sandbox_payments; delete from work')),
     close: async () => {
       await pool.end()
       await database.drop()

@@ -61,10 +61,7 @@ test('a payment that comes after the deletion all the same is credited to nobody
   const id = await member.begin(25)
   expect(await member.remove()).toBe('deleted')
   // As if the processor had taken the money although the payment was cancelled.
-  await bench.service.db.pool.query(
-    `update topups set state = 'created', look_at = now() where payment_intent_id = $1`,
-    [id],
-  )
+  await bench.service.db.pool.query(`update topups set state = 'created' where payment_intent_id = $1`, [id])
   bench.standIn.state.pay(id)
   await resolveTopup(bench.service, (await bench.topup(id)).id)
   const topup = await bench.topup(id)

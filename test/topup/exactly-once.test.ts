@@ -1,5 +1,6 @@
 /** Every way a top-up can go wrong ends in exactly one credit of exactly the paid amount, or none where nothing was paid. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { findWorkDueAt } from '../../src/store/work/work-report.ts'
 import { openBench, type Bench, type Payer } from './rig.ts'
 
 setDefaultTimeout(180_000)
@@ -156,10 +157,11 @@ describe('a failing processor', () => {
     bench.standIn.failNext('timeout', 2)
     expect((await payer.create(25)).status).toBe(503)
     await bench.sweepLater()
-    const { rows } = await bench.service.db.pool.query('select state, look_at from topups where user_id = $1', [
-      payer.userId,
-    ])
-    expect(rows).toEqual([{ state: 'failed', look_at: null }])
+    const { rows } = await bench.service.db.pool.query(
+      `select state, (select due_at from work w where w.key = t.id::text) as due_at from topups t where user_id = $1`,
+      [payer.userId],
+    )
+    expect(rows).toEqual([{ state: 'failed', due_at: null }])
     expect(await payer.entries()).toEqual([])
   })
 })
@@ -173,7 +175,11 @@ describe('refusals', () => {
     })
     await bench.sweepLater()
     await bench.sweepLater(61 * 60_000)
-    expect(await bench.topup(id)).toMatchObject({ state: 'cancelled', lookAt: null })
+    const topup = await bench.topup(id)
+    expect([topup.state, await findWorkDueAt(bench.service.db.pool, 'resolve-topup', topup.id)]).toEqual([
+      'cancelled',
+      null,
+    ])
     expect(bench.standIn.state.intent(id).status).toBe('canceled')
     expect(await payer.entries()).toEqual([])
   })

@@ -1,10 +1,11 @@
 /** What a payer reads of a top-up: a receipt, a dispute, a debt, a card that was declined. Each once, whoever settles it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { sendMails } from '../../src/actions/mails/notify.ts'
 import { closeService, openService, type Service } from '../../src/actions/service.ts'
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { maxDeclinesAnHour } from '../../src/actions/topups/topup-limits.ts'
-import { sweepTopups } from '../../src/actions/topups/sweep-topups.ts'
+import { resolveTopup as topupKind } from '../../src/work/resolve-topup.ts'
+import { runDue } from '../../src/work/runner.ts'
+import { sendMail } from '../../src/work/send-mail.ts'
 import { receiptCodeOf } from '../../src/ledger/receipt-code.ts'
 import { openMetrics } from '../../src/platform/metrics.ts'
 import { openDatabase } from '../../src/store/connection/database.ts'
@@ -30,7 +31,7 @@ afterAll(async () => {
 
 /** As many as there should be are waited for, and more would be seen. */
 const letters = async ({ userId }: Payer, count: number) => {
-  await Promise.all([sendMails(bench.service), sendMails(other)])
+  await Promise.all([runDue(bench.service, sendMail), runDue(other, sendMail)])
   return await mailsTo(`${userId}@example.com`, bench.opened.logged, count)
 }
 const subjects = async (payer: Payer, count: number) => (await letters(payer, count)).map(({ subject }) => subject)
@@ -95,7 +96,7 @@ const begin = async (payer: Payer, isDeclined = true) => {
 }
 const later = async (ms: number) => {
   await letPass(bench.service.db.pool, ms, topupTables)
-  await Promise.all([sweepTopups(bench.service), sweepTopups(other)])
+  await Promise.all([runDue(bench.service, topupKind), runDue(other, topupKind)])
 }
 
 describe('a card that was declined', () => {

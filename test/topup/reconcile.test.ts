@@ -4,10 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formTokenOf } from '../../src/actions/operators/manage-sessions.ts'
-import { reconcileDue } from '../../src/actions/topups/reconcile.ts'
+import { planDays } from '../../src/actions/topups/reconcile.ts'
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { getReconciliationState, listDayTotals, listOpenDifferences } from '../../src/store/books/reconciliation.ts'
 import { deleteExpired } from '../../src/store/cleanup.ts'
+import type { Service } from '../../src/actions/service.ts'
+import { reconcileDay } from '../../src/work/reconcile-day.ts'
+import { runDue } from '../../src/work/runner.ts'
 import { callCommand, runCommand } from '../command.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
 import { letPass, topupTables } from '../time.ts'
@@ -56,14 +59,21 @@ async function reconcile(): Promise<void> {
   await readAll()
 }
 
-/** As the job does, until nothing waits. */
+/** Plans the days that have ended, and reads what is due. */
+async function reconcileDue(service: Service): Promise<void> {
+  await planDays(service)
+  await runDue(service, reconcileDay)
+}
+
+/** Until nothing waits. */
 async function readAll(): Promise<void> {
   do await reconcileDue(bench.service)
   while ((await getReconciliationState(bench.service.db.pool)).unfinishedDays > 0)
 }
 
 const again = async () => {
-  await query(`update reconciliation_days set finished_at = null, next_try_at = now()`)
+  await query(`update reconciliation_days set finished_at = null`)
+  await query(`insert into work (kind, key, due_at) select 'reconcile-day', day::text, now() from reconciliation_days`)
   await readAll()
 }
 
@@ -208,7 +218,7 @@ test('many lines are read page by page, and a reading that failed goes on where 
   Object.assign(cards, {
     listLines: async (span: Parameters<typeof listLines>[0]) => (afters.push(span.after), await listLines(span)),
   })
-  await query(`update reconciliation_days set next_try_at = now()`)
+  await query(`update work set due_at = now()`)
   await readAll()
   Object.assign(cards, { listLines })
   expect(await query(`select count(*)::int as count from processor_lines`)).toEqual([{ count: 250 }])

@@ -2,11 +2,12 @@
 import { expect } from 'bun:test'
 import { decimalsOf } from '../../src/actions/topups/open-processor.ts'
 import type { Service } from '../../src/actions/service.ts'
-import { sweepTopups } from '../../src/actions/topups/sweep-topups.ts'
 import { createStripeProcessor } from '../../src/cards/stripe/stripe.ts'
 import { listMovements } from '../../src/store/topup-movements.ts'
 import { verifyBooks } from '../../src/store/verify/verify.ts'
 import { findTopupByPayment, type Topup } from '../../src/store/topups.ts'
+import { resolveTopup } from '../../src/work/resolve-topup.ts'
+import { runDue } from '../../src/work/runner.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { newClient, type Reply, type Send } from '../client.ts'
 import { newPage } from '../page.ts'
@@ -90,7 +91,7 @@ export async function openBench(environment: Record<string, string> = {}, timeou
     /** Lets so much time pass that everything is due, and sweeps. */
     sweepLater: async (ms = 2 * 60_000) => {
       await letPass(service.db.pool, ms, topupTables)
-      await sweepTopups(service)
+      await runDue(service, resolveTopup)
     },
     expectSettled: () => expectSettled(service, standIn),
     close: async () => {

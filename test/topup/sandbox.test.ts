@@ -7,6 +7,7 @@ import { newClient } from '../client.ts'
 import { newPage } from '../page.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { newApp, newUser, openTestService, type Credentials, type TestService } from '../service.ts'
+import { makeTopupsDue } from '../time.ts'
 
 setDefaultTimeout(180_000)
 
@@ -79,7 +80,7 @@ test('a payment whose webhook never comes is credited by a sweeper', async () =>
   const { client, serviceUserId, userId, entries } = await pay('never', '4242424242424242')
   await Bun.sleep(1_000)
   expect(await client.balance(serviceUserId)).toBe(0)
-  await opened.service.db.pool.query('update topups set look_at = now() where user_id = $1', [userId])
+  await makeTopupsDue(opened.service.db.pool, 'user_id = $1', [userId])
   expect(await until(async () => (await client.balance(serviceUserId)) === 25)).toBeTrue()
   expect(await entries()).toBe(1)
 })

@@ -7,6 +7,7 @@ import { startMailServer, type MailServer } from '../mail-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
 import { notify } from '../../src/actions/mails/notify.ts'
 import { insertNewLink } from '../../src/store/new-links.ts'
+import { makeTopupsDue } from '../time.ts'
 import { openBench, stripeEnvironment, type Bench, type Payer } from './rig.ts'
 
 setDefaultTimeout(240_000)
@@ -56,7 +57,7 @@ const isQuiet = async () =>
 
 /** The processes' own sweepers do it, as soon as it is due; nobody else does. */
 async function untilSwept(payer: Payer, balance: number): Promise<void> {
-  await bench.service.db.pool.query('update topups set look_at = now() where user_id = $1', [payer.userId])
+  await makeTopupsDue(bench.service.db.pool, 'user_id = $1', [payer.userId])
   await until(async () => (await payer.balance()) === balance)
   expect(await payer.balance()).toBe(balance)
 }
@@ -145,7 +146,7 @@ async function countQuestionsForForty(): Promise<number> {
     for (let time = 0; time < 5; time++) bench.standIn.state.pay(await payer.begin(2))
   }
   const before = bench.standIn.requests.length
-  await bench.service.db.pool.query(`update topups set look_at = now() where state = 'created'`)
+  await makeTopupsDue(bench.service.db.pool, `state = 'created'`)
   await until(isQuiet)
   for (const payer of payers) expect(await creditsOf(payer)).toEqual(Array(5).fill('TOPUP 2'))
   return bench.standIn.requests.length - before
@@ -238,7 +239,7 @@ describe('killed processes', () => {
       `select payment_intent_id as id from topups where state = 'created' and payment_intent_id is not null`,
     )
     for (const { id } of unpaid) if (bench.standIn.state.intent(id).status !== 'succeeded') bench.standIn.state.pay(id)
-    await bench.service.db.pool.query('update topups set look_at = now() where credited = 0 or look_at is not null')
+    await makeTopupsDue(bench.service.db.pool, 'true')
     await until(isQuiet)
     const { rows } = await bench.service.db.pool.query<{ paid: bigint; credited: bigint }>(
       `select (select sum(amount) from topups where user_id = any($1) and state = 'succeeded')::bigint as paid,

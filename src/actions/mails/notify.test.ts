@@ -18,8 +18,12 @@ import { insertNewLink } from '../../store/new-links.ts'
 import { updateMailChoice } from '../../store/mails.ts'
 import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
 import { closeService, openService, type Service } from '../service.ts'
-import { findFirstPayments } from './find-first-payments.ts'
-import { sendMails, notify } from './notify.ts'
+import { findFirstPayment } from '../../work/find-first-payment.ts'
+import { runDue } from '../../work/runner.ts'
+import { sendMail } from '../../work/send-mail.ts'
+import { notify } from './notify.ts'
+
+const sendMails = (service: Service) => runDue(service, sendMail)
 
 let server: MailServer
 let opened: TestService
@@ -71,7 +75,7 @@ describe('each fact is told once', () => {
     await notify(pool(), userId, declined, { id: userId })
     await sendMails(opened.service)
     server.behaviour.isHangingUp = false
-    await letPass(pool(), 60 * 60_000, ['mails'])
+    await letPass(pool(), 60 * 60_000, ['mails', 'work'])
     await both(sendMails)
     expect(server.subjects(emailOf(userId))).toEqual(['Your card was declined'])
   })
@@ -93,11 +97,11 @@ describe('while the mail server is away', () => {
     for (let tries = 0; tries < 3; tries++) {
       await both(sendMails)
       const { rows } = await pool().query<{ wait: number }>(
-        `select extract(epoch from due_at - now())::float as wait from mails where fact = $1`,
+        `select extract(epoch from due_at - now())::float as wait from work where key = $1`,
         [`declined:${userId}`],
       )
       waits.push(rows[0]!.wait)
-      await letPass(pool(), rows[0]!.wait * 1_000 + 1_000, ['mails'])
+      await letPass(pool(), rows[0]!.wait * 1_000 + 1_000, ['mails', 'work'])
     }
     expect(waits[1]).toBeGreaterThan(waits[0]! * 2)
     expect(waits[2]).toBeGreaterThan(waits[1]! * 2)
@@ -113,10 +117,10 @@ describe('while the mail server is away', () => {
     const { userId } = await newUser(opened.service, app)
     await server.goAway()
     await notify(pool(), userId, declined, { id: userId })
-    await letPass(pool(), 25 * 60 * 60_000, ['mails'])
+    await letPass(pool(), 25 * 60 * 60_000, ['mails', 'work'])
     await sendMails(opened.service)
     await server.comeBack()
-    await letPass(pool(), 25 * 60 * 60_000, ['mails'])
+    await letPass(pool(), 25 * 60 * 60_000, ['mails', 'work'])
     await both(sendMails)
     expect(server.subjects(emailOf(userId))).toEqual([])
     const logged = opened.logged.filter((line) => line.includes('a mail was given up')).join()
@@ -127,12 +131,10 @@ describe('while the mail server is away', () => {
   test('no more than ten thousand wait', async () => {
     const { userId } = await newUser(opened.service, app)
     await opened.service.db.longRunning.pool.query(
-      `insert into mails (fact, user_id, kind, detail, due_at)
-       select 'full:' || n, $1, 'full', '{}', now() + interval '1 hour' from generate_series(1, 10000) n`,
-      [userId],
+      `insert into work (kind, key, due_at) select 'send-mail', 'full:' || n, now() + interval '1 hour' from generate_series(1, 10000) n`,
     )
     await notify(pool(), userId, declined, { id: 'one too many' })
-    await opened.service.db.longRunning.pool.query(`delete from mails where kind = 'full'`)
+    await opened.service.db.longRunning.pool.query(`delete from work where key like 'full:%'`)
     const { rows } = await pool().query('select 1 from mails where user_id = $1', [userId])
     expect(rows).toEqual([])
   })
@@ -203,7 +205,7 @@ describe('the user chooses', () => {
     const { userId } = await newUser(opened.service, app)
     await notify(pool(), userId, declined, { id: userId })
     const isKept = async (days: number) => {
-      await letPass(pool(), days * 24 * 60 * 60_000, ['mails'])
+      await letPass(pool(), days * 24 * 60 * 60_000, ['mails', 'work'])
       await deleteExpired(opened.service.db)
       return (await pool().query('select 1 from mails where user_id = $1', [userId])).rows.length === 1
     }
@@ -221,8 +223,8 @@ const newLinked = async (count = 1) => {
   return { ...user, client, subjects: (count: number) => subjectsOf(userId, count) }
 }
 const look = async () => {
-  await letPass(pool(), 60 * 60_000, ['new_links'])
-  await both(findFirstPayments)
+  await letPass(pool(), 60 * 60_000, ['new_links', 'work'])
+  await both((service) => runDue(service, findFirstPayment))
   await both(sendMails)
 }
 
@@ -260,7 +262,7 @@ describe('the first payment to a new app', () => {
     await gone.client.debit(gone.serviceUserId, 1)
     await pool().query('update links set disconnected_at = now() where id = $1', [gone.serviceUserId])
     const old = await newLinked()
-    await letPass(pool(), 31 * 24 * 60 * 60_000, ['new_links'])
+    await letPass(pool(), 31 * 24 * 60 * 60_000, ['new_links', 'work'])
     await old.client.debit(old.serviceUserId, 1)
     await look()
     expect([await gone.subjects(0), await old.subjects(0)]).toEqual([[], []])

@@ -27,8 +27,6 @@ export type MailSender = {
   /** Queues a mail in memory, with a few retries; for mails a user can request again. */
   readonly send: (mail: Mail) => void
   readonly deliver: (mail: Mail) => Promise<Delivered>
-  /** Runs work in the background. Work passed in while it runs is run once afterwards. `close` waits for both. */
-  readonly soon: (work: () => Promise<void>) => void
   /** Waits up to 5 seconds until everything is sent. */
   readonly close: () => Promise<void>
 }
@@ -83,7 +81,6 @@ export function openMail(config: MailConfig, log: Log, metrics: Pick<Metrics, 'm
     }
   }
 
-  const background = openBackground((error) => log.warn('sending mails in the background failed', faultFields(error)))
   return {
     send: (mail) => {
       // A mail server that is down must not fill the memory, and users can request these mails again.
@@ -93,34 +90,12 @@ export function openMail(config: MailConfig, log: Log, metrics: Pick<Metrics, 'm
       if (running < maxAtOnce) void run()
     },
     deliver,
-    soon: background.soon,
     close: async () => {
       closing.abort()
       if (running === 0) idle.resolve()
-      await Promise.race([Promise.all([idle.promise, background.end()]), sleep(closeWithinMs)])
+      await Promise.race([idle.promise, sleep(closeWithinMs)])
       delivery.close()
     },
-  }
-}
-
-/** Runs one piece of work at a time. Of those added while one runs, only the last is run after it. */
-function openBackground(onFault: (error: unknown) => void) {
-  let next: (() => Promise<void>) | undefined
-  let running: Promise<void> | undefined
-  async function run(): Promise<void> {
-    while (next) {
-      const work = next
-      next = undefined
-      await work().catch(onFault)
-    }
-    running = undefined
-  }
-  return {
-    soon: (work: () => Promise<void>): void => {
-      next = work
-      running ??= run()
-    },
-    end: async (): Promise<void> => await running,
   }
 }
 

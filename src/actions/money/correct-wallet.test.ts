@@ -23,6 +23,9 @@ import {
 import { referenceKeyOf } from '../../store/outcomes.ts'
 import { verifyBooks } from '../../store/verify/verify.ts'
 import { findWallet } from '../../store/wallets.ts'
+import { addWork } from '../../store/work/work.ts'
+import { postCorrection } from '../../work/post-correction.ts'
+import { runDue } from '../../work/runner.ts'
 import type { Actor } from '../audit.ts'
 import { closeService, openService, type Service } from '../service.ts'
 import { newId } from '../tokens.ts'
@@ -31,7 +34,6 @@ import {
   askBonus,
   askCorrection,
   declineCorrection,
-  finishCorrections,
   withdrawCorrection,
   type CorrectionOrder,
 } from './correct-wallet.ts'
@@ -228,9 +230,11 @@ describe('above the limit', () => {
       `update corrections set state = 'approved', decided_by = $2, decided_at = now() - interval '1 minute' where id = $1`,
       [id, bob.name],
     )
-    await Promise.all([finishCorrections(opened.service), finishCorrections(other)])
+    await addWork(opened.service.db.pool, { kind: 'post-correction', key: id })
+    await Promise.all([runDue(opened.service, postCorrection), runDue(other, postCorrection)])
     expect([await stateOf(id), await balance(), await transfersOf(id)]).toEqual(['done', 40_00n, [{ amount: -60_00n }]])
-    expect(await finishCorrections(opened.service)).toBe(0)
+    const left = `select 1 from work where kind = 'post-correction' and key = $1`
+    expect((await opened.service.db.pool.query(left, [id])).rows).toEqual([])
     expect((await recorded()).at(-1)).toBe('system correction.posted')
   })
 
@@ -240,9 +244,10 @@ describe('above the limit', () => {
       `update corrections set state = 'approved', decided_by = $2, decided_at = now() - interval '1 minute' where id = $1`,
       [id, bob.name],
     )
+    await addWork(opened.service.db.pool, { kind: 'post-correction', key: id })
     const posting = { walletId: user.userId, counterAccount: 'adjustments', amountMinor: -60_00n } as const
     await postForService(opened.service, { ...posting, referenceType: 'CORRECTION', referenceId: id, description: 'x' })
-    await finishCorrections(other)
+    await runDue(other, postCorrection)
     expect([await stateOf(id), await balance()]).toEqual(['done', 40_00n])
   })
 })

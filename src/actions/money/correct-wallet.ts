@@ -1,6 +1,6 @@
 /**
- * A debit or credit by hand: asked for by one person, above an amount approved by another, and told to the ledger by a
- * reference of its own, which counts once however often it is told.
+ * A debit or credit by hand: asked for by one operator, above an amount approved by another, and posted by a reference of its own,
+ * which counts once however often it is posted.
  */
 import { correctionType, counterAccountOfApp, magnitude, serviceNamespace } from '../../ledger/reference.ts'
 import { transact, type Transaction } from '../../store/connection/database.ts'
@@ -61,7 +61,7 @@ export async function askCorrection(
       })
     return (await store.findCorrection(tx, order.id))!
   })
-  return typeof asked === 'string' ? { problem: asked } : await post(service, actor, asked)
+  return typeof asked === 'string' ? { problem: asked } : await postCorrection(service, actor, asked)
 }
 
 async function findTransactionProblem(
@@ -77,7 +77,7 @@ async function findTransactionProblem(
   return magnitude(before + amountMinor) > magnitude(transfer.amountMinor) ? 'too-much' : undefined
 }
 
-/** What the same person moved in this wallet on their own in the last day counts too: a large sum in small parts is a large sum. */
+/** Includes what the same operator moved in this wallet alone in the last day: a large sum in small parts is a large sum. */
 async function isAboveLimit(
   service: Service,
   tx: Transaction,
@@ -117,22 +117,22 @@ export type Decided =
   | { readonly correction: Correction }
   | { readonly problem: 'unknown' | 'own' | 'not-own' | 'decided' }
 
-/** By somebody else than who asked. The whole command line counts as one person, for it can take any name. */
+/** By another operator than the one who asked. The whole command line counts as one, because it can take any name. */
 export async function approveCorrection(service: Service, actor: Actor, id: string): Promise<Decided> {
   const decided = await decideOn(service, actor, id, { state: 'approved', reason: null })
-  return 'problem' in decided ? decided : { correction: await post(service, actor, decided.correction) }
+  return 'problem' in decided ? decided : { correction: await postCorrection(service, actor, decided.correction) }
 }
 
 export async function declineCorrection(service: Service, actor: Actor, id: string, reason: string): Promise<Decided> {
   return await decideOn(service, actor, id, { state: 'declined', reason })
 }
 
-/** By who asked. */
+/** By the operator who asked. */
 export async function withdrawCorrection(service: Service, actor: Actor, id: string): Promise<Decided> {
   return await decideOn(service, actor, id, { state: 'withdrawn', reason: null })
 }
 
-/** The row's lock lets one of several win, however many decide at once; the others are told that it is decided. */
+/** The row's lock lets one of several decide; the others get `decided`. */
 async function decideOn(
   service: Service,
   actor: Actor,
@@ -160,8 +160,8 @@ function isCommandLine(name: string): boolean {
   return name === 'cli' || name.startsWith('cli:')
 }
 
-/** Tells the ledger of one that is approved, and keeps what it said. Safe to repeat, also in several processes at once. */
-async function post(service: Service, actor: Actor, correction: Correction): Promise<Correction> {
+/** Posts an approved correction and stores the ledger's answer. Safe to repeat, also in several processes at once. */
+export async function postCorrection(service: Service, actor: Actor, correction: Correction): Promise<Correction> {
   if (correction.state !== 'approved') return correction
   const { id, walletId, amountMinor, counterAccount, reason } = correction
   const result = await postForService(service, {
@@ -189,23 +189,12 @@ async function post(service: Service, actor: Actor, correction: Correction): Pro
   })
 }
 
-/** Why the ledger said no. */
+/** Why the ledger refused. */
 export const correctionRefusals: Readonly<Record<string, string>> = {
   INSUFFICIENT_BALANCE: 'The wallet does not hold that much: a correction never puts a wallet below zero.',
   BALANCE_LIMIT: 'The balance would be too high.',
   WALLET_INACTIVE: 'The wallet is below zero or closed: nothing can be taken from it.',
   WALLET_CLOSED: 'The account was deleted: its wallet takes no money.',
-}
-
-const system: Actor = { name: 'system', address: null }
-/** Longer than telling the ledger takes. */
-const postWithinMs = 15_000
-
-/** Those whose process died between the approval and the ledger. */
-export async function finishCorrections(service: Service): Promise<number> {
-  const left = await store.listUnpostedCorrections(service.db.pool, { olderThanMs: postWithinMs, limit: 50 })
-  for (const correction of left) await post(service, system, correction)
-  return left.length
 }
 
 function detailOf({ id, amountMinor }: Pick<Correction, 'id' | 'amountMinor'>): Record<string, string> {

@@ -2,9 +2,10 @@
 import { isRefusal, ProcessorUnavailable, type Payment } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
 import { maxBalanceMinor } from '../../ledger/money.ts'
-import { getDatabaseTime } from '../../store/connection/database.ts'
+import { getDatabaseTime, transact } from '../../store/connection/database.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { insertTopup, updateTopupFailed, updateTopupPayment, type NewTopup } from '../../store/topups.ts'
+import { addWork, dropWork } from '../../store/work/work.ts'
 import type { Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
 import { takeTopup } from './topup-limits.ts'
@@ -21,13 +22,13 @@ export type CreatedTopup =
   | { readonly kind: 'amount-out-of-bounds' | 'amount-unsupported' | 'balance-limit' | 'inactive' | 'unavailable' }
 
 const payableForMs = 60 * 60_000
-const firstLookMs = 60_000
+const firstAttemptMs = 60_000
 
 export async function createTopup(service: Service, session: Session, amountMinor: bigint): Promise<CreatedTopup> {
   const { cards, config } = service
   const { minMinor, maxMinor } = config.topup
   if (amountMinor < minMinor || amountMinor > maxMinor) return { kind: 'amount-out-of-bounds' }
-  // Whoever owes must be able to pay: the credit ends a freeze for debt, in the transaction that brings the balance to zero.
+  // A user who owes must be able to pay: the credit ends a freeze for debt, in the transaction that brings the balance to zero.
   if (session.frozenFor !== null && session.frozenFor !== 'debt') return { kind: 'inactive' }
   if (session.balanceMinor + amountMinor > maxBalanceMinor) return { kind: 'balance-limit' }
   if (!cards) return { kind: 'unavailable' }
@@ -44,22 +45,33 @@ export async function createTopup(service: Service, session: Session, amountMino
     currency: config.currency.code,
     createdAt,
     expiresAt: after(payableForMs),
-    lookAt: after(firstLookMs),
   }
-  if (!(await insertTopup(service.db.pool, topup))) return { kind: 'inactive' }
+  const work = { kind: 'resolve-topup', key: topup.id, dueAt: after(firstAttemptMs) } as const
+  const isInserted = await transact(service.db, async (tx) => {
+    const isNew = await insertTopup(tx, topup)
+    if (isNew) await addWork(tx, work)
+    return isNew
+  })
+  if (!isInserted) return { kind: 'inactive' }
   service.metrics.topup('created')
   const payment = await order(service, topup)
   if (payment === undefined) return { kind: 'unavailable' }
   if (isRefusal(payment)) {
-    await updateTopupFailed(service.db.pool, topup.id, await getDatabaseTime(service.db.pool))
+    await transact(service.db, async (tx) => {
+      await updateTopupFailed(tx, topup.id, await getDatabaseTime(tx))
+      await dropWork(tx, work.kind, work.key)
+    })
     service.metrics.topup('failed')
     return { kind: 'amount-unsupported' }
   }
-  await updateTopupPayment(service.db.pool, topup.id, payment.id, after(firstLookMs))
+  await transact(service.db, async (tx) => {
+    await updateTopupPayment(tx, topup.id, payment.id)
+    await addWork(tx, work)
+  })
   return { kind: 'created', payment, publishableKey: cards.page.publishableKey, expiresAt: topup.expiresAt }
 }
 
-/** Undefined when the processor did not answer. It may have made the payment all the same, but nobody can pay that one. */
+/** Undefined when the processor did not answer. It may have made the payment all the same, but no payer can pay that one. */
 async function order(service: Service, topup: NewTopup) {
   const { id, userId, amountMinor, currency } = topup
   const names = { topupId: id, userId, idempotencyKey: `topup-${id}` }

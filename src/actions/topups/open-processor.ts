@@ -73,7 +73,7 @@ export function decimalsOf(currency: string): number {
 function openSandbox(config: Config, db: Database, now: () => Date): Sandbox {
   let origin = config.publicUrl
   return {
-    store: openSandboxPayments(db.pool),
+    store: openSandboxPayments(db),
     webhookUrl: () => `${origin}/api/processor/sandbox`,
     // The same in every process. Whoever forges a webhook of the sandbox only makes us look at a payment.
     webhookSecret: 'whsec_sandbox',

@@ -1,7 +1,8 @@
-/** A webhook of the card processor. It only says where to look: what is believed is what the processor answers when asked. */
+/** A webhook of the card processor. It only names a payment: its state is what the processor answers when asked. */
 import type { ProcessorEvent } from '../../cards/processor.ts'
-import { getDatabaseTime } from '../../store/connection/database.ts'
+import { transact } from '../../store/connection/database.ts'
 import { findTopup, findTopupByPayment, updateTopupPayment, type Topup } from '../../store/topups.ts'
+import { addWork } from '../../store/work/work.ts'
 import type { Service } from '../service.ts'
 import { isUuid } from '../tokens.ts'
 import { resolveTopup } from './resolve-topup.ts'
@@ -16,13 +17,16 @@ export async function receiveEvent(service: Service, event: ProcessorEvent): Pro
   return true
 }
 
-/** The processor made a payment and we never heard its answer: the payment names its top-up itself. */
+/** The processor made a payment whose answer never reached us: the payment names its top-up itself. */
 async function adopt(service: Service, paymentIntentId: string): Promise<Topup | undefined> {
   const payment = await service.cards?.retrievePayment(paymentIntentId)
   if (!payment?.topupId || !isUuid(payment.topupId)) return undefined
   const topup = await findTopup(service.db.pool, payment.topupId)
   if (!topup || topup.userId !== payment.userId) return undefined
   // Of two webhooks at once one writes payment_intent_id; both then find the top-up by it.
-  await updateTopupPayment(service.db.pool, topup.id, paymentIntentId, await getDatabaseTime(service.db.pool))
+  await transact(service.db, async (tx) => {
+    await updateTopupPayment(tx, topup.id, paymentIntentId)
+    await addWork(tx, { kind: 'resolve-topup', key: topup.id })
+  })
   return await findTopupByPayment(service.db.pool, paymentIntentId)
 }

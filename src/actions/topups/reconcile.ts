@@ -1,12 +1,10 @@
 /**
- * What the card processor booked in our account, held against what the ledger says of the same payments. In the background,
- * a day at a time, by whichever process takes it; no transaction is open while the processor is asked.
+ * Compares what the card processor booked in our account with the ledger's entries of the same payments, a day at a time and in the
+ * background. No transaction is open while the processor is asked.
  */
 import { Gauge, type Registry } from 'prom-client'
-import { ProcessorUnavailable, type AccountLine } from '../../cards/processor.ts'
-import { faultFields } from '../../platform/log.ts'
+import type { AccountLine } from '../../cards/processor.ts'
 import {
-  claimDay,
   compareDay,
   finishDay,
   getReconciliationState,
@@ -14,48 +12,43 @@ import {
   isDayOver,
   listOpenDifferences,
   listUnfinishedDays,
-  releaseDay,
   resetDay,
   updateDayCursor,
+  updateDayProblem,
   updateDifferenceResolved,
   upsertLines,
   type OpenDifference,
+  type ReconciliationDay,
   type ReconciliationState,
 } from '../../store/books/reconciliation.ts'
 import { transact } from '../../store/connection/database.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 
-/** One run of the job reads for so long; the next goes on where it stopped. */
-const readForMs = 20_000
 const dayMs = 86_400_000
-/** Lines of the first hour of the next day come along, for the two clocks may differ. */
+/** Includes the first hour of the next day, because the two clocks may differ. */
 const graceMs = 3_600_000
 
-/** The job: the oldest day that is due, as far as it gets. */
-export async function reconcileDue(service: Service): Promise<void> {
-  if (service.cards) {
-    await insertDueDays(service.db.pool)
-    const claimed = await claimDay(service.db.pool)
-    if (claimed) await readClaimed(service, claimed.day, claimed.cursor, claimed.tries)
-  }
-  showMetrics(service.metrics.registry, await getReconciliationState(service.db.pool))
+/** A periodic job: adds the days that have ended to the queue. */
+export async function planDays(service: Service): Promise<void> {
+  if (service.cards) await insertDueDays(service.db.pool)
+  await showState(service)
 }
 
-async function readClaimed(service: Service, day: string, cursor: string | null, tries: number): Promise<void> {
-  const { db, log } = service
-  try {
-    const isRead = await readDay(service, day, cursor, performance.now() + readForMs)
-    if (!isRead) return await releaseDay(db.pool, day, 0, null)
-    await finishAndReport(service, day, 'processor')
-  } catch (error) {
-    const problem = error instanceof ProcessorUnavailable ? error.message : 'It could not be read; the log tells why.'
-    await releaseDay(db.pool, day, Math.min(3_600, 60 * 2 ** Math.min(tries, 10)), problem)
-    log.warn('a day could not be reconciled', { day, ...faultFields(error) })
-  }
+/** False when the time was up before the whole day was read; the next attempt continues. */
+export async function reconcileDay(
+  service: Service,
+  { day, cursor }: ReconciliationDay,
+  forMs: number,
+): Promise<boolean> {
+  const isRead = await readDay(service, day, cursor, performance.now() + forMs)
+  if (isRead) await finishAndReport(service, day, 'processor')
+  else await updateDayProblem(service.db.pool, day, null)
+  await showState(service)
+  return isRead
 }
 
-/** Page by page, each kept before the next is asked for. False when the time was up before the last page. */
+/** Stores each page before it asks for the next. False when the time was up before the last page. */
 async function readDay(service: Service, day: string, cursor: string | null, untilMs: number): Promise<boolean> {
   const { cards, db, config } = service
   const from = new Date(`${day}T00:00:00Z`)
@@ -90,7 +83,7 @@ function nameOf({ paymentIntentId, kind }: Pick<OpenDifference, 'paymentIntentId
   return `${paymentIntentId} ${kind}`
 }
 
-/** For a person who waits for it: these days, or all that are due, whatever was read of them before. */
+/** For an operator who waits for it: these days, or all that are due, from their beginning. */
 export async function reconcileNow(
   service: Service,
   actor: Actor,
@@ -132,7 +125,7 @@ export async function reconcileFile(service: Service, actor: Actor, lines: reado
   return over
 }
 
-/** By a person who has looked into it. False when it is not open any more, or not what it was. */
+/** By an operator. False when the difference is no longer open, or has changed. */
 export async function resolveDifference(
   service: Service,
   actor: Actor,
@@ -151,13 +144,14 @@ export async function resolveDifference(
 
 const shown = new WeakMap<Registry, (state: ReconciliationState) => void>()
 
-function showMetrics(registry: Registry, state: ReconciliationState): void {
+async function showState({ db, metrics: { registry } }: Service): Promise<void> {
+  const state = await getReconciliationState(db.pool)
   const show = shown.get(registry) ?? openMetrics(registry)
   shown.set(registry, show)
   show(state)
 }
 
-/** Every process knows the whole state, so of several the largest is the truth, and not the sum. */
+/** Every process reports the same state: the largest value is right, the sum is not. */
 function openMetrics(registry: Registry): (state: ReconciliationState) => void {
   const registers = [registry]
   const differences = new Gauge({

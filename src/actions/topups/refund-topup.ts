@@ -1,8 +1,8 @@
-/** An operator gives a top-up back, in part or whole. What is left to give back is the processor's word, not ours. */
+/** An operator refunds a top-up, in part or whole. How much is left to refund is the processor's answer, not ours. */
 import { isRefusal, ProcessorUnavailable, type Refund, type RefusalCode } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
-import { getDatabaseTime } from '../../store/connection/database.ts'
-import { findTopup, hastenTopupLook } from '../../store/topups.ts'
+import { findTopup } from '../../store/topups.ts'
+import { addWork } from '../../store/work/work.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
 import { resolveTopup } from './resolve-topup.ts'
@@ -18,7 +18,7 @@ export type TopupRefund = {
 export type RefundResult =
   | { readonly kind: 'refunded'; readonly refund: Refund }
   | { readonly kind: 'refused'; readonly code: RefusalCode; readonly message: string }
-  /** Nobody knows whether it was done. The sweeper finds out; sending the same form again is safe. */
+  /** Unknown whether it was done. The queue finds out; sending the same form again is safe. */
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'unknown-topup' }
 
@@ -44,18 +44,18 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
       })
       return { kind: 'refused', code: refund.refused, message: refund.message }
     }
-    await hastenTopupLook(service.db.pool, topupId, await getDatabaseTime(service.db.pool))
+    await addWork(service.db.pool, { kind: 'resolve-topup', key: topupId })
     await resolveSoon(service, topupId)
     return { kind: 'refunded', refund }
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
     service.log.warn('the card processor did not answer', { topupId, ...faultFields(error) })
-    await hastenTopupLook(service.db.pool, topupId, await getDatabaseTime(service.db.pool))
+    await addWork(service.db.pool, { kind: 'resolve-topup', key: topupId })
     return { kind: 'unavailable' }
   }
 }
 
-/** The refund is made; should the processor fall silent now, the sweeper books it. */
+/** The refund is made; should the processor stop answering now, the queue books it. */
 async function resolveSoon(service: Service, topupId: string): Promise<void> {
   await resolveTopup(service, topupId).catch((error: unknown) => {
     service.log.warn('a refund is booked later', { topupId, ...faultFields(error) })

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payment, ProcessorEvent } from '../../cards/processor.ts'
-import { getDatabaseTime, transact } from '../../store/connection/database.ts'
+import { getDatabaseTime, transact, type Transaction } from '../../store/connection/database.ts'
 import { Unavailable } from '../../store/writer/posting.ts'
 import {
   countMovements,
@@ -17,12 +17,13 @@ import {
   type Movement,
 } from '../../store/topup-movements.ts'
 import type { Outcome } from '../../store/outcomes.ts'
-import { findTopup, isTopupVersion, updateTopup, updateTopupLook, type Topup } from '../../store/topups.ts'
+import { findTopup, isTopupVersion, updateTopup, type Topup } from '../../store/topups.ts'
+import { dropWork, getAttempts, rescheduleWork } from '../../store/work/work.ts'
 import { sendSoon } from '../mails/notify.ts'
 import { postForService } from '../money/post.ts'
 import type { Service } from '../service.ts'
 import { notifyGivenUp, notifyMovement } from './notify-topup.ts'
-import { movementTexts, nextLook, readPayment, referenceIdOf, type MovementType } from './topup-rules.ts'
+import { movementTexts, nextAttemptAt, readPayment, referenceIdOf, type MovementType } from './topup-rules.ts'
 
 export type Resolved = {
   readonly topup: Topup
@@ -31,7 +32,7 @@ export type Resolved = {
 }
 
 const maxTries = 8
-/** Longer than posting takes: should this process die before it has posted the movements, the sweeper of another one does. */
+/** Longer than posting takes: should this process die before it has posted the movements, another one does. */
 const postWithinMs = 60_000
 
 /** Throws ProcessorUnavailable when the processor cannot be asked; what was written down before stays true. */
@@ -46,7 +47,7 @@ export async function resolveTopup(service: Service, topupId: string, event?: Pr
     if (after) return { topup: await postMovements(service, after), payment }
     await sleep(Math.random() * 30 * tries)
   }
-  throw new Unavailable('a top-up is being looked at by too many at once')
+  throw new Unavailable('a top-up is being resolved by too many at once')
 }
 
 async function askProcessor(service: Service, topup: Topup): Promise<Payment | undefined> {
@@ -71,14 +72,14 @@ async function writeDown(
       isNew: await insertProcessorEvent(tx, { id: event.id, topupId: before.id, type: event.type, at }),
       isDecline: /declin|fail/.test(event.type),
     }
-    const { changes, movements } = readPayment(before, payment, {
+    const { changes, movements, isChanged } = readPayment(before, payment, {
       at,
       reported,
       ledgerCurrency: service.config.currency.code,
     })
-    const planned = { ...before, ...changes }
-    const lookAt = movements.length > 0 ? new Date(at.getTime() + postWithinMs) : nextLook(planned, at)
-    const written = await updateTopup(tx, before, { ...changes, lookAt })
+    const written = await updateTopup(tx, before, changes)
+    const postedBy = movements.length > 0 ? new Date(at.getTime() + postWithinMs) : undefined
+    await scheduleAttempt(tx, written, { at, isReset: isChanged, ...(postedBy && { dueAt: postedBy }) })
     let number = movements.length === 0 ? 0 : await countMovements(tx, before.id)
     for (const { referenceType, amountMinor } of movements) {
       number++
@@ -115,11 +116,28 @@ async function postMovements(service: Service, topup: Topup): Promise<Topup> {
     })
     sendSoon(service)
   }
-  if (movements.length > 0) {
-    const lookAt = nextLook(topup, await getDatabaseTime(service.db.pool))
-    await updateTopupLook(service.db.pool, topup, lookAt)
-  }
+  if (movements.length > 0) await scheduleUnchanged(service, topup)
   return topup
+}
+
+/** Unless the row has a newer version, whose writer scheduled its own attempt. */
+export async function scheduleUnchanged(service: Service, topup: Topup): Promise<void> {
+  await transact(service.db, async (tx) => {
+    if (await isTopupVersion(tx, topup))
+      await scheduleAttempt(tx, topup, { at: await getDatabaseTime(tx), isReset: false })
+  })
+}
+
+/** For a caller that holds the lock of the top-up. */
+async function scheduleAttempt(
+  tx: Transaction,
+  topup: Topup,
+  { at, isReset, dueAt }: { at: Date; isReset: boolean; dueAt?: Date },
+): Promise<void> {
+  const work = { kind: 'resolve-topup', key: topup.id } as const
+  const next = dueAt ?? nextAttemptAt(topup, isReset ? 0 : await getAttempts(tx, work.kind, work.key), at)
+  if (next) await rescheduleWork(tx, { ...work, dueAt: next, isReset })
+  else await dropWork(tx, work.kind, work.key)
 }
 
 type Posted =

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Payment } from '../../cards/processor.ts'
 import type { Topup } from '../../store/topups.ts'
-import { nextLook, readPayment, referenceIdOf } from './topup-rules.ts'
+import { nextAttemptAt, readPayment, referenceIdOf } from './topup-rules.ts'
 
 const at = new Date('2026-01-31T12:00:00Z')
 
@@ -27,8 +27,6 @@ const topup: Topup = {
   updatedAt: at,
   expiresAt: new Date(at.getTime() + 3_600_000),
   version: 0n,
-  lookAt: null,
-  looks: 3,
 }
 
 const payment: Payment = {
@@ -58,9 +56,9 @@ function planned(before: Partial<Topup>, seen: Partial<Payment>, from: Topup = t
 const read = (seen: Partial<Payment>) =>
   readPayment(topup, { ...payment, ...seen }, { at, ledgerCurrency: 'USD' }).changes
 
-const inSeconds = (changes: Partial<Topup>) => {
-  const look = nextLook({ ...topup, ...changes }, at)
-  return look && (look.getTime() - at.getTime()) / 1000
+const inSeconds = (changes: Partial<Topup>, attempts = 0) => {
+  const next = nextAttemptAt({ ...topup, ...changes }, attempts, at)
+  return next && (next.getTime() - at.getTime()) / 1000
 }
 
 describe('the ledger is told', () => {
@@ -123,21 +121,21 @@ test('a top-up has one reference, and every later movement its own', () => {
   expect(referenceIdOf('TOPUP_REFUND', 'pi', 2)).toBe('pi:2')
 })
 
-describe('looks', () => {
-  test('the next look at an open payment comes after 30 s, then ever later, and never misses its end', () => {
-    expect([0, 1, 2, 3].map((looks) => inSeconds({ looks }))).toEqual([30, 60, 120, 240])
-    expect(inSeconds({ looks: 20 })).toBe(3600)
-    expect(inSeconds({ looks: 9, expiresAt: new Date(at.getTime() + 10_000) })).toBe(10)
+describe('attempts', () => {
+  test('the next attempt at an open payment comes after 30 s, then ever later, and never misses its end', () => {
+    expect([0, 1, 2, 3].map((attempts) => inSeconds({}, attempts))).toEqual([30, 60, 120, 240])
+    expect(inSeconds({}, 20)).toBe(3600)
+    expect(inSeconds({ expiresAt: new Date(at.getTime() + 10_000) }, 9)).toBe(10)
   })
-  test('the next look at a processing one never ends, and is never more than six hours away', () => {
-    expect(inSeconds({ state: 'processing', looks: 1_000 })).toBe(6 * 3600)
+  test('the next attempt at a processing one never ends, and is never more than six hours away', () => {
+    expect(inSeconds({ state: 'processing' }, 1_000)).toBe(6 * 3600)
   })
-  test('the next look at an ended one is rare, and for an open dispute daily', () => {
+  test('the next attempt at an ended one is rare, and for an open dispute daily', () => {
     expect(inSeconds({ state: 'failed' })).toBeNull()
     expect(inSeconds({ state: 'cancelled' })).toBeNull()
-    expect(inSeconds({ state: 'succeeded', looks: 0 })).toBe(3600)
-    expect(inSeconds({ state: 'succeeded', looks: 11 })).toBe(2048 * 3600)
-    expect(inSeconds({ state: 'succeeded', looks: 12 })).toBeNull()
-    expect(inSeconds({ state: 'succeeded', dispute: 'open', looks: 50 })).toBe(24 * 3600)
+    expect(inSeconds({ state: 'succeeded' }, 0)).toBe(3600)
+    expect(inSeconds({ state: 'succeeded' }, 11)).toBe(2048 * 3600)
+    expect(inSeconds({ state: 'succeeded' }, 12)).toBeNull()
+    expect(inSeconds({ state: 'succeeded', dispute: 'open' }, 50)).toBe(24 * 3600)
   })
 })

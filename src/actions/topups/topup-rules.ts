@@ -23,7 +23,12 @@ export const movementTexts: Record<MovementType, string> = {
 /** The processor's event that led here. Each event counts once. */
 export type Reported = { readonly isNew: boolean; readonly isDecline: boolean }
 
-export type Reading = { readonly changes: Omit<TopupChanges, 'lookAt'>; readonly movements: readonly PlannedMovement[] }
+export type Reading = {
+  readonly changes: TopupChanges
+  readonly movements: readonly PlannedMovement[]
+  /** Whether anything changed that makes the next change more likely: then it is asked about as often as a new one. */
+  readonly isChanged: boolean
+}
 
 /** Nothing is credited unless the processor says exactly what was ordered, in every respect. */
 function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): boolean {
@@ -61,13 +66,10 @@ export function readPayment(
     problem,
     updatedAt: at,
   }
-  return {
-    changes: { ...changes, looks: hasChanges(topup, changes) ? 0 : topup.looks },
-    movements: movementsBetween(topup, totals),
-  }
+  return { changes, movements: movementsBetween(topup, totals), isChanged: hasChanges(topup, changes) }
 }
 
-/** A declined card is no end: another may be tried on the same payment. */
+/** A declined card does not end a payment: another card may be tried on it. */
 function stateOf({ status }: Payment): TopupState {
   return status === 'requires_payment_method' || status === 'requires_action' ? 'created' : status
 }
@@ -87,7 +89,7 @@ function keptTotals({ creditedMinor, refundedMinor, disputedMinor }: Topup): Tot
   return { creditedMinor, refundedMinor, disputedMinor }
 }
 
-/** What comes in stands before what goes out, so that a wallet is below zero only when it has to be. */
+/** Credits come before debits, so that a wallet is below zero only when it has to be. */
 function movementsBetween(before: Totals, after: Totals): PlannedMovement[] {
   const refunded = after.refundedMinor - before.refundedMinor
   const disputed = after.disputedMinor - before.disputedMinor
@@ -101,12 +103,12 @@ function movementsBetween(before: Totals, after: Totals): PlannedMovement[] {
     .sort((a, b) => Number(b.amountMinor > 0n) - Number(a.amountMinor > 0n))
 }
 
-function hasChanges(before: Topup, after: Omit<TopupChanges, 'lookAt' | 'looks'>): boolean {
+function hasChanges(before: Topup, after: TopupChanges): boolean {
   const fields = ['state', 'refundedMinor', 'disputedMinor', 'dispute', 'declineCode', 'problem'] as const
   return fields.some((field) => before[field] !== after[field])
 }
 
-/** The totals can change often; the number of the movement tells one change from the next. */
+/** The totals can change often; the number of the movement makes each change's reference unique. */
 export function referenceIdOf(type: MovementType, paymentIntentId: string, number: number): string {
   return type === 'TOPUP' ? paymentIntentId : `${paymentIntentId}:${number}`
 }
@@ -116,21 +118,24 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 /**
- * When to ask again, should the processor never tell. Before the end of a payment it is money that someone waits for; after it,
- * a refund or dispute whose webhook was lost: those are looked for ever more rarely, for half a year.
+ * When to ask again, should no webhook come. Before the end of a payment a payer waits for the money; after it, a refund or dispute
+ * may have lost its webhook: those are asked about ever more rarely, for half a year. `attempts`: in a row without a change.
  */
-export function nextLook(topup: Pick<Topup, 'state' | 'dispute' | 'looks' | 'expiresAt'>, now: Date): Date | null {
-  const { state, dispute, looks, expiresAt } = topup
+export function nextAttemptAt(
+  { state, dispute, expiresAt }: Pick<Topup, 'state' | 'dispute' | 'expiresAt'>,
+  attempts: number,
+  now: Date,
+): Date | null {
   const after = (ms: number) => new Date(now.getTime() + ms)
   if (state === 'failed' || state === 'cancelled') return null
-  if (state === 'processing') return after(doubling(30 * secondMs, looks, 6 * hourMs))
+  if (state === 'processing') return after(doubling(30 * secondMs, attempts, 6 * hourMs))
   if (state === 'created') {
-    const next = after(doubling(30 * secondMs, looks, hourMs))
-    // The last look before expiresAt is at expiresAt itself, so that an unpaid payment is cancelled when its time is up.
+    const next = after(doubling(30 * secondMs, attempts, hourMs))
+    // The last attempt before expiresAt is at expiresAt itself, so that an unpaid payment is cancelled when its time is up.
     return next > expiresAt && expiresAt > now ? expiresAt : next
   }
-  if (dispute === 'open') return after(doubling(hourMs, looks, dayMs))
-  return looks > 11 ? null : after(doubling(hourMs, looks, 90 * dayMs))
+  if (dispute === 'open') return after(doubling(hourMs, attempts, dayMs))
+  return attempts > 11 ? null : after(doubling(hourMs, attempts, 90 * dayMs))
 }
 
 function doubling(firstMs: number, times: number, longestMs: number): number {

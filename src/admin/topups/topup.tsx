@@ -6,6 +6,7 @@ import { findPerson } from '../../store/people/user-search.ts'
 import { listMovements, type Movement } from '../../store/topup-movements.ts'
 import { findTopup, type Topup } from '../../store/topups.ts'
 import { findWallet } from '../../store/wallets.ts'
+import { findWorkDueAt } from '../../store/work/work-report.ts'
 import { AmountAndReason, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
 import { Badge, Copy, Facts, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
@@ -39,7 +40,11 @@ function refundableOf({ problem, amountMinor, creditedMinor, refundedMinor, disp
 
 async function showTopup(request: AdminRequest, topup: Topup, problems: Problems = {}): Promise<Response> {
   const db = request.service.db.pool
-  const [person, movements] = await Promise.all([findPerson(db, { id: topup.userId }), listMovements(db, topup.id)])
+  const [person, movements, dueAt] = await Promise.all([
+    findPerson(db, { id: topup.userId }),
+    listMovements(db, topup.id),
+    findWorkDueAt(db, 'resolve-topup', topup.id),
+  ])
   const isRefundable = may(request, 'refund') && refundableOf(topup) > 0n
   const body = (
     <>
@@ -53,7 +58,7 @@ async function showTopup(request: AdminRequest, topup: Topup, problems: Problems
       </Heading>
       {topup.problem && <Notice kind="bad">{problemTexts[topup.problem][1]}</Notice>}
       <div class="columns">
-        <TopupFacts topup={topup} />
+        <TopupFacts topup={topup} dueAt={dueAt} />
         {isRefundable && <RefundForm request={request} topup={topup} problems={problems} />}
       </div>
       <Movements topup={topup} movements={movements} />
@@ -63,7 +68,7 @@ async function showTopup(request: AdminRequest, topup: Topup, problems: Problems
   return await showPage(request, { title: 'Card top-up', here: 'topups', body, ...status })
 }
 
-function TopupFacts({ topup }: { topup: Topup }) {
+function TopupFacts({ topup, dueAt }: { topup: Topup; dueAt: Date | null }) {
   const currency = currencyOf(topup)
   return (
     <section class="card stack hero">
@@ -84,7 +89,7 @@ function TopupFacts({ topup }: { topup: Topup }) {
           ['Payment', topup.paymentIntentId === null ? 'none' : <Copy label="payment" text={topup.paymentIntentId} />],
           ['Started', <When at={topup.createdAt} />],
           ['Last update', <When at={topup.updatedAt} />],
-          ['Next check', <When at={topup.lookAt} />],
+          ['Next check', <When at={dueAt} />],
         ]}
       />
     </section>

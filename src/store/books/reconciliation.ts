@@ -1,6 +1,8 @@
-/** What the card processor says, day by day, beside what the ledger says of the same payments. */
+/** The card processor's bookings, day by day, beside the ledger's entries of the same payments. */
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
+import { locks } from '../locks.ts'
+import { addWork } from '../work/work.ts'
 
 export type ProcessorName = 'stripe' | 'sandbox'
 
@@ -47,14 +49,13 @@ export type ReconciliationDay = {
   readonly day: string
   readonly source: 'processor' | 'file'
   readonly cursor: string | null
-  readonly tries: number
   readonly problem: string | null
   readonly finishedAt: Date | null
 }
 
-const columns = `day, source, cursor, tries, problem, finished_at as "finishedAt"`
+const columns = `day, source, cursor, problem, finished_at as "finishedAt"`
 
-/** A day is read two hours after it has ended, when the processor has booked all of it and we have heard of it. */
+/** A day is read two hours after its end: by then the processor has booked all of it, and its webhooks have arrived. */
 const lastDaySql = `(clock_timestamp() at time zone 'UTC' - interval '26 hours')::date`
 
 /** By the database's clock: a day that may be read, because it is over. */
@@ -63,55 +64,47 @@ export async function isDayOver(db: Queryable, day: string): Promise<boolean> {
   return rows[0]!.is_over
 }
 
-/** Every day since the first one, and a week at the beginning. */
+/** Every day since the first one, and a week at the beginning. Each new day is added to the queue. */
 export async function insertDueDays(db: Queryable): Promise<void> {
   await db.query(
-    `insert into reconciliation_days (day) select d::date
-     from generate_series(coalesce((select min(day) from reconciliation_days), ${lastDaySql} - 6), ${lastDaySql}, interval '1 day') d
-     on conflict do nothing`,
+    `with inserted as (
+       insert into reconciliation_days (day, next_try_at) select d::date, 'infinity'
+       from generate_series(coalesce((select min(day) from reconciliation_days), ${lastDaySql} - 6), ${lastDaySql}, interval '1 day') d
+       on conflict do nothing returning day
+     )
+     insert into work (kind, key, due_at) select 'reconcile-day', to_char(day, 'YYYY-MM-DD'), now() from inserted on conflict do nothing`,
   )
 }
 
-/** Takes the oldest day that is to be read, for two minutes; undefined when there is none, or others have them. */
-export async function claimDay(db: Queryable): Promise<ReconciliationDay | undefined> {
-  const { rows } = await db.query<ReconciliationDay>(
-    `update reconciliation_days set next_try_at = clock_timestamp() + interval '2 minutes', tries = tries + 1
-     where day = (select day from reconciliation_days where finished_at is null and next_try_at <= clock_timestamp()
-       order by day limit 1 for update skip locked)
-     returning ${columns}`,
-  )
-  return rows[0]
+export async function findDay(db: Queryable, day: string): Promise<ReconciliationDay | undefined> {
+  const text = `select ${columns} from reconciliation_days where day = $1`
+  return (await db.query<ReconciliationDay>(text, [day])).rows[0]
 }
 
 /** Reads the day from its beginning, whatever was read of it before. */
-export async function resetDay(db: Queryable, day: string): Promise<void> {
-  await db.query(
-    `insert into reconciliation_days (day) values ($1)
-     on conflict (day) do update set source = 'processor', cursor = null, tries = 0, next_try_at = now(), problem = null, finished_at = null`,
+export async function resetDay(tx: Transaction, day: string): Promise<void> {
+  await tx.query(
+    `insert into reconciliation_days (day, next_try_at) values ($1, 'infinity')
+     on conflict (day) do update set source = 'processor', cursor = null, problem = null, finished_at = null`,
     [day],
   )
+  await addWork(tx, { kind: 'reconcile-day', key: day })
 }
 
-/** How far it is read; it stays ours for two minutes more. */
+/** How far it is read: the next attempt continues there. */
 export async function updateDayCursor(db: Queryable, day: string, cursor: string | null): Promise<void> {
-  await db.query(
-    `update reconciliation_days set cursor = $2, next_try_at = clock_timestamp() + interval '2 minutes' where day = $1`,
-    [day, cursor],
-  )
+  await db.query(`update reconciliation_days set cursor = $2 where day = $1`, [day, cursor])
 }
 
-/** Somebody may go on with it after so many seconds. */
-export async function releaseDay(db: Queryable, day: string, seconds: number, problem: string | null): Promise<void> {
-  await db.query(
-    `update reconciliation_days set next_try_at = clock_timestamp() + make_interval(secs => $2), problem = $3 where day = $1`,
-    [day, seconds, problem],
-  )
+/** Why it cannot be read; null when it can. */
+export async function updateDayProblem(db: Queryable, day: string, problem: string | null): Promise<void> {
+  await db.query(`update reconciliation_days set problem = $2 where day = $1`, [day, problem])
 }
 
 export async function finishDay(tx: Transaction, day: string, source: ReconciliationDay['source']): Promise<void> {
   await tx.query(
-    `insert into reconciliation_days (day, source, finished_at) values ($1, $2, clock_timestamp())
-     on conflict (day) do update set source = $2, cursor = null, tries = 0, problem = null, finished_at = clock_timestamp()`,
+    `insert into reconciliation_days (day, source, finished_at, next_try_at) values ($1, $2, clock_timestamp(), 'infinity')
+     on conflict (day) do update set source = $2, cursor = null, problem = null, finished_at = clock_timestamp()`,
     [day, source],
   )
 }
@@ -128,7 +121,7 @@ const keySql = `encode(substring(sha256(convert_to('service', 'UTF8') || '\\x00'
 const kindSql = `case when m.reference_type = 'TOPUP' then 'charge'
   when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
 
-/** Looked up by their keys, however many they are, and on whichever node. */
+/** Found by their keys, however many they are, on any node. */
 const outcomesOfMovements = `outcome as materialized (
   select o.reference_key, o.amount from outcomes o
   where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
@@ -190,12 +183,14 @@ export type Difference = {
 
 export type Reading = { readonly processor: ProcessorName; readonly linesDays: number }
 
-/** Compares the day, writes down what differs, and what does no longer. Gives those that nobody has settled by hand. */
+/** Compares the day, records what differs and what no longer does. Returns the differences that no operator has resolved. */
 export async function compareDay(
   tx: Transaction,
   day: string,
   { processor, linesDays }: Reading,
 ): Promise<Difference[]> {
+  // Two at once would each resolve the differences that the other has just found.
+  await tx.query('select pg_advisory_xact_lock($1)', [locks.reconciliation])
   const { rows } = await tx.query<Difference>(differencesSql, [
     `${day}T00:00:00Z`,
     new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000),
@@ -268,7 +263,7 @@ export type ResolvedDifference = OpenDifference & {
   readonly resolvedReason: string
 }
 
-/** Those that still differ and that a person has settled, the newest first. */
+/** Those that still differ and that an operator resolved (columns settled_*; resolved_at: the sides agree again). Newest first. */
 export async function listResolvedDifferences(db: Queryable, limit: number): Promise<ResolvedDifference[]> {
   const { rows } = await db.query<ResolvedDifference>(
     `${differenceSql} where d.resolved_at is null and d.settled_at is not null order by d.settled_at desc limit $1`,
@@ -291,7 +286,7 @@ export async function updateDifferenceResolved(
   return rowCount === 1
 }
 
-/** Lines that are older than is kept; not those of a payment that still differs, and never so many at once that others wait. */
+/** Lines past their retention, but for those of a payment that still differs; few at once, to hold few locks. */
 export async function deleteOldLines(tx: Transaction, linesDays: number, limit: number): Promise<number> {
   // A day more than payments are compared for: the processor's clock is another one.
   const { rowCount } = await tx.query(

@@ -1,5 +1,34 @@
 -- The schema as the migrations leave it, written by src/store/migrations/schema.test.ts (UPDATE=1). Do not edit: add a migration.
 
+CREATE OR REPLACE FUNCTION adopt_work()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  key text;
+  due timestamptz;
+  since timestamptz := now();
+begin
+  if tg_argv[0] = 'resolve-topup' then
+    key := new.id; due := new.look_at; new.look_at := null;
+  elsif tg_argv[0] = 'send-mail' then
+    key := new.fact; due := new.due_at; since := new.created_at; new.due_at := null;
+  elsif tg_argv[0] = 'reconcile-day' then
+    key := to_char(new.day, 'YYYY-MM-DD'); due := new.next_try_at; new.next_try_at := 'infinity';
+    if new.finished_at is not null then return new; end if;
+  elsif tg_argv[0] = 'find-first-payment' then
+    key := new.link_id; due := new.look_at; new.look_at := 'infinity';
+  elsif tg_argv[0] = 'deliver-sandbox-webhook' then
+    key := new.id; due := new.due_at; new.due_at := null;
+  else
+    key := new.id; due := coalesce(new.decided_at, now()) + interval '15 seconds';
+  end if;
+  insert into work (kind, key, due_at, created_at) values (tg_argv[0], key, due, since)
+  on conflict on constraint work_pkey do update
+    set due_at = least(work.due_at, excluded.due_at), is_requested = true, given_up_at = null;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION bump_apps_version()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -319,6 +348,7 @@ create table reconciliation_days (
   constraint reconciliation_days_pkey PRIMARY KEY (day),
   constraint reconciliation_days_source_check CHECK ((source = ANY (ARRAY['processor'::text, 'file'::text])))
 );
+CREATE TRIGGER reconciliation_days_adopt_work BEFORE INSERT OR UPDATE ON reconciliation_days FOR EACH ROW WHEN ((new.next_try_at < 'infinity'::timestamp with time zone)) EXECUTE FUNCTION adopt_work('reconcile-day');
 
 create table reconciliation_differences (
   payment_intent_id text collate "C" not null,
@@ -364,6 +394,7 @@ create table sandbox_payments (
 );
 CREATE INDEX sandbox_payments_created_at ON sandbox_payments USING btree (created_at);
 CREATE INDEX sandbox_payments_due_at ON sandbox_payments USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE TRIGGER sandbox_payments_adopt_work BEFORE INSERT OR UPDATE ON sandbox_payments FOR EACH ROW WHEN ((new.due_at IS NOT NULL)) EXECUTE FUNCTION adopt_work('deliver-sandbox-webhook');
 
 create table settlements (
   id uuid not null,
@@ -471,6 +502,7 @@ CREATE INDEX corrections_asked_at ON corrections USING btree (asked_at, id);
 CREATE INDEX corrections_corrects ON corrections USING btree (corrects) WHERE (corrects IS NOT NULL);
 CREATE INDEX corrections_open ON corrections USING btree (state, asked_at) WHERE (state = ANY (ARRAY['waiting'::text, 'approved'::text]));
 CREATE INDEX corrections_wallet_id ON corrections USING btree (wallet_id, asked_at, id);
+CREATE TRIGGER corrections_adopt_work BEFORE INSERT OR UPDATE ON corrections FOR EACH ROW WHEN ((new.state = 'approved'::text)) EXECUTE FUNCTION adopt_work('post-correction');
 
 create table email_changes (
   user_id uuid not null,
@@ -538,6 +570,7 @@ create table mails (
 CREATE INDEX mails_created_at ON mails USING btree (created_at);
 CREATE INDEX mails_due_at ON mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_user_id ON mails USING btree (user_id);
+CREATE TRIGGER mails_adopt_work BEFORE INSERT OR UPDATE ON mails FOR EACH ROW WHEN ((new.due_at IS NOT NULL)) EXECUTE FUNCTION adopt_work('send-mail');
 
 create table new_links (
   link_id text collate "C" not null,
@@ -552,6 +585,7 @@ create table new_links (
   constraint new_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
 CREATE INDEX new_links_look_at ON new_links USING btree (look_at);
+CREATE TRIGGER new_links_adopt_work BEFORE INSERT OR UPDATE ON new_links FOR EACH ROW WHEN ((new.look_at < 'infinity'::timestamp with time zone)) EXECUTE FUNCTION adopt_work('find-first-payment');
 
 create table notes (
   id uuid not null,
@@ -620,6 +654,7 @@ CREATE INDEX topups_disputed ON topups USING btree (created_at) WHERE (dispute =
 CREATE INDEX topups_look_at ON topups USING btree (look_at) WHERE (look_at IS NOT NULL);
 CREATE INDEX topups_problem ON topups USING btree (created_at) WHERE (problem IS NOT NULL);
 CREATE INDEX topups_user_id ON topups USING btree (user_id, created_at);
+CREATE TRIGGER topups_adopt_work BEFORE INSERT OR UPDATE ON topups FOR EACH ROW WHEN ((new.look_at IS NOT NULL)) EXECUTE FUNCTION adopt_work('resolve-topup');
 
 create table processor_events (
   id text not null,
@@ -702,3 +737,24 @@ create table widget_sessions (
 );
 CREATE INDEX widget_sessions_expires_at ON widget_sessions USING btree (expires_at);
 CREATE INDEX widget_sessions_user_id ON widget_sessions USING btree (user_id, expires_at);
+
+create table work (
+  kind text collate "C" not null,
+  key text collate "C" not null,
+  payload jsonb not null default '{}'::jsonb,
+  due_at timestamp with time zone not null,
+  lease uuid,
+  leased_until timestamp with time zone,
+  is_requested boolean not null default false,
+  attempts integer not null default 0,
+  failures integer not null default 0,
+  last_error text,
+  failed_at timestamp with time zone,
+  given_up_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint work_pkey PRIMARY KEY (kind, key),
+  constraint work_lease CHECK (((lease IS NULL) = (leased_until IS NULL)))
+);
+CREATE INDEX work_due ON work USING btree (kind, due_at, key) WHERE (given_up_at IS NULL);
+CREATE INDEX work_failing ON work USING btree (failed_at) WHERE (failures > 0);
+CREATE INDEX work_given_up ON work USING btree (given_up_at);

@@ -101,6 +101,11 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
   )
   await tx.query('update links set disconnected_at = now() where user_id = $1 and disconnected_at is null', [id])
   await tx.query('delete from link_codes where link_id in (select id from links where user_id = $1)', [id])
+  await tx.query(
+    `delete from work where (kind, key) in (select 'send-mail', fact from mails where user_id = $1
+       union all select 'find-first-payment', link_id from new_links where user_id = $1)`,
+    [id],
+  )
   for (const table of [
     'widget_sessions',
     'user_addresses',

@@ -1,0 +1,174 @@
+/**
+ * The queue of work that must happen later: one row for each piece, known by its kind and key. Every time is the database's, so
+ * that processes with different clocks agree on what is due and whose lease has run out.
+ */
+import type { Queryable, Transaction } from '../connection/database.ts'
+
+export const workKinds = [
+  'resolve-topup',
+  'send-mail',
+  'reconcile-day',
+  'post-correction',
+  'find-first-payment',
+  'deliver-sandbox-webhook',
+] as const
+export type WorkKind = (typeof workKinds)[number]
+
+export type WorkRequest = {
+  readonly kind: WorkKind
+  readonly key: string
+  readonly payload?: object
+  /** Without it: now, by the database's clock. */
+  readonly dueAt?: Date
+  readonly afterMs?: number
+}
+
+const dueSql = `coalesce($3::timestamptz, clock_timestamp()) + $4 * interval '1 ms'`
+
+/**
+ * Call it in the transaction of the cause. A second request of the same piece pulls its due time earlier. One that arrives while
+ * the piece runs makes it run once more.
+ */
+export async function addWork(
+  db: Queryable,
+  { kind, key, payload = {}, dueAt, afterMs = 0 }: WorkRequest,
+): Promise<void> {
+  await db.query(
+    `insert into work (kind, key, due_at, payload) values ($1, $2, ${dueSql}, $5)
+     on conflict (kind, key) do update set due_at = least(work.due_at, excluded.due_at), payload = excluded.payload,
+       is_requested = true, attempts = 0, given_up_at = null`,
+    [kind, key, dueAt ?? null, afterMs, JSON.stringify(payload)],
+  )
+}
+
+/** Moves the due time to exactly this one, also later: for a caller that holds the lock of the row the work is about. */
+export async function rescheduleWork(
+  tx: Transaction,
+  { kind, key, dueAt, isReset }: { kind: WorkKind; key: string; dueAt: Date; isReset: boolean },
+): Promise<void> {
+  await tx.query(
+    `insert into work (kind, key, due_at) values ($1, $2, $3)
+     on conflict (kind, key) do update set due_at = excluded.due_at, is_requested = true, given_up_at = null,
+       attempts = case when $4 then 0 else work.attempts end`,
+    [kind, key, dueAt, isReset],
+  )
+}
+
+/** There is nothing left to do. A piece that runs goes when its run ends, so that no second run begins beside it. */
+export async function dropWork(tx: Transaction, kind: WorkKind, key: string): Promise<void> {
+  await tx.query(
+    `with dropped as (
+       delete from work where kind = $1 and key = $2 and (leased_until is null or leased_until <= now())
+     ) update work set is_requested = false where kind = $1 and key = $2 and leased_until > now()`,
+    [kind, key],
+  )
+}
+
+/** Claims since the last request. */
+export async function getAttempts(db: Queryable, kind: WorkKind, key: string): Promise<number> {
+  const text = 'select attempts from work where kind = $1 and key = $2'
+  return (await db.query<{ attempts: number }>(text, [kind, key])).rows[0]?.attempts ?? 0
+}
+
+export type Piece = {
+  readonly kind: WorkKind
+  readonly key: string
+  readonly payload: unknown
+  readonly lease: string
+  /** This claim included. */
+  readonly attempts: number
+  readonly createdAt: Date
+  /** Of the queue's row, by the database's clock. */
+  readonly ageMs: number
+}
+
+export type Claim = {
+  readonly kind: WorkKind
+  readonly limit: number
+  readonly leaseMs: number
+  /** Gives the pieces up with the claim: a process that dies loses them, and none runs twice. */
+  readonly isAtMostOnce: boolean
+}
+
+/** The pieces due first, each for this process alone until the lease runs out. */
+export async function claimWork(db: Queryable, { kind, limit, leaseMs, isAtMostOnce }: Claim): Promise<Piece[]> {
+  const { rows } = await db.query<Piece>(
+    `with due as materialized (
+       select key from work where kind = $1 and given_up_at is null and due_at <= now()
+         and (leased_until is null or leased_until <= now())
+       order by due_at, key limit $2 for update skip locked
+     )
+     update work w set lease = gen_random_uuid(), leased_until = clock_timestamp() + $3 * interval '1 ms',
+       is_requested = false, attempts = attempts + 1, given_up_at = case when $4 then now() end
+     from due where w.kind = $1 and w.key = due.key
+     returning w.kind, w.key, payload, lease, attempts, created_at as "createdAt",
+       extract(epoch from now() - created_at)::float8 * 1000 as "ageMs"`,
+    [kind, limit, leaseMs, isAtMostOnce],
+  )
+  return rows
+}
+
+const mineSql = `w.kind = $1 and w.key = m.key and w.lease = m.lease`
+const freeSql = 'lease = null, leased_until = null'
+
+const namesOf = (pieces: readonly Piece[]) => [
+  pieces[0]!.kind,
+  pieces.map(({ key }) => key),
+  pieces.map(({ lease }) => lease),
+]
+
+/** Of one kind. A piece that was requested since its claim stays and is due as requested. */
+export async function finishWork(db: Queryable, pieces: readonly Piece[]): Promise<void> {
+  if (pieces.length === 0) return
+  const { rowCount } = await db.query(
+    `delete from work w using unnest($2::text[], $3::uuid[]) m(key, lease) where ${mineSql} and not is_requested`,
+    namesOf(pieces),
+  )
+  // A request may be committed between the two statements: what was not deleted is freed, whatever the reason.
+  if (rowCount !== pieces.length)
+    await db.query(
+      `update work w set ${freeSql}, failures = 0, last_error = null, failed_at = null
+       from unnest($2::text[], $3::uuid[]) m(key, lease) where ${mineSql}`,
+      namesOf(pieces),
+    )
+}
+
+export type Retry = {
+  readonly piece: Piece
+  readonly afterMs: number
+  /** Why it failed; without it the piece has not failed, but has more to do. */
+  readonly error?: string | undefined
+  /** False when the attempt does not lengthen the back-off. */
+  readonly isCounted?: boolean | undefined
+}
+
+/** Of one kind. A request that arrived since the claim may be due earlier. */
+export async function retryWork(db: Queryable, retries: readonly Retry[]): Promise<void> {
+  if (retries.length === 0) return
+  await db.query(
+    `update work w set ${freeSql}, given_up_at = null,
+       due_at = case when is_requested then least(w.due_at, m.due_at) else m.due_at end,
+       attempts = greatest(attempts - m.uncounted, 0),
+       failures = case when m.error is null then 0 else failures + 1 end, last_error = m.error,
+       failed_at = case when m.error is not null then now() end
+     from (select key, lease, clock_timestamp() + after_ms * interval '1 ms' as due_at, error, uncounted
+       from unnest($2::text[], $3::uuid[], $4::float8[], $5::text[], $6::int[]) m(key, lease, after_ms, error, uncounted)) m
+     where ${mineSql}`,
+    [
+      ...namesOf(retries.map(({ piece }) => piece)),
+      retries.map(({ afterMs }) => afterMs),
+      retries.map(({ error }) => error ?? null),
+      retries.map(({ isCounted }) => (isCounted === false ? 1 : 0)),
+    ],
+  )
+}
+
+/** It stays, for an operator to see and run again, until the cleanup removes it. */
+export async function giveUpWork(db: Queryable, piece: Piece, error: string): Promise<void> {
+  await db.query(
+    `update work w set ${freeSql}, given_up_at = case when not is_requested then now() end, failures = failures + 1, last_error = $4,
+       failed_at = now()
+     from unnest($2::text[], $3::uuid[]) m(key, lease) where ${mineSql}`,
+    [...namesOf([piece]), error],
+  )
+}

@@ -1,0 +1,22 @@
+import type { Service } from '../actions/service.ts'
+import { deliverSandboxWebhook } from './deliver-sandbox-webhook.ts'
+import { findFirstPayment } from './find-first-payment.ts'
+import type { Kind } from './kind.ts'
+import { postCorrection } from './post-correction.ts'
+import { reconcileDay } from './reconcile-day.ts'
+import { resolveTopup } from './resolve-topup.ts'
+import { sendMail } from './send-mail.ts'
+
+const kinds: readonly Kind[] = [
+  resolveTopup,
+  sendMail,
+  reconcileDay,
+  postCorrection,
+  findFirstPayment,
+  deliverSandboxWebhook,
+]
+
+/** Without a sandbox only its leftovers are taken, and nothing waits for them. */
+export function kindsOf({ sandbox }: Pick<Service, 'sandbox'>): readonly Kind[] {
+  return sandbox ? kinds : kinds.map((kind) => (kind === deliverSandboxWebhook ? { ...kind, pollMs: 60_000 } : kind))
+}

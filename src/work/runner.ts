@@ -1,0 +1,122 @@
+/**
+ * Runs the queue. Every process runs every kind, each in lanes of its own, so that a slow or failing kind never delays another.
+ * A lane claims, runs, ends, and claims again until nothing is due.
+ */
+import type { Service } from '../actions/service.ts'
+import { inTime } from '../platform/in-time.ts'
+import { faultFields } from '../platform/log.ts'
+import type { WorkResult } from '../platform/metrics.ts'
+import { longRunning } from '../store/connection/database.ts'
+import { claimWork, finishWork, giveUpWork, retryWork, type Piece } from '../store/work/work.ts'
+import type { Ended, Kind } from './kind.ts'
+
+const stopWithinMs = 5_000
+
+/** Returns a function that stops it, and waits a short while for the runs under way. */
+export function startWork(
+  service: Service,
+  kinds: readonly Kind[],
+  { isPolling = true }: { isPolling?: boolean } = {},
+): () => Promise<void> {
+  const lanes = kinds.map((kind) => {
+    const opened = openLanes(service, kind)
+    service.wakeUps.onWake(kind.name, opened.wake)
+    const timer = isPolling ? startPolling(opened.wake, kind.pollMs) : undefined
+    return { ...opened, timer }
+  })
+  return async () => {
+    for (const { timer, close } of lanes) {
+      clearInterval(timer)
+      close()
+    }
+    await inTime(Promise.all(lanes.map(({ idle }) => idle())), stopWithinMs).catch(() => {})
+  }
+}
+
+/** Not at the same instant in every process. */
+function startPolling(wake: () => void, everyMs: number): ReturnType<typeof setInterval> {
+  setTimeout(wake, Math.random() * Math.min(everyMs, 1_000))
+  return setInterval(wake, everyMs)
+}
+
+/** Runs what is due of a kind, until nothing is or what it needs does not answer. */
+export async function runDue(service: Service, kind: Kind): Promise<void> {
+  const lanes = openLanes(service, kind)
+  lanes.wake()
+  await lanes.idle()
+}
+
+function openLanes(having: Service, kind: Kind) {
+  const service = longRunning(having)
+  const { name, concurrency, batch, leaseMs, isAtMostOnce } = kind
+  let running = 0
+  let isClosed = false
+  let isAway = false
+  let idle = Promise.withResolvers<void>()
+
+  function startLane(): void {
+    if (running >= concurrency || isClosed || isAway) return
+    if (running++ === 0) idle = Promise.withResolvers()
+    void lane()
+  }
+
+  async function lane(): Promise<void> {
+    try {
+      while (!isClosed && !isAway) {
+        const pieces = await claimWork(service.db.pool, { kind: name, limit: batch, leaseMs, isAtMostOnce })
+        if (pieces.length === 0) break
+        // More may be due: the next lane looks, up to as many as run at once.
+        startLane()
+        if (await runAndEnd(service, kind, pieces)) isAway = true
+      }
+    } catch (error) {
+      service.log.warn('work could not be claimed or ended', { kind: name, ...faultFields(error) })
+    }
+    if (--running === 0) idle.resolve()
+  }
+
+  return {
+    wake: () => {
+      isAway = false
+      startLane()
+    },
+    close: () => void (isClosed = true),
+    idle: async () => (running === 0 ? undefined : await idle.promise),
+  }
+}
+
+/** True when what the work needs does not answer. */
+async function runAndEnd(service: Service, kind: Kind, pieces: readonly Piece[]): Promise<boolean> {
+  const ends = await inTime(kind.run(service, pieces), kind.withinMs).catch((error: unknown) => {
+    service.log.warn('work failed', { kind: kind.name, attempts: pieces[0]!.attempts, ...faultFields(error) })
+    return pieces.map((piece) => endOfFault(kind, piece, error))
+  })
+  const { pool } = service.db
+  const ended = pieces.map((piece, index) => ({ piece, end: ends[index]! }))
+  for (const { end } of ended) service.metrics.work(kind.name, resultOf(end))
+  await finishWork(
+    pool,
+    ended.flatMap(({ piece, end }) => (end.kind === 'done' ? [piece] : [])),
+  )
+  await retryWork(
+    pool,
+    ended.flatMap(({ piece, end }) => (end.kind === 'again' ? [{ ...end, piece }] : [])),
+  )
+  for (const { piece, end } of ended) if (end.kind === 'given-up') await giveUpWork(pool, piece, end.error)
+  return ends.some((end) => end.kind === 'again' && end.isAway === true)
+}
+
+function endOfFault({ isAtMostOnce, retryAfterMs }: Kind, { attempts }: Piece, fault: unknown): Ended {
+  const error = reasonOf(fault)
+  return isAtMostOnce ? { kind: 'given-up', error } : { kind: 'again', afterMs: retryAfterMs(attempts), error }
+}
+
+function resultOf(end: Ended): WorkResult {
+  return end.kind === 'again' ? (end.error === undefined ? 'again' : 'failed') : end.kind
+}
+
+/** As faults are logged, without the message: it may hold what a user wrote. */
+function reasonOf(fault: unknown): string {
+  const { fault: name, code, constraint, at } = faultFields(fault)
+  return [name, code, constraint, at].filter((part) => part !== undefined).join(' ')
+}
