@@ -1,6 +1,8 @@
 /** The wire between the service and its database, in every way it can fail, and everybody who is on it. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { startJobs } from '../src/actions/jobs.ts'
+import { kindsOf } from '../src/work/kinds.ts'
+import { startWork } from '../src/work/runner.ts'
 import { isUnavailable, sqlState, transact } from '../src/store/connection/database.ts'
 import { DatabaseUnavailable } from '../src/store/connection/database-unavailable.ts'
 import { expectBalancedBooks } from './books.ts'
@@ -75,6 +77,7 @@ async function standSilence() {
 describe('a network that forgets connections and tells nobody', () => {
   test('for three seconds costs nobody more than eight, and is over within five', async () => {
     const stopJobs = startJobs(opened.service)
+    const stopWork = startWork(opened.service, kindsOf(opened.service))
     let stood = await standSilence()
     // A machine that stands still in the middle of it makes any of them late. What is always late is so each time.
     for (let tries = 1; tries < 4 && stood.tooLate.length + stood.notOver.length > 0; tries++)
@@ -88,6 +91,7 @@ describe('a network that forgets connections and tells nobody', () => {
     // Whoever asks while nothing passes is told so; the first may be told what was true a second ago.
     expect(during.filter(({ what, status }) => what === 'readyz' && status === 503).length).toBeGreaterThan(0)
     await stopJobs()
+    await stopWork()
     await expectBalancedBooks(opened.service)
   }, 180_000)
 

@@ -1,7 +1,8 @@
 /** Topping up as people do it: a real Chromium, the shop on one site, the wallet on another, and every test card. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
-import { startJobs } from '../../src/actions/jobs.ts'
+import { kindsOf } from '../../src/work/kinds.ts'
+import { startWork } from '../../src/work/runner.ts'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { languages } from '../../src/languages/languages.ts'
 import { writeSettings } from '../../sandbox/settings.ts'
@@ -15,14 +16,14 @@ import { cards, formIn, typeCard } from './card-form.ts'
 setDefaultTimeout(240_000)
 
 let rig: Rig
-let stopJobs: () => Promise<void>
+let stopWork: () => Promise<void>
 let tenant: Awaited<ReturnType<Rig['newTenant']>>
 let page: Page
 
 beforeAll(async () => {
   rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
   rig.service.sandbox!.setOrigin(rig.base)
-  stopJobs = startJobs(rig.service)
+  stopWork = startWork(rig.service, kindsOf(rig.service))
 })
 beforeEach(async () => {
   tenant = await rig.newTenant()
@@ -34,7 +35,7 @@ afterEach(async () => {
   await expectBalancedBooks(rig.service)
 })
 afterAll(async () => {
-  await stopJobs()
+  await stopWork()
   await rig.stop()
 })
 
