@@ -73,7 +73,7 @@ when one does already, nothing is settled.`,
         if (!(await resolveDifference(service, actor, difference, reason)))
           throw new CommandRefused('Nothing was settled: this difference is closed, or not what it was any more.')
         const json = { ...shown(service, difference), settledBy: actor.name, reason }
-        return { json, text: `Settled by hand: ${linesOf(service, [difference])[0]}` }
+        return { json, text: `Resolved by hand: ${linesOf(service, [difference])[0]}` }
       }),
   },
 ]

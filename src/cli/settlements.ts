@@ -95,7 +95,7 @@ function lineOf(each: Settlement, currency: Currency): string {
     formatMinor(each.amountMinor, currency).padStart(14),
     formatTime(each.madeAt),
     `by ${each.madeBy}`,
-    `${each.reverses ? 'taken back: ' : ''}${each.reference.replaceAll(/\p{C}/gu, '·')}`,
+    `${each.reverses ? 'reversal: ' : ''}${each.reference.replaceAll(/\p{C}/gu, '·')}`,
   ].join('  ')
 }
 

@@ -16,7 +16,7 @@ const table = {
   mails: { about: 'Send a mail to a user again', roles: support },
   bonus: { about: 'Grant a bonus', roles: finance },
   refund: { about: 'Refund a card top-up', roles: finance },
-  correct: { about: 'Ask for a correction, and approve another operator’s', roles: finance },
+  correct: { about: 'Request a correction, and approve another operator’s', roles: finance },
   settle: { about: 'Mark a period as paid out to an app, resolve a difference', roles: finance },
   apps: { about: 'Register apps, change them, activate and deactivate them', roles: admin },
   secrets: { about: 'Create and revoke secrets of apps', roles: admin },
