@@ -1,17 +1,17 @@
 /**
- * One suite for every route there is, taken from the app itself: no credentials, wrong ones, those of others, ended sessions, wrong
- * methods and types, other sites, too much, NUL, half characters, fields twice. Each is refused as it should be and changes nothing
- * that is worth money or gives a right; and the same call with nothing wrong is not refused. A route that nobody has said
- * how to speak to fails here.
+ * Every route of the app, with wrong requests: no credentials, wrong ones, another user's, ended sessions, wrong methods and
+ * content types, other sites, oversized bodies, NUL, unpaired surrogates, repeated fields. Each request is refused with the
+ * expected answer and changes no money and no right; the same request without the mistake is accepted. A new route fails
+ * here until it has a kind in test/routes.
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { signatureHeader, signBody } from '../sandbox/signature.ts'
 import { adminRoutes } from '../src/admin/pages.tsx'
 import { adminForms } from './admin-forms.ts'
-import { formDoor, openOperators, pageDoor as adminPageDoor, readForm, sessionFor } from './doors/admin-cases.ts'
-import { jsonDoor, type Signer } from './doors/json-cases.ts'
-import { pageDoor, type Payment } from './doors/page-cases.ts'
-import { isAmong, mark, openRig, send, tryCases, type Case } from './doors/rig.ts'
+import { formCases, openOperators, pageCases as adminPageCases, readForm, sessionFor } from './routes/admin-cases.ts'
+import { jsonCases, type Signer } from './routes/json-cases.ts'
+import { pageCases, type Payment } from './routes/page-cases.ts'
+import { isAmong, mark, openRig, send, tryCases, type Case } from './routes/rig.ts'
 import { newOperator } from './operator.ts'
 import { newClient } from './client.ts'
 import { openTestService, type TestService } from './service.ts'
@@ -19,7 +19,7 @@ import { openBench } from './topup/rig.ts'
 
 setDefaultTimeout(180_000)
 
-// Two services, because each has one card processor: everything is tried with Stripe's, and what only the sandbox has with that.
+// A service has one card processor: every route runs with Stripe's, and the sandbox's own routes with the sandbox.
 const bench = await openBench({}, 20_000)
 const { opened, standIn } = bench
 const sandboxed = await openTestService()
@@ -64,9 +64,9 @@ async function expectRefused(where: TestService, cases: readonly Case[]): Promis
   expect(faults).toEqual([])
 }
 
-async function expectTaken(where: TestService, request: Request, answers: readonly string[], address?: string) {
-  const { told } = await send(where, request, address)
-  expect(isAmong(told, answers), `${request.method} ${request.url} answered ${told}`).toBeTrue()
+async function expectAccepted(where: TestService, request: Request, answers: readonly string[], address?: string) {
+  const { answer } = await send(where, request, address)
+  expect(isAmong(answer, answers), `${request.method} ${request.url} answered ${answer}`).toBeTrue()
 }
 
 type Named = { readonly method: string; readonly path: string }
@@ -74,7 +74,7 @@ type Named = { readonly method: string; readonly path: string }
 const named = ({ method, path }: Named) => `${method} ${path}`
 const isAt = (path: string) => (route: Named) =>
   !route.path.endsWith('*') && new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path)
-/** A path with a parameter may be another one as well. */
+/** A path can match several routes: one by name and one with a parameter. */
 const methodsAt = (routes: readonly Named[], path: string) =>
   [...new Set(routes.filter(isAt(path)).map((route) => route.method))].sort()
 
@@ -84,21 +84,20 @@ const json = opened.app.routes.map((route) => {
 })
 
 test.each(json.map((each) => [named(each.route), each] as const))('%s refuses', async (_, { route, where, sign }) => {
-  const { cases, good } = await jsonDoor(where, route, sign, methodsAt(opened.app.routes, route.path))
+  const { cases, good } = await jsonCases(where, route, sign, methodsAt(opened.app.routes, route.path))
   await expectRefused(where.opened, cases)
-  await expectTaken(where.opened, good.request, good.answers)
+  await expectAccepted(where.opened, good.request, good.answers)
 })
 
-/** What a session shows is its own user's. */
 test.each(
   json.filter(({ route }) => named(route).startsWith('GET /api/widget/')).map(({ route }) => [named(route), route]),
 )('%s shows another user nothing of the owner', async (_, route) => {
   const url = `http://billfold.test${route.path}?session=`
   const foreign = await send(opened, new Request(url + (await rig.strangerSession())))
-  expect([foreign.told, foreign.text.includes(mark), foreign.text.includes('123.45')]).toEqual(['200', false, false])
+  expect([foreign.answer, foreign.text.includes(mark), foreign.text.includes('123.45')]).toEqual(['200', false, false])
 })
 
-// The paths of pages, which the router has with their patterns. Those for all methods are what stands before the pages.
+// Leaves out middleware, which the router lists as ALL routes that end in *.
 const pages = (service: TestService) =>
   service.app.pages.filter(({ method, path }) => method !== 'ALL' || !path.endsWith('*'))
 const pagePaths = pages(opened)
@@ -108,21 +107,21 @@ test.each(adminRoutes.map((route) => [named(route), route] as const))('%s refuse
   if (route.method === 'POST') {
     const form = await readForm(route, forms, admin)
     const has = methodsAt(adminRoutes, form.path)
-    const { cases, good } = formDoor(route, { path: form.path, has }, form, operators)
+    const { cases, good } = formCases(route, { path: form.path, has }, form, operators)
     await expectRefused(opened, cases)
-    await expectTaken(opened, good, ['200', '303*'])
+    await expectAccepted(opened, good, ['200', '303*'])
     return
   }
   const session = await sessionFor(route, forms, admin)
   const path = await filled(route.path)
   const has = methodsAt(adminRoutes, path.split('?')[0]!)
-  const { cases, good } = adminPageDoor(route, { path, has }, session, operators)
+  const { cases, good } = adminPageCases(route, { path, has }, session, operators)
   await expectRefused(opened, cases)
-  // A link that nobody sent, for the page that is opened with one.
-  await expectTaken(opened, good, path === '/admin/welcome' ? ['404'] : ['200'])
+  // The page that a mailed link opens is requested without that link.
+  await expectAccepted(opened, good, path === '/admin/welcome' ? ['404'] : ['200'])
 })
 
-/** Of pages with a parameter, one that is there; and a month, days or a difference, where that is asked for. */
+/** Replaces the parameter by an existing id, and adds the month, days or difference that some pages require. */
 async function filled(path: string): Promise<string> {
   const known: Record<string, () => Promise<string> | string> = {
     '/admin/client-apps/:clientId': () => rig.app.clientId,
@@ -151,11 +150,11 @@ const others = [
 
 test.each(others.map((each) => [named(each.page), each] as const))('%s refuses', async (_, { page, where }) => {
   const session = await rig.strangerSession()
-  const door = pageDoor({ ...page, has: methodsAt(where.app.pages, page.path) }, session, ...payments)
-  if (!door) throw new Error(`Nobody has said how to speak to ${named(page)}: give it a kind in test/doors.`)
-  await expectRefused(where, door.cases)
+  const tested = pageCases({ ...page, has: methodsAt(where.app.pages, page.path) }, session, ...payments)
+  if (!tested) throw new Error(`No cases are defined for ${named(page)}: give it a kind in test/routes.`)
+  await expectRefused(where, tested.cases)
   const answers = ['200', '303*', '400*', '404*', '422']
-  await expectTaken(where, door.good, page.path === '/metrics' ? ['200'] : answers, door.goodAddress)
+  await expectAccepted(where, tested.good, page.path === '/metrics' ? ['200'] : answers, tested.goodAddress)
 })
 
 test('the routes that were tried are many, and so are the calls', () => {

@@ -1,11 +1,11 @@
-/** What the pages for everybody must refuse, and the sandbox's. */
+/** Requests that the public pages and the pages of the sandbox must refuse. */
 import { wrongMethods, type Case, elsewhere } from './rig.ts'
 
 const base = 'http://127.0.0.1:3000'
 
-export type PageDoor = { readonly cases: readonly Case[]; readonly good: Request; readonly goodAddress?: string }
+export type PageCases = { readonly cases: readonly Case[]; readonly good: Request; readonly goodAddress?: string }
 
-/** Pages for everybody, with what stands for their parameters: a new one has to be named here. */
+/** Public pages, with the path to request: a new one has to be added here. */
 const open: Record<string, string> = {
   '/widget/wallet': '/widget/wallet',
   '/widget/topup': '/widget/topup',
@@ -24,25 +24,30 @@ const open: Record<string, string> = {
 
 export type Payment = { readonly id: string; readonly secret: string }
 
-type Place = { readonly method: string; readonly path: string; readonly has: readonly string[] }
+type Endpoint = { readonly method: string; readonly path: string; readonly has: readonly string[] }
 
-/** Undefined for a page that nobody has said how to speak to. */
-export function pageDoor(place: Place, session: string, payment: Payment, other: Payment): PageDoor | undefined {
-  const { method, path } = place
-  if (method === 'GET' && open[path] !== undefined) return openDoor(place, open[path])
-  if (path === '/mails/stop') return stopDoor(place)
-  if (path === '/widget/papers') return papersDoor(place, session)
+/** Undefined for a new page that has no cases yet. */
+export function pageCases(
+  endpoint: Endpoint,
+  session: string,
+  payment: Payment,
+  other: Payment,
+): PageCases | undefined {
+  const { method, path } = endpoint
+  if (method === 'GET' && open[path] !== undefined) return openCases(endpoint, open[path])
+  if (path === '/mails/stop') return stopCases(endpoint)
+  if (path === '/widget/papers') return papersCases(endpoint, session)
   if (path === '/admin/*') return { cases: [], good: new Request(`${base}/admin/nowhere`) }
-  if (/^\/sandbox\/(card|challenge)\/:id$/.test(path)) return payerDoor(place, payment, other)
-  if (path === '/sandbox/confirm') return confirmDoor(place, payment, other)
-  return path.startsWith('/sandbox/panel/') && method === 'POST' ? panelDoor(place, payment) : undefined
+  if (/^\/sandbox\/(card|challenge)\/:id$/.test(path)) return payerCases(endpoint, payment, other)
+  if (path === '/sandbox/confirm') return confirmCases(endpoint, payment, other)
+  return path.startsWith('/sandbox/panel/') && method === 'POST' ? panelCases(endpoint, payment) : undefined
 }
 
 const nonsense = ['%00', '%ED%A0%80', '%', 'x'.repeat(5_000), '..%2f..%2f', '%27%20or%201=1--']
 const anything = ['200', '3*', '4*']
 
-/** Nobody is refused here; but nothing that is sent may end in a fault. */
-function openDoor({ path, has }: Place, target: string): PageDoor {
+/** A public page refuses no caller, but no request may cause a server error. */
+function openCases({ path, has }: Endpoint, target: string): PageCases {
   const cases: Case[] = wrongMethods(base + target, has, ['HEAD'])
   for (const text of nonsense) {
     const query = ['session', 'clientId', 'lang', 'theme', 'amount', 'token']
@@ -67,8 +72,8 @@ function post(path: string, body: string, headers: Record<string, string> = form
   return new Request(base + path, { method: 'POST', headers, body })
 }
 
-/** Only a live session is handed a link, and only for what there can be. */
-function papersDoor({ path, has }: Place, session: string): PageDoor {
+/** Only a live session gets a link, and only to a document that can exist. */
+function papersCases({ path, has }: Endpoint, session: string): PageCases {
   const asked = { session, kind: 'receipt', sequence: '1', lang: 'en', timeZone: 'UTC' }
   const request = (changes: object, headers?: Record<string, string>, more = '') =>
     post(path, `${new URLSearchParams({ ...asked, ...changes })}${more}`, headers)
@@ -92,8 +97,8 @@ function papersDoor({ path, has }: Place, session: string): PageDoor {
   return { cases, good: request({ timeZone: 'Mars/Olympus', lang: 'xx' }) }
 }
 
-/** Who has the payment's own secret may look at it and pay; nobody else. */
-function payerDoor({ method, path, has }: Place, payment: Payment, other: Payment): PageDoor {
+/** Only a caller with the secret of the payment may see it and pay it. */
+function payerCases({ method, path, has }: Endpoint, payment: Payment, other: Payment): PageCases {
   const card = { number: '4242424242424242', expiry: '12/40', cvc: '123', answer: 'approve' }
   const request = ({ id, secret }: Payment, headers?: Record<string, string>, more = '') => {
     const target = path.replace(':id', id)
@@ -127,7 +132,7 @@ function shapeCases(request: (headers: Record<string, string>, more?: string) =>
   return [...types, { name: 'a long form', request: request(formType, `&more=${'x'.repeat(9_000)}`), answers: ['413'] }]
 }
 
-function confirmDoor({ path, has }: Place, payment: Payment, other: Payment): PageDoor {
+function confirmCases({ path, has }: Endpoint, payment: Payment, other: Payment): PageCases {
   const card = { number: '4242424242424242', expiry: '12/40', cvc: '123' }
   const json = { 'content-type': 'application/json' }
   const request = ({ id, secret }: Payment, headers: Record<string, string> = json, more = '') =>
@@ -142,8 +147,8 @@ function confirmDoor({ path, has }: Place, payment: Payment, other: Payment): Pa
   }
 }
 
-/** The token is everything: without a good one nothing is done, and a mail program that posts says nothing of itself. */
-function stopDoor({ path, has }: Place): PageDoor {
+/** The token is the only credential: a mail program that posts sends no other. */
+function stopCases({ path, has }: Endpoint): PageCases {
   const request = (token: string) => post(`${path}?token=${token}`, 'List-Unsubscribe=One-Click')
   const tokens = [...nonsense, '', 'sealed:1:', 'sealed:1:0:0', `sealed:1:00000000:${'A'.repeat(80)}`]
   const cases: Case[] = [
@@ -153,8 +158,8 @@ function stopDoor({ path, has }: Place): PageDoor {
   return { cases, good: request('none') }
 }
 
-/** It has no sign-in, being no part of production; but nobody elsewhere may press its buttons. */
-function panelDoor({ path, has }: Place, payment: Payment): PageDoor {
+/** The panel has no sign-in, because production does not have it; but another site may not submit its forms. */
+function panelCases({ path, has }: Endpoint, payment: Payment): PageCases {
   const names: Record<string, string> = { id: payment.id, action: 'dispute', event: 'evt_none', when: 'now' }
   const fill = (id: string) =>
     path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' ? id : (names[name] ?? 'none')))

@@ -1,4 +1,4 @@
-/** What every page and form of the admin area must refuse, by who may reach it; and a request that it must not. */
+/** Requests that each page and form of the admin area must refuse, and one that it must accept. */
 import { endSessions, formTokenOf, startSession } from '../../src/actions/operators/manage-sessions.ts'
 import { hasRight } from '../../src/actions/operators/rights.ts'
 import type { AdminRoute } from '../../src/admin/kit/route.ts'
@@ -12,7 +12,7 @@ import { wrongMethods, type Case } from './rig.ts'
 
 export type Operators = Awaited<ReturnType<typeof openOperators>>
 
-/** Operators and their sessions, in every state that must be refused. */
+/** Operators with sessions in every state that a page must refuse. */
 export async function openOperators({ opened, service }: Bench, admin: TestOperator) {
   const { pool } = service.db
   const device = { address: '127.0.0.1', browser: 'Test' }
@@ -41,7 +41,6 @@ export async function openOperators({ opened, service }: Bench, admin: TestOpera
       await Promise.all(roles.map(async (role) => [role, (await newOperator(opened, role)).token] as const)),
     ) as Record<Role, string>,
     stages: { code: (await tokenOf('code')).token, enrol: (await tokenOf('enrol')).token },
-    /** None of these is a session. */
     ended: {
       'no session': '',
       'a token that is none': 'x'.repeat(43),
@@ -54,7 +53,7 @@ export async function openOperators({ opened, service }: Bench, admin: TestOpera
   }
 }
 
-export type AdminDoor = { readonly cases: readonly Case[]; readonly good: Request }
+export type AdminCases = { readonly cases: readonly Case[]; readonly good: Request }
 
 type Sent = { readonly path: string; readonly session: string; readonly fields?: Readonly<Record<string, string>> }
 
@@ -76,12 +75,12 @@ function post(form: Form, headers: Record<string, string | undefined> = {}, more
   return new Request(host + path, { method: 'POST', headers: given, body })
 }
 
-type Place = { readonly path: string; readonly has: readonly string[] }
+type Endpoint = { readonly path: string; readonly has: readonly string[] }
 
-/** GET of a path that has forms alone is a page like any other that is not there: it asks to sign in first. */
-const methodsOf = ({ path, has }: Place) => wrongMethods(host + path, has, ['HEAD', 'GET'])
+/** GET is left out: on a path with only forms it redirects to the sign-in, as any unknown admin path does. */
+const methodsOf = ({ path, has }: Endpoint) => wrongMethods(host + path, has, ['HEAD', 'GET'])
 
-/** Where a session is sent that is at another stage than the page is for. */
+/** The redirect for a session at a stage that the page is not for. */
 const homes = { code: '303 /admin/sign-in/code', enrol: '303 /admin/second-factor', full: '303 /admin' } as const
 
 function wrongStages(
@@ -95,15 +94,14 @@ function wrongStages(
     .map((stage) => [`a session at the stage ${stage}`, all[stage], homes[stage]])
 }
 
-/** The roles that lack the right of the route, each with a session. */
 function withoutRight({ access }: AdminRoute, operators: Operators): [role: Role, session: string][] {
   if (access === 'public' || access === 'code' || access === 'enrol') return []
   return roles.filter((role) => !hasRight(role, access)).map((role) => [role, operators.roles[role]])
 }
 
-export function pageDoor(route: AdminRoute, place: Place, session: string, operators: Operators): AdminDoor {
-  const { path } = place
-  const cases = methodsOf(place)
+export function pageCases(route: AdminRoute, endpoint: Endpoint, session: string, operators: Operators): AdminCases {
+  const { path } = endpoint
+  const cases = methodsOf(endpoint)
   const good = get({ path, session })
   if (route.access === 'public') return { cases, good }
   for (const [name, token] of Object.entries(operators.ended))
@@ -121,8 +119,8 @@ export function pageDoor(route: AdminRoute, place: Place, session: string, opera
   return { cases, good }
 }
 
-export function formDoor(route: AdminRoute, place: Place, form: Form, operators: Operators): AdminDoor {
-  const cases = methodsOf(place)
+export function formCases(route: AdminRoute, endpoint: Endpoint, form: Form, operators: Operators): AdminCases {
+  const cases = methodsOf(endpoint)
   const refused = (name: string, request: Request, ...answers: string[]) => cases.push({ name, request, answers })
   const good = post(form)
   if (route.access !== 'public') {
@@ -145,20 +143,20 @@ export function formDoor(route: AdminRoute, place: Place, form: Form, operators:
     'no token': '',
     'a token that is none': 'x',
     'the token of another session': formTokenOf(operators.viewer),
-    'the token of nobody': formTokenOf(''),
+    'the token of no session': formTokenOf(''),
   }))
     refused(name, post({ ...form, token }), '403')
   for (const type of ['text/plain', 'application/json', 'multipart/form-data; boundary=x'])
     refused(`the content type ${type}`, post(form, { 'content-type': type }), '415')
   refused('a form of more than 64 KiB', post(form, {}, `&more=${'x'.repeat(65_536)}`), '413')
   for (const name of Object.keys({ _token: '', ...form.fields })) {
-    // Boxes that are ticked have one name.
+    // Check boxes share one name.
     if (name !== 'scopes') refused(`${name} twice`, post(form, {}, `&${name}=x`), '400')
   }
   return { cases, good }
 }
 
-/** A form as its sender would send it, and the page's own session with it. */
+/** The form with valid fields, and the session or form cookie that it is bound to. */
 export async function readForm(route: AdminRoute, { forms }: AdminForms, admin: TestOperator): Promise<Form> {
   const form = forms[route.path]
   if (!form) throw new Error(`No input is known for POST ${route.path}: add it to test/admin-forms.ts.`)
@@ -171,7 +169,7 @@ export async function readForm(route: AdminRoute, { forms }: AdminForms, admin: 
   return { path: target, session: bound, fields, ...cookie }
 }
 
-/** Who may open the page: whoever it is for. */
+/** A session at the stage that the page is for. */
 export async function sessionFor(route: AdminRoute, { signedIn }: AdminForms, admin: TestOperator): Promise<string> {
   if (route.access === 'public') return ''
   if (route.access !== 'code' && route.access !== 'enrol') return admin.token

@@ -1,4 +1,4 @@
-/** What every JSON route must refuse, by what kind of route it is; and a call that it must not. */
+/** Requests that each JSON route must refuse, by the kind of the route, and one that it must accept. */
 import type { z } from 'zod'
 import type { Route } from '../../src/api/route.ts'
 import { elsewhere, wrongMethods, type Case, type Rig } from './rig.ts'
@@ -8,17 +8,17 @@ const base = 'http://billfold.test'
 
 type Values = Record<string, unknown>
 
-export type JsonDoor = {
+export type JsonCases = {
   readonly cases: readonly Case[]
-  /** Shows that what was refused was refused for what was wrong with it, and for nothing else. */
+  /** The same request without a mistake: shows that the cases are refused for their mistake alone. */
   readonly good: { readonly request: Request; readonly answers: readonly string[] }
 }
 
 export type Signer = (body: string, how?: 'late' | 'forged') => Record<string, string>
 
-/** Routes that are for everybody: a new one has to be named here. */
+/** Routes without authentication: a new one has to be added here. */
 const open = new Set(['/healthz', '/readyz', '/api/openapi.json'])
-/** Calls of a backend for which no scope is needed: a new one has to be named here. */
+/** Routes of a backend that need no scope: a new one has to be added here. */
 const withoutScope = new Set(['/api/server/link/verify', '/api/widget/session'])
 
 const fieldsOf = (schema: z.ZodType | undefined): string[] =>
@@ -26,7 +26,7 @@ const fieldsOf = (schema: z.ZodType | undefined): string[] =>
 
 type Kind = 'client' | 'session' | 'page' | 'webhook' | 'open'
 
-/** Undefined for a route that nobody has said how to speak to. */
+/** Undefined for a new route whose kind is not defined yet. */
 function kindOf(route: Route): Kind | undefined {
   const fields = [...fieldsOf(route.input), ...fieldsOf(route.query)]
   if (fields.includes('clientSecret')) return 'client'
@@ -40,7 +40,7 @@ type Call = { readonly values: Values; readonly headers?: Record<string, string>
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** Undefined values are left out. A POST has in its query what its query has, and the rest in its body. */
+/** Undefined values are left out. A POST sends the fields of its query schema in the query and the others in the body. */
 function toRequest(route: Route, { values, headers = {}, body }: Call): Request {
   const isGet = route.method === 'GET'
   const inQuery = isGet ? Object.keys(values) : fieldsOf(route.query)
@@ -53,18 +53,21 @@ function toRequest(route: Route, { values, headers = {}, body }: Call): Request 
   return new Request(url, { method: 'POST', headers: { ...type, ...headers }, body: body ?? JSON.stringify(rest) })
 }
 
-export async function jsonDoor(rig: Rig, route: Route, sign: Signer, here: readonly string[]): Promise<JsonDoor> {
+export async function jsonCases(rig: Rig, route: Route, sign: Signer, here: readonly string[]): Promise<JsonCases> {
   const kind = kindOf(route)
-  if (!kind)
-    throw new Error(`Nobody has said how to speak to ${route.method} ${route.path}: give it a kind in test/doors.`)
+  if (!kind) throw new Error(`No cases are defined for ${route.method} ${route.path}: give it a kind in test/routes.`)
   const methods = wrongMethods(`${base}${route.path}`, route.isProbe ? [...here, 'HEAD'] : here)
-  const door = await { client: clientDoor, session: sessionDoor, page: pageDoor, webhook: webhookDoor, open: openDoor }[
-    kind
-  ](rig, route, sign)
-  return { good: door.good, cases: [...methods, ...door.cases] }
+  const tested = await {
+    client: clientCases,
+    session: sessionCases,
+    page: pageCases,
+    webhook: webhookCases,
+    open: openCases,
+  }[kind](rig, route, sign)
+  return { good: tested.good, cases: [...methods, ...tested.cases] }
 }
 
-/** The example of the route, with what is ours in the place of what is anybody's. */
+/** The documented example of the route, with the ids and secrets of this test. */
 async function goodValues(rig: Rig, route: Route): Promise<Values> {
   const fields = [...fieldsOf(route.input), ...fieldsOf(route.query)]
   const user = await rig.newUser()
@@ -73,21 +76,20 @@ async function goodValues(rig: Rig, route: Route): Promise<Values> {
     serviceUserId: user.serviceUserId,
     session: fields.includes('session') ? await rig.sessionOf(user.serviceUserId) : undefined,
     linkCode: fields.includes('linkCode') ? await rig.newLinkCode() : undefined,
-    referenceId: `doors ${route.path}`,
-    email: 'nobody@example.com',
+    referenceId: `routes ${route.path}`,
+    email: 'unknown@example.com',
   }
   const own = Object.entries(mine).filter(([name]) => fields.includes(name))
-  // Enough for the debit, and the same for all.
   const amount = fields.includes('amount') && { amount: route.path.endsWith('/debit') ? 0.01 : 10 }
-  const one = { direction: 'credit', serviceUserId: user.serviceUserId, amount: 10, referenceType: 'DOORS' }
-  const list = fields.includes('operations') && { operations: [{ ...one, referenceId: `doors ${route.path}` }] }
+  const one = { direction: 'credit', serviceUserId: user.serviceUserId, amount: 10, referenceType: 'ROUTES' }
+  const list = fields.includes('operations') && { operations: [{ ...one, referenceId: `routes ${route.path}` }] }
   return { ...route.example.input, ...Object.fromEntries(own), ...amount, ...list }
 }
 
 const nul = 'a\u0000b'
-const halfACharacter = 'a\ud800b'
+const unpairedSurrogate = 'a\ud800b'
 
-/** What is wrong with any body or query, whoever sends it. */
+/** Malformed bodies and queries, for every kind of caller. */
 function shapeCases(route: Route, values: Values): Case[] {
   const inQuery = route.method === 'GET' ? fieldsOf(route.input) : fieldsOf(route.query)
   const fields = [...new Set([...fieldsOf(route.input), ...inQuery])]
@@ -96,7 +98,7 @@ function shapeCases(route: Route, values: Values): Case[] {
     const isLetIn = name === 'password' ? ['202*'] : []
     for (const [what, value] of [
       ['a NUL', nul],
-      ['half a character', halfACharacter],
+      ['an unpaired surrogate', unpairedSurrogate],
     ] as const)
       cases.push({
         name: `${what} in ${name}`,
@@ -153,7 +155,7 @@ function twice(route: Route, values: Values, name: string, inQuery: readonly str
   })
 }
 
-async function clientDoor(rig: Rig, route: Route): Promise<JsonDoor> {
+async function clientCases(rig: Rig, route: Route): Promise<JsonCases> {
   const { app, apps, disconnected, foreignUser } = rig
   const values = await goodValues(rig, route)
   const asApp = (who: Partial<Credentials>, changes: Values = {}) =>
@@ -184,7 +186,7 @@ async function clientDoor(rig: Rig, route: Route): Promise<JsonDoor> {
       answers: ['403 BROWSER_CALL_REFUSED'],
     })
   if (!withoutScope.has(route.path)) {
-    // Their own link of the same person, so that nothing else is wrong.
+    // Each app has its own link to the same user, so that the scope is the only mistake.
     for (const [name, who] of Object.entries({ unscoped: apps.unscoped, half: halfScoped(route, rig) }))
       cases.push({
         name: `an app with too few scopes, ${name}`,
@@ -202,18 +204,18 @@ async function clientDoor(rig: Rig, route: Route): Promise<JsonDoor> {
       cases.push({ name, request: asApp(app, { serviceUserId }), answers: unknown })
     cases.push({ name: 'another app for this user', request: asApp(apps.other), answers: unknown })
   } else {
-    // Of a list each operation is refused by itself.
+    // A list is answered with 200, and each operation in it is refused separately.
     const answers = route.lines ? ['200'] : ['400*', '401*', '404*']
     cases.push({ name: 'another app', request: asApp(apps.other), answers })
   }
   return {
     cases: [...cases, ...shapeCases(route, values)],
-    // A debit of an empty wallet has passed every door.
+    // A debit refused for an empty wallet has passed every check before the ledger.
     good: { request: toRequest(route, { values }), answers: ['200', '400 INSUFFICIENT_BALANCE'] },
   }
 }
 
-/** The app that has the other scope alone. */
+/** The app that has only the scope which this route does not need. */
 function halfScoped({ method }: Route, { apps }: Rig): Credentials {
   return method === 'GET' ? apps.writeOnly : apps.readOnly
 }
@@ -225,7 +227,7 @@ const crossSite = (route: Route, values: Values): Case[] =>
     answers: ['403 CROSS_SITE_REFUSED'],
   }))
 
-async function sessionDoor(rig: Rig, route: Route): Promise<JsonDoor> {
+async function sessionCases(rig: Rig, route: Route): Promise<JsonCases> {
   const values = await goodValues(rig, route)
   const owned = { ...values, session: await rig.sessionOf(rig.owner.serviceUserId) }
   const withSession = (session: unknown) => toRequest(route, { values: { ...values, session } })
@@ -252,13 +254,13 @@ async function sessionDoor(rig: Rig, route: Route): Promise<JsonDoor> {
     ],
     good: {
       request: toRequest(route, { values }),
-      // A user of the tests has no password, and nobody mailed these codes: both are looked at after every door.
+      // The test user has no password and received no code: the service checks both after all other checks.
       answers: ['200', '202', '400 INVALID_CODE', '401 INVALID_CREDENTIALS', '404 PAYMENT_INTENT_NOT_FOUND'],
     },
   }
 }
 
-async function pageDoor(rig: Rig, route: Route): Promise<JsonDoor> {
+async function pageCases(rig: Rig, route: Route): Promise<JsonCases> {
   const values = await goodValues(rig, route)
   const withApp = (clientId: unknown) => toRequest(route, { values: { ...values, clientId } })
   return {
@@ -276,9 +278,9 @@ async function pageDoor(rig: Rig, route: Route): Promise<JsonDoor> {
   }
 }
 
-async function webhookDoor(_rig: Rig, route: Route, sign: Signer): Promise<JsonDoor> {
+async function webhookCases(_rig: Rig, route: Route, sign: Signer): Promise<JsonCases> {
   const body = JSON.stringify({
-    id: 'evt_doors',
+    id: 'evt_routes',
     object: 'event',
     type: 'nothing.ours',
     paymentIntentId: 'pi_none',
@@ -303,6 +305,6 @@ async function webhookDoor(_rig: Rig, route: Route, sign: Signer): Promise<JsonD
   }
 }
 
-async function openDoor(_rig: Rig, route: Route): Promise<JsonDoor> {
+async function openCases(_rig: Rig, route: Route): Promise<JsonCases> {
   return { cases: [], good: { request: toRequest(route, { values: {} }), answers: ['200'] } }
 }

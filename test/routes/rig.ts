@@ -1,4 +1,4 @@
-/** What the suite over every route tries its doors with: apps, users, sessions and operators in every state that must be refused. */
+/** Apps, users and sessions in every state that a route must refuse, and how a request is sent and checked. */
 import { setAppActive, rotateSecret, revokeSecret } from '../../src/actions/apps/manage-apps.ts'
 import { createSession, revokeSession, checkSession } from '../../src/actions/people/open-session.ts'
 import { connectApp } from '../../src/actions/people/manage-links.ts'
@@ -9,7 +9,7 @@ import { letPass } from '../time.ts'
 
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
-/** What nobody but its owner may see. */
+/** A text that only its owner may see. */
 export const mark = 'OWNER-MARK'
 const hourMs = 3_600_000
 
@@ -25,7 +25,7 @@ export async function openRig(opened: TestService) {
   const app = await newApp(service)
   const owner = await newUser(service, app)
 
-  // What has expired was made an hour ago.
+  // The secret and session that must be expired are created first, and then an hour passes.
   const expired = await newApp(service)
   await rotateSecret(service, operator, expired.clientId, '1h')
   const expiredSession = await sessionFor(app, owner.serviceUserId)
@@ -58,7 +58,7 @@ export async function openRig(opened: TestService) {
     opened,
     app,
     owner,
-    /** Each has its own right secret, and may do nothing, or not everything, with it. */
+    /** Each has a secret that was once valid, but is not the app of the owner or lacks a right. */
     apps: {
       other,
       inactive,
@@ -70,18 +70,18 @@ export async function openRig(opened: TestService) {
     },
     disconnected: gone,
     endedSessions: { expired: expiredSession, revoked: revokedSession, disconnectedSession, inactiveSession },
-    /** A user of the other app alone. */
+    /** Linked to the other app only. */
     foreignUser: await newUser(service, other),
     strangerSession: () => sessionFor(app, stranger.serviceUserId),
     newUser: (): Promise<TestUser> => newUser(service, app),
-    /** The owner as another app knows them. */
+    /** The serviceUserId of the owner in another app. */
     linkedTo: (who: Credentials) => linkUser(service, who, owner.userId),
     sessionOf: (serviceUserId: string) => sessionFor(app, serviceUserId),
     newLinkCode: async () => (await connectApp(pool, await find(app), owner.userId, '10.0.0.1'))!.linkCode,
   }
 }
 
-/** Everything that is worth money or gives a right. What counts tries, keeps records or holds sessions is not among it. */
+/** Tables that hold money or rights. Counters of attempts, audit records and sessions may change. */
 const precious = [
   'apps',
   'app_secrets',
@@ -102,17 +102,15 @@ const digestSql = `select md5(concat(${precious
   .map((table) => `(select string_agg(t::text, ';' order by t::text) from ${table} t)`)
   .join(", '|', ")})) as digest`
 
-/** Equal before and after means that nothing happened. */
 async function digestOf({ service }: TestService): Promise<string> {
   const { rows } = await service.db.pool.query<{ digest: string }>({ name: 'digest', text: digestSql })
   return rows[0]!.digest
 }
 
-/** One request that must be refused. */
 export type Case = {
   readonly name: string
   readonly request: Request
-  /** `401 INVALID_CLIENT`, `303 /admin`, `415`: the status, and the code or address behind it. One that ends in * is the beginning. */
+  /** `401 INVALID_CLIENT`, `303 /admin`, `415`: the status with its code or address. A trailing * matches any rest. */
   readonly answers: readonly string[]
   readonly allow?: string
   readonly address?: string
@@ -120,13 +118,13 @@ export type Case = {
 
 let addresses = 0
 
-/** Each from an address of its own, so that none is refused or slowed for what another tried. */
+/** A new address for each request: limits by address never refuse it for the requests before. */
 function nextAddress(): string {
   addresses++
   return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`
 }
 
-export type Outcome = { readonly told: string; readonly text: string; readonly headers: Headers }
+export type Outcome = { readonly answer: string; readonly text: string; readonly headers: Headers }
 
 export async function send(opened: TestService, request: Request, address = nextAddress()): Promise<Outcome> {
   const response = await opened.app.fetch(request, address)
@@ -137,21 +135,21 @@ export async function send(opened: TestService, request: Request, address = next
   const isJson = headers.get('content-type')?.startsWith('application/json') === true && text !== ''
   const body = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
   const about = headers.get('location') ?? (typeof body['code'] === 'string' ? body['code'] : undefined)
-  return { told: about === undefined ? String(status) : `${status} ${about}`, text, headers }
+  return { answer: about === undefined ? String(status) : `${status} ${about}`, text, headers }
 }
 
-export const isAmong = (told: string, answers: readonly string[]): boolean =>
-  answers.some((answer) => (answer.endsWith('*') ? told.startsWith(answer.slice(0, -1)) : told === answer))
+export const isAmong = (answer: string, expected: readonly string[]): boolean =>
+  expected.some((one) => (one.endsWith('*') ? answer.startsWith(one.slice(0, -1)) : answer === one))
 
 export type Tried = { readonly count: number; readonly faults: readonly string[] }
 
-/** What was not refused as it should be, and what changed something although it was refused. */
+/** Faults: requests with an unexpected answer, and refused requests that changed something. */
 export async function tryCases(opened: TestService, cases: readonly Case[]): Promise<Tried> {
   const faults: string[] = []
   let before = await digestOf(opened)
   for (const { name, request, answers, allow, address } of cases) {
-    const { told, headers, text } = await send(opened, request, address)
-    if (!isAmong(told, answers)) faults.push(`${name}: ${told} instead of ${answers.join(' or ')}`)
+    const { answer, headers, text } = await send(opened, request, address)
+    if (!isAmong(answer, answers)) faults.push(`${name}: ${answer} instead of ${answers.join(' or ')}`)
     if (allow !== undefined && headers.get('allow') !== allow)
       faults.push(`${name}: Allow is ${headers.get('allow')} instead of ${allow}`)
     if (text.includes(mark)) faults.push(`${name}: shows what only the owner may see`)
@@ -164,7 +162,6 @@ export async function tryCases(opened: TestService, cases: readonly Case[]): Pro
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']
 
-/** Every method that the path does not have. */
 export function wrongMethods(url: string, has: readonly string[], leftOut: readonly string[] = []): Case[] {
   return methods
     .filter((method) => !has.includes(method) && !leftOut.includes(method))
