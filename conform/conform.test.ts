@@ -107,9 +107,9 @@ describe('it refuses to start', () => {
 
   test('with a secret as an argument, without a secret, or with an invalid address', async () => {
     const flags = ['conform', '--client-id', 'a', '--service-user-id', 'b']
-    expect((await runCommand([...flags, '--url', 'http://x', '--client-secret', 's'], {})).exitCode).toBe(2)
-    expect((await runCommand([...flags, '--url', 'http://127.0.0.1:9'], {})).stderr).toContain('No secret')
-    expect((await runCommand([...flags, '--url', 'ftp://x'], { BILLFOLD_CLIENT_SECRET: 's' })).exitCode).toBe(2)
+    expect((await callCommand([...flags, '--url', 'http://x', '--client-secret', 's'], {})).exitCode).toBe(2)
+    expect((await callCommand([...flags, '--url', 'http://127.0.0.1:9'], {})).stderr).toContain('No secret')
+    expect((await callCommand([...flags, '--url', 'ftp://x'], { BILLFOLD_CLIENT_SECRET: 's' })).exitCode).toBe(2)
   })
 })
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { runCommand } from '../test/command.ts'
+import { callCommand, runCommand } from '../test/command.ts'
 import { testDatabase, type TestDatabase } from '../test/postgres.ts'
 import { startProcess } from '../test/process.ts'
 
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 async function cli(...args: string[]) {
-  return await runCommand(args, environment)
+  return await callCommand(args, environment)
 }
 
 /** The one JSON object that a command prints, and nothing beside it. */

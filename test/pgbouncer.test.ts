@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { prepareDatabase } from '../src/store/prepare.ts'
 import { newClient, type Reply } from './client.ts'
-import { runCommand } from './command.ts'
+import { callCommand } from './command.ts'
 import { complaintOf } from './embedded-process.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
@@ -62,11 +62,11 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
     const environment = { DATABASE_URL: url, DATABASE_CONNECTIONS: '8' }
     const service = await startProcess(environment)
     try {
-      const made = await runCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
+      const made = await callCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
       const credentials = JSON.parse(made.stdout) as Credentials
       const { clientId } = credentials
       const seeding = ['seed', '--users', '20', '--link', clientId, '--credit', '100', '--json']
-      const seeded = await runCommand(seeding, environment)
+      const seeded = await callCommand(seeding, environment)
       const { serviceUserIds } = JSON.parse(seeded.stdout) as { serviceUserIds: string[] }
       const client = newClient(service.send, credentials, service.url)
       const replies: Reply[] = []
@@ -81,7 +81,7 @@ describe.skipIf(!program || !major)('behind PgBouncer', () => {
       }
       expect([replies.length, replies.filter(({ status }) => status !== 200)]).toEqual([1_600, []])
       await eventually(async () => (await fetch(`${service.url}/readyz`)).status, 200)
-      expect((await runCommand(['verify', '--json'], environment)).exitCode).toBe(0)
+      expect((await callCommand(['verify', '--json'], environment)).exitCode).toBe(0)
     } finally {
       expect(await service.stop()).toBe(0)
     }

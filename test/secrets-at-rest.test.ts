@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { generateSync } from 'otplib'
-import { runCommand } from './command.ts'
+import { callCommand } from './command.ts'
 import { newOperator, newVisitor, password, type TestOperator } from './operator.ts'
 import { testDatabase } from './postgres.ts'
 import { startProcess } from './process.ts'
@@ -65,7 +65,7 @@ async function refusedStart(environment: Record<string, string>): Promise<string
 }
 
 const cli = (args: string[], environment: Record<string, string>) =>
-  runCommand(args, { DATABASE_URL: rig.databaseUrl, DATA_DIR: join(folder, 'unused'), ...environment })
+  callCommand(args, { DATABASE_URL: rig.databaseUrl, DATA_DIR: join(folder, 'unused'), ...environment })
 
 test('a second factor that is set up, or being set up, is readable neither in the database nor in a copy', async () => {
   const [done, pending] = [await newOperator(rig), await newOperator(rig)]

@@ -9,7 +9,7 @@ import { DatabaseUnavailable } from '../src/store/connection/database-unavailabl
 import { prepareDatabase } from '../src/store/prepare.ts'
 import { probeWriting } from '../src/store/connection/write-probe.ts'
 import { newClient } from './client.ts'
-import { runCommand } from './command.ts'
+import { callCommand } from './command.ts'
 import { complaintOf } from './embedded-process.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
@@ -67,10 +67,10 @@ describe.skipIf(!major)('a primary and its standby', () => {
     }
     const service = await startProcess(environment)
     try {
-      const created = await runCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
+      const created = await callCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
       const credentials = JSON.parse(created.stdout) as Credentials
       const seeding = ['seed', '--users', '5', '--link', credentials.clientId, '--credit', '100', '--json']
-      const seeded = await runCommand(seeding, environment)
+      const seeded = await callCommand(seeding, environment)
       const { serviceUserIds } = JSON.parse(seeded.stdout) as { serviceUserIds: string[] }
       const client = newClient(service.send, credentials, service.url)
       const debits = async () =>
@@ -216,10 +216,10 @@ describe.skipIf(!major)('connections', () => {
     await ask(server.url, 'create role watched superuser login')
     const service = await startProcess({ ...environment, DATABASE_URL: server.url.replace('billfold@', 'watched@') })
     try {
-      const created = await runCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
+      const created = await callCommand(['app', 'create', '--name', 'Shop', '--json'], environment)
       const credentials = JSON.parse(created.stdout) as Credentials
       const seeding = ['seed', '--users', '50', '--link', credentials.clientId, '--credit', '100', '--json']
-      const seeded = await runCommand(seeding, environment)
+      const seeded = await callCommand(seeding, environment)
       const { serviceUserIds } = JSON.parse(seeded.stdout) as { serviceUserIds: string[] }
       const client = newClient(service.send, credentials, service.url)
       const watch = await openClient({ connectionString: server.url }, { name: 'test' })

@@ -1,14 +1,13 @@
 import { hostname, userInfo } from 'node:os'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { runCommand } from '../../test/command.ts'
+import { callCommand } from '../../test/command.ts'
 import { openDatabase } from '../store/connection/database.ts'
 import { testDatabase, type TestDatabase } from '../../test/postgres.ts'
 
-// Each command is a process of its own.
 setDefaultTimeout(240_000)
 
 let database: TestDatabase
-const run = (args: string[], input = '') => runCommand([...args, '--json'], { DATABASE_URL: database.url }, input)
+const run = (args: string[], input = '') => callCommand([...args, '--json'], { DATABASE_URL: database.url }, input)
 const password = 'correct horse battery staple'
 
 beforeAll(async () => {

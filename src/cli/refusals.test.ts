@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { callCommand, runCommand } from '../../test/command.ts'
+import { callCommand } from '../../test/command.ts'
 import { secretsKey } from '../../test/service.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
 import { serviceNamespace } from '../ledger/reference.ts'
@@ -96,8 +96,8 @@ describe('it refuses', () => {
   }
 
   test('an email that is taken', async () => {
-    await runCommand(newUser('twice@example.com'), environment)
-    const { exitCode, stderr } = await runCommand(newUser('TWICE@example.com'), environment)
+    await callCommand(newUser('twice@example.com'), environment)
+    const { exitCode, stderr } = await callCommand(newUser('TWICE@example.com'), environment)
     expect([exitCode, stderr]).toEqual([1, 'There is a user with the email twice@example.com already.\n'])
   })
 
@@ -109,7 +109,7 @@ describe('it refuses', () => {
       SMTP_URL: 'smtp://mail.example',
       SECRETS_KEY: secretsKey,
     }
-    const { exitCode, stderr } = await runCommand(['seed', '--users', '1', '--link', 'app_any'], {
+    const { exitCode, stderr } = await callCommand(['seed', '--users', '1', '--link', 'app_any'], {
       ...environment,
       ...production,
     })
@@ -120,7 +120,7 @@ describe('it refuses', () => {
   })
 
   test('a configuration with mistakes, all of them told', async () => {
-    const { exitCode, stderr } = await runCommand(['app', 'list'], { PORT: 'x', CURRENCY: 'dollars' })
+    const { exitCode, stderr } = await callCommand(['app', 'list'], { PORT: 'x', CURRENCY: 'dollars' })
     expect(exitCode).toBe(1)
     expect(stderr).toContain('PORT')
     expect(stderr).toContain('CURRENCY')
@@ -153,7 +153,7 @@ describe('it refuses', () => {
   test('faulty books, with exit code 1 and the wallet at fault', async () => {
     const faulty = await testDatabase()
     const here = { ...environment, DATABASE_URL: faulty.url }
-    const { userId } = JSON.parse((await runCommand([...newUser('a@b.cd'), '--json'], here)).stdout) as {
+    const { userId } = JSON.parse((await callCommand([...newUser('a@b.cd'), '--json'], here)).stdout) as {
       userId: string
     }
     const sql = Bun.spawnSync(
@@ -170,10 +170,10 @@ describe('it refuses', () => {
       { env: { ...process.env, ...here } },
     )
     expect(sql.exitCode).toBe(0)
-    const plain = await runCommand(['verify'], here)
+    const plain = await callCommand(['verify'], here)
     expect(plain.exitCode).toBe(1)
     expect(plain.stdout).toContain(`wallet-balance: Wallet ${userId}: its balance is 5, but its entries add up to 0.`)
-    const scripted = await runCommand(['verify', '--json'], here)
+    const scripted = await callCommand(['verify', '--json'], here)
     expect(JSON.parse(scripted.stdout)).toMatchObject({ isExact: false, faults: 2, found: [{ walletId: userId }, {}] })
     await faulty.drop()
   })

@@ -5,7 +5,7 @@ import { generateSync } from 'otplib'
 import type { BrowserContextOptions, Page } from '@playwright/test'
 import { findBarriers, endFading, wantsAll, wantsPictures } from '../browser/axe.ts'
 import { launchChromium } from '../chromium.ts'
-import { runCommand } from '../command.ts'
+import { callCommand } from '../command.ts'
 import { freePort } from '../free-port.ts'
 import { testDatabase, type TestDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
@@ -32,7 +32,7 @@ export async function startRig(
   ])
   const [first, second] = processes
   const cli = async (args: string[], input = '') => {
-    const { exitCode, stdout, stderr } = await runCommand([...args, '--json'], environment, input)
+    const { exitCode, stdout, stderr } = await callCommand([...args, '--json'], environment, input)
     if (exitCode !== 0) throw new Error(`billfold ${args.join(' ')}: ${stdout}${stderr}`)
     return JSON.parse(stdout) as Record<string, string>
   }

@@ -11,7 +11,7 @@ import { deleteExpired } from '../../src/store/cleanup.ts'
 import type { Service } from '../../src/actions/service.ts'
 import { reconcileDay } from '../../src/work/reconcile-day.ts'
 import { runDue } from '../../src/work/runner.ts'
-import { callCommand, runCommand } from '../command.ts'
+import { callCommand } from '../command.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
 import { letPass, topupTables } from '../time.ts'
 import { openBench, stripeEnvironment, type Bench } from './rig.ts'
@@ -261,16 +261,16 @@ test('a report’s file is compared by the page and by the command, which exits 
 
   const file = join(folder, 'report.csv')
   await writeFile(file, line('25.00'))
-  const good = await runCommand(['reconcile', '--file', file, '--json'], environment())
+  const good = await callCommand(['reconcile', '--file', file, '--json'], environment())
   expect([good.exitCode, JSON.parse(good.stdout)]).toEqual([0, { days: [day], differences: [] }])
   await writeFile(file, line('24.00'))
-  const bad = await runCommand(['reconcile', '--file', file], environment())
+  const bad = await callCommand(['reconcile', '--file', file], environment())
   expect([bad.exitCode, bad.stdout]).toEqual([
     1,
     expect.stringContaining('24.00 at the processor, 25.00 in the ledger'),
   ])
   await writeFile(file, `${line('25.00')}x\n`)
-  const wrong = await runCommand(['reconcile', '--file', file], environment())
+  const wrong = await callCommand(['reconcile', '--file', file], environment())
   expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.stringContaining('Line 3: it has 1 cells')])
 })
 
@@ -300,10 +300,10 @@ test('the command reads a day again from the processor, and refuses one that is 
   expect(await differences()).toEqual([`refund ${id} -100 0`])
   await settle(id)
   const [{ day }] = (await query(`select day from reconciliation_differences`)) as [{ day: string }]
-  const { exitCode, stdout } = await runCommand(['reconcile', '--day', day], environment())
+  const { exitCode, stdout } = await callCommand(['reconcile', '--day', day], environment())
   expect([exitCode, stdout]).toEqual([0, `Read: ${day}. The processor and the ledger agree.\n`])
   const today = new Date().toISOString().slice(0, 10)
-  const early = await runCommand(['reconcile', '--day', today], environment())
+  const early = await callCommand(['reconcile', '--day', today], environment())
   expect([early.exitCode, early.stderr]).toEqual([1, expect.stringContaining(`${today} is not over`)])
   const ordered = await finance.post('/admin/reconciliation/day', { day: today })
   expect([ordered.status, await ordered.text()]).toEqual([422, expect.stringContaining('This day can be read')])
