@@ -48,7 +48,7 @@ test('logging out removes the link, and the next sign-in makes another', async (
 })
 
 test('two users of the shop pay from one wallet', async () => {
-  const account = await visit.signUp()
+  const account = await visit.signInAsNew()
   const serviceUserId = await storedId()
   await rig.billfold.credit({ serviceUserId, amount: 40, referenceType: 'GIFT', referenceId: name })
 
@@ -68,7 +68,7 @@ test('two users of the shop pay from one wallet', async () => {
 })
 
 test('unlinking in the shop removes the field, and leaves the wallet as it was', async () => {
-  const account = await visit.signUp()
+  const account = await visit.signInAsNew()
   const serviceUserId = await storedId()
   await rig.billfold.credit({ serviceUserId, amount: 7, referenceType: 'GIFT', referenceId: name })
   // The new entry moves what is below the wallet; a click must not be under way then.
@@ -85,7 +85,7 @@ test('unlinking in the shop removes the field, and leaves the wallet as it was',
 
 test('a shop that was disconnected in the wallet lets go of the link', async () => {
   const { wallet } = visit
-  await visit.signUp()
+  await visit.signInAsNew()
   const serviceUserId = await storedId()
   await press(wallet, 'Account')
   await press(wallet, 'Apps using my wallet')
@@ -97,7 +97,7 @@ test('a shop that was disconnected in the wallet lets go of the link', async () 
 })
 
 test('an id the service no longer knows is removed, and the widget shows its sign-in form', async () => {
-  await visit.signUp()
+  await visit.signInAsNew()
   const before = await storedId()
   const { opened } = rig
   // Disconnected elsewhere, in the widget of another page, while this one is closed.
@@ -112,7 +112,7 @@ test('buying without a wallet keeps the order, and says what to do', async () =>
   await visit.buy('Windowsill fern')
   await eventually(async () => (await visit.notice().textContent())?.includes('First link a wallet'), true)
   await eventually(async () => await visit.order('Windowsill fern').locator('.state').textContent(), 'Not paid')
-  await visit.signUp()
+  await visit.signInAsNew()
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
   await eventually(async () => await visit.balance().textContent(), '$50.00')
   await visit.order('Windowsill fern').getByRole('button', { name: 'Pay' }).click()
@@ -121,7 +121,7 @@ test('buying without a wallet keeps the order, and says what to do', async () =>
 
 test('a press on Pay counts although the wallet changes before the button is let go', async () => {
   await visit.buy('Windowsill fern')
-  await visit.signUp()
+  await visit.signInAsNew()
   const order = visit.order('Windowsill fern')
   await eventually(async () => await visit.purse().textContent(), '$0.00')
   await visit.atRest()

@@ -38,7 +38,7 @@ const states: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
     await visit.order('Windowsill fern').waitFor()
   },
   busy: async (visit) => {
-    await visit.signUp()
+    await visit.signInAsNew()
     await visit.page.getByRole('button', { name: /welcome gift/ }).click()
     await eventually(async () => await visit.balance().textContent(), '$50.00')
     await visit.buy('Stoneware mug')

@@ -32,13 +32,13 @@ const storedId = async () => (await rig.storedUser(name))!.serviceUserId!
 const ledger = async () => (await rig.billfold.wallet({ serviceUserId: await storedId() })).transactions
 
 async function takeGift(): Promise<void> {
-  await visit.signUp()
+  await visit.signInAsNew()
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
   await eventually(text(visit.balance()), '$50.00')
 }
 
 test('signing up in the frame links the wallet that the code proves, and the page hears three messages', async () => {
-  await visit.signUp()
+  await visit.signInAsNew()
   await eventually(async () => (await visit.heard('SERVICE_WALLET_LOADED')).length, 1)
   const types = (await visit.heardTypes()).filter((type) => type !== 'SERVICE_RESIZE')
   expect(types).toEqual(['SERVICE_AUTH_REQUIRED', 'SERVICE_AUTH_SUCCESS', 'SERVICE_WALLET_LOADED'])
@@ -64,7 +64,7 @@ test('signing up in the frame links the wallet that the code proves, and the pag
 })
 
 test('a credit by the backend is in the open frame by itself, and the page hears that it changed', async () => {
-  await visit.signUp()
+  await visit.signInAsNew()
   const serviceUserId = await storedId()
   await eventually(text(visit.balance()), '$0.00')
   await rig.billfold.credit({ serviceUserId, amount: 30, referenceType: 'GIFT', referenceId: name })
@@ -131,7 +131,7 @@ test('a price beyond the balance asks for the shortfall, and one that comes anot
 })
 
 test('asking the widget for money makes the page open the one window, at the address it was told', async () => {
-  await visit.signUp()
+  await visit.signInAsNew()
   const opening = visit.context.waitForEvent('page')
   await press(visit.wallet, 'Add money')
   const window = await opening

@@ -39,7 +39,7 @@ test('the secret and whole ids reach the page in no answer of the shop, over a w
   })
   const name = newName()
   await visit.enterAs(name)
-  await visit.signUp()
+  await visit.signInAsNew()
   // What an answer adds to the page moves what is below: a click waits until the one before it is answered.
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
   await eventually(async () => await visit.balance().textContent(), '$50.00')
@@ -132,7 +132,7 @@ test('users, links and orders outlive the shop', async () => {
   const visit = await openVisit(rig)
   const name = newName()
   await visit.enterAs(name)
-  await visit.signUp()
+  await visit.signInAsNew()
   await visit.buy('Moon clock')
   await visit.order('Moon clock').locator('.state.refused').waitFor()
   await rig.restartShop()

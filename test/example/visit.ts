@@ -2,6 +2,8 @@
 import { expect } from 'bun:test'
 import type { BrowserContextOptions, Frame, FrameLocator, Page } from '@playwright/test'
 import { frameIn, until } from '../until.ts'
+import { createUser } from '../../src/actions/people/create-user.ts'
+import { operator } from '../service.ts'
 import type { ShopRig } from './rig.ts'
 
 export type Heard = {
@@ -51,6 +53,8 @@ export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {
     close: () => rig.windows.giveBack(page),
     enterAs: (name: string) => enterAs(page, rig, name),
     signUp: () => signUp(page, rig),
+    /** With an account made without the browser: most tests only need a user who is signed in. */
+    signInAsNew: () => signInAsNew(page, rig),
     logIn: (account: Account) => logIn(page, account),
     heard: async (type: string) =>
       (await page.evaluate(() => window.shopHeard)).filter(({ data }) => data.type === type),
@@ -98,7 +102,7 @@ export async function press(wallet: FrameLocator | Frame, name: string | RegExp,
 
 export async function signUp(page: Page, rig: Pick<ShopRig, 'mailedCode'>): Promise<Account> {
   const wallet = await untilSignIn(page)
-  const account = { email: `guest-${process.pid}-${++count}@example.com`, password: `small hours ${Math.random()}` }
+  const account = newAccount()
   await press(wallet, 'Create account')
   await wallet.getByLabel('First name').fill('Robin')
   await wallet.getByLabel('Last name').fill('Vesper')
@@ -109,6 +113,18 @@ export async function signUp(page: Page, rig: Pick<ShopRig, 'mailedCode'>): Prom
   await wallet.getByLabel('Code').fill(await rig.mailedCode(account.email))
   await press(wallet, 'Confirm')
   await untilOpen(page)
+  return account
+}
+
+const newAccount = (): Account => ({
+  email: `guest-${process.pid}-${++count}@example.com`,
+  password: `small hours ${Math.random()}`,
+})
+
+async function signInAsNew(page: Page, { opened }: Pick<ShopRig, 'opened'>): Promise<Account> {
+  const account = newAccount()
+  await createUser(opened.service, operator, { ...account, firstName: 'Robin', lastName: 'Vesper' })
+  await logIn(page, account)
   return account
 }
 

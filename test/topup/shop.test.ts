@@ -15,7 +15,7 @@ beforeAll(async () => {
   rig = await startShopRig()
   buyer = await openVisit(rig)
   await buyer.enterAs(newName())
-  await buyer.signUp()
+  await buyer.signInAsNew()
 })
 afterAll(async () => {
   await buyer.close()
@@ -92,7 +92,7 @@ test.each(ways.map(([what, pay]) => [what, pay] as const))(
 test('on a phone a wallet is topped up by card, and nothing is wider than the screen', async () => {
   const visit = await openVisit(rig, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
   await visit.enterAs(newName())
-  await visit.signUp()
+  await visit.signInAsNew()
   const opening = visit.context.waitForEvent('page')
   await press(visit.wallet, 'Add money')
   const topup = await opening
