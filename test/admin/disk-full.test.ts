@@ -67,7 +67,7 @@ test.if(canMount)('the disk is full', async () => {
   const checks = doctor!.json['checks'] as { name: string; state: string; text: string; fix?: string }[]
   expect(checks.find(({ name }) => name === 'Writes')).toMatchObject({
     state: 'bad',
-    fix: 'Make room on its disk: docs/operations/runbooks.md#the-disk-is-full.',
+    fix: 'Free space on its disk: docs/operations/runbooks.md#the-disk-is-full.',
   })
   expect(others).toEqual([])
 
