@@ -59,7 +59,7 @@ describe('it works', () => {
     const args = ['conform', ...flags, '--parent-origin', parentOrigin]
     const { exitCode, stdout, stderr } = await runCommand(args, {}, `${app.clientSecret}\n`)
     expect([stderr, stdout.split('\n').filter((line) => line.startsWith('FAIL')), exitCode]).toEqual(['', [], 0])
-    const summary = `${statements.length} statements: ${statements.length - 3} hold, 0 fail, 3 could not be tried. The balance is as before: 12.34.`
+    const summary = `${statements.length} statements: ${statements.length - 3} passed, 0 failed, 3 could not be tried. The balance is as before: 12.34.`
     expect(stdout).toContain(summary)
     expect(await client.balance(user.serviceUserId)).toBe(12.34)
 

@@ -164,7 +164,7 @@ describe('it works', () => {
     const copy = await new Response(piped.stdout).blob()
     expect([await piped.exited, copy.size > 1_000]).toEqual([0, true])
     const again = await cli('export', file)
-    expect([again.exitCode, again.stderr]).toEqual([1, `${file} is there already.\n`])
+    expect([again.exitCode, again.stderr]).toEqual([1, `${file} already exists.\n`])
     for (const source of [file, '-']) {
       const empty = await testDatabase()
       const imported = await runCommand(['import', source, '--json'], { ...environment, DATABASE_URL: empty.url }, copy)
@@ -189,7 +189,7 @@ describe('it works', () => {
       DATABASE_URL: large.url,
     })
     expect(exported.exitCode).toBe(0)
-    expect(exported.stderr).toStartWith('The database has 2.0 GB. For a copy of that size take pg_dump --format')
+    expect(exported.stderr).toStartWith('The database has 2.0 GB. For a copy of that size use pg_dump --format')
     await large.drop()
   })
 

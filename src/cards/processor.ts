@@ -1,37 +1,36 @@
 /**
- * A card processor in our words. Two stand behind it: Stripe and the sandbox; `test/cards/contract-suite.ts` says what both must do.
+ * The interface of a card processor. Stripe and the sandbox implement it; `test/cards/contract-suite.ts` tests both.
  *
- * A refusal is a returned value: the processor understood and said no, and asking again changes nothing. A fault is a
- * `ProcessorUnavailable` thrown: nobody knows whether the request took effect, and asking again with the same
- * idempotency key is safe.
+ * A refusal is a returned value: the processor answered no, and a retry changes nothing. A fault is a thrown
+ * `ProcessorUnavailable`: it is unknown whether the request took effect, and a retry with the same idempotency key is safe.
  */
 export type CardProcessor = {
   readonly page: ProcessorPage
-  /** The same key and the same order name the same payment, however often and however concurrently they are sent. */
+  /** The same key and order return the same payment, for any number of sequential or concurrent calls. */
   createPayment(order: PaymentOrder): Promise<Payment | Refusal>
-  /** The whole truth about a payment as the processor tells it now: this, never a webhook, decides about money. */
+  /** The current state of a payment. Only this decides about money, never a webhook. */
   retrievePayment(id: string): Promise<Payment | undefined>
   refundPayment(order: RefundOrder): Promise<Refund | Refusal>
   /** Cancelling twice is harmless. A payment that has taken money, or may be about to, is `not-cancellable`. */
   cancelPayment(id: string): Promise<Payment | Refusal>
-  /** The bookings in our account at the processor, a page at a time; for reconciliation, which waits for nobody. */
+  /** Lists the lines of our account at the processor, page by page, for reconciliation. */
   listLines(span: LineSpan): Promise<LinePage>
-  /** Checks the signature over the body exactly as it arrived; a body that was parsed and written again does not pass. */
+  /** Checks the signature over the raw body; a body that was parsed and serialized again does not pass. */
   parseWebhook(rawBody: string | Uint8Array, headers: Headers, now: Date): Promise<WebhookReading>
 }
 
-/** What the top-up page needs to show the processor's card form, and the sources its content security policy must allow. */
+/** What the top-up page needs to show the processor's card form, and the sources for its content security policy. */
 export type ProcessorPage = {
   readonly kind: 'stripe' | 'sandbox'
   readonly publishableKey: string
-  /** The processor's own script; the sandbox has none, its card form is a plain page. */
+  /** The sandbox has none: its card form is a plain page. */
   readonly scriptUrl: string | undefined
   readonly scriptSources: readonly string[]
   readonly frameSources: readonly string[]
   readonly connectSources: readonly string[]
 }
 
-/** How many decimals the minor unit of a currency has on our side, by ISO 4217. */
+/** The decimals of a currency by ISO 4217. */
 export type CurrencyDecimals = (currency: string) => number
 
 export type PaymentOrder = {
@@ -51,9 +50,9 @@ export type RefundOrder = {
 }
 
 /**
- * A declined card leaves a payment in `requires_payment_method` with a `declineCode`, because the payer may try another card
- * on the same payment and succeed; so a decline is no end. `succeeded`, `failed` and `cancelled` are ends. Stripe never says
- * `failed`; the sandbox does.
+ * A declined card leaves a payment in `requires_payment_method` with a `declineCode`, because the payer may use another card
+ * on the same payment; so a decline is not final. `succeeded`, `failed` and `cancelled` are final. Only the sandbox reports
+ * `failed`.
  */
 export type PaymentStatus =
   | 'requires_payment_method'
@@ -70,22 +69,22 @@ export type Payment = {
   readonly clientSecret: string
   readonly status: PaymentStatus
   readonly amountMinor: bigint
-  /** What the payer was really charged: nothing until the payment succeeded. */
+  /** What the payer was charged: zero until the payment succeeded. */
   readonly amountReceivedMinor: bigint
   readonly currency: string
   readonly refundedMinor: bigint
   readonly disputed: DisputeState
-  /** What disputes hold back from us right now. With `refundedMinor` it never exceeds `amountReceivedMinor`. */
+  /** What disputes hold back now. Together with `refundedMinor` it never exceeds `amountReceivedMinor`. */
   readonly disputedMinor: bigint
   readonly declineCode: string | undefined
   readonly declineMessage: string | undefined
   readonly nextAction: NextAction | undefined
-  /** Both come from what we told the processor; absent on a payment that somebody else made in the same account. */
+  /** Both come from the metadata of our order; absent on payments of other software in the same account. */
   readonly userId: string | undefined
   readonly topupId: string | undefined
 }
 
-/** `script`: the processor's script in the page handles it. `redirect`: send the payer there; it may be relative to our own origin. */
+/** `script`: the processor's script in the page handles it. `redirect`: send the payer to the URL, which may be relative to our origin. */
 export type NextAction = { readonly kind: 'redirect'; readonly url: string } | { readonly kind: 'script' }
 
 export type Refund = {
@@ -109,17 +108,17 @@ export const lineKinds = ['charge', 'refund', 'dispute', 'fee', 'payout', 'other
 export type LineKind = (typeof lineKinds)[number]
 
 /**
- * One booking in the processor's account. The amount is signed as that account moves, before fees: a charge is above zero, a
- * refund below, and one that failed above again. Of fees, payouts and the rest that are not in `currency`, it is zero.
+ * One booking in the processor's account. The amount has the sign of the account's movement, before fees: a charge is positive,
+ * a refund negative, a failed refund positive. Fees, payouts and other lines that are not in `currency` have zero.
  */
 export type AccountLine = {
   readonly id: string
   readonly kind: LineKind
   readonly paymentIntentId: string | null
-  /** False when the processor knows that the payment was not made by this service. */
+  /** False when the payment was made by other software in the same account. */
   readonly isOurs: boolean
   readonly amountMinor: bigint
-  /** What the processor kept of it. */
+  /** What the processor kept as its fee. */
   readonly feeMinor: bigint
   readonly createdAt: Date
 }
@@ -127,24 +126,24 @@ export type AccountLine = {
 export type LineSpan = {
   readonly from: Date
   readonly until: Date
-  /** The ledger's, in which amounts are wanted. */
+  /** The ledger's currency, in which amounts are returned. */
   readonly currency: string
-  /** Of the page before. */
+  /** `next` of the previous page. */
   readonly after: string | undefined
 }
 
-/** `next` leads to the next page; undefined on the last. */
+/** `next` is undefined on the last page. */
 export type LinePage = { readonly lines: readonly AccountLine[]; readonly next: string | undefined }
 
-/** An event only says "look at this payment": whoever gets one retrieves the payment and believes that. */
+/** An event only names a payment: the receiver retrieves the payment and uses that state. */
 export type ProcessorEvent = { readonly id: string; readonly type: string; readonly paymentIntentId: string }
 
-/** `ignored` is genuine and not about a payment of ours: answer 200, or the processor sends it again for days. */
+/** `ignored` is genuine and not about one of our payments: answer 200, or the processor repeats it for days. */
 export type WebhookReading = ProcessorEvent | 'ignored' | 'invalid-signature' | 'malformed'
 
 export type UnavailableReason = 'network' | 'timeout' | 'server' | 'busy' | 'credentials'
 
-/** The processor could not be asked. It may still have done what it was asked to do. */
+/** The processor did not answer. The request may still have taken effect. */
 export class ProcessorUnavailable extends Error {
   readonly reason: UnavailableReason
   constructor(reason: UnavailableReason, detail: string) {
@@ -162,7 +161,7 @@ export function refuse(refused: RefusalCode, message: string): Refusal {
   return { refused, message }
 }
 
-/** What can still be given back by a refund: what came in, less what already went back or is held by a dispute. */
+/** What can still be refunded: received minus refunded minus held by disputes. */
 export function refundableMinor(
   payment: Pick<Payment, 'amountReceivedMinor' | 'refundedMinor' | 'disputedMinor'>,
 ): bigint {

@@ -20,14 +20,14 @@ import { formatFields, formatTime } from './table.ts'
 export const adminCommands: readonly Command[] = [
   {
     name: 'admin create',
-    summary: 'an operator who may sign in to /admin',
+    summary: 'create an operator who may sign in to /admin',
     flags: {
-      email: { value: 'EMAIL', about: 'what they sign in with', isRequired: true },
-      name: { value: 'NAME', about: 'as the audit log shows it; the email when left out' },
-      role: { value: 'ROLE', about: `${roles.join(', ')}; admin when left out` },
+      email: { value: 'EMAIL', about: 'the email to sign in with', isRequired: true },
+      name: { value: 'NAME', about: 'the name in the audit log (default: the email)' },
+      role: { value: 'ROLE', about: `${roles.join(', ')} (default: admin)` },
     },
-    details: `The password comes from BILLFOLD_PASSWORD, from stdin, or is asked for on a terminal: at least 12 characters. The second
-factor is set up when they sign in for the first time.
+    details: `The password comes from BILLFOLD_PASSWORD, from stdin or from a prompt: at least 12 characters. The operator sets up the second
+factor at the first sign-in.
 
 ${roles.map((role) => `${role.padEnd(9)}${roleTexts[role]}`).join('\n')}`,
     examples: [
@@ -43,7 +43,7 @@ ${roles.map((role) => `${role.padEnd(9)}${roleTexts[role]}`).join('\n')}`,
       if (problems.length > 0) throw new UsageMistake(problems.map(([field, text]) => `${field}: ${text}.`).join(' '))
       return await withService(invocation, async (service) => {
         const operatorId = await createOperator(service, actorOf(invocation), { email, name, role, password })
-        if (!operatorId) throw new CommandRefused(`There is an operator with the email ${email} already.`)
+        if (!operatorId) throw new CommandRefused(`An operator with the email ${email} already exists.`)
         const url = `${service.config.publicUrl}/admin`
         const text = formatFields([
           ['operatorId', operatorId],
@@ -57,10 +57,10 @@ ${roles.map((role) => `${role.padEnd(9)}${roleTexts[role]}`).join('\n')}`,
   },
   {
     name: 'admin reset',
-    summary: 'a one-time link for an operator who lost the password or the phone',
+    summary: 'print a one-time link for an operator who lost the password or the phone',
     positionals: ['email'],
-    details: `Whoever opens the link first chooses a new password and sets up a new second factor; open sessions end then. The link
-ends in 24 hours.`,
+    details: `The first person to open the link chooses a new password and sets up a new second factor; open sessions then end. The link
+expires after 24 hours.`,
     examples: ['admin reset ada@example.com'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
@@ -72,7 +72,7 @@ ends in 24 hours.`,
   },
   {
     name: 'admin list',
-    summary: 'all operators: their role, and whether they have access',
+    summary: 'list all operators, their role and access',
     examples: ['admin list', 'admin list --json'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
@@ -94,28 +94,31 @@ ends in 24 hours.`,
             name,
           ].join('  '),
         )
-        return { json: { operators }, text: lines.join('\n') || 'There are no operators yet: admin create.' }
+        return {
+          json: { operators },
+          text: lines.join('\n') || 'There are no operators yet. Create one with "admin create".',
+        }
       }),
   },
   {
     name: 'admin remove',
-    summary: 'take away an operator’s access, now',
+    summary: 'remove an operator’s access at once',
     positionals: ['email'],
-    details: `Their sessions end, and so do the links they made for others and those made for them. The operator stays in the list, so that
-the audit log keeps its names; the last admin cannot be removed.`,
+    details: `Ends the operator's sessions, and the links made by or for the operator. The operator stays in the list, because the audit
+log refers to it. The last admin cannot be removed.`,
     examples: ['admin remove eve@example.com'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
         const { id, email, role } = await findNamed(service, invocation)
         const result = await changeAccess(service, actorOf(invocation), id, { role, isActive: false })
         if (result === 'last-admin') throw new CommandRefused(`${email} is the last admin: create another one first.`)
-        return { json: { operatorId: id, email, hasAccess: false }, text: `${email} has no access any more.` }
+        return { json: { operatorId: id, email, hasAccess: false }, text: `${email} no longer has access.` }
       }),
   },
   {
     name: 'admin invites',
-    summary: 'open one-time links: who made them, for whom, until when',
-    details: 'The links themselves are stored nowhere: only a hash is, by which one is known when it is opened.',
+    summary: 'list open one-time links: who made them, for whom, until when',
+    details: 'Only a hash of each link is stored, so the links themselves cannot be shown.',
     examples: ['admin invites', 'admin invites --json'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
@@ -134,7 +137,7 @@ the audit log keeps its names; the last admin cannot be removed.`,
             invite.role.padEnd(7),
             `until ${formatTime(invite.until)}`,
             `by ${invite.madeBy}`,
-            `for ${invite.for ?? 'whoever opens it first'}`,
+            `for ${invite.for ?? 'the first to open it'}`,
           ].join('  '),
         )
         return { json: { invites }, text: lines.join('\n') || 'There are no open links.' }
@@ -142,7 +145,7 @@ the audit log keeps its names; the last admin cannot be removed.`,
   },
   {
     name: 'admin revoke',
-    summary: 'end one open link now; "admin invites" lists their ids',
+    summary: 'revoke an open link at once; "admin invites" lists the ids',
     positionals: ['inviteId'],
     examples: ['admin revoke 01900000-0000-7000-8000-000000000000'],
     run: async (invocation) =>
@@ -150,7 +153,7 @@ the audit log keeps its names; the last admin cannot be removed.`,
         const inviteId = invocation.positionals[0]!.toLowerCase()
         if (!isUuid(inviteId) || !(await revokeInvite(service, actorOf(invocation), inviteId)))
           throw new CommandRefused(`There is no open link ${inviteId}: see "admin invites".`)
-        return { json: { inviteId, isRevoked: true }, text: `The link ${inviteId} opens nothing any more.` }
+        return { json: { inviteId, isRevoked: true }, text: `The link ${inviteId} is revoked.` }
       }),
   },
 ]

@@ -11,10 +11,10 @@ const choices = Object.keys(overlaps).join(', ')
 export const appSecretCommands: readonly Command[] = [
   {
     name: 'app rotate',
-    summary: 'a new secret, shown this once; the old ones live on for the overlap',
+    summary: 'make a new secret, shown only now; the old ones stay valid for the overlap',
     positionals: ['clientId'],
-    flags: { overlap: { value: 'TIME', about: `how long the old secrets live on: ${choices}; 24h if not given` } },
-    details: `Give the new secret to every backend within the overlap. If the old one has leaked: --overlap none ends it now.`,
+    flags: { overlap: { value: 'TIME', about: `how long the old secrets stay valid: ${choices} (default: 24h)` } },
+    details: `Give the new secret to every backend within the overlap. If the old one has leaked, end it now with --overlap none.`,
     examples: ['app rotate app_0123456789abcdef0123', 'app rotate app_0123456789abcdef0123 --overlap none --json'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
@@ -27,15 +27,15 @@ export const appSecretCommands: readonly Command[] = [
         const text = formatFields([
           ['clientId', clientId],
           ['clientSecret', clientSecret],
-          ['old ones end', formatTime(previousEndsAt)],
+          ['old secrets end', formatTime(previousEndsAt)],
         ])
-        const note = 'Keep the secret now: it is not shown again.'
+        const note = 'Store the secret now: it is not shown again.'
         return { json: { clientId, clientSecret, previousEndsAt }, text: `${text}\n${note}` }
       }),
   },
   {
     name: 'app revoke-secret',
-    summary: 'end one secret now; "app show" lists their ids',
+    summary: 'revoke a secret at once; "app show" lists the ids',
     positionals: ['clientId', 'secretId'],
     examples: ['app revoke-secret app_0123456789abcdef0123 01900000-0000-7000-8000-000000000000'],
     run: async (invocation) =>
@@ -43,7 +43,7 @@ export const appSecretCommands: readonly Command[] = [
         const [clientId, secretId] = [invocation.positionals[0]!, invocation.positionals[1]!.toLowerCase()]
         if (!isUuid(secretId) || !(await revokeSecret(service, actorOf(invocation), clientId, secretId)))
           throw new CommandRefused(`The app ${clientId} has no secret ${secretId}: see "app show ${clientId}".`)
-        return { json: { clientId, secretId, isRevoked: true }, text: `The secret ${secretId} has ended.` }
+        return { json: { clientId, secretId, isRevoked: true }, text: `The secret ${secretId} is revoked.` }
       }),
   },
 ]

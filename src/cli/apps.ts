@@ -1,4 +1,4 @@
-/** Client apps on the command line: what they are. Their secrets are in app-secrets. */
+/** Commands for client apps; those for their secrets are in app-secrets. */
 import { createApp, parseAppSettings, setAppActive, updateApp, type AppInput } from '../actions/apps/manage-apps.ts'
 import { fingerprintOf } from '../actions/tokens.ts'
 import { findApp, listApps, scopes, type App, type AppSettings } from '../store/apps.ts'
@@ -14,8 +14,8 @@ const settingFlags: Readonly<Record<string, Flag>> = {
     isRepeatable: true,
   },
   parent: { value: 'ORIGIN', about: 'an origin whose pages may embed the widget', isRepeatable: true },
-  scope: { value: 'SCOPE', about: `${scopes.join(' or ')}; without one, both`, isRepeatable: true },
-  'strict-references': { about: 'answer 409 when a reference comes again with another amount, user or direction' },
+  scope: { value: 'SCOPE', about: `${scopes.join(' or ')} (default: both)`, isRepeatable: true },
+  'strict-references': { about: 'answer 409 when a reference is repeated with another amount, user or direction' },
   'accent-color': { value: '#RRGGBB', about: "the widget's colour in this app" },
   'logo-url': { value: 'URL', about: 'the https address of a logo for the widget' },
 }
@@ -23,10 +23,10 @@ const settingFlags: Readonly<Record<string, Flag>> = {
 export const appCommands: readonly Command[] = [
   {
     name: 'app create',
-    summary: 'register a client app; its secret is shown this once',
-    flags: { name: { value: 'NAME', about: 'what people see', isRequired: true }, ...settingFlags },
+    summary: 'register a client app; its secret is shown only now',
+    flags: { name: { value: 'NAME', about: 'the name that users see', isRequired: true }, ...settingFlags },
     details: `An origin is scheme, host and port: https://shop.example or http://localhost:3001. In production it must be https.
-The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
+Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a new one.`,
     examples: [
       'app create --name "My shop" --origin https://shop.example --parent https://shop.example',
       'app create --name Reports --scope wallet:read --json',
@@ -47,24 +47,27 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
           ['clientId', clientId],
           ['clientSecret', clientSecret],
         ])
-        const note = 'Keep the secret now: it is not shown again.'
+        const note = 'Store the secret now: it is not shown again.'
         return { json: { clientId, clientSecret, isActive: true, ...settings }, text: `${text}\n${note}` }
       }),
   },
   {
     name: 'app list',
-    summary: 'all client apps',
+    summary: 'list all client apps',
     examples: ['app list', 'app list --json'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
         const apps = await listApps(service.db.pool)
         const lines = apps.map((app) => `${app.clientId}  ${app.isActive ? 'active  ' : 'inactive'}  ${app.name}`)
-        return { json: { apps: apps.map(toJson) }, text: lines.join('\n') || 'There are no apps yet: app create.' }
+        return {
+          json: { apps: apps.map(toJson) },
+          text: lines.join('\n') || 'There are no apps yet. Create one with "app create".',
+        }
       }),
   },
   {
     name: 'app show',
-    summary: 'one client app: its settings, and its secrets without their texts',
+    summary: 'show the settings of a client app, and its secrets without their values',
     positionals: ['clientId'],
     examples: ['app show app_0123456789abcdef0123'],
     run: async (invocation) =>
@@ -76,17 +79,20 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
   },
   {
     name: 'app edit',
-    summary: 'change what is given, and leave the rest',
+    summary: 'change the given settings and keep the others',
     positionals: ['clientId'],
     flags: {
-      name: { value: 'NAME', about: 'what people see' },
+      name: { value: 'NAME', about: 'the name that users see' },
       ...settingFlags,
       'no-origins': { about: 'remove all origins' },
       'no-parents': { about: 'remove all parents' },
       'no-scopes': { about: 'remove all scopes' },
-      'no-strict-references': { about: 'answer the first outcome again, whatever the repeat asks for' },
+      'no-strict-references': {
+        about: 'answer a repeated reference with its first outcome, even if the request differs',
+      },
     },
-    details: 'Origins, parents and scopes replace the whole list. Every process of the service knows within a second.',
+    details:
+      'Origins, parents and scopes replace the whole list. Every process of the service uses them within a second.',
     examples: [
       'app edit app_0123456789abcdef0123 --origin https://shop.example --origin https://www.shop.example',
       'app edit app_0123456789abcdef0123 --scope wallet:read',
@@ -102,7 +108,7 @@ The secret is kept only as a hash. If it is lost, "app rotate" makes another.`,
       }),
   },
   activation('activate', true, 'accept its credentials again'),
-  activation('deactivate', false, 'refuse its credentials, within a second, until it is activated again'),
+  activation('deactivate', false, 'refuse its credentials, within a second, until it is reactivated'),
 ]
 
 function activation(verb: string, isActive: boolean, summary: string): Command {

@@ -1,4 +1,4 @@
-/** The books as a whole: are they exact, and a copy of them. */
+/** Verifies the books as a whole. */
 import { availableParallelism } from 'node:os'
 import type { Fault } from '../store/verify/fault.ts'
 import { verifyBooks } from '../store/verify/verify.ts'
@@ -6,23 +6,25 @@ import { UsageMistake, textOf, wholeNumber, type Command, type Invocation } from
 import { withData } from './data.ts'
 import { openProgress } from './progress.ts'
 
-/** In the JSON object; a terminal gets all of them as they are found. */
+/** In the JSON object; a terminal shows all faults as they are found. */
 const maxFaultsShown = 1_000
 const maxJobs = 64
 
 export const booksCommands: readonly Command[] = [
   {
     name: 'verify',
-    summary: 'prove the books: every invariant over every wallet; exit code 1 if one does not hold',
+    summary: 'verify the books: check every invariant of every wallet; exit code 1 if one is broken',
     flags: {
       jobs: {
         value: 'N',
-        about: 'connections that work at once; as many as this machine has cores, up to 4, if not given',
+        about: 'parallel connections (default: the cores of this machine, at most 4)',
       },
     },
-    details: `Checks, at one moment and while the service goes on: that all wallets and all counter accounts together are zero, for
-each account and day; that every balance is the sum of its entries, without gaps, exact on every one and never below
-zero but for a reversal; that every entry has its outcome and every refusal has none; and every reference's key. All connections see the same moment. Faults are printed as they are found.`,
+    details: `Checks on one snapshot, while the service runs, that
+- all wallets and all counter accounts add up to zero, for each account and day;
+- every balance is the sum of its entries, without gaps, exact at every entry, and below zero only after a reversal;
+- every entry has its outcome, every refusal has no entry, and every reference has its key.
+All connections use the same snapshot. Faults are printed as they are found.`,
     examples: ['verify', 'verify --jobs 8', 'verify --json'],
     run: async (invocation) => {
       const jobs = jobsOf(invocation)
@@ -36,7 +38,7 @@ zero but for a reversal; that every entry has its outcome and every refusal has 
           signal: invocation.io.signal,
           onProgress: ({ part, done, total }) =>
             progress.show(
-              part === 'totals' ? 'adding up both sides' : `${done} of ${total}, ${rate(done)} a second`,
+              part === 'totals' ? 'adding up both sides of the books' : `${done} of ${total}, ${rate(done)} a second`,
               total && done / total,
             ),
           onFault: (fault) => {

@@ -1,4 +1,4 @@
-/** What a command of the command line is: its words, its flags, how it is explained, and what it does. */
+/** The type of a command: its name, flags, help and action. */
 import { hostname, userInfo } from 'node:os'
 import type { Actor } from '../actions/audit.ts'
 import { isName } from '../actions/people/create-user.ts'
@@ -9,10 +9,10 @@ export type Command = {
   readonly name: string
   /** One line for the list of all commands. */
   readonly summary: string
-  /** What stands after the name, in order. A name in brackets may be left out: `[file]`. */
+  /** The arguments after the name, in order. A name in brackets is optional: `[file]`. */
   readonly positionals?: readonly string[]
   readonly flags?: Readonly<Record<string, Flag>>
-  /** What one line cannot say. */
+  /** Further paragraphs of the help. */
   readonly details?: string
   /** Without `npx billfold`. */
   readonly examples: readonly string[]
@@ -20,14 +20,14 @@ export type Command = {
 }
 
 export type Flag = {
-  /** The word that stands for the value in the help; a flag without one is a switch. */
+  /** The placeholder of the value in the help; a flag without one is a switch. */
   readonly value?: string
   readonly about: string
   readonly isRequired?: boolean
   readonly isRepeatable?: boolean
 }
 
-/** A command as it was called, with flags and positionals checked against what the command takes. */
+/** A command as it was called, with checked flags and positionals. */
 export type Invocation = {
   readonly positionals: readonly string[]
   readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
@@ -35,7 +35,7 @@ export type Invocation = {
   readonly io: Io
 }
 
-/** The process, as far as a command may see it. */
+/** The parts of the process that a command may use. */
 export type Io = {
   readonly environment: Environment
   readonly input: NodeJS.ReadStream
@@ -46,17 +46,17 @@ export type Io = {
 }
 
 export type Reply = {
-  /** With `--json` the one object on stdout. */
+  /** The object on stdout with `--json`. */
   readonly json: Readonly<Record<string, unknown>>
-  /** Without it, what people read. Undefined when stdout holds something else already. */
+  /** The text for people without `--json`. Undefined when the command has written to stdout itself. */
   readonly text: string | undefined
   readonly exitCode?: 0 | 1
 }
 
-/** It was understood and cannot be done: exit code 1. */
+/** The command is valid and was refused: exit code 1. */
 export class CommandRefused extends Error {}
 
-/** It was not understood: exit code 2. */
+/** The command line is invalid: exit code 2. */
 export class UsageMistake extends Error {}
 
 export function textOf(invocation: Invocation, flag: string): string | undefined {
@@ -78,8 +78,8 @@ export function wholeNumber(text: string): number | undefined {
 }
 
 /**
- * The audit log's name for whoever runs the command: `cli:<user>@<host>`, or what --as says. Always behind `cli:`, so
- * that nobody at a terminal can pass for an operator.
+ * The audit log's name for the caller: `cli:<user>@<host>`, or `cli:` and the value of --as. The prefix prevents a caller at a
+ * terminal from passing for an operator.
  */
 export function actorOf(invocation: Invocation): Actor {
   const given = textOf(invocation, 'as')?.trim()
@@ -87,7 +87,7 @@ export function actorOf(invocation: Invocation): Actor {
   return { name: `cli:${given ?? `${systemUser()}@${hostname()}`}`, address: null }
 }
 
-/** A container may run as a number that has no name. */
+/** A container may run as a user id without a name. */
 function systemUser(): string {
   try {
     return userInfo().username

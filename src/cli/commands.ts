@@ -1,7 +1,7 @@
-/** All commands, in the order the help shows them. Each file loads its part of the service, and only when it is asked for. */
+/** All commands, in the order of the help. Each file loads its part of the service, and only when it is needed. */
 import type { Command } from './command.ts'
 
-/** Of each file: the first words of its commands' names, and the commands. */
+/** For each file: the first words of its commands' names, and its commands. */
 const files: readonly (readonly [firstWords: string, load: () => Promise<readonly Command[]>])[] = [
   ['app', async () => (await import('./apps.ts')).appCommands],
   ['app', async () => (await import('./app-secrets.ts')).appSecretCommands],
@@ -21,7 +21,7 @@ const files: readonly (readonly [firstWords: string, load: () => Promise<readonl
   ['seed', async () => (await import('./seed.ts')).seedCommands],
 ]
 
-/** At least those that begin with the word; all of them where none does, for the help and for suggestions. */
+/** Loads at least the commands that begin with the word; all commands if none does, for the help and for suggestions. */
 export async function loadCommands(firstWord?: string): Promise<readonly Command[]> {
   const found = files.filter(([firstWords]) => firstWords.split(' ').some((word) => word === firstWord))
   const loaded = await Promise.all((found.length > 0 ? found : files).map(([, load]) => load()))

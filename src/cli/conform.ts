@@ -1,4 +1,4 @@
-/** The conformance kit on the command line. It knows the service by its address alone, and needs no database. */
+/** The conformance kit on the command line. It uses only the address of a service, and needs no database. */
 import { conform } from '../../conform/conform.ts'
 import type { Verdict } from '../../conform/verdict.ts'
 import { CommandRefused, UsageMistake, textOf, type Command, type Io } from './command.ts'
@@ -7,19 +7,19 @@ import { readLine } from './password.ts'
 export const conformCommands: readonly Command[] = [
   {
     name: 'conform',
-    summary: 'try every statement of the contract on a running service, ours or another',
+    summary: 'test every statement of the contract on a running service, Billfold or another',
     flags: {
       url: { value: 'URL', about: 'the address of the service', isRequired: true },
       'client-id': { value: 'CLIENTID', about: 'an app with both scopes', isRequired: true },
       'service-user-id': {
         value: 'ID',
-        about: 'a user of that app, whose wallet nobody uses meanwhile',
+        about: 'a user of that app whose wallet is not in use meanwhile',
         isRequired: true,
       },
       'parent-origin': { value: 'ORIGIN', about: 'one of the app’s allowedIframeParents' },
     },
-    details: `The secret comes from BILLFOLD_CLIENT_SECRET or stdin. Money moves in small whole amounts with references of its own, and in the
-end the balance is what it was. Only what the contract says can fail; what takes a browser or five minutes is listed as not tried.
+    details: `The secret comes from BILLFOLD_CLIENT_SECRET or stdin. The test moves small whole amounts with its own references, and restores the
+balance at the end. Only statements of the contract can fail; those that need a browser or five minutes are listed as not tried.
 The exit code is 1 when a statement fails.`,
     examples: [
       'conform --url http://127.0.0.1:3000 --client-id app_0123456789abcdef0123 --service-user-id su_0123456789abcdef0123456789abcdef',
@@ -40,8 +40,8 @@ The exit code is 1 when a statement fails.`,
         parentOrigin,
         signal: io.signal,
       }
-      const tell = (verdict: Verdict) => (isJson ? undefined : void io.output.write(`${shown(verdict)}\n`))
-      const result = await conform(settings, tell)
+      const report = (verdict: Verdict) => (isJson ? undefined : void io.output.write(`${shown(verdict)}\n`))
+      const result = await conform(settings, report)
       if ('problem' in result) throw new CommandRefused(result.problem)
       const { verdicts, balance } = result
       const count = (kind: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === kind).length
@@ -52,7 +52,7 @@ The exit code is 1 when a statement fails.`,
           : `${balance.before} before, ${balance.after ?? 'unknown'} now`
       return {
         json: { url, passed, failed, notTried, balance, statements: verdicts },
-        text: `\n${verdicts.length} statements: ${passed} hold, ${failed} fail, ${notTried} could not be tried. The balance is ${money}.`,
+        text: `\n${verdicts.length} statements: ${passed} passed, ${failed} failed, ${notTried} could not be tried. The balance is ${money}.`,
         exitCode: failed === 0 ? 0 : 1,
       }
     },

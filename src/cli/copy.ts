@@ -1,4 +1,4 @@
-/** A copy of all data, and back. */
+/** Exports a copy of all data, and imports it. */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { Writable, type Readable } from 'node:stream'
@@ -19,17 +19,17 @@ export const copyCommands: readonly Command[] = [
     name: 'export',
     summary: 'write a consistent copy of all data, while the service runs',
     positionals: ['[file]'],
-    details: `Without a file, or with -, it goes to stdout. The copy is gzipped text with checksums. It holds password hashes and
-everything else: a file is made readable by you alone, and an existing one is never written over. Secrets in it, such as
-second factors, are encrypted with SECRETS_KEY: keep that key too, and elsewhere. Of a database above 1 GB pg_dump makes the
-better copy (docs/operations/backup.md).`,
+    details: `Without a file, or with -, the copy goes to stdout. It is gzipped text with checksums and contains all data, password hashes
+included: the file is readable only by you, and an existing file is never overwritten. Secrets in it, such as second factors,
+are encrypted with SECRETS_KEY: keep that key too, in another place. For a database above 1 GB use pg_dump instead
+(docs/operations/backup.md).`,
     examples: ['export backup.billfold', 'export | ssh backup "cat > backup.billfold"'],
     run: async (invocation) => {
       const file = invocation.positionals[0] ?? '-'
       if (file === '-' && invocation.isJson)
         throw new UsageMistake('--json and the copy cannot both be on stdout: name a file.')
       if (file === '-' && invocation.io.output.isTTY)
-        throw new UsageMistake('The copy is not for a terminal: name a file, or send it on with |.')
+        throw new UsageMistake('The copy is not for a terminal: name a file, or pipe it with |.')
       return await withData(invocation, async (data) => {
         await prepareExport(invocation, data)
         return await (file === '-' ? exportToOutput(invocation, data) : exportToFile(invocation, data, file))
@@ -41,8 +41,8 @@ better copy (docs/operations/backup.md).`,
     summary: 'restore a copy into an empty database, and verify it',
     positionals: ['file'],
     flags: { 'accept-faults': { about: 'restore books that were faulty when they were copied' } },
-    details: `All or nothing: into a database without data, of the same migration and currency, with every checksum right and the
-books exact. - reads from stdin. Its secrets open with the SECRETS_KEY of the service that made the copy.`,
+    details: `Restores everything or nothing. The database must have no data and the same migration and currency, every checksum must be
+right, and the books must be exact. - reads from stdin. The secrets need the SECRETS_KEY of the service that made the copy.`,
     examples: ['import backup.billfold', 'DATA_DIR=./restored npx billfold import backup.billfold'],
     run: async (invocation) =>
       await withData(invocation, (data) => importFrom(invocation, data, invocation.positionals[0]!)),
@@ -56,30 +56,30 @@ async function prepareExport({ io }: Invocation, { config, connection }: Data): 
   try {
     const bytes = await getDatabaseBytes(db.pool)
     if (bytes > largeBytes) io.errors.write(`${largeSentence(bytes, config)}\n`)
-    // A database that no service of this version was started on may still have plain secrets.
+    // A database on which no service of this version was started may still have plain secrets.
     await sealPlainSecrets(db, openSecrets(config))
   } finally {
     await db.pool.end()
   }
 }
 
-/** One process, one stream, and a restore in one transaction: PostgreSQL's own tools do better. */
+/** The copy uses one process and one stream, and its restore one transaction: PostgreSQL's own tools are faster. */
 function largeSentence(bytes: number, { databaseUrls }: Data['config']): string {
   const better =
     databaseUrls.length > 0
       ? 'pg_dump --format=directory --jobs=4 --file=backup.dump "$DATABASE_URL" (docs/operations/backup.md)'
-      : 'pg_dump, of a PostgreSQL of your own (DATABASE_URL)'
-  return `The database has ${(bytes / 1e9).toFixed(1)} GB. For a copy of that size take ${better}. This one goes on.`
+      : 'pg_dump with your own PostgreSQL (DATABASE_URL)'
+  return `The database has ${(bytes / 1e9).toFixed(1)} GB. For a copy of that size use ${better}. This export continues.`
 }
 
-/** What the copy needs besides itself. */
+/** The key that a restore needs. */
 function keySentence({ secretsKeys }: CopyHead): string {
-  if (secretsKeys.length === 0) return 'It has no secrets that would need SECRETS_KEY.'
-  return `Its secrets are encrypted: a restore needs SECRETS_KEY with the key ${secretsKeys.join(', ')}, which is not in it.`
+  if (secretsKeys.length === 0) return 'It has no secrets that need SECRETS_KEY.'
+  return `Its secrets are encrypted: a restore needs SECRETS_KEY with the key ${secretsKeys.join(', ')}, which is not in the copy.`
 }
 
 async function exportToOutput(invocation: Invocation, data: Data): Promise<Reply> {
-  // The process's own output cannot be ended, only written to.
+  // The process's own output cannot be ended.
   const output = new Writable({
     write: (chunk, _encoding, done) => void invocation.io.output.write(chunk as Buffer, done),
   })
@@ -88,12 +88,12 @@ async function exportToOutput(invocation: Invocation, data: Data): Promise<Reply
   return { json: {}, text: undefined }
 }
 
-/** Under another name until it is whole, so that a copy that was cut short is never taken for one. */
+/** Writes under another name until it is complete, so that an interrupted copy is never mistaken for a complete one. */
 async function exportToFile(invocation: Invocation, data: Data, file: string): Promise<Reply> {
   const draft = `${file}.partial`
   const target = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new CommandRefused(
-      error.code === 'EEXIST' ? `${file} is there already.` : `${file} cannot be written: ${error.code}.`,
+      error.code === 'EEXIST' ? `${file} already exists.` : `${file} cannot be written: ${error.code}.`,
     )
   })
   await target.close()
@@ -148,8 +148,8 @@ async function importFrom(invocation: Invocation, { config, connection }: Data, 
 
 function missingSentence(missingKeys: readonly string[]): string {
   if (missingKeys.length === 0) return ''
-  return `\nIts secrets were encrypted with the key ${missingKeys.join(', ')}, which is not here: before the start, write it into
-SECRETS_KEY, or bring the file secrets.key from the other service's data folder.`
+  return `\nIts secrets were encrypted with the key ${missingKeys.join(', ')}, which is missing here: before the start, add it to
+SECRETS_KEY, or copy the file secrets.key from the other service's data folder.`
 }
 
 async function openFile(file: string): Promise<Readable> {

@@ -1,4 +1,4 @@
-/** What the command line says of a correction. */
+/** The command line's output for a correction. */
 import { correctionRefusals } from '../actions/money/correct-wallet.ts'
 import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
 import type { Correction } from '../store/corrections.ts'
@@ -12,7 +12,7 @@ export function replyOf(correction: Correction, currency: Currency): Reply {
   const text = formatFields([
     ['correction', id],
     ['amount', `${formatMinor(amountMinor, currency)} ${currency.code}`],
-    ['state', state === 'waiting' ? 'waits for a second person: nothing moved yet' : state],
+    ['state', state === 'waiting' ? 'waits for a second person; nothing has moved yet' : state],
   ])
   return { json: toJson(correction, currency), text }
 }

@@ -1,4 +1,4 @@
-/** Corrections of wallets on the command line: asking for one, and deciding on those that wait. */
+/** Commands to ask for corrections of wallets, and to decide on waiting ones. */
 import {
   approveCorrection,
   askCorrection,
@@ -24,18 +24,19 @@ const idExample = '01900000-0000-7000-8000-000000000000'
 export const correctionCommands: readonly Command[] = [
   {
     name: 'wallet correct',
-    summary: 'put a wallet right by hand: a debit or a credit, on an account of your choice',
+    summary: 'correct a wallet by hand: a debit or a credit against an account of your choice',
     positionals: ['wallet'],
     flags: {
       debit: { value: 'AMOUNT', about: 'take this much out of the wallet' },
       credit: { value: 'AMOUNT', about: 'put this much into the wallet' },
-      reason: { value: 'TEXT', about: 'why; the user reads it in the wallet', isRequired: true },
-      account: { value: 'ACCOUNT', about: 'adjustments, bonus or app:<clientId>; adjustments when left out' },
+      reason: { value: 'TEXT', about: 'the reason; the user sees it in the wallet', isRequired: true },
+      account: { value: 'ACCOUNT', about: 'adjustments, bonus or app:<clientId> (default: adjustments)' },
       transaction: { value: 'TXN', about: 'the transaction that it corrects, txn_…' },
-      id: { value: 'UUID', about: 'correct only once for this id, however often the command runs' },
+      id: { value: 'UUID', about: 'makes repeats safe: one correction per id' },
     },
-    details: `A wallet is named by its id, by the email of its user, or by a serviceUserId. Above CORRECTION_APPROVAL_ABOVE it waits until an
-operator approves it in the admin area: the command line can approve only what an operator asked for. It never puts a wallet below zero.`,
+    details: `Name a wallet by its id, the email of its user, or a serviceUserId. A correction above CORRECTION_APPROVAL_ABOVE waits until an
+operator approves it in the admin area: the command line can approve only what an operator asked for. A correction never takes a
+balance below zero.`,
     examples: [
       'wallet correct ann@example.com --debit 25 --account bonus --transaction txn_0123456789abcdef0123456789abcdef --reason "Granted twice"',
       'wallet correct ann@example.com --credit 5 --reason "Charged twice at the till" --json',
@@ -51,10 +52,10 @@ operator approves it in the admin area: the command line can approve only what a
   },
   {
     name: 'correction list',
-    summary: 'corrections, the newest first: what waits, what was done',
+    summary: 'list corrections and their state, newest first',
     flags: {
       state: { value: 'STATE', about: `one of ${correctionStates.join(', ')}` },
-      limit: { value: 'N', about: 'how many, up to 1000; 50 when left out' },
+      limit: { value: 'N', about: 'how many, 1 to 1000 (default: 50)' },
     },
     examples: ['correction list --state waiting', 'correction list --limit 1000 --json'],
     run: async (invocation) =>
@@ -78,16 +79,16 @@ operator approves it in the admin area: the command line can approve only what a
   },
   {
     name: 'correction approve',
-    summary: 'let a correction that an operator asked for be done',
+    summary: 'approve a correction that an operator asked for',
     positionals: ['id'],
     examples: [`correction approve ${idExample}`],
     run: (invocation) => decide(invocation, (service, id) => approveCorrection(service, actorOf(invocation), id)),
   },
   {
     name: 'correction decline',
-    summary: 'end a correction that an operator asked for, undone',
+    summary: 'decline a correction that an operator asked for',
     positionals: ['id'],
-    flags: { reason: { value: 'TEXT', about: 'why, for the audit log', isRequired: true } },
+    flags: { reason: { value: 'TEXT', about: 'the reason, for the audit log', isRequired: true } },
     examples: [`correction decline ${idExample} --reason "the user was right"`],
     run: (invocation) => {
       const reason = reasonOf(invocation)
@@ -96,7 +97,7 @@ operator approves it in the admin area: the command line can approve only what a
   },
   {
     name: 'correction withdraw',
-    summary: 'end a correction that was asked for on the command line, undone',
+    summary: 'withdraw a correction that was asked for on the command line',
     positionals: ['id'],
     examples: [`correction withdraw ${idExample}`],
     run: (invocation) => decide(invocation, (service, id) => withdrawCorrection(service, actorOf(invocation), id)),
@@ -138,9 +139,9 @@ function limitOf(invocation: Invocation): number {
 
 const problemTexts = {
   unknown: 'There is no such correction: see "correction list".',
-  own: 'It was asked for on the command line: an operator has to decide on it, in the admin area.',
-  'not-own': 'Only who asked for a correction can withdraw it: decline it.',
-  decided: 'It was decided before: see "correction list".',
+  own: 'It was asked for on the command line: an operator must decide on it in the admin area.',
+  'not-own': 'Only the person who asked for a correction can withdraw it. Decline it instead.',
+  decided: 'It has already been decided: see "correction list".',
 } as const
 
 async function decide(

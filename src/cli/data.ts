@@ -1,4 +1,4 @@
-/** The data a command works on: the same database as the service's, prepared in the same way. */
+/** Opens the database of the service for a command, and prepares it as the service does. */
 import { closeService, openService, type Service } from '../actions/service.ts'
 import { parseConfig, type Config } from '../config.ts'
 import { openLog } from '../platform/log.ts'
@@ -9,7 +9,7 @@ import type { Invocation } from './command.ts'
 
 export type Data = { readonly config: Config; readonly connection: Connection; readonly applied: readonly string[] }
 
-/** An embedded server that this command had to start is stopped again at the end, also after Ctrl-C. */
+/** Stops an embedded server that this command started, also after Ctrl-C. */
 export async function withData<T>({ io }: Invocation, work: (data: Data) => Promise<T>): Promise<T> {
   const config = parseConfig(io.environment)
   const prepared = await prepareDatabase(config, () => {})

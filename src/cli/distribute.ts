@@ -1,4 +1,4 @@
-/** The ledger, spread over the nodes of a Citus cluster. */
+/** Distributes the ledger over the nodes of a Citus cluster. */
 import { distribute, type Distribution } from '../store/cluster.ts'
 import { openClient } from '../store/connection/open-client.ts'
 import { textOf, UsageMistake, wholeNumber, type Command, type Invocation } from './command.ts'
@@ -7,16 +7,16 @@ import { withData } from './data.ts'
 export const distributeCommands: readonly Command[] = [
   {
     name: 'distribute',
-    summary: 'spread the ledger over the nodes of a Citus cluster; once, before it is large',
+    summary: 'distribute the ledger over the nodes of a Citus cluster; once, before it is large',
     flags: {
-      'shards-per-node': { value: 'N', about: 'into how many parts each node’s share is cut; 1 if not given' },
+      'shards-per-node': { value: 'N', about: 'shards on each node (default: 1)' },
     },
-    details: `DATABASE_URL names the coordinator. Wallets are spread by their id with their transfers beside them, outcomes by their
-reference with the count of their repeats; people, apps, links, positions and everything else stay on the coordinator. Every
-node can coordinate a batch of debits then: DATABASE_URL may name the workers too.
-Rows that are there already move along. Stop the service for it: tables are locked while they are moved. What is spread
-already is left as it is, so it may be called again at any time, also after it was interrupted. docs/scaling.md tells
-when a cluster is worth it, and how to set one up.`,
+    details: `DATABASE_URL names the coordinator. Wallets are distributed by id together with their transfers, outcomes by reference together
+with the counts of repeats; people, apps, links, positions and all other tables stay on the coordinator. Afterwards every node
+can coordinate a batch of debits, and DATABASE_URL may name the workers too.
+Existing rows are moved. Stop the service first: tables are locked while they are moved. Tables that are already distributed
+stay as they are, so the command can be repeated, also after an interruption. docs/scaling.md explains when a cluster is
+worth it, and how to set one up.`,
     examples: ['distribute', 'distribute --shards-per-node 2', 'distribute --json'],
     run: async (invocation) => {
       const shardsPerNode = shardsOf(invocation)
@@ -40,7 +40,7 @@ function describe({ tables, nodes, staying }: Distribution): string {
   )
   const where = nodes.length === 1 ? `one node, ${nodes[0]}` : `${nodes.length} nodes, ${nodes.join(', ')}`
   const isDone = tables.every(({ isNew }) => !isNew)
-  return `${isDone ? 'Nothing to do: the ledger is spread' : 'The ledger is spread'} over ${where}.
+  return `${isDone ? 'Nothing to do: the ledger is distributed' : 'The ledger is distributed'} over ${where}.
 ${lines.join('\n')}
 The other ${staying} tables stay on the coordinator.`
 }

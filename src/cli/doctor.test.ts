@@ -121,7 +121,7 @@ test('a deployment in which nothing is wrong is good, the worst stands first, an
   for (const { state, fix } of broken.checks.slice(0, 3)) expect([state, fix]).toEqual(['bad', expect.any(String)])
   const plain = await callCommand(['doctor'], { DATABASE_URL: role, PUBLIC_URL: 'http://127.0.0.1:1', DEMO: '0' })
   expect(plain.stdout).toMatch(/^FAIL {2}Role: .*\n {8}As the database's owner: grant create/)
-  expect(plain.stdout).toMatch(/\n\n\d+ to repair, \d+ to look at, \d+ not known, \d+ good\.\n$/)
+  expect(plain.stdout).toMatch(/\n\n\d+ failed, \d+ warnings, \d+ unknown, \d+ good\.\n$/)
 })
 
 describe('settings', () => {

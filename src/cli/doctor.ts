@@ -1,4 +1,4 @@
-/** The doctors on the command line: of the whole deployment, and of one page that embeds the widget. */
+/** The doctor on the command line: checks the whole deployment, or one page that embeds the widget. */
 import type { Check, CheckState } from '../actions/apps/examine-embedding.ts'
 import { diagnoseEmbedding } from '../actions/apps/read-embedding.ts'
 import { bySeverity, examineDeployment } from '../actions/deployment/examine-deployment.ts'
@@ -9,17 +9,17 @@ import { withService } from './data.ts'
 export const doctorCommands: readonly Command[] = [
   {
     name: 'doctor',
-    summary: 'what is wrong with this deployment, or why a page cannot embed the widget; and what to do',
+    summary: 'find what is wrong with this deployment, or why a page cannot embed the widget, and how to fix it',
     positionals: ['[page-url]'],
     flags: {
-      app: { value: 'CLIENTID', about: 'the page’s app; found by its origin when left out' },
+      app: { value: 'CLIENTID', about: 'the app of the page (default: found by the page’s origin)' },
       'parent-origin': { value: 'ORIGIN', about: 'the parentOrigin that the backend sends with a session' },
-      outer: { value: 'URL', about: 'a page around that page, when it is itself in a frame' },
+      outer: { value: 'URL', about: 'the page that frames that page, if there is one' },
     },
-    details: `Without a page it looks at the whole deployment, the worst first: settings, database, durability, rights, connections,
+    details: `Without a page it checks the whole deployment and shows the worst first: settings, database, durability, rights, connections,
 clock, disk, books, mail server, card processor and its webhook, proxies and certificate of PUBLIC_URL. It changes nothing.
-Run it with the settings of the service. With a page, that page is read from here, so that its headers and its frame can be
-looked at; nothing of it is run. The exit code is 1 when a check fails.`,
+Run it with the settings of the service. With a page, it reads that page and checks its headers and its frame, without running
+its scripts. The exit code is 1 when a check fails.`,
     examples: [
       'doctor',
       'doctor --json',
@@ -37,15 +37,15 @@ const pageFlags = ['app', 'parent-origin', 'outer']
 
 async function examineAll(invocation: Invocation): Promise<Reply> {
   const given = pageFlags.find((flag) => textOf(invocation, flag) !== undefined)
-  if (given) throw new UsageMistake(`--${given} belongs to a page: write its address too.`)
+  if (given) throw new UsageMistake(`--${given} is for checking a page: add the address of the page.`)
   const { environment } = invocation.io
   const checks = await settingsOrAll(environment)
   const count = (state: CheckState) => checks.filter((check) => check.state === state).length
-  const sentence = `${count('bad')} to repair, ${count('warn')} to look at, ${count('unknown')} not known, ${count('good')} good.`
+  const sentence = `${count('bad')} failed, ${count('warn')} warnings, ${count('unknown')} unknown, ${count('good')} good.`
   return replyOf(checks, {}, `${checks.map(shown).join('\n')}\n\n${sentence}`)
 }
 
-/** With a mistake in the settings nobody knows what else to look at. */
+/** If the settings are invalid, nothing else can be checked. */
 async function settingsOrAll(environment: Invocation['io']['environment']): Promise<Check[]> {
   const misspelt = findMisspelt(environment)
   try {
@@ -56,7 +56,7 @@ async function settingsOrAll(environment: Invocation['io']['environment']): Prom
     const names = misspelt.map(({ name, meant }): Check => ({
       name: 'Settings',
       state: 'warn',
-      text: `${name} is not known, and left out.`,
+      text: `${name} is unknown, and ignored.`,
       fix: `Write ${meant}.`,
     }))
     return bySeverity([...mistakes, ...names])

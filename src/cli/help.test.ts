@@ -65,5 +65,5 @@ test('--version says which Billfold this is', async () => {
 
 test('who calls a command wrongly is led to its own help', async () => {
   const { stderr } = await callCommand(['wallet', 'freeze'], {})
-  expect(stderr).toEndWith('npx billfold wallet freeze --help shows what there is.\n')
+  expect(stderr).toEndWith('npx billfold wallet freeze --help shows the usage.\n')
 })

@@ -1,4 +1,4 @@
-/** Help that teaches: what there is, what it takes, and how it looks when it is used. */
+/** The help: all commands, or one command with its flags and examples. */
 import type { Command, Flag } from './command.ts'
 import { commonFlags } from './parse.ts'
 
@@ -7,14 +7,14 @@ export function describeAll(commands: readonly Command[], topic: string | undefi
   const shown = commands.filter(({ name }) => topic === undefined || name.split(' ')[0] === topic)
   const list = columns(shown.map((command) => [usageOf(command), command.summary]))
   if (topic !== undefined) return `${list}\n\nMore about one: npx billfold ${shown[0]!.name} --help\n`
-  return `Billfold on the command line. It works on the same data as the service, while that runs or not: DATABASE_URL if set, else
+  return `Billfold on the command line. It uses the same data as the service, whether or not the service runs: DATABASE_URL if set, else
 the database in DATA_DIR. Settings come from the environment and from .env, as for the service.
 
 ${list}
 
-Every command takes --json (one JSON object on stdout, for scripts), --help (what it does, with examples) and --as NAME (who
-did it, in the audit log; the user and host of this machine when left out). --version says which Billfold this is.
-Exit codes: 0 done, 1 refused or faults found, 2 not understood.
+Every command accepts --json (one JSON object on stdout, for scripts), --help (explanation and examples) and --as NAME (the name
+in the audit log; default: user and host of this machine). --version prints the version.
+Exit codes: 0 done, 1 refused or faults found, 2 invalid command line.
 
 A first debit in three commands:
   npx billfold app create --name "My shop"
@@ -34,7 +34,7 @@ export function describeOne(command: Command): string {
   return `${parts.join('\n\n')}\n`
 }
 
-/** What stands before the program's name, such as a variable, stands in the example itself, with the name. */
+/** An example that sets a variable first contains the program's name itself. */
 function asTyped(example: string): string {
   return example.includes('npx billfold') ? example : `npx billfold ${example}`
 }

@@ -1,4 +1,4 @@
-/** The keys that encrypt what the service must read again. */
+/** Rotates the keys that encrypt secrets. */
 import { rotateKeys } from '../actions/secrets/reseal.ts'
 import { actorOf, isSet, type Command } from './command.ts'
 import { withService } from './data.ts'
@@ -7,9 +7,9 @@ export const keysCommands: readonly Command[] = [
   {
     name: 'keys rotate',
     summary: 'encrypt every secret in the database with the first key of SECRETS_KEY',
-    flags: { 'drop-lost': { about: 'remove secrets whose key is lost; their operators set up a second factor again' } },
-    details: `Write a new key in front of the old one, SECRETS_KEY=new,old, and start every process with it; then run this, and leave
-the old key out. With several hosts let all of them know the new key first: SECRETS_KEY=old,new.`,
+    flags: { 'drop-lost': { about: 'remove secrets whose key is lost; their operators set up a new second factor' } },
+    details: `Put a new key before the old one, SECRETS_KEY=new,old, and restart every process with it. Then run this command, and remove
+the old key. With several hosts, first give the new key to all of them: SECRETS_KEY=old,new.`,
     examples: ['keys rotate', 'keys rotate --json'],
     run: async (invocation) =>
       await withService(invocation, async ({ db, secrets }) => {
@@ -21,7 +21,7 @@ the old key out. With several hosts let all of them know the new key first: SECR
           rotated.secrets === 0
             ? 'Nothing to do: no secret is encrypted with another key'
             : `Encrypted again with the key ${keyId}: ${countOf(rotated.secrets)}`
-        const lost = dropped === 0 ? '' : ` Removed, for their key is lost: ${countOf(dropped)}.`
+        const lost = dropped === 0 ? '' : ` Removed, because their key is lost: ${countOf(dropped)}.`
         return { json: rotated, text: `${done}.${lost}` }
       }),
   },

@@ -1,4 +1,4 @@
-/** The schema, brought up to date by hand; the service does the same when it starts. */
+/** Applies migrations by hand; the service does the same when it starts. */
 import { migrationStatus } from '../store/migrations/migrate.ts'
 import { openDatabase } from '../store/connection/database.ts'
 import type { Command } from './command.ts'
@@ -7,8 +7,8 @@ import { withData } from './data.ts'
 export const migrateCommands: readonly Command[] = [
   {
     name: 'migrate',
-    summary: 'bring the database to the newest migration; npm start does so by itself',
-    details: 'Safe while others do the same. A database that is newer than this program is refused.',
+    summary: 'apply all pending migrations to the database; npm start does so too',
+    details: 'Several processes may run it at once. It refuses a database that is newer than this program.',
     examples: ['migrate', 'migrate --json'],
     run: async (invocation) =>
       await withData(invocation, async ({ connection, applied }) => {

@@ -1,11 +1,11 @@
-/** From the words on the command line to a command and its invocation; everything unknown is refused, with a suggestion. */
+/** Parses the command line into a command and its invocation. Unknown words are refused, with a suggestion. */
 import { parseArgs } from 'node:util'
 import { UsageMistake, type Invocation, type Command, type Flag } from './command.ts'
 import { suggest } from '../platform/suggest.ts'
 
-/** What every command takes. */
+/** Flags of every command. */
 export const commonFlags: Readonly<Record<string, Flag>> = {
-  as: { value: 'NAME', about: 'who the audit log names; the user and host of this machine when left out' },
+  as: { value: 'NAME', about: 'the name in the audit log (default: user and host of this machine)' },
   json: { about: 'print one JSON object on stdout, for scripts' },
   help: { about: 'explain this command' },
 }
@@ -13,11 +13,11 @@ export const commonFlags: Readonly<Record<string, Flag>> = {
 export type Parsed =
   | { readonly command: Command; readonly rest: readonly string[] }
   | { readonly version: true }
-  /** Somebody asks what there is: all of it, or all that begins with a word, which is one. */
+  /** The list of all commands, or of those that begin with this word. */
   | { readonly topic: string | undefined }
 
 export function findCommand(args: readonly string[], commands: readonly Command[]): Parsed {
-  // Switches that belong to no command yet may stand anywhere: `billfold --json app list`.
+  // Common flags may come before the command: `billfold --json app list`.
   const words = args.filter((arg) => !arg.startsWith('-'))
   const [first, second] = words
   if (first === undefined && args.includes('--version')) return { version: true }
@@ -53,7 +53,7 @@ export function parseInvocation(command: Command, args: readonly string[]): Pick
     options: Object.fromEntries(
       Object.entries(flags).map(([name, flag]) => [
         name,
-        // Every one is collected, so that a flag given twice by mistake is noticed.
+        // Collect all values, so that a flag given twice by mistake is noticed.
         { type: flag.value === undefined ? ('boolean' as const) : ('string' as const), multiple: true },
       ]),
     ),
@@ -69,7 +69,7 @@ export function parseInvocation(command: Command, args: readonly string[]): Pick
     if (!isRepeatable && list.length > 1) throw new UsageMistake(`--${name} was given ${list.length} times.`)
     given[name] = isRepeatable ? (list as string[]) : list[0]!
   }
-  // Whoever asks for help need not know yet what else is needed.
+  // With --help, required arguments may be missing.
   if (given['help'] !== true) checkComplete(command, given, positionals)
   return { positionals, values: given }
 }
@@ -82,8 +82,7 @@ function checkFlag({ name, rawName, value }: OptionToken, flags: Readonly<Record
     const meant = suggest(name, Object.keys(flags))
     throw new UsageMistake(`There is no flag "${rawName}".${meant ? ` Did you mean "--${meant}"?` : ''}`)
   }
-  if (flag.value === undefined && value !== undefined)
-    throw new UsageMistake(`--${name} is a switch: it takes no value.`)
+  if (flag.value === undefined && value !== undefined) throw new UsageMistake(`--${name} is a switch: it has no value.`)
   if (flag.value !== undefined && value === undefined) throw new UsageMistake(`--${name} needs a value: ${flag.value}.`)
 }
 
@@ -100,5 +99,5 @@ function checkComplete(
   const all = [...missing.map((name) => `<${name}>`), ...wanted]
   if (all.length > 0) throw new UsageMistake(`"${command.name}" needs ${all.join(' and ')}.`)
   const extra = positionals[expected.length]
-  if (extra !== undefined) throw new UsageMistake(`"${command.name}" does not know what to do with "${extra}".`)
+  if (extra !== undefined) throw new UsageMistake(`"${command.name}" has no argument for "${extra}".`)
 }

@@ -1,4 +1,4 @@
-/** A password for a new account: from BILLFOLD_PASSWORD, from stdin or typed in unseen; never from an argument. */
+/** Reads a password for a new account: from BILLFOLD_PASSWORD, from stdin or from a hidden prompt; never from an argument. */
 import { CommandRefused, type Io } from './command.ts'
 
 const minLength = 8
@@ -15,7 +15,7 @@ export async function readPassword(io: Io): Promise<string> {
   return password
 }
 
-/** The first line; what a file or `echo` puts after it is not part of the password. */
+/** Reads the first line; the line break of a file or of `echo` is not part of the password. */
 export async function readLine(input: NodeJS.ReadStream): Promise<string> {
   let text = ''
   for await (const chunk of input) {
@@ -27,13 +27,13 @@ export async function readLine(input: NodeJS.ReadStream): Promise<string> {
 
 async function askTwice(io: Io): Promise<string> {
   const password = await ask(io, 'Password (not shown): ')
-  if ((await ask(io, 'The same again: ')) !== password) throw new CommandRefused('The two were not the same.')
+  if ((await ask(io, 'The same again: ')) !== password) throw new CommandRefused('The two passwords differ.')
   return password
 }
 
-/** A terminal in raw mode shows nothing, and leaves it to us to understand backspace, Enter and Ctrl-C. */
+/** A terminal in raw mode shows nothing, and this function must handle backspace, Enter and Ctrl-C. */
 async function ask({ input, errors }: Io, question: string): Promise<string> {
-  // Before the question, or what a quick hand types would be shown.
+  // Set raw mode before the question, or fast typing would be visible.
   input.setRawMode(true)
   input.setEncoding('utf8')
   errors.write(question)

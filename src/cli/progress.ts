@@ -1,9 +1,9 @@
-/** How far a long command is, in one line of a terminal; a script or a log sees nothing of it. */
+/** Shows the progress of a long command in one line of a terminal; does nothing without a terminal. */
 import type { Io } from './command.ts'
 
 export type Progress = {
   readonly show: (text: string, share?: number) => void
-  /** Takes the line away, before something else is written. */
+  /** Clears the line before other output. */
   readonly clear: () => void
 }
 

@@ -1,4 +1,4 @@
-/** The card processor's account against the ledger. */
+/** Compares the card processor's account with the ledger. */
 import { readFile, stat } from 'node:fs/promises'
 import { reconcileFile, reconcileNow, resolveDifference } from '../actions/topups/reconcile.ts'
 import { maxReportBytes, parseReport } from '../cards/stripe/report-file.ts'
@@ -21,22 +21,22 @@ const maxShown = 1_000
 export const reconcileCommands: readonly Command[] = [
   {
     name: 'reconcile',
-    summary: 'hold the card processor’s account against the ledger; exit code 1 if a payment differs',
+    summary: 'compare the card processor’s account with the ledger; exit code 1 if a payment differs',
     flags: {
       day: {
         value: 'DAY',
-        about: 'a day by UTC, such as 2026-03-01, to be read again; may be repeated',
+        about: 'read this day again, in UTC, such as 2026-03-01',
         isRepeatable: true,
       },
-      file: { value: 'FILE', about: 'a report of Stripe as CSV, instead of asking the processor' },
+      file: { value: 'FILE', about: 'read a report of Stripe as CSV instead of calling the processor' },
     },
-    details: `The service does this by itself, two hours after the end of each day. Without a flag, all days that wait are read now. What
-differs is listed to the payment: charges, refunds and disputes that one side has and the other has not, or of another amount.`,
+    details: `The service does this two hours after the end of each day. Without a flag, the command reads all waiting days now. It lists each
+payment that differs: charges, refunds and disputes that only one side has, or that have different amounts.`,
     examples: ['reconcile', 'reconcile --day 2026-03-01', 'reconcile --file balance.csv --json'],
     run: async (invocation) => {
       const days = daysOf(invocation)
       const file = textOf(invocation, 'file')
-      if (days && file !== undefined) throw new UsageMistake('--day and --file: a file has its own days.')
+      if (days && file !== undefined) throw new UsageMistake('Use either --day or --file: a file has its own days.')
       return await withService(invocation, async (service) => {
         const read =
           file === undefined ? await readDays(service, invocation, days) : await readReport(service, invocation, file)
@@ -51,16 +51,16 @@ differs is listed to the payment: charges, refunds and disputes that one side ha
   },
   {
     name: 'reconcile settle',
-    summary: 'close a difference by hand, after it was looked into and stays as it is',
+    summary: 'resolve a difference by hand, after you have checked it and accept it',
     positionals: ['payment', 'kind'],
     flags: {
-      processor: { value: 'AMOUNT', about: 'what the processor says, as you saw it, such as 25.00', isRequired: true },
-      ledger: { value: 'AMOUNT', about: 'what the ledger says, as you saw it, such as 0.00', isRequired: true },
-      reason: { value: 'TEXT', about: 'why; for the audit log, and for whoever asks later', isRequired: true },
+      processor: { value: 'AMOUNT', about: 'the processor’s amount that you saw, such as 25.00', isRequired: true },
+      ledger: { value: 'AMOUNT', about: 'the ledger’s amount that you saw, such as 0.00', isRequired: true },
+      reason: { value: 'TEXT', about: 'the reason, for the audit log', isRequired: true },
     },
-    details: `A difference is named by its payment and its kind (${differenceKinds.join(', ')}), as "reconcile" prints them. It moves no money: a wallet
-is put right by "wallet correct". When either side comes to say something else of the payment, the difference is open again; and
-when one does already, nothing is settled.`,
+    details: `Name a difference by its payment and its kind (${differenceKinds.join(', ')}), as "reconcile" prints them. This moves no money: use
+"wallet correct" to correct a wallet. If the amount on either side changes later, the difference opens again. If it has changed
+already, nothing is resolved.`,
     examples: [
       'reconcile settle pi_3Nabc charge --processor 25.00 --ledger 0.00 --reason "Paid back by bank transfer 4711"',
       'reconcile settle pi_3Nabc refund --processor=-5.00 --ledger 0.00 --reason "Taken as a loss" --json',
@@ -71,19 +71,19 @@ when one does already, nothing is settled.`,
         const reason = reasonOf(invocation)
         const actor = actorOf(invocation)
         if (!(await resolveDifference(service, actor, difference, reason)))
-          throw new CommandRefused('Nothing was settled: this difference is closed, or not what it was any more.')
+          throw new CommandRefused('Nothing was resolved: this difference is closed, or it has changed.')
         const json = { ...shown(service, difference), settledBy: actor.name, reason }
         return { json, text: `Resolved by hand: ${linesOf(service, [difference])[0]}` }
       }),
   },
 ]
 
-/** The one that is named, if it is still what whoever settles it has seen. */
+/** The named difference, if its amounts are still those that the operator has seen. */
 async function getSeen(service: Service, invocation: Invocation): Promise<OpenDifference> {
   const { currency } = service.config
   const [payment, kind] = invocation.positionals as [string, string]
   if (!differenceKinds.some((each) => each === kind))
-    throw new UsageMistake(`"${kind}" is no kind of difference: write ${differenceKinds.join(', ')}.`)
+    throw new UsageMistake(`"${kind}" is not a kind of difference: write ${differenceKinds.join(', ')}.`)
   const [processorMinor, ledgerMinor] = [
     signedOf(invocation, 'processor', currency),
     signedOf(invocation, 'ledger', currency),
@@ -91,11 +91,11 @@ async function getSeen(service: Service, invocation: Invocation): Promise<OpenDi
   const difference = await findOpenDifference(service.db.pool, payment, kind)
   if (!difference) throw new CommandRefused(`There is no open difference: ${kind} of ${payment}.`)
   if (difference.processorMinor !== processorMinor || difference.ledgerMinor !== ledgerMinor)
-    throw new CommandRefused(`Nothing was settled: it is another by now.\n${linesOf(service, [difference])[0]}`)
+    throw new CommandRefused(`Nothing was resolved: the difference has changed.\n${linesOf(service, [difference])[0]}`)
   return difference
 }
 
-/** What a refund or a dispute took is below zero. */
+/** Refunds and disputes are negative. */
 function signedOf(invocation: Invocation, flag: string, currency: Currency): bigint {
   const text = textOf(invocation, flag)!
   const minor = parseDecimal(text.replace(/^-/, ''), currency)
@@ -107,22 +107,21 @@ function signedOf(invocation: Invocation, flag: string, currency: Currency): big
 function daysOf(invocation: Invocation): readonly string[] | undefined {
   const days = textsOf(invocation, 'day')
   const wrong = days?.find((day) => !/^20\d\d-\d\d-\d\d$/.test(day) || Number.isNaN(Date.parse(`${day}T00:00:00Z`)))
-  if (wrong !== undefined) throw new UsageMistake(`--day: "${wrong}" is no day such as 2026-03-01.`)
+  if (wrong !== undefined) throw new UsageMistake(`--day: "${wrong}" is not a day such as 2026-03-01.`)
   return days
 }
 
 async function readDays(service: Service, invocation: Invocation, days: readonly string[] | undefined) {
-  if (!service.cards)
-    throw new CommandRefused('There is no card processor to ask: set CARD_PROCESSOR, or give a --file.')
+  if (!service.cards) throw new CommandRefused('There is no card processor: set CARD_PROCESSOR, or use --file.')
   for (const day of days ?? [])
     if (!(await isDayOver(service.db.pool, day)))
-      throw new CommandRefused(`${day} is not over: a day can be read two hours after its end, by UTC.`)
+      throw new CommandRefused(`${day} is not over: a day can be read two hours after its end, in UTC.`)
   try {
     return await reconcileNow(service, actorOf(invocation), days, invocation.io.signal)
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
     throw new CommandRefused(
-      `The card processor could not be asked (${error.reason}). What was read is kept: run it again.`,
+      `The card processor did not answer (${error.reason}). What was read is kept: run the command again.`,
     )
   }
 }
@@ -132,7 +131,7 @@ async function readReport(service: Service, invocation: Invocation, file: string
   if (!size?.isFile()) throw new CommandRefused(`There is no file ${file}.`)
   if (size.size > maxReportBytes) throw new CommandRefused('The file is larger than 10 MB: export fewer days.')
   const report = parseReport(await readFile(file, 'utf8'), service.config.currency)
-  if ('problems' in report) throw new CommandRefused(`Nothing was taken from ${file}.\n${report.problems.join('\n')}`)
+  if ('problems' in report) throw new CommandRefused(`Nothing was read from ${file}.\n${report.problems.join('\n')}`)
   return await reconcileFile(service, actorOf(invocation), report.lines)
 }
 
@@ -145,12 +144,12 @@ function shown({ config: { currency } }: Service, difference: OpenDifference) {
 function linesOf(service: Service, differences: readonly OpenDifference[]): string[] {
   return differences.map((each) => {
     const { paymentIntentId, kind, day, topupId, processor, ledger } = shown(service, each)
-    const where = topupId === null ? 'no top-up of ours' : `top-up ${topupId}`
+    const where = topupId === null ? 'no top-up of this service' : `top-up ${topupId}`
     return `${day}  ${paymentIntentId}  ${kind}: ${processor} at the processor, ${ledger} in the ledger; ${where}`
   })
 }
 
 function summaryOf(days: readonly string[], differences: number): string {
-  const read = days.length === 0 ? 'No day waited to be read' : `Read: ${days.join(', ')}`
+  const read = days.length === 0 ? 'No day was waiting' : `Read: ${days.join(', ')}`
   return `${read}. ${differences === 0 ? 'The processor and the ledger agree.' : `Differences: ${differences}.`}`
 }

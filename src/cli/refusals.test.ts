@@ -42,12 +42,12 @@ describe('it refuses', () => {
     [['app', 'create'], '"app create" needs --name NAME.'],
     [['app', 'create', '--name'], '--name needs a value: NAME.'],
     [['app', 'create', '--name', 'a', '--name', 'b'], '--name was given 2 times.'],
-    [['app', 'create', '--name', 'a', '--json=yes'], '--json is a switch: it takes no value.'],
+    [['app', 'create', '--name', 'a', '--json=yes'], '--json is a switch: it has no value.'],
     [['app', 'create', '--name', 'a', '--origin', 'https://*.example'], '--origin: "https://*.example": a wildcard'],
     [['app', 'create', '--name', 'a', '--scope', 'wallet:all'], '--scope: choose from wallet:read and wallet:write'],
     [['app', 'rotate'], '"app rotate" needs <clientId>.'],
     [['app', 'rotate', 'app_x', '--overlap', '2h'], '--overlap: write one of none, 1h, 24h, 7d.'],
-    [['app', 'show', 'app_x', 'app_y'], '"app show" does not know what to do with "app_y".'],
+    [['app', 'show', 'app_x', 'app_y'], '"app show" has no argument for "app_y".'],
     [['user', 'create', '--email', 'ann', '--first', 'A', '--last', 'B'], '--email: "ann" is not an email address.'],
     [
       ['wallet', 'credit', 'a@b.cd', '--amount', '0.001', '--reason', 'x'],
@@ -55,7 +55,7 @@ describe('it refuses', () => {
     ],
     [['wallet', 'credit', 'a@b.cd', '--amount', '-5', '--reason', 'x'], '--amount'],
     [['wallet', 'freeze', 'a@b.cd', '--reason', ' '], '--reason: write 1 to 500 characters.'],
-    [['wallet', 'receipt', 'ORDER-1042'], '"ORDER-1042" is no receipt code'],
+    [['wallet', 'receipt', 'ORDER-1042'], '"ORDER-1042" is not a receipt code'],
     [['seed', '--users', '1e3', '--link', 'app_x'], '--users: write a whole number from 1 to 10000000.'],
     [['verify', '--jobs', '0'], '--jobs: write a whole number from 1 to 64.'],
     [['distribute', '--shards-per-node', '0'], '--shards-per-node: write a whole number from 1 to 64.'],
@@ -98,7 +98,7 @@ describe('it refuses', () => {
   test('an email that is taken', async () => {
     await callCommand(newUser('twice@example.com'), environment)
     const { exitCode, stderr } = await callCommand(newUser('TWICE@example.com'), environment)
-    expect([exitCode, stderr]).toEqual([1, 'There is a user with the email twice@example.com already.\n'])
+    expect([exitCode, stderr]).toEqual([1, 'A user with the email twice@example.com already exists.\n'])
   })
 
   test('the command line refuses to seed in production', async () => {
@@ -115,7 +115,7 @@ describe('it refuses', () => {
     })
     expect([exitCode, stderr]).toEqual([
       1,
-      'Not in production: play money among real money could never be told apart.\n',
+      'Not in production: seeded money could not be distinguished from real money.\n',
     ])
   })
 

@@ -1,11 +1,11 @@
-/** One invocation of the command line, from its words to its exit code. */
+/** Runs one command line and returns its exit code. */
 import { CommandRefused, UsageMistake, type Command, type Io, type Reply } from './command.ts'
 import { describeAll, describeOne } from './help.ts'
 import { findCommand, parseInvocation } from './parse.ts'
 import { version } from '../platform/version.ts'
 
 export async function runCommandLine(args: readonly string[], commands: readonly Command[], io: Io): Promise<number> {
-  // Known before anything is understood, so that a script gets its one object for a mistake too.
+  // Determined before parsing, so that a script gets its JSON object for an invalid command line too.
   const isJson = args.includes('--json')
   let about = ''
   try {
@@ -33,14 +33,14 @@ async function reportProblem(error: unknown, about: string, isJson: boolean, io:
   const isUsage = error instanceof UsageMistake
   if (isJson) await write(io.output, `${JSON.stringify({ error: message })}\n`)
   else {
-    const hint = isUsage ? `\nnpx billfold ${about}--help shows what there is.` : ''
+    const hint = isUsage ? `\nnpx billfold ${about}--help shows the usage.` : ''
     await write(io.errors, `${message}${hint}\n`)
   }
   if (isUsage) return 2
   return io.signal.aborted && !(error instanceof CommandRefused) ? 130 : 1
 }
 
-/** The process ends right after, and must not cut off what is still on its way. */
+/** Waits until the text is written, because the process exits right after. */
 async function write(stream: NodeJS.WriteStream, text: string): Promise<0> {
   await new Promise<void>((resolve) => stream.write(text, () => resolve()))
   return 0

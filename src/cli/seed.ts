@@ -1,4 +1,4 @@
-/** Many funded users, for load tests and demos. */
+/** Creates many funded users, for load tests and demos. */
 import { seedUsers } from '../actions/seed.ts'
 import { formatMinor, maxOperationMinor, parseDecimal } from '../ledger/money.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, wholeNumber, type Command } from './command.ts'
@@ -9,13 +9,13 @@ const maxUsers = 10_000_000
 export const seedCommands: readonly Command[] = [
   {
     name: 'seed',
-    summary: 'many funded users linked to an app, within seconds; not in production',
+    summary: 'create many funded users linked to an app, within seconds; not in production',
     flags: {
       users: { value: 'N', about: 'how many', isRequired: true },
-      link: { value: 'CLIENTID', about: 'the app they are linked to', isRequired: true },
-      credit: { value: 'AMOUNT', about: 'a bonus for each, in major units; nothing if not given' },
+      link: { value: 'CLIENTID', about: 'the app to link them to', isRequired: true },
+      credit: { value: 'AMOUNT', about: 'a bonus for each, in major units (default: none)' },
     },
-    details: `Their emails end in @billfold.example, and nobody can sign in as one. --json lists the serviceUserIds.`,
+    details: `Their emails end in @billfold.example, and they have no password, so no sign-in is possible. --json lists the serviceUserIds.`,
     examples: ['seed --users 1000 --link app_0123456789abcdef0123 --credit 100 --json'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
@@ -31,13 +31,13 @@ export const seedCommands: readonly Command[] = [
         if ('refusal' in result)
           throw new CommandRefused(
             result.refusal === 'in-production'
-              ? 'Not in production: play money among real money could never be told apart.'
+              ? 'Not in production: seeded money could not be distinguished from real money.'
               : `There is no app ${clientId}. "app list" shows all.`,
           )
         const each = `${formatMinor(creditMinor, currency)} ${currency.code}`
         return {
           json: { serviceUserIds: result.serviceUserIds },
-          text: `Made ${users} users with ${each} each, linked to ${clientId}. --json lists their serviceUserIds.`,
+          text: `Created ${users} users with ${each} each, linked to ${clientId}. --json lists their serviceUserIds.`,
         }
       }),
   },

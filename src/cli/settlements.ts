@@ -1,4 +1,4 @@
-/** What is owed to apps and what was paid out, on the command line. */
+/** Commands for settlements: what is owed to an app, and marking it as paid out. */
 import { isDay, readOwed, reverseSettlement, settleApp, settleProblems } from '../actions/apps/settle-app.ts'
 import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, type Currency } from '../ledger/money.ts'
@@ -16,7 +16,7 @@ const shownSettlements = 100
 export const settlementCommands: readonly Command[] = [
   {
     name: 'app settlements',
-    summary: 'what is owed to an app, and the newest hundred periods that were paid out',
+    summary: 'show what is owed to an app, and its newest 100 settlements',
     positionals: ['clientId'],
     examples: [`app settlements ${clientIdExample}`],
     run: async (invocation) =>
@@ -44,14 +44,13 @@ export const settlementCommands: readonly Command[] = [
   },
   {
     name: 'app settle',
-    summary: 'mark what is owed to an app, up to a day that is over, as paid out',
+    summary: 'mark what is owed to an app, up to a closed day, as paid out',
     positionals: ['clientId'],
     flags: {
       through: { value: 'DAY', about: 'the last day of the period, in UTC, such as 2026-01-31', isRequired: true },
-      reference: { value: 'TEXT', about: 'of the payout, as the bank has it', isRequired: true },
+      reference: { value: 'TEXT', about: 'the reference of the payout at the bank', isRequired: true },
     },
-    details: `The amount is the app's position up to that day, less what was paid out before. A day is paid out once: run again, the command is
-refused.`,
+    details: `The amount is the app's position up to that day, minus earlier payouts. A day is paid out once: a repeated command is refused.`,
     examples: [`app settle ${clientIdExample} --through 2026-01-31 --reference "SEPA 4711"`],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
@@ -66,9 +65,9 @@ refused.`,
   },
   {
     name: 'app unsettle',
-    summary: 'take back the newest mark of a period as paid out, by an entry of its own',
+    summary: 'reverse the newest settlement with a separate entry',
     positionals: ['clientId'],
-    flags: { reason: { value: 'TEXT', about: 'why', isRequired: true } },
+    flags: { reason: { value: 'TEXT', about: 'the reason', isRequired: true } },
     examples: [`app unsettle ${clientIdExample} --reason "the bank sent it back"`],
     run: async (invocation) =>
       await withService(invocation, async (service) => {

@@ -1,4 +1,4 @@
-/** Facts under each other, their names aligned. */
+/** Formats values for people. */
 
 export function formatFields(named: readonly (readonly [string, string | number | null])[]): string {
   const width = Math.max(...named.map(([name]) => name.length)) + 2

@@ -1,4 +1,4 @@
-/** People on the command line. */
+/** Commands for users. */
 import { createUser, isEmail, isName, maxNameLength, normaliseEmail } from '../actions/people/create-user.ts'
 import { findApp } from '../store/apps.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command } from './command.ts'
@@ -9,15 +9,15 @@ import { formatFields } from './table.ts'
 export const userCommands: readonly Command[] = [
   {
     name: 'user create',
-    summary: 'a person with a wallet; with --link also their serviceUserId in an app',
+    summary: 'create a user with a wallet; with --link also a serviceUserId for an app',
     flags: {
-      email: { value: 'EMAIL', about: 'what they sign in with', isRequired: true },
+      email: { value: 'EMAIL', about: 'the email to sign in with', isRequired: true },
       first: { value: 'NAME', about: 'first name', isRequired: true },
       last: { value: 'NAME', about: 'last name', isRequired: true },
-      link: { value: 'CLIENTID', about: 'link them to this app, as if they had signed in through its widget' },
+      link: { value: 'CLIENTID', about: 'link the user to this app, as a sign-in through its widget does' },
     },
-    details: `The password comes from BILLFOLD_PASSWORD, from stdin, or is asked for on a terminal: 8 to 256 characters. It is never
-an argument, for arguments stand in the process list and in the shell's history.`,
+    details: `The password comes from BILLFOLD_PASSWORD, from stdin or from a prompt: 8 to 256 characters. It is never an argument, because
+arguments are visible in the process list and in the shell's history.`,
     examples: [
       'user create --email ann@example.com --first Ann --last Lee --link app_0123456789abcdef0123',
       'user create --email ann@example.com --first Ann --last Lee --json < password.txt',
@@ -31,7 +31,7 @@ an argument, for arguments stand in the process list and in the shell's history.
         if (clientId !== undefined && !(await findApp(service.db.pool, clientId)))
           throw new CommandRefused(`There is no app ${clientId}. "app list" shows all.`)
         const created = await createUser(service, actor, { ...person, password, clientId })
-        if (!created) throw new CommandRefused(`There is a user with the email ${person.email} already.`)
+        if (!created) throw new CommandRefused(`A user with the email ${person.email} already exists.`)
         const { userId, serviceUserId } = created
         const text = formatFields([
           ['userId', userId],

@@ -1,4 +1,4 @@
-/** One wallet: which one somebody means, and what an operator sees of it. */
+/** Finds a wallet, and shows it or one of its receipts. */
 import { normaliseEmail } from '../actions/people/create-user.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
@@ -50,12 +50,14 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
   return { json, text }
 }
 
-/** By the code on it, which a user has read out. */
+/** Finds a receipt by its code. */
 export async function showReceipt(service: Service, invocation: Invocation): Promise<Reply> {
   const code = invocation.positionals[0]!
   const keys = parseReceiptCode(code)
   if (!keys)
-    throw new UsageMistake(`"${code}" is no receipt code: twelve characters, of which the last checks the others.`)
+    throw new UsageMistake(
+      `"${code}" is not a receipt code: it has twelve characters, and the last one checks the others.`,
+    )
   const { pool } = service.db
   const { currency } = service.config
   const found = await listTransfersByKeys(pool, keys)
@@ -103,12 +105,12 @@ function stateOf({ frozenFor, frozenReason }: WalletRow): string {
 
 function lineOf(t: Transfer, money: (minor: bigint) => string): string {
   const amount = `${t.amountMinor > 0n ? '+' : ''}${money(t.amountMinor)}`.padStart(14)
-  // A reference is an app's own text: nothing in it may steer the terminal it is shown on.
+  // A reference is untrusted text: it must not control the terminal.
   const reference = `${t.referenceType} ${t.referenceId}`.replaceAll(/\p{C}/gu, '·')
   return `${formatTime(t.createdAt)} ${amount} → ${money(t.balanceAfterMinor).padStart(12)}  ${t.counterAccount}  ${reference}`
 }
 
-/** By the wallet's id, by the email of its user, or by a serviceUserId. */
+/** Accepts the wallet's id, the email of its user, or a serviceUserId. */
 export async function findWalletId(service: Service, text: string): Promise<string> {
   const { pool } = service.db
   let id: string | undefined

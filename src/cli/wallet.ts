@@ -10,32 +10,32 @@ import { replyOf } from './correction-reply.ts'
 import { withService } from './data.ts'
 import { findWalletId, showReceipt, showWallet } from './wallet-show.ts'
 
-const details = 'A wallet is named by its id, by the email of its user, or by a serviceUserId.'
-const reason = { value: 'TEXT', about: 'why; it is kept in the audit log', isRequired: true }
+const details = 'Name a wallet by its id, the email of its user, or a serviceUserId.'
+const reason = { value: 'TEXT', about: 'the reason, for the audit log', isRequired: true }
 
 export const walletCommands: readonly Command[] = [
   {
     name: 'wallet show',
-    summary: 'balance, state, links and the newest transactions',
+    summary: 'show the balance, state, links and newest transactions',
     positionals: ['wallet'],
-    flags: { limit: { value: 'N', about: 'how many transactions, 0 to 1000; 10 if not given' } },
+    flags: { limit: { value: 'N', about: 'how many transactions, 0 to 1000 (default: 10)' } },
     details,
     examples: ['wallet show ann@example.com', 'wallet show su_0123456789abcdef0123456789abcdef --limit 50 --json'],
     run: async (invocation) => await withService(invocation, (service) => showWallet(service, invocation)),
   },
   {
     name: 'wallet receipt',
-    summary: 'the transaction that a receipt’s code stands for',
+    summary: 'show the transaction of a receipt code',
     positionals: ['code'],
     flags: {},
     details:
-      'The code is on the receipt, and in the detail of an entry in the wallet. Case, spaces and dashes do not matter.',
+      'The code is on the receipt and in the details of an entry in the wallet. Case, spaces and dashes do not matter.',
     examples: ['wallet receipt 7K2M-9QXR-4TBV', 'wallet receipt 7k2m9qxr4tbv --json'],
     run: async (invocation) => await withService(invocation, (service) => showReceipt(service, invocation)),
   },
   {
     name: 'wallet freeze',
-    summary: 'no debits and no new top-ups until it is unfrozen; credits still post',
+    summary: 'freeze a wallet: no debits and no new top-ups; credits still post',
     positionals: ['wallet'],
     flags: { reason },
     details,
@@ -49,7 +49,7 @@ export const walletCommands: readonly Command[] = [
   },
   {
     name: 'wallet unfreeze',
-    summary: 'let it be used again; one below zero thaws by itself when the debt is repaid',
+    summary: 'unfreeze a wallet; a wallet below zero unfreezes when its debt is repaid',
     positionals: ['wallet'],
     flags: { reason },
     details,
@@ -67,11 +67,11 @@ export const walletCommands: readonly Command[] = [
     positionals: ['wallet'],
     flags: {
       amount: { value: 'AMOUNT', about: 'in major units, such as 25.00', isRequired: true },
-      reason: { ...reason, about: 'why; the user sees it too' },
-      reference: { value: 'ID', about: 'grant only once for this id, however often the command runs' },
+      reason: { ...reason, about: 'the reason; the user sees it too' },
+      reference: { value: 'ID', about: 'makes repeats safe: one bonus per id' },
     },
-    details: `${details} A script that may run twice gives a --reference of its own; the second time nothing moves.
-Above CORRECTION_APPROVAL_ABOVE, what was granted in the last day included, it waits as a correction until an operator approves it.`,
+    details: `${details} A script that may run twice should pass a --reference; the second run then moves nothing.
+If this bonus and those of the last day together exceed CORRECTION_APPROVAL_ABOVE, it waits as a correction until an operator approves it.`,
     examples: [
       'wallet credit ann@example.com --amount 25.00 --reason "Welcome"',
       'wallet credit ann@example.com --amount 5 --reason "Sorry for the wait" --reference ticket-4711 --json',
@@ -109,7 +109,7 @@ function frozenReply(walletId: string, result: FreezeResult, isActive: boolean):
   if (result === 'unknown-wallet') throw new CommandRefused(`There is no wallet ${walletId}.`)
   if (result === 'closed') throw new CommandRefused(`Wallet ${walletId} is closed for good: the account was deleted.`)
   if (result === 'in-debt')
-    throw new CommandRefused(`Wallet ${walletId} is below zero: it thaws by itself when the debt is repaid.`)
+    throw new CommandRefused(`Wallet ${walletId} is below zero: it unfreezes when the debt is repaid.`)
   const already = result === 'already' ? ' already' : ''
   return {
     json: { walletId, isActive, isChanged: result === 'done' },

@@ -352,7 +352,7 @@ test('the command settles a difference that is what it was seen to be, once, and
     await callCommand(['reconcile', 'settle', id, ...args, '--reason', 'Taken as a loss', '--as', 'ann'], environment())
   const seen = ['--processor', '-1.00', '--ledger', '0.00']
   const refusals: [args: string[], exitCode: number, message: string][] = [
-    [['refunds', ...seen], 2, '"refunds" is no kind of difference: write charge, refund, dispute.'],
+    [['refunds', ...seen], 2, '"refunds" is not a kind of difference: write charge, refund, dispute.'],
     [['refund', '--processor', '1e2', '--ledger', '0.00'], 2, '--processor: write an amount of USD'],
     [['charge', ...seen], 1, `There is no open difference: charge of ${id}.`],
     [['refund', '--processor', '1.00', '--ledger', '0.00'], 1, '-1.00 at the processor, 0.00 in the ledger'],

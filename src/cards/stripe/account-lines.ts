@@ -1,4 +1,4 @@
-/** Stripe's balance transactions in our words. */
+/** Stripe's balance transactions as account lines. */
 import type { Stripe } from 'stripe'
 import type { AccountLine, CurrencyDecimals, LinePage, LineSpan } from '../processor.ts'
 import { fromStripeAmount } from './amounts.ts'
@@ -8,7 +8,7 @@ import { lineKindOf } from './line-kinds.ts'
 const linesPerPage = 100
 const seconds = (at: Date) => Math.floor(at.getTime() / 1_000)
 
-/** With the source written out: it names the payment, and what the payer saw, in the currency they saw. */
+/** Expands the source: it names the payment, and has the amount in the payer's currency. */
 export async function listLines(stripe: Stripe, span: LineSpan, decimalsOf: CurrencyDecimals): Promise<LinePage> {
   try {
     const page = await stripe.balanceTransactions.list({
@@ -24,7 +24,7 @@ export async function listLines(stripe: Stripe, span: LineSpan, decimalsOf: Curr
   }
 }
 
-/** What of a charge, a refund or a dispute is of use here. */
+/** The fields used from a charge, a refund or a dispute. */
 type Source = {
   readonly object?: string
   readonly amount?: number
@@ -45,7 +45,7 @@ function lineOf(transaction: Stripe.BalanceTransaction, currency: string, decima
     id: transaction.id,
     kind,
     paymentIntentId,
-    // What we order carries the top-up's id, and Stripe copies that from the payment to its charge.
+    // Our payments carry the top-up's id in their metadata, and Stripe copies it to the charge.
     isOurs: source.object === 'charge' ? source.metadata?.['topup_id'] !== undefined : paymentIntentId !== null,
     amountMinor: own ?? converted(transaction, source, minor) ?? 0n,
     feeMinor: minor(transaction.fee, transaction.currency) ?? 0n,
@@ -53,7 +53,7 @@ function lineOf(transaction: Stripe.BalanceTransaction, currency: string, decima
   }
 }
 
-/** An account that settles in another currency: its source has the amount in the payer's. */
+/** For an account that settles in another currency: the source has the amount in the payer's currency. */
 function converted(
   { amount }: Stripe.BalanceTransaction,
   source: Source,

@@ -28,7 +28,7 @@ describe('an amount that Stripe could only round is refused', () => {
     ['MGA', 550n, 'whole units'],
     ['USD', 0n, 'more than zero'],
     ['USD', -100n, 'more than zero'],
-    ['USD', 2n ** 60n, 'more than the card processor takes'],
+    ['USD', 2n ** 60n, 'more than the card processor accepts'],
   ]
   test.each(cases)(
     'an amount of %s %p, which Stripe could only round, is refused: %s',

@@ -1,9 +1,9 @@
 import { refuse, type CurrencyDecimals, type Refusal } from '../processor.ts'
 
 /**
- * Stripe counts some currencies otherwise than ISO 4217 does (https://docs.stripe.com/currencies). The ariary has two decimals
- * in ISO 4217 and none at Stripe. ISK and UGX have none in ISO 4217, and Stripe still wants them as two-decimal amounts that end
- * in 00, although its own zero-decimal list names UGX: 5 UGX is sent as 500, and its API refuses 5.
+ * Stripe uses other decimals than ISO 4217 for some currencies (https://docs.stripe.com/currencies). The ariary has two decimals
+ * in ISO 4217 and none at Stripe. ISK and UGX have none in ISO 4217, but Stripe requires two-decimal amounts that end in 00,
+ * although its own zero-decimal list names UGX: 5 UGX is sent as 500, and its API refuses 5.
  */
 const zeroDecimals = new Set([
   'BIF',
@@ -34,23 +34,23 @@ export function toStripeAmount(amountMinor: bigint, currency: string, decimalsOf
   const difference = stripeDecimals(currency) - decimalsOf(currency)
   const scale = 10n ** BigInt(Math.abs(difference))
   if (difference < 0 && amountMinor % scale !== 0n) {
-    return refuse('amount-unsupported', `The card processor takes ${currency} in whole units only.`)
+    return refuse('amount-unsupported', `The card processor accepts ${currency} in whole units only.`)
   }
   const amount = difference < 0 ? amountMinor / scale : amountMinor * scale
   if (threeDecimals.has(currency) && amount % 10n !== 0n) {
     return refuse(
       'amount-unsupported',
-      `The card processor takes ${currency} in steps of 0.010: the third decimal must be 0.`,
+      `The card processor accepts ${currency} in steps of 0.010: the third decimal must be 0.`,
     )
   }
-  // Stripe's own limit is eight digits for most currencies; this one only keeps the number exact.
+  // Stripe's own limit is eight digits for most currencies; this limit only keeps the number exact.
   if (amount > BigInt(Number.MAX_SAFE_INTEGER)) {
-    return refuse('amount-unsupported', 'The amount is more than the card processor takes.')
+    return refuse('amount-unsupported', 'The amount is more than the card processor accepts.')
   }
   return Number(amount)
 }
 
-/** An amount that is no whole number of our minor units is a fault: rounding it would invent or lose money. */
+/** Throws when the amount is not a whole number of our minor units: rounding would create or lose money. */
 export function fromStripeAmount(amount: number, currency: string, decimalsOf: CurrencyDecimals): bigint {
   const difference = decimalsOf(currency) - stripeDecimals(currency)
   const scale = 10n ** BigInt(Math.abs(difference))

@@ -2,8 +2,8 @@ import { Stripe } from 'stripe'
 import { ProcessorUnavailable, refuse, type Refusal } from '../processor.ts'
 
 /**
- * Sorts what the SDK throws into our two kinds: a refusal to return, or a fault to throw. The message of a fault carries the
- * kind of error and Stripe's request id and nothing else, because an error of the SDK holds headers and bodies.
+ * Turns an error of the SDK into a returned refusal or a thrown fault. The message of a fault contains only the kind of error and
+ * Stripe's request id, because errors of the SDK contain headers and bodies.
  */
 export function refusalOrFault(error: unknown, asked: 'create' | 'refund' | 'cancel'): Refusal {
   if (error instanceof Stripe.errors.StripeIdempotencyError) {
@@ -34,11 +34,11 @@ function commonRefusal(error: Stripe.errors.StripeInvalidRequestError): Refusal 
   }
 }
 
-/** Stripe has no code for a refund beyond what is left of a charge: it only names the parameter `amount`. */
+/** Stripe has no code for a refund above the rest of a charge: it only names the parameter `amount`. */
 function refundRefusal(error: Stripe.errors.StripeInvalidRequestError): Refusal | undefined {
   switch (error.code) {
     case 'charge_already_refunded':
-      return refuse('exceeds-refundable', 'This payment is refunded already.')
+      return refuse('exceeds-refundable', 'This payment has already been refunded.')
     case 'charge_disputed':
     case 'charge_not_refundable':
     case 'refund_disputed_payment':

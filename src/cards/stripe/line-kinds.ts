@@ -1,7 +1,7 @@
-/** What kind of booking a line is. A file of its own, so that whoever reads the file of a report does not load the SDK. */
+/** The kind of an account line. A separate file, so that reading a report file does not load the SDK. */
 import type { LineKind } from '../processor.ts'
 
-/** https://docs.stripe.com/reports/reporting-categories: the same words in the API and in the files of reports. */
+/** https://docs.stripe.com/reports/reporting-categories: the same in the API and in report files. */
 const kinds: Readonly<Record<string, LineKind>> = {
   charge: 'charge',
   charge_failure: 'charge',

@@ -3,9 +3,9 @@ import type { CurrencyDecimals, DisputeState, NextAction, Payment, PaymentStatus
 import { fromStripeAmount } from './amounts.ts'
 
 /**
- * `charge.amount_refunded` is Stripe's own running total of refunds, falls again when a refund fails, and comes in the same read
- * as the intent, where adding up a list of refunds would be a second read that can disagree with the first. A succeeded
- * intent's latest charge is the one that took the money; earlier ones are declined attempts.
+ * Uses `charge.amount_refunded`, Stripe's running total, which falls again when a refund fails: it comes in the same read as the
+ * intent, while a list of refunds would be a second read that can disagree with the first. A succeeded intent's latest
+ * charge took the money; earlier ones are declined attempts.
  */
 export function paymentOf(
   intent: Stripe.PaymentIntent,
@@ -41,7 +41,7 @@ export function chargeOf(intent: Stripe.PaymentIntent): Stripe.Charge | undefine
   return charge ?? undefined
 }
 
-/** A status this program has never heard of counts as processing: it is asked about again and never believed to be an end. */
+/** An unknown status counts as processing: the payment is checked again and never taken as final. */
 function statusOf(status: Stripe.PaymentIntent.Status): PaymentStatus {
   switch (status) {
     case 'requires_payment_method':
@@ -67,10 +67,10 @@ function nextActionOf(intent: Stripe.PaymentIntent): NextAction | undefined {
 }
 
 /**
- * Whether a dispute holds our money is told by its balance transactions (withdrawn, then perhaps given back), not by its
- * status: an inquiry (`warning_…`) and a dispute of a payment already refunded take nothing, and some networks withdraw late.
- * A won dispute holds nothing even before the money is booked back. A disputed amount may exceed the charge when
- * currencies moved, so the caller caps it: a wallet never gives back more than it was given.
+ * The balance transactions of a dispute show whether it holds our money (withdrawn, perhaps reinstated), not its status: an
+ * inquiry (`warning_…`) and a dispute of a refunded payment take nothing, and some networks withdraw late. A won dispute holds
+ * nothing, even before the money is booked back. Exchange rates can make a disputed amount exceed the charge, so the
+ * caller caps it: a wallet never gives back more than it received.
  */
 function heldByDisputes(disputes: readonly Stripe.Dispute[]): number {
   return disputes.reduce((sum, dispute) => sum + (holdsMoney(dispute) ? dispute.amount : 0), 0)

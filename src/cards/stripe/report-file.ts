@@ -1,6 +1,6 @@
 /**
- * Stripe's report "Balance change from activity, itemized" as a file: the same bookings as in the API, for whoever has the
- * file and not the key. Strict: with one line that is not understood, none is taken.
+ * Parses Stripe's report "Balance change from activity, itemized": the same lines as in the API, from a file. Strict: with one
+ * invalid line the whole file is refused.
  */
 import { parseDecimal, type Currency } from '../../ledger/money.ts'
 import type { AccountLine } from '../processor.ts'
@@ -19,9 +19,9 @@ const required = [
   'fee',
   'payment_intent_id',
 ]
-/** Of an account that settles in another currency: what the payer saw. */
+/** For an account that settles in another currency: the payer's amount. */
 const payerColumns = ['customer_facing_amount', 'customer_facing_currency']
-/** With it, payments of other software in the same account are told apart. */
+/** Distinguishes our payments from those of other software in the same account. */
 const topupColumn = 'payment_metadata[topup_id]'
 
 export type Report = { readonly lines: readonly AccountLine[] } | { readonly problems: readonly string[] }
@@ -29,12 +29,12 @@ export type Report = { readonly lines: readonly AccountLine[] } | { readonly pro
 export function parseReport(text: string, currency: Currency): Report {
   if (text.length > maxReportBytes) return { problems: ['The file is larger than 10 MB: export fewer days.'] }
   const rows = readCsv(text.replace(/^\uFEFF/, ''))
-  if (rows === undefined) return { problems: ['This is no CSV: a quote is never closed.'] }
+  if (rows === undefined) return { problems: ['This is not a CSV file: a quote is never closed.'] }
   const [head, ...body] = rows
   const names = head?.cells.map((cell) => cell.trim()) ?? []
   const missing = required.filter((name) => !names.includes(name))
   if (missing.length > 0) return { problems: [`The first line must name the columns. Missing: ${missing.join(', ')}.`] }
-  if (body.length === 0) return { problems: ['There is no line below the names of the columns.'] }
+  if (body.length === 0) return { problems: ['There are no lines after the column names.'] }
   if (body.length > maxLines) return { problems: [`There are more than ${maxLines} lines: export fewer days.`] }
   const lines: AccountLine[] = []
   const problems: string[] = []
@@ -43,7 +43,7 @@ export function parseReport(text: string, currency: Currency): Report {
     const line =
       cells.length === names.length
         ? readLine(new Map(names.map((name, i) => [name, cells[i]!.trim()])), currency)
-        : `it has ${cells.length} cells, and the first line ${names.length}`
+        : `it has ${cells.length} cells, but the first line has ${names.length}`
     const problem = typeof line === 'string' ? line : repeatOf(line.id, number, seen)
     if (problem !== undefined) problems.push(`Line ${number}: ${problem}.`)
     else if (typeof line !== 'string') lines.push(line)
@@ -58,27 +58,25 @@ function repeatOf(id: string, number: number, seen: Map<string, number>): string
   return before === undefined ? undefined : `${id} is on line ${before} already`
 }
 
-/** A text says what is wrong with the line. */
+/** Returns a text that describes the problem if the line is invalid. */
 function readLine(cells: ReadonlyMap<string, string>, currency: Currency): AccountLine | string {
   const cell = (name: string) => cells.get(name) ?? ''
   const id = cell('balance_transaction_id')
   if (!/^[\w-]{1,255}$/.test(id)) return `balance_transaction_id is "${id.slice(0, 40)}"`
   const createdAt = readTime(cell('created_utc'))
-  if (!createdAt)
-    return `created_utc is "${cell('created_utc').slice(0, 40)}", and not a time such as 2026-03-01 12:00:00`
+  if (!createdAt) return `created_utc is "${cell('created_utc').slice(0, 40)}", not a time such as 2026-03-01 12:00:00`
   const intent = cell('payment_intent_id')
   if (!/^(pi_\w{1,250})?$/.test(intent)) return `payment_intent_id is "${intent.slice(0, 40)}"`
   const kind = lineKindOf(cell('reporting_category'))
   const isPayment = kind === 'charge' || kind === 'refund' || kind === 'dispute'
   const isOwn = cell('currency').toUpperCase() === currency.code
   const isPayers = !isOwn && cell(payerColumns[1]!).toUpperCase() === currency.code
-  if (isPayment && !isOwn && !isPayers)
-    return `it is in ${cell('currency') || 'no currency'}, and not in ${currency.code}`
+  if (isPayment && !isOwn && !isPayers) return `it is in ${cell('currency') || 'no currency'}, not in ${currency.code}`
   const gross = readAmount(cell(isPayers ? payerColumns[0]! : 'gross'), currency)
   const fee = readAmount(cell('fee'), currency)
   if ((isOwn || isPayers) && gross === undefined)
-    return `gross is "${cell('gross').slice(0, 40)}", and no amount of ${currency.code}`
-  if (isOwn && fee === undefined) return `fee is "${cell('fee').slice(0, 40)}", and no amount of ${currency.code}`
+    return `gross is "${cell('gross').slice(0, 40)}", not an amount of ${currency.code}`
+  if (isOwn && fee === undefined) return `fee is "${cell('fee').slice(0, 40)}", not an amount of ${currency.code}`
   return {
     id,
     kind,
@@ -90,7 +88,7 @@ function readLine(cells: ReadonlyMap<string, string>, currency: Currency): Accou
   }
 }
 
-/** By UTC, with a blank or a T between day and time. */
+/** In UTC, with a space or a T between day and time. */
 function readTime(text: string): Date | undefined {
   const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z| UTC)?$/.exec(text)
   const at = match ? new Date(`${match[1]}T${match[2]}Z`) : undefined
@@ -105,7 +103,7 @@ function readAmount(text: string, currency: Currency): bigint | undefined {
 
 type CsvRow = { readonly cells: string[]; readonly number: number }
 
-/** RFC 4180. The number is that of the line a row begins on. Undefined when a quote is never closed. */
+/** RFC 4180. `number` is the line on which a row begins. Undefined when a quote is never closed. */
 function readCsv(text: string): CsvRow[] | undefined {
   const rows: CsvRow[] = []
   const cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n|$)/y
@@ -119,7 +117,7 @@ function readCsv(text: string): CsvRow[] | undefined {
     cells.push(written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written)
     line += written.split('\n').length - 1
     if (end === ',') continue
-    // An empty line, as many a file has at its end, is none.
+    // Skip empty lines, which many files have at the end.
     if (cells.length > 1 || cells[0] !== '') rows.push({ cells, number })
     cells = []
     if (end !== '') line++

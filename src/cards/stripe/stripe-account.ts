@@ -1,4 +1,4 @@
-/** What Stripe says of the account behind the keys: whether it takes them, and which webhook endpoints it has. */
+/** Reads the Stripe account: whether it accepts the keys, and its webhook endpoints. */
 import { Stripe } from 'stripe'
 import { openStripe, type StripeSettings } from './stripe.ts'
 
@@ -7,7 +7,7 @@ export type Endpoint = { readonly url: string; readonly isEnabled: boolean; read
 export type StripeAccount =
   | { readonly kind: 'refused'; readonly said: string }
   | { readonly kind: 'away'; readonly said: string }
-  /** `endpoints` is undefined when the key may not list them, as a restricted one may not. */
+  /** `endpoints` is undefined when a restricted key may not list them. */
   | { readonly kind: 'known'; readonly isLive: boolean; readonly endpoints: readonly Endpoint[] | undefined }
 
 export async function readStripeAccount(settings: StripeSettings): Promise<StripeAccount> {
@@ -37,7 +37,7 @@ async function listEndpoints(stripe: Stripe): Promise<Endpoint[] | undefined> {
   }
 }
 
-/** Without these a payment is found out about late, by the sweeper alone. */
+/** Without these events the service learns of a payment late, by polling. */
 export const neededEvents = [
   'payment_intent.succeeded',
   'payment_intent.payment_failed',

@@ -16,7 +16,7 @@ import { toStripeAmount } from './amounts.ts'
 import { faultOf, isUnknownPayment, refusalOrFault } from './faults.ts'
 import { chargeOf, paymentOf, refundOf } from './payments.ts'
 
-/** The SDK's types describe exactly this version; an account's own default version may have other shapes. */
+/** The SDK's types describe exactly this version; an account's default version may differ. */
 export const stripeApiVersion = '2026-10-28.endive'
 
 const toleranceSeconds = 300
@@ -26,9 +26,9 @@ export type StripeSettings = {
   readonly publishableKey: string
   readonly webhookSecret: string
   readonly decimalsOf: CurrencyDecimals
-  /** Where the API is, when it is not Stripe's: the stand-in of the tests. */
+  /** Replaces Stripe's address in tests. */
   readonly api?: { readonly protocol: 'http' | 'https'; readonly host: string; readonly port: number }
-  /** The longest one call may take, its second attempt included. */
+  /** Limit of one call, including its retry. */
   readonly timeoutMs?: number
 }
 
@@ -46,8 +46,8 @@ export function createStripeProcessor(settings: StripeSettings): CardProcessor {
 }
 
 /**
- * One retry, and the time-out of an attempt chosen so that both attempts and the SDK's pause of half a second between them end within
- * `timeoutMs`: a browser's request to us is still waiting. The SDK sends the retry with the same idempotency key.
+ * One retry. Both attempts and the SDK's pause of half a second between them end within `timeoutMs`, because a browser waits for
+ * the answer. The SDK sends the retry with the same idempotency key.
  */
 export function openStripe(settings: StripeSettings): Stripe {
   const timeoutMs = settings.timeoutMs ?? 8_000
@@ -62,13 +62,13 @@ export function openStripe(settings: StripeSettings): Stripe {
   })
 }
 
-/** The sources are those of https://docs.stripe.com/security/guide#content-security-policy for Stripe.js alone. */
+/** Sources for Stripe.js from https://docs.stripe.com/security/guide#content-security-policy. */
 function pageFor(publishableKey: string): ProcessorPage {
   const scripts = ['https://js.stripe.com', 'https://*.js.stripe.com']
   return {
     kind: 'stripe',
     publishableKey,
-    // A named release of Stripe.js speaks the API version of that name, so the two must change together.
+    // A named release of Stripe.js uses the API version of that name, so both must change together.
     scriptUrl: `https://js.stripe.com/${stripeApiVersion.split('.')[1]}/stripe.js`,
     scriptSources: scripts,
     frameSources: [...scripts, 'https://hooks.stripe.com'],
@@ -102,8 +102,8 @@ async function createPayment(
 }
 
 /**
- * The charge says that it has been disputed, but neither how much is held nor how it ended: then the disputes are read as well.
- * Should Stripe ever take that mark back after a won dispute, the amount held, none, would still be right.
+ * A charge only has a flag that it was disputed, not how much is held or how it ended, so the disputes are read too. If Stripe
+ * cleared that flag after a won dispute, the held amount, zero, would still be right.
  */
 async function retrievePayment(
   stripe: Stripe,
@@ -180,7 +180,7 @@ async function parseWebhook(
     )
   } catch (error) {
     if (error instanceof Stripe.errors.StripeSignatureVerificationError) return 'invalid-signature'
-    // The signature is checked before the body is parsed: what remains is a signed body that is no event.
+    // The signature is checked before the body is parsed: any other error is a signed body that is not an event.
     return 'malformed'
   }
 }
@@ -188,7 +188,7 @@ async function parseWebhook(
 const aboutPayment = /^payment_intent\.(succeeded|payment_failed|processing|requires_action|canceled)$/
 const aboutCharge = /^(charge\.refunded|charge\.refund\.updated|charge\.dispute\..+|refund\..+)$/
 
-/** The SDK promises an event and checks nothing: a signed `null` would come through. */
+/** The SDK does not check the shape of an event: a signed `null` would pass. */
 function readEvent(event: unknown): WebhookReading {
   const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } }
   if (typeof id !== 'string' || typeof type !== 'string') return 'malformed'
@@ -199,7 +199,7 @@ function readEvent(event: unknown): WebhookReading {
 
 const unknownPayment = refuse('payment-unknown', 'The card processor does not know this payment.')
 
-/** An id reaches us from a browser and becomes part of a path. */
+/** The id may come from a browser and becomes part of a path. */
 function isIntentId(id: string): boolean {
   return /^pi_[A-Za-z0-9_]{1,250}$/.test(id)
 }
