@@ -28,7 +28,7 @@ async function cli(...args: string[]) {
   return await callCommand(args, environment)
 }
 
-/** The one JSON object that a command prints, and nothing beside it. */
+/** The JSON object that a command prints; fails on any other output. */
 async function json(...args: string[]): Promise<Record<string, unknown>> {
   const { exitCode, stdout, stderr } = await cli(...args, '--json')
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
@@ -182,7 +182,7 @@ describe('it works', () => {
       `select current_setting('data_directory') || '/base/' || oid as folder from pg_database where datname = current_database()`,
     )
     await client.end()
-    // All files in the database's folder are its size; this one takes no room on the disk.
+    // The size of a database is that of all files in its folder; this sparse file uses no disk space.
     await truncate(await madeFile(join(rows[0]!.folder, 'large')), 2e9)
     const exported = await runCommand(['export', join(folder, 'large.billfold')], {
       ...environment,

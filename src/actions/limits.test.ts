@@ -19,7 +19,7 @@ test('the limit is reached after as many attempts as it says, and ends with its 
   await letPass(opened.service.db.pool, 20_000)
   const limited = await take('a')
   expect(limited).toMatchObject({ kind: 'limited', isFirst: true })
-  // The window began with the first of them, and what the test itself took is over as well.
+  // The window began with the first attempt, so subtract the time that the test itself took.
   const tookSeconds = Math.ceil((performance.now() - begunAt) / 1_000)
   expect(limited!.retryAfterSeconds).toBeWithin(40 - tookSeconds, 41)
   await letPass(opened.service.db.pool, 40_000)

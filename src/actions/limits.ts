@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { deleteLimit, findLimit, updateLimitRefunded, upsertLimit } from '../store/limits.ts'
-import type { Service } from './service.ts'
+import type { WithDb } from './service.ts'
 
 export type Limited = { readonly kind: 'limited'; readonly retryAfterSeconds: number }
 
@@ -62,7 +62,7 @@ export const mailsADay: Rule = { name: 'mail-a-day', limit: 30, windowMs: 24 * h
 export const papers: Rule = { name: 'paper', limit: 60, windowMs: 15 * minuteMs }
 
 /** Counts an attempt before it is made: otherwise many concurrent attempts would all pass as the last one allowed. */
-export async function takeLimit(service: Service, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
+export async function takeLimit(service: WithDb, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
   const { count, secondsLeft } = await upsertLimit(service.db.pool, keyOf(rule, parts), rule.windowMs)
   if (count <= rule.limit) return undefined
   return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft), isFirst: count === rule.limit + 1 }
@@ -74,7 +74,7 @@ type Limit = readonly [rule: Rule, ...parts: string[]]
  * Takes all limits or none, in the given order. List limits of one address first: an attempt they refuse does not touch
  * the rows that all callers share.
  */
-export async function takeLimits(service: Service, limits: readonly Limit[]): Promise<TooMany | undefined> {
+export async function takeLimits(service: WithDb, limits: readonly Limit[]): Promise<TooMany | undefined> {
   for (const [index, limit] of limits.entries()) {
     const refused = await takeLimit(service, ...limit)
     if (!refused) continue
@@ -92,7 +92,7 @@ type Guess = {
   readonly isKnownAddress: boolean
 }
 
-export async function takeGuess(service: Service, door: Door, guess: Guess): Promise<TooMany | undefined> {
+export async function takeGuess(service: WithDb, door: Door, guess: Guess): Promise<TooMany | undefined> {
   const { byAddress, here, together } = limitsOf(door, guess)
   if (door.wrongOfAddress) {
     const { count, secondsLeft } = await findLimit(
@@ -105,12 +105,12 @@ export async function takeGuess(service: Service, door: Door, guess: Guess): Pro
   return await takeLimits(service, [...byAddress, here, ...together])
 }
 
-export async function countWrongGuess(service: Service, door: Door, { address }: Guess): Promise<void> {
+export async function countWrongGuess(service: WithDb, door: Door, { address }: Guess): Promise<void> {
   if (door.wrongOfAddress) await takeLimit(service, door.wrongOfAddress, addressKey(address))
 }
 
 /** After a right guess: clears the failures at this address, and gives back this attempt elsewhere. */
-export async function forgiveRightGuess(service: Service, door: Door, guess: Guess): Promise<void> {
+export async function forgiveRightGuess(service: WithDb, door: Door, guess: Guess): Promise<void> {
   const { byAddress, here, together } = limitsOf(door, guess)
   await clearLimit(service, ...here)
   for (const limit of [...byAddress, ...together]) await giveBackLimit(service, ...limit)
@@ -127,11 +127,11 @@ function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
 }
 
 /** Takes back an attempt that turned out to be right. */
-export async function giveBackLimit(service: Service, rule: Rule, ...parts: string[]): Promise<void> {
+export async function giveBackLimit(service: WithDb, rule: Rule, ...parts: string[]): Promise<void> {
   await updateLimitRefunded(service.db.pool, keyOf(rule, parts))
 }
 
-export async function clearLimit(service: Service, rule: Rule, ...parts: string[]): Promise<void> {
+export async function clearLimit(service: WithDb, rule: Rule, ...parts: string[]): Promise<void> {
   await deleteLimit(service.db.pool, keyOf(rule, parts))
 }
 

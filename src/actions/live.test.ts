@@ -8,7 +8,7 @@ const until = async (isSo: () => boolean) => {
     if (Date.now() > endsAt) throw new Error('it did not come')
 }
 
-/** Wallets that stand still until a test moves one, sessions `name` of the wallet `name`, and a list of what was asked. */
+/** Wallets that change only when a test changes one, sessions `name` of the wallet `name`, and a list of the queries. */
 function openRig() {
   const sequences = new Map<string, number>()
   const over = new Set<string>()
@@ -46,7 +46,7 @@ function openRig() {
     const stop = live.watch({ session: sessionOf(name, walletId), onCheck, end: () => stop?.() })
     return { seen, stop }
   }
-  /** As another process would: nobody tells us. */
+  /** A change by another process, without a poke. */
   const move = (walletId: string) => {
     sequences.set(walletId, (sequences.get(walletId) ?? 0) + 1)
     rig.commits++
@@ -54,7 +54,7 @@ function openRig() {
   return { rig, live, asked, faults, watch, move, over }
 }
 
-/** After it, two more polls have come, so that whatever was to be asked was asked. */
+/** Waits for two more polls, so that every due query was made. */
 const settled = async ({ asked }: { asked: { snapshots: number } }) => {
   const before = asked.snapshots
   await until(() => asked.snapshots >= before + 3)
@@ -65,7 +65,7 @@ test('sessions of the same moment are asked for in one question, each once', asy
   const watchers = ['a', 'b', 'a', 'c'].map((name) => watch(name))
   await until(() => asked.sessions.length > 0)
   expect(asked.sessions[0]).toEqual(['a', 'b', 'c'])
-  // There may have been another look since, which is another question.
+  // Another check may have run since, which is another query.
   expect(watchers.map(({ seen }) => seen[0])).toEqual([0, 0, 0, 0])
   for (const { stop } of watchers) stop?.()
 })

@@ -5,7 +5,7 @@ const bounds = { maxBytes: 1_000, timeoutMs: 30_000 }
 const here = { address: '127.0.0.1', family: 4 }
 const isAllowed = () => true
 
-/** One piece, and then nothing more for ever. */
+/** One chunk, and then nothing. */
 function begunOnly(): ReadableStream {
   let pieces = 0
   return new ReadableStream({

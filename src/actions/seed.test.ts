@@ -36,7 +36,7 @@ test('seeded users have their money, and the books stay exact, also with two see
   expect(wallet).toMatchObject({ balanceMinor: 500n, isActive: true })
 })
 
-// On a cluster each node has its own.
+// On a cluster each node has its own statistics.
 test.skipIf((await findCluster()) !== undefined)(
   'a seed leaves the planner with statistics of everything it filled',
   async () => {

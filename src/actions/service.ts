@@ -48,6 +48,9 @@ export type Service = {
   readonly passwordCost: PasswordCost
 } & Cards
 
+/** What an action takes that needs only the database. */
+export type WithDb = Pick<Service, 'db'>
+
 export type Parts = Pick<Service, 'config' | 'db' | 'log' | 'metrics' | 'now'> & Partial<Pick<Service, 'passwordCost'>>
 
 export function openService({ config, db, log, metrics, now, passwordCost = usualCost }: Parts): Service {

@@ -38,7 +38,7 @@ afterAll(async () => {
 
 type Environment = Record<string, string>
 
-/** Of the embedded server, which has one beside the service's own role. */
+/** The embedded server's second role, beside the service's own. */
 function asSuperuser(connection: Connection): Connection {
   return connection.connectionString ? connection : { ...connection, user: 'postgres' }
 }
@@ -52,7 +52,7 @@ async function doctor(environment: Environment = {}) {
   return { isGood, checks, of: (name: string) => checks.filter((check) => check.name === name) }
 }
 
-/** The service behind as many proxies as wanted, each adding to X-Forwarded-For as proxies do. */
+/** The service behind a number of proxies, each of which appends to X-Forwarded-For. */
 function serve({
   proxies = 0,
   trusts = 0,
@@ -78,7 +78,7 @@ function listen(answer: (request: Request) => Response | Promise<Response>): str
   return server.url.origin
 }
 
-/** A database of its own on the same server. */
+/** Another database on the same server. */
 async function newDatabase(options = ''): Promise<string> {
   const name = `doctor_${crypto.randomUUID().replaceAll('-', '')}`
   await db.query(`create database ${name} ${options}`)
@@ -295,7 +295,7 @@ describe('mail server', () => {
 
 const url = 'https://wallet.example/api/processor/stripe'
 const endpoint = { url, status: 'enabled', enabled_events: ['*'] }
-/** As Stripe answers these two questions. */
+/** Answers these two calls as Stripe does. */
 const stripe = (endpoints: object[] | 'forbidden' | 'refused') =>
   listen((request) => {
     const refused = { error: { type: 'invalid_request_error', message: 'Invalid API Key provided' } }

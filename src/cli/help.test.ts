@@ -48,7 +48,7 @@ describe('help', () => {
   }
 })
 
-/** The name of the command that a line for a shell calls, with flags and positionals checked. */
+/** The name of the command in a shell line; checks its flags and positionals. */
 function commandIn(line: string): string {
   const [, typed] = /^  (?:[A-Z_]+=\S+ )*npx billfold (.*?)(?: [|<>] .*)?$/.exec(line) ?? []
   const words = [...typed!.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c!)

@@ -22,7 +22,7 @@ function newUser(email: string): string[] {
   return ['user', 'create', '--email', email, '--first', 'A', '--last', 'B']
 }
 
-/** The address of the test's database, with something wrong in it. */
+/** The address of the test's database, with a mistake in it. */
 function elsewhere(change: (url: URL) => void): string {
   const url = new URL(database.url)
   change(url)

@@ -268,6 +268,6 @@ test('a page made of nothing but begun tags does not hold the process', async ()
   const { user, system } = process.cpuUsage(before)
   await server.stop(true)
   expect(page).toMatchObject({ status: 200, frames: [] })
-  // Where each tag went over the rest of the page, it would be more than ten seconds.
+  // A parser that scans the rest of the page for each tag would take more than ten seconds.
   expect((user + system) / 1000).toBeLessThan(5_000)
 })

@@ -34,7 +34,7 @@ export type Placement =
   | (Placed & { readonly kind: 'signed-out' })
   | { readonly kind: 'unknown'; readonly reason: Unplaced }
 
-export async function findPlacement(service: Service, query: PlacementQuery): Promise<Placement> {
+export async function findPlacement(service: Pick<Service, 'db' | 'apps'>, query: PlacementQuery): Promise<Placement> {
   const { session: token } = query
   const session = isSessionToken(token) ? await findSession(service.db.pool, hashSecret(token)) : undefined
   if (session) return await placementOfSession(service, session)
@@ -46,7 +46,7 @@ export async function findPlacement(service: Service, query: PlacementQuery): Pr
   return { kind, app, parents: app.allowedIframeParents }
 }
 
-async function placementOfSession(service: Service, session: Session): Promise<Placement> {
+async function placementOfSession(service: Pick<Service, 'apps'>, session: Session): Promise<Placement> {
   const app = await service.apps.find(session.clientId)
   if (!app || !app.isActive || !session.isAppActive) return { kind: 'unknown', reason: 'inactive-app' }
   const { parentOrigin } = session
@@ -58,7 +58,7 @@ async function placementOfSession(service: Service, session: Session): Promise<P
 }
 
 async function findApp(
-  service: Service,
+  service: Pick<Service, 'apps'>,
   { clientId, referer }: PlacementQuery,
 ): Promise<{ app: App } | Extract<Placement, { kind: 'unknown' }>> {
   if (clientId !== undefined) {
@@ -85,7 +85,10 @@ export function originOf(referer: string | undefined): string | undefined {
 
 /* The origins that may frame a top-up, and so the card form in it. */
 
-export async function findTopupParents(service: Service, topupId: string): Promise<readonly string[]> {
+export async function findTopupParents(
+  service: Pick<Service, 'db' | 'apps'>,
+  topupId: string,
+): Promise<readonly string[]> {
   const topup = await findTopup(service.db.pool, topupId)
   const app = topup && (await service.apps.find(topup.clientId))
   return app?.isActive ? app.allowedIframeParents : []

@@ -40,6 +40,6 @@ test.each([
   findTags(html, 'meta')
   findTags(html, 'iframe')
   const { user, system } = process.cpuUsage(before)
-  // What goes over the rest of the page for each tag needs more than ten seconds, and on a slow machine a multiple of it.
+  // A parser that scans the rest of the page for each tag takes more than ten seconds, and far longer on a slow machine.
   expect((user + system) / 1000).toBeLessThan(5_000)
 })

@@ -8,6 +8,8 @@ import { isName, maxNameLength } from '../people/create-user.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newClientId, newClientSecret, newId } from '../tokens.ts'
 
+type HasApps = Pick<Service, 'db' | 'apps'>
+
 /** Untrusted input. */
 export type AppInput = Readonly<Record<keyof AppSettings, unknown>>
 
@@ -51,7 +53,7 @@ function isLogo(text: string): boolean {
 }
 
 export async function createApp(
-  service: Service,
+  service: HasApps,
   actor: Actor,
   settings: AppSettings,
 ): Promise<{ clientId: string; clientSecret: string }> {
@@ -68,7 +70,7 @@ export async function createApp(
 
 /** False when there is no such app. */
 export async function updateApp(
-  service: Service,
+  service: HasApps,
   actor: Actor,
   clientId: string,
   settings: AppSettings,
@@ -84,7 +86,7 @@ export async function updateApp(
 }
 
 export async function setAppActive(
-  service: Service,
+  service: HasApps,
   actor: Actor,
   clientId: string,
   isActive: boolean,
@@ -100,7 +102,7 @@ export type Overlap = keyof typeof overlaps
 
 /** Creates a new secret. The others stay valid for the overlap, so that every backend can switch in time. */
 export async function rotateSecret(
-  service: Service,
+  service: HasApps,
   actor: Actor,
   clientId: string,
   overlap: Overlap,
@@ -118,7 +120,7 @@ export async function rotateSecret(
 
 /** Ends one secret now. False when the app has no such secret. */
 export async function revokeSecret(
-  service: Service,
+  service: HasApps,
   actor: Actor,
   clientId: string,
   secretId: string,
@@ -132,7 +134,7 @@ export async function revokeSecret(
 }
 
 async function changeApp(
-  service: Service,
+  service: HasApps,
   clientId: string,
   change: (tx: Parameters<Parameters<typeof transact>[1]>[0], before: store.App) => Promise<void>,
 ): Promise<boolean> {

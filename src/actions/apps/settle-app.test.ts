@@ -15,7 +15,7 @@ import { readOwed, reverseSettlement, settleApp, type Settled } from './settle-a
 setDefaultTimeout(180_000)
 
 let opened: TestService
-/** Another process, as far as the database can tell. */
+/** Another process, from the database's point of view. */
 let other: Service
 let shop: Credentials
 
@@ -37,7 +37,7 @@ afterAll(async () => {
   await opened.close()
 })
 
-/** As if the app had taken and given that much on the day, in two writers' rows. */
+/** Writes the app's debits and credits of the day into two writers' rows. */
 async function moved(day: string, debited: number, credited = 0): Promise<void> {
   await opened.service.db.pool.query(`insert into positions values ($1, $2, 1, $3, 0, 1), ($1, $2, 2, 0, $4, 1)`, [
     `app:${shop.clientId}`,
@@ -71,7 +71,7 @@ test('what is owed is the position less what was paid out, and periods follow ea
 })
 
 test('a day that is not over, one that is paid out, and a period of nothing are refused', async () => {
-  // Today, also when midnight is just about to come.
+  // Today, even just before midnight.
   const today = new Date(Date.now() + 60_000).toISOString().slice(0, 10)
   expect(await problemOf(settle('2026-01-31'))).toBe('nothing')
   await moved('2026-01-10', 1_000)

@@ -8,7 +8,7 @@ import * as store from '../../store/books/settlements.ts'
 import type { NewSettlement, Settlement } from '../../store/books/settlements.ts'
 import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import { recordAudit, type Actor } from '../audit.ts'
-import type { Service } from '../service.ts'
+import type { WithDb } from '../service.ts'
 
 export type Owed = {
   /** The newest settlement. */
@@ -67,7 +67,7 @@ type Order = {
 }
 
 /** A repeat with the same id, such as a form sent twice, returns the first settlement. */
-export async function settleApp(service: Service, actor: Actor, order: Order): Promise<Settled> {
+export async function settleApp(service: WithDb, actor: Actor, order: Order): Promise<Settled> {
   const { id, clientId, throughDay, reference, amountMinor } = order
   return await change(service, actor, order, 'settlement.made', async (tx) => {
     const { last, owedMinor, closedDay } = await readOwed(tx, clientId, throughDay)
@@ -83,7 +83,7 @@ export async function settleApp(service: Service, actor: Actor, order: Order): P
 type Reversal = Pick<Order, 'id' | 'clientId'> & { readonly reverses: string; readonly reason: string }
 
 /** Reverses only the newest settlement, so that periods have no gaps. */
-export async function reverseSettlement(service: Service, actor: Actor, order: Reversal): Promise<Settled> {
+export async function reverseSettlement(service: WithDb, actor: Actor, order: Reversal): Promise<Settled> {
   const { id, clientId, reverses, reason: reference } = order
   return await change(service, actor, order, 'settlement.reversed', async (tx) => {
     const last = await store.findLastSettlement(tx, clientId)
@@ -95,7 +95,7 @@ export async function reverseSettlement(service: Service, actor: Actor, order: R
 
 /** Holds the app's lock: the second of two concurrent changes sees the first. */
 async function change(
-  service: Service,
+  service: WithDb,
   actor: Actor,
   { id, clientId }: Pick<Order, 'id' | 'clientId'>,
   action: string,

@@ -18,7 +18,7 @@ let client: Awaited<ReturnType<Service['db']['pool']['connect']>> | undefined
 
 beforeAll(async () => {
   rig = await openTestService()
-  // What a thief of the database's own password could do.
+  // An attacker with the database's password could do this.
   for (const table of ['transfers', 'outcomes']) {
     await query(`grant all on ${table} to current_user`)
     await query(`alter table ${table} disable trigger user`)
@@ -30,7 +30,7 @@ beforeAll(async () => {
     await post(serviceUserId, 'credit', 500n)
     await post(serviceUserId, 'debit', 120n)
   }
-  // The books are two days old, so that the positions of days that are over can be compared.
+  // The books are two days old, so that positions of closed days can be compared.
   for (const table of ['transfers', 'outcomes'])
     await query(
       `update ${table} set created_at = (created_at at time zone 'UTC' - interval '2 days') at time zone 'UTC'`,
@@ -45,14 +45,14 @@ afterAll(async () => {
 
 const tables = ['wallets', 'transfers', 'outcomes', 'positions', 'verified_wallets', 'books_check']
 
-/** Each test begins with the good books again, and a check that has not begun. */
+/** Each test begins with correct books, and a check that has not begun. */
 beforeEach(async () => {
   for (const table of tables.toReversed()) await query(`delete from ${table}`)
   for (const table of tables) await query(`insert into ${table} select * from good_${table}`)
   rig.logged.length = 0
 })
 
-/** By one connection, whose changes are counted at once: a count that comes late would hurry the check of another test. */
+/** Uses one connection, so that its changes are counted at once: a late count would hurry the check of another test. */
 async function query(sql: string, values: unknown[] = []) {
   client ??= await rig.service.db.longRunning.pool.connect()
   const result = await client.query(sql, values)
@@ -67,12 +67,12 @@ async function post(serviceUserId: string, direction: 'credit' | 'debit', amount
   await postForApp(service, app, { direction, serviceUserId, amountMinor, ...reference })
 }
 
-/** As the job has it: with half a minute for a statement. */
+/** With the job's limit of half a minute per statement. */
 const onLongRunning = () => longRunning(rig.service)
 
 type Part = 'next_sums_at' | 'next_pass_at' | 'next_slice_at'
 
-/** One call of the job, with these parts of the check due and the others not. */
+/** Runs the job once, with only these parts of the check due. */
 async function check(parts: Part[], service: Service = onLongRunning()): Promise<void> {
   const columns = (['next_sums_at', 'next_pass_at', 'next_slice_at'] as const).map(
     (part) => `${part} = ${parts.includes(part) ? `'-infinity'` : `'infinity'`}`,
@@ -81,7 +81,7 @@ async function check(parts: Part[], service: Service = onLongRunning()): Promise
   await checkBooks(service)
 }
 
-/** To the end of the pass, and of the round. */
+/** Runs the job to the end of the pass and of the round. */
 async function wholePass(parts: Part[] = ['next_sums_at', 'next_pass_at']): Promise<void> {
   do await check(parts)
   while ((await state()).pass !== null)
@@ -115,7 +115,7 @@ test('right books are green, and the state says what was gone through', async ()
   }
 })
 
-// The nodes of a cluster count such changes where nobody asks for them.
+// The nodes of a cluster count such changes where the check does not read them.
 test.skipIf((await findCluster()) !== undefined)(
   'an entry that is changed long after it was checked starts a round at once, which finds it',
   async () => {
@@ -128,12 +128,12 @@ test.skipIf((await findCluster()) !== undefined)(
     expect(await state()).toMatchObject({ problems: [], isHurried: false })
     expect(lines('all of it is checked again')).toHaveLength(1)
     const { lastRoundAt } = await state()
-    // A balance that follows from nothing: the sums and the newest entry are as they were.
+    // A wrong balance in an old entry: the sums and the newest entry stay right.
     await query(`update transfers set balance_after = 7 where wallet_id = $1 and sequence = 1`, [users[2]!.userId])
     await check(['next_sums_at'])
     expect(await found()).toContain(`entry-running-balance ${users[2]!.userId} 1`)
     expect((await state()).lastRoundAt!.getTime()).toBeGreaterThan(lastRoundAt!.getTime())
-    // Nothing more was changed: the next round comes in its own time.
+    // Nothing else was changed: the next round is not hurried.
     await check(['next_sums_at'])
     expect(await state()).toMatchObject({ isHurried: false, cursor: null })
     expect(lines('all of it is checked again')).toHaveLength(2)
@@ -283,7 +283,7 @@ test('what a second look does not find is no fault, and the wallet is followed f
   const { db } = onLongRunning()
   let connections = 0
   const connect = async () => {
-    // The sums have one transaction; the pass has its first look, and before its second one the books are right again.
+    // The sums take one transaction; between the first and second check of the pass the books are repaired.
     if (++connections === 3) await query('update wallets set balance = balance - 1 where id = $1', [userId])
     return await db.pool.connect()
   }

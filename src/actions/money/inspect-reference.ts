@@ -7,7 +7,7 @@ import { listReferenceTypes } from '../../store/reference-types.ts'
 import { listLaterUses, type LaterUse } from '../../store/repeats.ts'
 import { listTransfersByKeys } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
-import type { Service } from '../service.ts'
+import type { Service, WithDb } from '../service.ts'
 
 export type Inspected = {
   /** Undefined for the service's own references. */
@@ -88,7 +88,7 @@ export type NamedUse = FirstUse & {
 }
 
 /** Finds every first use of this referenceId, of any type and owner, with one lookup of the outcomes' key per type in use. */
-export async function findByReferenceId(service: Service, id: string): Promise<NamedUse[]> {
+export async function findByReferenceId(service: WithDb, id: string): Promise<NamedUse[]> {
   const used = await listReferenceTypes(service.db.pool)
   const byKey = new Map(
     used.map(({ namespace, type }) => [referenceKeyOf({ namespace, type, id }), { namespace, type }] as const),

@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 afterAll(() => opened.close())
 
-/** The audit log takes no record of that action any more, or none at all: as if the process had died just there. */
+/** Makes the audit log refuse records of that action, or all records, as if the process had died there. */
 async function refuseRecords(action = ''): Promise<void> {
   await opened.service.db.pool.query(`create trigger refuse_record before insert on audit for each row
     when (new.action = '${action}' or '${action}' = '') execute function refuse_record()`)

@@ -4,12 +4,12 @@ import type { PostingResult } from '../../store/writer/posting.ts'
 import { lockWallet, updateFreeze } from '../../store/wallets.ts'
 import { postForService } from './post.ts'
 import { recordAudit, type Actor } from '../audit.ts'
-import type { Service } from '../service.ts'
+import type { Service, WithDb } from '../service.ts'
 
 export type FreezeResult = 'done' | 'unknown-wallet' | 'already' | 'in-debt' | 'closed'
 
 export async function freezeWallet(
-  service: Service,
+  service: WithDb,
   actor: Actor,
   walletId: string,
   reason: string,
@@ -27,7 +27,7 @@ export async function freezeWallet(
 
 /** A wallet below zero stays frozen for its debt: only a credit or a top-up ends that. */
 export async function unfreezeWallet(
-  service: Service,
+  service: WithDb,
   actor: Actor,
   walletId: string,
   reason: string,

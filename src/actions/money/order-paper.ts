@@ -3,7 +3,7 @@ import { deletePaperLink, insertPaperLink } from '../../store/paper-links.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { listTransfersUpwards } from '../../store/transfers.ts'
 import { takeLimit, papers, type Limited } from '../limits.ts'
-import type { Service } from '../service.ts'
+import type { Service, WithDb } from '../service.ts'
 import { hashSecret, newPaperToken } from '../tokens.ts'
 import { describeTransfers, type ActivityEntry } from './read-activity.ts'
 
@@ -24,7 +24,7 @@ const lifetimeMs = 2 * 60_000
 /** This link waits in a page until the user clicks it. */
 const fileLifetimeMs = 15 * 60_000
 
-export async function orderPaper(service: Service, session: Session, paper: Paper): Promise<string | Limited> {
+export async function orderPaper(service: WithDb, session: Session, paper: Paper): Promise<string | Limited> {
   const limited = await takeLimit(service, papers, session.userId)
   return limited ?? (await newLink(service, session.userId, paper, lifetimeMs))
 }
@@ -33,13 +33,13 @@ export async function orderPaper(service: Service, session: Session, paper: Pape
  * Makes a link to the file of an open statement or data page. A window that a sandboxed frame opens cannot start a download
  * itself; a link on the page in it can.
  */
-export async function orderFile(service: Service, { userId, paper }: OrderedPaper): Promise<string | undefined> {
+export async function orderFile(service: WithDb, { userId, paper }: OrderedPaper): Promise<string | undefined> {
   if (paper.kind !== 'statement' && paper.kind !== 'data') return undefined
   const file: Paper = 'month' in paper ? { ...paper, kind: 'statement-file' } : { ...paper, kind: 'data-file' }
   return await newLink(service, userId, file, fileLifetimeMs)
 }
 
-async function newLink(service: Service, userId: string, paper: Paper, lifetimeMs: number): Promise<string> {
+async function newLink(service: WithDb, userId: string, paper: Paper, lifetimeMs: number): Promise<string> {
   const token = newPaperToken()
   await insertPaperLink(service.db.pool, { tokenHash: hashSecret(token), userId, paper, lifetimeMs })
   return token
@@ -53,7 +53,7 @@ export type OrderedPaper = {
 }
 
 /** Undefined when the link was used, has expired or never existed. */
-export async function takePaper(service: Service, token: string): Promise<OrderedPaper | undefined> {
+export async function takePaper(service: WithDb, token: string): Promise<OrderedPaper | undefined> {
   const found = await deletePaperLink(service.db.pool, hashSecret(token))
   return found && { ...found, paper: found.paper as Paper }
 }

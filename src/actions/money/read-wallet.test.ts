@@ -10,7 +10,7 @@ let opened: TestService
 let client: Client
 let serviceUserId: string
 
-/** Three entries of ours, one of them the service's, and above them many thousands of another app. */
+/** Three visible entries, one of them the service's, and above them many thousands of another app. */
 beforeAll(async () => {
   opened = await openTestService()
   const credentials = await newApp(opened.service)
@@ -20,7 +20,7 @@ beforeAll(async () => {
   serviceUserId = user.serviceUserId
   await linkUser(opened.service, other, user.userId)
   for (const name of ['one', 'two', 'three']) await client.credit(serviceUserId, 1, name)
-  // Half a minute for a statement: rows by the thousand, on a machine that may be busy.
+  // Half a minute per statement: it inserts thousands of rows, and the machine may be busy.
   const { pool } = opened.service.db.longRunning
   await pool.query(
     `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)
@@ -69,7 +69,7 @@ function looksAt(node: Node): number {
 
 const queries = [{}, { limit: '200' }, { before: '20000' }, { before: '5100', limit: '1' }, { before: '99999999' }]
 
-/** With the statistics that there happen to be, and with those of that moment: the server may make them at any time. */
+/** With existing planner statistics and with fresh ones: the server may refresh them at any time. */
 test.each(
   ['select 1', 'vacuum analyze transfers'].flatMap((statistics) =>
     queries.map((query) => [query as Record<string, string>, statistics] as const),

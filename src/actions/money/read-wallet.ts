@@ -3,7 +3,7 @@ import { counterAccountOfApp } from '../../ledger/reference.ts'
 import type { App } from '../../store/apps.ts'
 import { findLink } from '../../store/links.ts'
 import { findWalletWithTransfers, type Transfer, type WalletRow } from '../../store/wallets.ts'
-import type { Service } from '../service.ts'
+import type { WithDb } from '../service.ts'
 
 export type WalletPage = {
   readonly wallet: WalletRow
@@ -13,7 +13,7 @@ export type WalletPage = {
 }
 
 export async function readWallet(
-  service: Service,
+  service: WithDb,
   app: App,
   serviceUserId: string,
   { limit, before }: { limit: number; before: number | undefined },

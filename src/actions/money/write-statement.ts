@@ -1,7 +1,7 @@
 /** A wallet's statement for a month: opening balance, entries, closing balance. */
 import { findFirstSequenceAt, getBalanceAfter, listTransfersUpwards, sumTransfers } from '../../store/transfers.ts'
 import type { Transfer } from '../../store/wallets.ts'
-import type { Service } from '../service.ts'
+import type { WithDb } from '../service.ts'
 
 /** A month in UTC, `2025-03`. */
 export type Month = { readonly text: string; readonly from: Date; readonly until: Date }
@@ -28,7 +28,7 @@ export type Statement = {
 }
 
 /** Entries never change, so the range stays valid while the entries are read. */
-export async function findStatement(service: Service, walletId: string, month: Month): Promise<Statement> {
+export async function findStatement(service: WithDb, walletId: string, month: Month): Promise<Statement> {
   const db = service.db.pool
   const firstSequence = await findFirstSequenceAt(db, walletId, month.from)
   const lastSequence = (await findFirstSequenceAt(db, walletId, month.until)) - 1
@@ -42,7 +42,7 @@ const chunkSize = 1_000
 /** Entries that one query adds up. */
 const sliceSize = 10_000
 
-export async function sumStatement(service: Service, statement: Statement) {
+export async function sumStatement(service: WithDb, statement: Statement) {
   const { walletId, lastSequence } = statement
   let [inMinor, outMinor] = [0n, 0n]
   for (let from = statement.firstSequence; from <= lastSequence; from += sliceSize) {
@@ -55,7 +55,7 @@ export async function sumStatement(service: Service, statement: Statement) {
 }
 
 /** Yields chunks, oldest entry first. */
-export async function* listStatementEntries(service: Service, statement: Statement): AsyncGenerator<Transfer[]> {
+export async function* listStatementEntries(service: WithDb, statement: Statement): AsyncGenerator<Transfer[]> {
   const { walletId, lastSequence } = statement
   let from = statement.firstSequence
   while (from <= lastSequence) {

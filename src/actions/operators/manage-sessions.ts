@@ -6,7 +6,7 @@ import * as store from '../../store/operator-sessions.ts'
 import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'
 import type { Operator } from '../../store/operators.ts'
 import { recordAudit, type Actor } from '../audit.ts'
-import type { Service } from '../service.ts'
+import type { Service, WithDb } from '../service.ts'
 import { hashSecret, isUuid, newId } from '../tokens.ts'
 
 export type SignedInOperator = { readonly session: OperatorSession; readonly operator: Operator }
@@ -27,7 +27,7 @@ export function actorOf({ id, role }: Pick<Operator, 'id'> & Partial<Operator>, 
 
 /** Always makes a new token, so a token planted in a browser never becomes a session (session fixation). */
 export async function startSession(
-  service: Service,
+  service: Pick<Service, 'now'>,
   db: Queryable,
   operatorId: string,
   stage: Stage,
@@ -41,7 +41,7 @@ export async function startSession(
 }
 
 export async function findSignedInOperator(
-  service: Service,
+  service: WithDb,
   token: string,
   { isByHand }: { isByHand: boolean },
 ): Promise<SignedInOperator | undefined> {
@@ -54,12 +54,12 @@ export async function findSignedInOperator(
   return found
 }
 
-export async function listOperatorSessions(service: Service, operatorId: string): Promise<OperatorSession[]> {
+export async function listOperatorSessions(service: WithDb, operatorId: string): Promise<OperatorSession[]> {
   return await store.listOperatorSessions(service.db.pool, operatorId, idleMs)
 }
 
 export async function signOutOperator(
-  service: Service,
+  service: WithDb,
   { operator, session }: SignedInOperator,
   address: string,
 ): Promise<void> {
@@ -71,7 +71,7 @@ export async function signOutOperator(
 
 /** Ends one, all but one, or all sessions of an operator. */
 export async function endSessions(
-  service: Service,
+  service: WithDb,
   actor: Actor,
   operatorId: string,
   which: { only?: string; except?: string } = {},
@@ -95,6 +95,6 @@ export function isFormToken(token: string, presented: string): boolean {
 }
 
 /** A form whose answer shows a secret cannot redirect. Its id is accepted once, so sending it again does nothing. */
-export async function takeForm(service: Service, formId: string, subject: string): Promise<boolean> {
+export async function takeForm(service: WithDb, formId: string, subject: string): Promise<boolean> {
   return isUuid(formId) && (await insertForm(service.db.pool, formId, subject))
 }

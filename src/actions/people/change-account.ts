@@ -3,16 +3,16 @@ import { transact } from '../../store/connection/database.ts'
 import { findLiveUser, lockUser, updateUserLanguage, updateUserNames, type LiveUser } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
-import type { Service } from '../service.ts'
+import type { WithDb } from '../service.ts'
 
 /** Undefined when the user has just been deleted. */
-export async function readAccount(service: Service, session: Session): Promise<LiveUser | undefined> {
+export async function readAccount(service: WithDb, session: Session): Promise<LiveUser | undefined> {
   return await findLiveUser(service.db.pool, session.userId)
 }
 
 /** The audit record does not contain the names, because it outlives the account. */
 export async function changeNames(
-  service: Service,
+  service: WithDb,
   session: Session,
   { firstName, lastName, address }: { firstName: string; lastName: string; address: string },
 ): Promise<void> {
@@ -25,6 +25,6 @@ export async function changeNames(
   })
 }
 
-export async function changeLanguage(service: Service, session: Session, language: string): Promise<void> {
+export async function changeLanguage(service: WithDb, session: Session, language: string): Promise<void> {
   await updateUserLanguage(service.db.pool, session.userId, language)
 }

@@ -14,7 +14,7 @@ import { findFirstSequenceAt } from '../../store/transfers.ts'
 import { insertNewLink } from '../../store/new-links.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
-import type { Service } from '../service.ts'
+import type { Service, WithDb } from '../service.ts'
 import { hashSecret, newLinkCode, newServiceUserId } from '../tokens.ts'
 
 export type ConnectedApp = {
@@ -65,7 +65,7 @@ async function sumMonth(service: Service, { userId, sequence, readAt }: Session)
  * False when the user has no live link to that app.
  */
 export async function disconnectApp(
-  service: Service,
+  service: Pick<Service, 'db' | 'live'>,
   session: Session,
   clientId: string,
   address: string,
@@ -83,7 +83,7 @@ export async function disconnectApp(
 }
 
 /** The serviceUserId of a link code; undefined when the code is unknown, used or expired. */
-export async function verifyLink(service: Service, app: App, linkCode: string): Promise<string | undefined> {
+export async function verifyLink(service: WithDb, app: App, linkCode: string): Promise<string | undefined> {
   return await deleteLinkCode(service.db.pool, app.clientId, hashSecret(linkCode))
 }
 

@@ -5,7 +5,7 @@ import { writeNotification, type Notification } from '../mails/write-letters.ts'
 import type { Service } from '../service.ts'
 
 export async function notifyUser(
-  service: Service,
+  service: Pick<Service, 'apps' | 'config' | 'mail'>,
   { email, firstName, language: chosen }: LiveUser,
   fact: Notification,
 ): Promise<void> {

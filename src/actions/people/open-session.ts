@@ -11,7 +11,7 @@ import {
 } from '../../store/people/widget-sessions.ts'
 import { addressHash } from '../limits.ts'
 import { browserName } from '../browser-name.ts'
-import type { Service } from '../service.ts'
+import type { Service, WithDb } from '../service.ts'
 import { hashSecret, newSessionToken } from '../tokens.ts'
 
 const sessionLifetimeMs = 5 * 60_000
@@ -22,7 +22,7 @@ export type CreatedSession =
   | { readonly kind: 'origin-not-allowed' }
 
 export async function createSession(
-  service: Service,
+  service: WithDb,
   app: App,
   { serviceUserId, parentOrigin }: { serviceUserId: string; parentOrigin: string | null },
 ): Promise<CreatedSession> {
@@ -47,7 +47,7 @@ export type CheckedSession =
   | { readonly session?: never; readonly code: 'SESSION_EXPIRED' | 'INVALID_SESSION' }
 
 /** Sessions are not cached, so a session that ends is refused by the next call in every process. */
-export async function checkSession(service: Service, token: unknown): Promise<CheckedSession> {
+export async function checkSession(service: WithDb, token: unknown): Promise<CheckedSession> {
   if (!isSessionToken(token)) return { code: 'INVALID_SESSION' }
   const session = await findSession(service.db.pool, hashSecret(token))
   if (!session) return { code: 'INVALID_SESSION' }
@@ -63,7 +63,7 @@ export function endOf(session: Session): 'SESSION_EXPIRED' | 'INVALID_SESSION' |
 
 /** Records the browser of the session's first call: the session itself was created by the app's backend. */
 export async function recordBrowser(
-  service: Service,
+  service: WithDb,
   session: Session,
   { userAgent, address }: { userAgent: string | null; address: string },
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function recordBrowser(
   await updateSessionBrowser(service.db.pool, session.tokenHash, seen)
 }
 
-export async function revokeSession(service: Service, session: Session): Promise<void> {
+export async function revokeSession(service: Pick<Service, 'db' | 'live'>, session: Session): Promise<void> {
   await updateSessionRevoked(service.db.pool, session.tokenHash)
   service.live.poke(session.userId)
 }

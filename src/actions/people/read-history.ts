@@ -40,7 +40,7 @@ export type AccountEvent = {
 const pageSize = 20
 
 export async function readHistory(
-  service: Service,
+  service: Pick<Service, 'db' | 'apps'>,
   { userId }: Session,
   before: string | undefined,
 ): Promise<{ readonly events: readonly AccountEvent[]; readonly nextBefore: string | null }> {

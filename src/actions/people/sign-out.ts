@@ -25,7 +25,11 @@ export type SignedInApp = {
   }[]
 }
 
-export async function listSignedInApps(service: Service, session: Session, address: string): Promise<SignedInApp[]> {
+export async function listSignedInApps(
+  service: Pick<Service, 'db' | 'apps'>,
+  session: Session,
+  address: string,
+): Promise<SignedInApp[]> {
   const signIns = await listAppSignIns(service.db.pool, session.userId, session.tokenHash)
   const here = addressHash(address)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app]))
@@ -43,7 +47,7 @@ export async function listSignedInApps(service: Service, session: Session, addre
 
 /** Signs out of one app, or of all without a clientId. False when the user is not signed in there. */
 export async function signOut(
-  service: Service,
+  service: Pick<Service, 'db' | 'live'>,
   session: Session,
   { clientId, address }: { clientId: string | undefined; address: string },
 ): Promise<boolean> {

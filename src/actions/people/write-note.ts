@@ -2,13 +2,13 @@
 import { transact } from '../../store/connection/database.ts'
 import { insertNote } from '../../store/people/notes.ts'
 import { recordAudit, type Actor } from '../audit.ts'
-import type { Service } from '../service.ts'
+import type { WithDb } from '../service.ts'
 
 export const maxNoteLength = 2_000
 
 /** The caller gives the id, so a form that is sent twice writes one note. */
 export async function writeNote(
-  service: Service,
+  service: WithDb,
   actor: Actor,
   note: { id: string; userId: string; operatorId: string; text: string },
 ): Promise<void> {

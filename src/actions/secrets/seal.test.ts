@@ -30,7 +30,7 @@ test('a sealed text that was changed or shortened does not open', () => {
   for (let i = start; i < sealed.length; i++) {
     const other = sealed[i] === 'A' ? 'B' : 'A'
     const changed = sealed.slice(0, i) + other + sealed.slice(i + 1)
-    // The last letter of base64 may carry bits that stand for nothing.
+    // The last base64 character may contain unused bits.
     if (Buffer.from(changed.slice(start), 'base64url').equals(Buffer.from(sealed.slice(start), 'base64url'))) continue
     expect(() => unseal([a], changed, place)).toThrow()
   }

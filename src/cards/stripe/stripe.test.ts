@@ -26,7 +26,7 @@ function decimalsOf(currency: string): number {
   return currency === 'BHD' ? 3 : 2
 }
 
-/** With patience: no test meets a time-out that it does not ask for. */
+/** With a long time-out, so that no test meets one unintentionally. */
 function connect(changes: Partial<StripeSettings> = {}): CardProcessor {
   const { secretKey, webhookSecret, api } = standIn
   const keys = { secretKey, webhookSecret, publishableKey: 'pk_test_standin' }
@@ -117,7 +117,7 @@ describe('faults', () => {
     standIn.failNext('timeout', 4)
     const patient = connect({ timeoutMs: 200_000 }).createPayment({ ...order, idempotencyKey: 'patient' })
     const timedOut = fault(brief().createPayment(order))
-    // However slow the machine is, the other one waits for longer.
+    // The other call waits longer, even on a slow machine.
     expect(await Promise.race([timedOut, fault(patient).then(() => 'patient')])).toMatchObject({ reason: 'timeout' })
   })
 
@@ -134,7 +134,7 @@ describe('faults', () => {
     const { id } = await createPaid()
     const refund = (by: CardProcessor) =>
       by.refundPayment({ paymentIntentId: id, amountMinor: 1000n, idempotencyKey: 'r1' })
-    // What it looks up first is answered; then the refund is made, twice asked for, and nobody hears of it.
+    // The first lookup is answered. Then the refund is made, after two requests, and both answers are lost.
     standIn.failNext('none')
     standIn.failNext('afterAnswer', 2)
     expect(await fault(refund(brief()))).toMatchObject({ reason: 'timeout' })
@@ -206,7 +206,7 @@ describe('webhooks over HTTP', () => {
       expect.objectContaining({ paymentIntentId: id }),
       expect.objectContaining({ paymentIntentId: id }),
     ])
-    // `payment_intent.created` and `charge.succeeded` say nothing that the others do not.
+    // `payment_intent.created` and `charge.succeeded` add nothing to the other events.
     expect(read.filter((reading) => reading === 'ignored')).toHaveLength(4)
   })
 
