@@ -173,6 +173,16 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/topups/:id/refund/order': {
       make: async () => ({ path: await topup(), fields: { ...reason, amount: '10', key: crypto.randomUUID() } }),
     },
+    '/admin/work/again': {
+      make: async () => {
+        const fields = { kind: 'send-mail', key: crypto.randomUUID() }
+        await query(
+          `insert into work (kind, key, due_at, failures, given_up_at) values ($1, $2, now(), 1, now())`,
+          Object.values(fields),
+        )
+        return { fields }
+      },
+    },
     '/admin/reconciliation/day': { make: async () => ({ fields: { day: '2026-01-05' } }) },
     '/admin/reconciliation/difference': {
       make: async () => {

@@ -1,10 +1,11 @@
-/** What the service does by itself from time to time. Every process runs every job; a job sees to it that one is enough. */
+/** Periodic jobs. Every process runs every job; a job makes sure that one process at a time does its work. */
 import { inTime } from '../platform/in-time.ts'
-import { faultFields } from '../platform/log.ts'
+import { faultFields, faultText } from '../platform/log.ts'
 import { deleteExpired } from '../store/cleanup.ts'
 import { longRunning } from '../store/connection/database.ts'
 import { mergePositions } from '../store/books/merge-positions.ts'
 import { mergeMinutes } from '../store/minutes.ts'
+import { deleteJobFailure, failuresToReport, upsertJobFailure } from '../store/work/work-report.ts'
 import { checkBooks } from './money/check-books.ts'
 import { countCalls, countLinks } from './apps/count-calls.ts'
 import { countMinutes } from './count-minutes.ts'
@@ -28,11 +29,11 @@ const jobs: readonly Job[] = [
   { name: 'plan-reconciliation', everyMs: 60_000, run: planDays },
 ]
 
-/** A job whose time is up is not waited for any longer; what it still does is safe beside its next run. */
+/** A job that takes longer counts as failed; what it still does is safe beside its next run. */
 const jobWithinMs = 60_000
 const stopWithinMs = 3_000
 
-/** Returns a function that stops them, and waits a moment for those that are running. */
+/** Returns a function that stops them, and waits a short while for those that are running. */
 export function startJobs(service: Service, list: readonly Job[] = jobs, withinMs = jobWithinMs): () => Promise<void> {
   const stops = list.map((job) => startJob(longRunning(service), job, withinMs))
   return async () => {
@@ -41,18 +42,26 @@ export function startJobs(service: Service, list: readonly Job[] = jobs, withinM
 }
 
 function startJob(service: Service, { name, everyMs, run }: Job, withinMs: number): () => Promise<void> {
+  const report = openReport(service, name)
   let isStopped = false
   let running = Promise.resolve()
   let timer = setTimeout(step, firstAfterMs(everyMs))
 
   function step(): void {
-    running = inTime(run(service), withinMs).then(
-      () => service.metrics.job(name, true),
-      (error: unknown) => {
-        service.metrics.job(name, false)
-        service.log.warn('a job failed', { job: name, ...faultFields(error) })
-      },
-    )
+    running = inTime(run(service), withinMs)
+      .then(
+        () => {
+          service.metrics.job(name, true)
+          return report.succeeded()
+        },
+        (error: unknown) => {
+          service.metrics.job(name, false)
+          service.log.warn('a job failed', { job: name, ...faultFields(error) })
+          return report.failed(faultText(error))
+        },
+      )
+      // A database that is away cannot keep the report.
+      .catch(() => {})
     void running.then(() => {
       if (!isStopped) timer = setTimeout(step, everyMs)
     })
@@ -65,7 +74,28 @@ function startJob(service: Service, { name, everyMs, run }: Job, withinMs: numbe
   }
 }
 
-/** Soon after the start, but not at the same moment in every process. */
+/** A report of a process that died with it is removed as soon as the job succeeds in another one. */
+const clearEveryMs = 10 * 60_000
+
+/** Reports a job that failed three times in a row, until it succeeds. */
+function openReport({ db }: Service, job: string) {
+  let failures = 0
+  let clearedAt = -clearEveryMs
+  return {
+    succeeded: async (): Promise<void> => {
+      const wasReported = failures >= failuresToReport
+      failures = 0
+      if (!wasReported && performance.now() - clearedAt < clearEveryMs) return
+      clearedAt = performance.now()
+      await deleteJobFailure(db.pool, job)
+    },
+    failed: async (reason: string): Promise<void> => {
+      if (++failures >= failuresToReport) await upsertJobFailure(db.pool, job, failures, reason)
+    },
+  }
+}
+
+/** Soon after the start, but not at the same instant in every process. */
 function firstAfterMs(everyMs: number): number {
   return Math.min(everyMs, 1_000 + Math.random() * 10_000)
 }

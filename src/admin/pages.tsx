@@ -33,6 +33,7 @@ import { topupsRoutes } from './topups/topups.tsx'
 import { walletRoutes } from './wallet/wallet.tsx'
 import { walletsRoutes } from './wallet/wallets.tsx'
 import { welcomeRoutes } from './operators/welcome.tsx'
+import { workRoutes } from './work.tsx'
 
 export const adminRoutes: readonly AdminRoute[] = [
   ...signInRoutes,
@@ -57,6 +58,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...booksRoutes,
   ...reconciliationRoutes,
   ...differenceRoutes,
+  ...workRoutes,
   ...auditRoutes,
   ...doctorRoutes,
   ...operatorRoutes,

@@ -37,6 +37,7 @@ const everybody = [
   'GET /admin/books',
   'GET /admin/books/settlement.csv',
   'GET /admin/reconciliation',
+  'GET /admin/work',
   'GET /admin/reconciliation/difference',
   'GET /admin/audit',
   'GET /admin/audit.csv',
@@ -55,6 +56,7 @@ const support = [
   'POST /admin/wallets/:id/mails',
   'POST /admin/wallets/:id/freeze',
   'POST /admin/wallets/:id/unfreeze',
+  'POST /admin/work/again',
 ]
 const finance = [
   'POST /admin/client-apps/:clientId/settlements',

@@ -2,6 +2,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Pool } from '../store/connection/pool.ts'
 import { waitKinds, type DatabaseGauges } from '../store/database-gauges.ts'
+import type { WorkLevel } from '../store/work/work-report.ts'
+import { workKinds } from '../store/work/work.ts'
 import type { Lane } from '../store/writer/posting.ts'
 
 export type Sources = {
@@ -83,6 +85,26 @@ export function watchAll(registry: Registry, { depths, pools, streams, gauges, f
   )
   shared('billfold_mails_waiting', 'Mails that no mail server has accepted yet.', ({ mails }) => mails.count)
   shared('billfold_mail_oldest_seconds', 'Age of the oldest waiting mail.', ({ mails }) => mails.oldestSeconds)
+  const ofWork = (read: (level: WorkLevel) => number) => (known: DatabaseGauges) =>
+    Object.fromEntries(workKinds.map((kind) => [kind, read(known.work[kind])]))
+  shared(
+    'billfold_work_waiting',
+    'Background work that is due now or later and does not run, by kind; counted up to ten thousand.',
+    ofWork(({ waiting }) => waiting),
+    'kind',
+  )
+  shared(
+    'billfold_work_late_seconds',
+    'How long the piece of work due first has been waiting for a process, by kind.',
+    ofWork(({ lateSeconds }) => lateSeconds),
+    'kind',
+  )
+  shared(
+    'billfold_work_failing',
+    'Pieces of work that failed three times in a row or were given up, by kind; each needs a person.',
+    ofWork(({ failing }) => failing),
+    'kind',
+  )
   shared('billfold_database_bytes', 'Size of the database on its disk.', ({ databaseBytes }) => databaseBytes)
   shared(
     'billfold_database_connections',

@@ -38,6 +38,12 @@ export function faultFields(error: unknown): LogFields {
   }
 }
 
+/** The same in a line of text, for operators. */
+export function faultText(error: unknown): string {
+  const { fault, code, constraint, at } = faultFields(error)
+  return [fault, code, constraint, at].filter((part) => part !== undefined).join(' ')
+}
+
 function nameIn(error: Error, field: 'table' | 'constraint'): string | undefined {
   const name: unknown = (error as Error & Record<typeof field, unknown>)[field]
   return typeof name === 'string' ? name : undefined

@@ -4,7 +4,7 @@
  */
 import type { Service } from '../actions/service.ts'
 import { inTime } from '../platform/in-time.ts'
-import { faultFields } from '../platform/log.ts'
+import { faultFields, faultText } from '../platform/log.ts'
 import type { WorkResult } from '../platform/metrics.ts'
 import { longRunning } from '../store/connection/database.ts'
 import { claimWork, finishWork, giveUpWork, retryWork, type Piece } from '../store/work/work.ts'
@@ -107,16 +107,10 @@ async function runAndEnd(service: Service, kind: Kind, pieces: readonly Piece[])
 }
 
 function endOfFault({ isAtMostOnce, retryAfterMs }: Kind, { attempts }: Piece, fault: unknown): Ended {
-  const error = reasonOf(fault)
+  const error = faultText(fault)
   return isAtMostOnce ? { kind: 'given-up', error } : { kind: 'again', afterMs: retryAfterMs(attempts), error }
 }
 
 function resultOf(end: Ended): WorkResult {
   return end.kind === 'again' ? (end.error === undefined ? 'again' : 'failed') : end.kind
-}
-
-/** As faults are logged, without the message: it may hold what a user wrote. */
-function reasonOf(fault: unknown): string {
-  const { fault: name, code, constraint, at } = faultFields(fault)
-  return [name, code, constraint, at].filter((part) => part !== undefined).join(' ')
 }

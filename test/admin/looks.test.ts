@@ -56,6 +56,7 @@ test.each([
   ['/admin/wallets?state=frozen', 'wallets-frozen-empty'],
   ['/admin/references', 'references-empty'],
   ['/admin/books', 'books-empty'],
+  ['/admin/work', 'work-empty'],
   ['/admin/origin-doctor', 'origin-doctor-empty'],
 ])('%s says what to do first where there is nothing yet', look)
 

@@ -27,7 +27,7 @@ export function examineWork(facts: WorkFacts): Check[] {
       text,
     })),
     checkDisk(facts),
-    ...(gauges ? [checkTopups(gauges), checkMails(gauges)] : []),
+    ...(gauges ? [checkTopups(gauges), checkMails(gauges), checkQueue(gauges)] : []),
   ]
 }
 
@@ -84,4 +84,12 @@ function checkMails({ mails }: DatabaseGauges): Check {
   if (mails.oldestSeconds < hour / 4) return { name, state: 'good', text: `${mails.count} waiting, none for long.` }
   const text = `${mails.count} waiting, the oldest for ${Math.round(mails.oldestSeconds / 60)} minutes.`
   return { name, state: 'warn', text, fix: 'docs/operations/runbooks.md#mail-is-down.' }
+}
+
+function checkQueue({ work }: DatabaseGauges): Check {
+  const name = 'Background work'
+  const failing = Object.entries(work).filter(([, level]) => level.failing > 0)
+  if (failing.length === 0) return { name, state: 'good', text: 'None failed three times in a row or was given up.' }
+  const text = `${failing.map(([kind, level]) => `${level.failing} of ${kind}`).join(', ')} failed three times in a row or were given up.`
+  return { name, state: 'warn', text, fix: 'See why: /admin/work. docs/operations/runbooks.md#background-work-fails.' }
 }

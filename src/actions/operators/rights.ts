@@ -14,6 +14,7 @@ const table = {
   freeze: { about: 'Freeze and unfreeze wallets', roles: support },
   notes: { about: 'Write notes about users', roles: support },
   mails: { about: 'Send a mail to a user again', roles: support },
+  work: { about: 'Run failed background work again', roles: support },
   bonus: { about: 'Grant a bonus', roles: finance },
   refund: { about: 'Refund a card top-up', roles: finance },
   correct: { about: 'Request a correction, and approve another operator’s', roles: finance },

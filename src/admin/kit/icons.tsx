@@ -9,6 +9,7 @@ const paths = {
   references: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM20 20l-4.7-4.7',
   books: 'M5 20V10M10 20V4M15 20v-7M20 20V8',
   reconciliation: 'M4 8h13M13 4l4 4-4 4M20 16H7M11 12l-4 4 4 4',
+  work: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7v5.5l3.5 2',
   audit: 'M6 3h9l4 4v14H6zM9.5 11h6M9.5 15h6M14 3v5h5',
   doctor: 'M5 4v5a4.5 4.5 0 0 0 9 0V4M9.5 13.5V16a4.5 4.5 0 0 0 9 0v-2.5M18.5 13.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4z',
   operators:

@@ -10,6 +10,7 @@ const notices: Readonly<Record<string, string>> = {
   'wallet-in-debt': 'Your freeze is lifted, but the wallet is below zero: it stays frozen until the debt is repaid.',
   'topup-refunded': 'The refund is made. The ledger shows it within a minute.',
   'note-kept': 'The note is saved. Every operator sees it here.',
+  'work-again': 'It runs again now.',
   'mail-again': 'The mail is being sent again.',
   'correction-waiting': 'A second operator has to approve it. Until then nothing moves.',
   'correction-done': 'The correction is in the ledger.',

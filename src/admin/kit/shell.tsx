@@ -14,6 +14,7 @@ const nav = [
   ['references', 'References', '/admin/references'],
   ['books', 'Books', '/admin/books'],
   ['reconciliation', 'Reconciliation', '/admin/reconciliation'],
+  ['work', 'Background work', '/admin/work'],
   ['audit', 'Audit log', '/admin/audit'],
   ['doctor', 'Origin doctor', '/admin/origin-doctor'],
   ['operators', 'Operators', '/admin/operators'],

@@ -6,6 +6,7 @@ import type { App } from '../../store/apps.ts'
 import type { DayFlow } from '../../store/books/books.ts'
 import { maxCounted, type TopupCounts, type OpenIssues } from '../../store/books/money-figures.ts'
 import type { BooksState } from '../../store/verify/books-check.ts'
+import type { FailedWork } from '../../store/work/work-report.ts'
 import { FlowChart } from '../kit/chart.tsx'
 import { Badge, Money, Table, When, countText } from '../kit/parts.tsx'
 import type { AdminRequest } from '../kit/route.ts'
@@ -26,6 +27,8 @@ export type MoneyData = {
   /** Corrections waiting for a second operator. */
   readonly waitingCorrections: number
   readonly books: BooksState
+  /** Jobs and work that failed three times in a row, or were given up. */
+  readonly failing: readonly FailedWork[]
   readonly apps: readonly App[]
 }
 
@@ -132,6 +135,7 @@ function Attention({ request, data }: Props) {
             <a href="/admin/books">Books</a>
             <Badge kind={booksTexts[health][0]}>{booksTexts[health][1]}</Badge>
           </li>
+          <FailingWork failing={data.failing} />
           {rows.map(([label, count, href, note]) => (
             <li key={label}>
               {count > 0 && href ? <a href={href}>{label}</a> : <span>{label}</span>}
@@ -165,6 +169,20 @@ function Attention({ request, data }: Props) {
         )}
       </section>
     </div>
+  )
+}
+
+/** The reason of the newest failure; all of them are on the page of the work. */
+function FailingWork({ failing }: { failing: readonly FailedWork[] }) {
+  const [newest] = failing
+  return (
+    <li>
+      <a href="/admin/work">Background work that fails</a>
+      <span>
+        {newest && <span class="small muted">{newest.lastError ?? 'interrupted'} </span>}
+        <Badge kind={newest ? 'bad' : 'good'}>{capped(failing.length)}</Badge>
+      </span>
+    </li>
   )
 }
 

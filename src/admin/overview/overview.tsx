@@ -1,10 +1,11 @@
 /** The overview: money, what needs attention, processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { renderToString } from 'preact-render-to-string'
-import { listFlows, countTopups, countOpenIssues } from '../../store/books/money-figures.ts'
+import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store/books/money-figures.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
+import { listFailingWork } from '../../store/work/work-report.ts'
 import { getDatabaseHealth, listMinutes } from '../../store/minutes.ts'
 import { countLiveSessions } from '../../store/people/widget-sessions.ts'
 import { probeWriting } from '../../store/connection/write-probe.ts'
@@ -88,12 +89,13 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   const back = (days === 1 ? 7 : days) * dayMs
   // One query covers both periods, and 14 days for the chart of a day.
   const first = Math.min(from - back, today - 13 * dayMs)
-  const [flows, topups, waiting, corrections, books, apps] = await Promise.all([
+  const [flows, topups, waiting, corrections, books, failing, apps] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
     countTopups(db, new Date(today)),
     countOpenIssues(db),
     countWaitingCorrections(db),
     getBooksState(db),
+    listFailingWork(db, maxCounted + 1),
     service.apps.list(),
   ])
   const held =
@@ -114,6 +116,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     waiting,
     waitingCorrections: corrections.count,
     books,
+    failing,
     apps,
   }
 }

@@ -65,8 +65,8 @@ export type OpenIssues = {
 const waitingSql = `
 select (select count(*)::int from (select 1 from topups where problem is not null limit ${maxCounted + 1}) p) as "problemTopups",
   d.*, w.*,
-  (select count(*)::int from (select 1 from mails where due_at is not null and created_at < now() - interval '10 minutes'
-    limit ${maxCounted + 1}) m) as "lateMails"
+  (select count(*)::int from (select 1 from work where kind = 'send-mail' and given_up_at is null
+    and created_at < now() - interval '10 minutes' limit ${maxCounted + 1}) m) as "lateMails"
 from (
   select count(*)::int as "openDisputes", coalesce(sum(disputed), 0)::bigint as "disputedMinor"
   from (select disputed from topups where dispute = 'open' limit ${maxCounted + 1}) o) d,

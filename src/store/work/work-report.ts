@@ -1,5 +1,5 @@
 /** What waits in the queue, what failed and why: for operators and for metrics. */
-import type { Queryable } from '../connection/database.ts'
+import type { Queryable, Transaction } from '../connection/database.ts'
 import { workKinds, type WorkKind } from './work.ts'
 
 /** A run that failed so often in a row needs a person. */
@@ -77,7 +77,7 @@ export async function listFailedWork(db: Queryable, limit: number): Promise<Fail
   return rows
 }
 
-/** Those that need a person: failed three times in a row, or given up. */
+/** Those that need a person: failed three times in a row, or given up. Of jobs and work alike. */
 export async function listFailingWork(db: Queryable, limit: number): Promise<FailedWork[]> {
   const { rows } = await db.query<FailedWork>(
     `${failedSql} where ${isFailingSql} order by coalesce(failed_at, given_up_at) desc, kind, key limit $1`,
@@ -86,13 +86,13 @@ export async function listFailingWork(db: Queryable, limit: number): Promise<Fai
   return rows
 }
 
-/** False when it has not failed, or runs again already. */
-export async function hasFailed(db: Queryable, kind: WorkKind, key: string): Promise<boolean> {
-  const { rows } = await db.query(`select from work where kind = $1 and key = $2 and ${isFailedSql} for update`, [
-    kind,
-    key,
-  ])
-  return rows.length > 0
+/** Due now, as if it were new. False when it has not failed, or is running again. */
+export async function restartWork(tx: Transaction, kind: WorkKind, key: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update work set due_at = now(), attempts = 0, given_up_at = null where kind = $1 and key = $2 and ${isFailedSql}`,
+    [kind, key],
+  )
+  return rowCount === 1
 }
 
 export async function upsertJobFailure(db: Queryable, job: string, failures: number, error: string): Promise<void> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { letPass } from '../../../test/time.ts'
 import { openDatabase, transact, type Database } from '../connection/database.ts'
-import { getWorkLevels, hasFailed, listFailedWork, listFailingWork } from './work-report.ts'
+import { getWorkLevels, listFailedWork, listFailingWork, restartWork } from './work-report.ts'
 import {
   addWork,
   claimWork,
@@ -163,9 +163,10 @@ describe('ending', () => {
     await giveUpWork(db.pool, await claimOne(), 'too old')
     await pass(48 * 3_600_000)
     expect(await claim()).toEqual([])
-    expect(await hasFailed(db.pool, kind, 'one')).toBeTrue()
-    await add()
+    const restart = () => transact(db, (tx) => restartWork(tx, kind, 'one'))
+    expect(await restart()).toBeTrue()
     expect(keys(await claim())).toEqual(['one'])
+    expect(await restart()).toBeFalse()
   })
 
   test('rescheduling from within a run keeps the piece, due exactly then', async () => {
