@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { until } from '../until.ts'
+import { openDatabase } from '../../src/store/connection/database.ts'
 import { lookAt, startRig, type Rig } from './rig.ts'
 
 let rig: Rig
@@ -166,6 +167,19 @@ test.each([
   ['/admin/operators', 'operators'],
   ['/admin/account', 'account'],
 ])('%s can be used by everyone, at 360 and 1280 pixels, light and dark', look)
+
+test('background work that failed can be used by everyone', async () => {
+  const { pool } = openDatabase({ connectionString: rig.databaseUrl })
+  await pool.query(
+    `insert into work (kind, key, due_at, failures, last_error, failed_at, given_up_at) values
+       ('resolve-topup', gen_random_uuid(), now() + interval '1 hour', 5, 'card processor unavailable (network): no answer', now(), null),
+       ('send-mail', 'declined:' || gen_random_uuid(), now(), 0, null, null, now()),
+       ('job', 'merge-positions', 'infinity', 3, 'TimedOut', now(), null)`,
+  )
+  await look('/admin/work', 'work')
+  await pool.query('delete from work')
+  await pool.end()
+})
 
 test('a client app and its secret can be used by everyone', async () => {
   await look(`/admin/client-apps/${app['clientId']}`, 'client-app')
