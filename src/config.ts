@@ -178,7 +178,7 @@ export function parseConfig(environment: Environment): Config {
   const parsed = settings.safeParse(given)
   if (!parsed.success) {
     for (const issue of parsed.error.issues) {
-      mistakes.push(`${String(issue.path[0])}=${shown(issue.path[0], given)}: ${issue.message}`)
+      mistakes.push(`${String(issue.path[0])}=${shownValue(issue.path[0], given)}: ${issue.message}`)
     }
     // Check the valid fields too, so that all mistakes are reported together.
     const good = Object.fromEntries(
@@ -203,7 +203,7 @@ export function findMisspelt(environment: Environment): { name: string; meant: s
 }
 
 /** The value as text, unless the variable can contain a secret. */
-function shown(name: PropertyKey | undefined, given: Record<string, unknown>): string {
+function shownValue(name: PropertyKey | undefined, given: Record<string, unknown>): string {
   return /KEY|SECRET|URL|PASSWORD|TOKEN/.test(String(name)) ? '…' : String(given[String(name)])
 }
 

@@ -52,13 +52,13 @@ export async function fetchPublic(
     get(url, options, resolve).on('error', reject)
   })
   try {
-    return await unlessAborted(signal, read(response, maxBytes))
+    return await unlessAborted(signal, readBody(response, maxBytes))
   } finally {
     response.destroy()
   }
 }
 
-async function read(response: IncomingMessage, maxBytes: number): Promise<PublicAnswer> {
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<PublicAnswer> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response as AsyncIterable<Uint8Array>) {

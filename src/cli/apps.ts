@@ -33,7 +33,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
     ],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
-        const settings = checked(service.config, {
+        const settings = checkSettings(service.config, {
           name: textOf(invocation, 'name'),
           allowedOrigins: textsOf(invocation, 'origin') ?? [],
           allowedIframeParents: textsOf(invocation, 'parent') ?? [],
@@ -60,7 +60,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
         const apps = await listApps(service.db.pool)
         const lines = apps.map((app) => `${app.clientId}  ${app.isActive ? 'active  ' : 'inactive'}  ${app.name}`)
         return {
-          json: { apps: apps.map(toJson) },
+          json: { apps: apps.map(appToJson) },
           text: lines.join('\n') || 'There are no apps yet. Create one with "app create".',
         }
       }),
@@ -74,7 +74,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
       await withService(invocation, async (service) => {
         const app = await findApp(service.db.pool, invocation.positionals[0]!)
         if (!app) throw unknownApp(invocation)
-        return { json: toJson(app), text: describe(app) }
+        return { json: appToJson(app), text: describeApp(app) }
       }),
   },
   {
@@ -102,9 +102,14 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
         const clientId = invocation.positionals[0]!
         const before = await findApp(service.db.pool, clientId)
         if (!before) throw unknownApp(invocation)
-        await updateApp(service, actorOf(invocation), clientId, checked(service.config, editOf(invocation, before)))
+        await updateApp(
+          service,
+          actorOf(invocation),
+          clientId,
+          checkSettings(service.config, editOf(invocation, before)),
+        )
         const app = (await findApp(service.db.pool, clientId))!
-        return { json: toJson(app), text: describe(app) }
+        return { json: appToJson(app), text: describeApp(app) }
       }),
   },
   activation('activate', true, 'accept its credentials again'),
@@ -154,7 +159,7 @@ const flagOf: Readonly<Record<string, string>> = {
   logoUrl: 'logo-url',
 }
 
-function checked(where: { isProduction: boolean }, input: AppInput): AppSettings {
+function checkSettings(where: { isProduction: boolean }, input: AppInput): AppSettings {
   const result = parseAppSettings(input, where)
   if ('settings' in result) return result.settings
   const sentences = Object.entries(result.problems).map(([field, problem]) => `--${flagOf[field] ?? field}: ${problem}`)
@@ -165,12 +170,12 @@ export function unknownApp(invocation: Invocation): CommandRefused {
   return new CommandRefused(`There is no app ${invocation.positionals[0]}. "app list" shows all.`)
 }
 
-function toJson(app: App) {
+function appToJson(app: App) {
   const { secrets, ...rest } = app
   return { ...rest, secrets: secrets.map(({ hash, ...secret }) => ({ ...secret, fingerprint: fingerprintOf(hash) })) }
 }
 
-function describe(app: App): string {
+function describeApp(app: App): string {
   const shown = formatFields([
     ['clientId', app.clientId],
     ['name', app.name],

@@ -40,7 +40,7 @@ The exit code is 1 when a statement fails.`,
         parentOrigin,
         signal: io.signal,
       }
-      const report = (verdict: Verdict) => (isJson ? undefined : void io.output.write(`${shown(verdict)}\n`))
+      const report = (verdict: Verdict) => (isJson ? undefined : void io.output.write(`${formatVerdict(verdict)}\n`))
       const result = await conform(settings, report)
       if ('problem' in result) throw new CommandRefused(result.problem)
       const { verdicts, balance } = result
@@ -67,6 +67,6 @@ async function readSecret({ environment, input }: Io): Promise<string> {
 
 const marks: Record<Verdict['verdict'], string> = { pass: 'ok  ', fail: 'FAIL', 'not tried': '–   ' }
 
-function shown({ section, says, verdict, why }: Verdict): string {
+function formatVerdict({ section, says, verdict, why }: Verdict): string {
   return `${marks[verdict]}  §${section.padEnd(12)} ${says}${why === undefined ? '' : `\n                    ${verdict === 'fail' ? '' : 'not tried: '}${why}`}`
 }

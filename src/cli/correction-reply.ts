@@ -6,7 +6,7 @@ import { transactionIdOf } from '../store/outcomes.ts'
 import { CommandRefused, type Reply } from './command.ts'
 import { formatFields } from './table.ts'
 
-export function replyOf(correction: Correction, currency: Currency): Reply {
+export function correctionReply(correction: Correction, currency: Currency): Reply {
   const { id, state, refusal, amountMinor } = correction
   if (refusal) throw new CommandRefused(`Nothing moved. ${correctionRefusals[refusal] ?? refusal}`)
   const text = formatFields([
@@ -14,10 +14,10 @@ export function replyOf(correction: Correction, currency: Currency): Reply {
     ['amount', `${formatMinor(amountMinor, currency)} ${currency.code}`],
     ['state', state === 'waiting' ? 'waits for a second person; nothing has moved yet' : state],
   ])
-  return { json: toJson(correction, currency), text }
+  return { json: correctionToJson(correction, currency), text }
 }
 
-export function toJson({ id, amountMinor, corrects, ...rest }: Correction, currency: Currency) {
+export function correctionToJson({ id, amountMinor, corrects, ...rest }: Correction, currency: Currency) {
   return {
     correctionId: id,
     amount: majorNumber(amountMinor, currency),

@@ -13,7 +13,7 @@ import { formatMinor } from '../ledger/money.ts'
 import { correctionStates, listCorrections } from '../store/corrections.ts'
 import { parseTransactionId } from '../store/outcomes.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Command, type Invocation, type Reply } from './command.ts'
-import { replyOf, toJson } from './correction-reply.ts'
+import { correctionReply, correctionToJson } from './correction-reply.ts'
 import { withService } from './data.ts'
 import { formatTime } from './table.ts'
 import { amountOf, reasonOf } from './wallet.ts'
@@ -47,7 +47,7 @@ balance below zero.`,
         const walletId = await findWalletId(service, invocation.positionals[0]!)
         const asked = await askCorrection(service, actorOf(invocation), { walletId, ...order })
         if ('problem' in asked) throw new CommandRefused(correctionProblems[asked.problem])
-        return replyOf(asked, service.config.currency)
+        return correctionReply(asked, service.config.currency)
       }),
   },
   {
@@ -73,7 +73,7 @@ balance below zero.`,
             each.reason.replaceAll(/\p{C}/gu, '·'),
           ].join('  '),
         )
-        const json = { corrections: found.map((each) => toJson(each, currency)) }
+        const json = { corrections: found.map((each) => correctionToJson(each, currency)) }
         return { json, text: lines.join('\n') || 'There are none.' }
       }),
   },
@@ -82,7 +82,8 @@ balance below zero.`,
     summary: 'approve a correction that an operator asked for',
     positionals: ['id'],
     examples: [`correction approve ${idExample}`],
-    run: (invocation) => decide(invocation, (service, id) => approveCorrection(service, actorOf(invocation), id)),
+    run: (invocation) =>
+      decideCorrection(invocation, (service, id) => approveCorrection(service, actorOf(invocation), id)),
   },
   {
     name: 'correction decline',
@@ -92,7 +93,7 @@ balance below zero.`,
     examples: [`correction decline ${idExample} --reason "the user was right"`],
     run: (invocation) => {
       const reason = reasonOf(invocation)
-      return decide(invocation, (service, id) => declineCorrection(service, actorOf(invocation), id, reason))
+      return decideCorrection(invocation, (service, id) => declineCorrection(service, actorOf(invocation), id, reason))
     },
   },
   {
@@ -100,7 +101,8 @@ balance below zero.`,
     summary: 'withdraw a correction that was asked for on the command line',
     positionals: ['id'],
     examples: [`correction withdraw ${idExample}`],
-    run: (invocation) => decide(invocation, (service, id) => withdrawCorrection(service, actorOf(invocation), id)),
+    run: (invocation) =>
+      decideCorrection(invocation, (service, id) => withdrawCorrection(service, actorOf(invocation), id)),
   },
 ]
 
@@ -144,7 +146,7 @@ const problemTexts = {
   decided: 'It has already been decided: see "correction list".',
 } as const
 
-async function decide(
+async function decideCorrection(
   invocation: Invocation,
   work: (service: Service, id: string) => Promise<Decided>,
 ): Promise<Reply> {
@@ -152,6 +154,6 @@ async function decide(
     const id = invocation.positionals[0]!.toLowerCase()
     const decided: Decided = isUuid(id) ? await work(service, id) : { problem: 'unknown' }
     if ('problem' in decided) throw new CommandRefused(problemTexts[decided.problem])
-    return replyOf(decided.correction, service.config.currency)
+    return correctionReply(decided.correction, service.config.currency)
   })
 }

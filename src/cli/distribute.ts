@@ -24,7 +24,7 @@ worth it, and how to set one up.`,
         const client = await openClient(connection, { name: 'billfold distribute' })
         try {
           const distribution = await distribute(client, shardsPerNode)
-          return { json: distribution, text: describe(distribution) }
+          return { json: distribution, text: describeDistribution(distribution) }
         } finally {
           await client.end()
         }
@@ -33,7 +33,7 @@ worth it, and how to set one up.`,
   },
 ]
 
-function describe({ tables, nodes, staying }: Distribution): string {
+function describeDistribution({ tables, nodes, staying }: Distribution): string {
   const lines = tables.map(
     ({ name, by, shards, isNew }) =>
       `${name}: by ${by}, in ${shards} ${shards === 1 ? 'shard' : 'shards'}${isNew ? '' : ', as before'}`,

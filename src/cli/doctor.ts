@@ -42,7 +42,7 @@ async function examineAll(invocation: Invocation): Promise<Reply> {
   const checks = await settingsOrAll(environment)
   const count = (state: CheckState) => checks.filter((check) => check.state === state).length
   const sentence = `${count('bad')} failed, ${count('warn')} warnings, ${count('unknown')} unknown, ${count('good')} good.`
-  return replyOf(checks, {}, `${checks.map(shown).join('\n')}\n\n${sentence}`)
+  return checksReply(checks, {}, `${checks.map(formatCheck).join('\n')}\n\n${sentence}`)
 }
 
 /** If the settings are invalid, nothing else can be checked. */
@@ -75,18 +75,18 @@ async function examinePage(invocation: Invocation, page: string): Promise<Reply>
     if (diagnosis.problem !== undefined) throw new UsageMistake(diagnosis.problem)
     const { url, checks } = diagnosis
     const about = { page: url.href, clientId: diagnosis.app?.clientId ?? null }
-    return replyOf(checks, about, checks.map(shown).join('\n'))
+    return checksReply(checks, about, checks.map(formatCheck).join('\n'))
   })
 }
 
-function replyOf(checks: readonly Check[], about: object, text: string): Reply {
+function checksReply(checks: readonly Check[], about: object, text: string): Reply {
   const isGood = checks.every((check) => check.state !== 'bad')
   return { json: { ...about, isGood, checks }, text, exitCode: isGood ? 0 : 1 }
 }
 
 const marks: Record<CheckState, string> = { good: 'ok  ', warn: 'warn', bad: 'FAIL', unknown: '–   ' }
 
-function shown({ name, state, text, fix }: Check): string {
+function formatCheck({ name, state, text, fix }: Check): string {
   const lines = [`${marks[state]}  ${name}: ${text}`]
   if (fix && state !== 'good') lines.push(...fix.split('\n').map((line) => `        ${line}`))
   return lines.join('\n')

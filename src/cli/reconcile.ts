@@ -42,8 +42,8 @@ payment that differs: charges, refunds and disputes that only one side has, or t
           file === undefined ? await readDays(service, invocation, days) : await readReport(service, invocation, file)
         const differences = await listOpenDifferences(service.db.pool, maxShown)
         return {
-          json: { days: read, differences: differences.map((each) => shown(service, each)) },
-          text: [...linesOf(service, differences), summaryOf(read, differences.length)].join('\n'),
+          json: { days: read, differences: differences.map((each) => differenceToJson(service, each)) },
+          text: [...differenceLines(service, differences), summaryOf(read, differences.length)].join('\n'),
           exitCode: differences.length === 0 ? 0 : 1,
         }
       })
@@ -72,8 +72,8 @@ already, nothing is resolved.`,
         const actor = actorOf(invocation)
         if (!(await resolveDifference(service, actor, difference, reason)))
           throw new CommandRefused('Nothing was resolved: this difference is closed, or it has changed.')
-        const json = { ...shown(service, difference), settledBy: actor.name, reason }
-        return { json, text: `Resolved by hand: ${linesOf(service, [difference])[0]}` }
+        const json = { ...differenceToJson(service, difference), settledBy: actor.name, reason }
+        return { json, text: `Resolved by hand: ${differenceLines(service, [difference])[0]}` }
       }),
   },
 ]
@@ -91,7 +91,9 @@ async function getSeen(service: Service, invocation: Invocation): Promise<OpenDi
   const difference = await findOpenDifference(service.db.pool, payment, kind)
   if (!difference) throw new CommandRefused(`There is no open difference: ${kind} of ${payment}.`)
   if (difference.processorMinor !== processorMinor || difference.ledgerMinor !== ledgerMinor)
-    throw new CommandRefused(`Nothing was resolved: the difference has changed.\n${linesOf(service, [difference])[0]}`)
+    throw new CommandRefused(
+      `Nothing was resolved: the difference has changed.\n${differenceLines(service, [difference])[0]}`,
+    )
   return difference
 }
 
@@ -135,15 +137,15 @@ async function readReport(service: Service, invocation: Invocation, file: string
   return await reconcileFile(service, actorOf(invocation), report.lines)
 }
 
-function shown({ config: { currency } }: Service, difference: OpenDifference) {
+function differenceToJson({ config: { currency } }: Service, difference: OpenDifference) {
   const { paymentIntentId, kind, day, topupId, processorMinor, ledgerMinor } = difference
   const amounts = { processor: formatMinor(processorMinor, currency), ledger: formatMinor(ledgerMinor, currency) }
   return { paymentIntentId, kind, day, topupId, ...amounts }
 }
 
-function linesOf(service: Service, differences: readonly OpenDifference[]): string[] {
+function differenceLines(service: Service, differences: readonly OpenDifference[]): string[] {
   return differences.map((each) => {
-    const { paymentIntentId, kind, day, topupId, processor, ledger } = shown(service, each)
+    const { paymentIntentId, kind, day, topupId, processor, ledger } = differenceToJson(service, each)
     const where = topupId === null ? 'no top-up of this service' : `top-up ${topupId}`
     return `${day}  ${paymentIntentId}  ${kind}: ${processor} at the processor, ${ledger} in the ledger; ${where}`
   })

@@ -37,9 +37,9 @@ export const settlementCommands: readonly Command[] = [
           owed: majorNumber(owed.owedMinor, currency),
           owedThrough: owed.closedDay,
           owedNow: majorNumber(owed.owedNowMinor, currency),
-          settlements: settlements.map((each) => toJson(each, currency)),
+          settlements: settlements.map((each) => settlementToJson(each, currency)),
         }
-        return { json, text: [shown, ...settlements.map((each) => lineOf(each, currency))].join('\n') }
+        return { json, text: [shown, ...settlements.map((each) => settlementLine(each, currency))].join('\n') }
       }),
   },
   {
@@ -60,7 +60,7 @@ export const settlementCommands: readonly Command[] = [
         const reference = reasonOf(invocation, 'reference')
         const order = { id: newId(), clientId, throughDay, reference }
         const settled = await settleApp(service, actorOf(invocation), order)
-        return replyOf(invocation, settled, service.config.currency)
+        return settlementReply(invocation, settled, service.config.currency)
       }),
   },
   {
@@ -77,17 +77,18 @@ export const settlementCommands: readonly Command[] = [
         if (!last) throw new CommandRefused(settleProblems.none)
         const order = { id: newId(), clientId, reverses: last.id, reason }
         const settled = await reverseSettlement(service, actorOf(invocation), order)
-        return replyOf(invocation, settled, service.config.currency)
+        return settlementReply(invocation, settled, service.config.currency)
       }),
   },
 ]
 
-function replyOf(invocation: Invocation, settled: Awaited<ReturnType<typeof settleApp>>, currency: Currency) {
-  if (!('problem' in settled)) return { json: toJson(settled, currency), text: lineOf(settled, currency) }
+function settlementReply(invocation: Invocation, settled: Awaited<ReturnType<typeof settleApp>>, currency: Currency) {
+  if (!('problem' in settled))
+    return { json: settlementToJson(settled, currency), text: settlementLine(settled, currency) }
   throw settled.problem === 'unknown-app' ? unknownApp(invocation) : new CommandRefused(settleProblems[settled.problem])
 }
 
-function lineOf(each: Settlement, currency: Currency): string {
+function settlementLine(each: Settlement, currency: Currency): string {
   return [
     `#${each.number}`.padEnd(5),
     `${each.fromDay ?? 'the beginning'} – ${each.throughDay}`,
@@ -98,6 +99,6 @@ function lineOf(each: Settlement, currency: Currency): string {
   ].join('  ')
 }
 
-function toJson({ id, amountMinor, ...rest }: Settlement, currency: Currency) {
+function settlementToJson({ id, amountMinor, ...rest }: Settlement, currency: Currency) {
   return { settlementId: id, amount: majorNumber(amountMinor, currency), currency: currency.code, ...rest }
 }

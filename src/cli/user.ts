@@ -23,7 +23,7 @@ arguments are visible in the process list and in the shell's history.`,
       'user create --email ann@example.com --first Ann --last Lee --json < password.txt',
     ],
     run: async (invocation) => {
-      const person = checked(invocation)
+      const person = readPerson(invocation)
       const actor = actorOf(invocation)
       const password = await readPassword(invocation.io)
       return await withService(invocation, async (service) => {
@@ -43,7 +43,7 @@ arguments are visible in the process list and in the shell's history.`,
   },
 ]
 
-function checked(invocation: Invocation): { email: string; firstName: string; lastName: string } {
+function readPerson(invocation: Invocation): { email: string; firstName: string; lastName: string } {
   const email = normaliseEmail(textOf(invocation, 'email')!)
   const names = { firstName: textOf(invocation, 'first')!.trim(), lastName: textOf(invocation, 'last')!.trim() }
   if (!isEmail(email)) throw new UsageMistake(`--email: "${email}" is not an email address.`)

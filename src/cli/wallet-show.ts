@@ -32,9 +32,9 @@ export async function showWallet(service: Service, invocation: Invocation): Prom
     ['wallet', walletId],
     ['user', user?.email ? `${user.firstName} ${user.lastName} <${user.email}>` : user ? 'deleted' : null],
     ['balance', `${money(wallet.balanceMinor)} ${currency.code}`],
-    ['state', stateOf(wallet)],
+    ['state', stateText(wallet)],
     ...links.map((link) => ['link', `${link.id} (${link.clientId})`] as const),
-    ...transfers.map((t) => [`#${t.sequence}`, lineOf(t, money)] as const),
+    ...transfers.map((t) => [`#${t.sequence}`, transferLine(t, money)] as const),
   ])
   const json = {
     walletId,
@@ -69,7 +69,7 @@ export async function showReceipt(service: Service, invocation: Invocation): Pro
       ['transaction', transactionIdOf(t.referenceKey)],
       ['wallet', t.walletId],
       ['user', users[i] ? `${users[i].firstName} ${users[i].lastName} <${users[i].email}>` : null],
-      [`#${t.sequence}`, lineOf(t, (minor) => formatMinor(minor, currency))],
+      [`#${t.sequence}`, transferLine(t, (minor) => formatMinor(minor, currency))],
     ]),
   )
   const json = {
@@ -97,13 +97,13 @@ function transactionOf(t: Transfer, currency: Currency) {
   }
 }
 
-function stateOf({ frozenFor, frozenReason }: WalletRow): string {
+function stateText({ frozenFor, frozenReason }: WalletRow): string {
   if (frozenFor === null) return 'active'
   if (frozenFor === 'closed') return 'closed: the account was deleted'
   return frozenFor === 'debt' ? 'frozen until its debt is repaid' : `frozen by an operator: ${frozenReason}`
 }
 
-function lineOf(t: Transfer, money: (minor: bigint) => string): string {
+function transferLine(t: Transfer, money: (minor: bigint) => string): string {
   const amount = `${t.amountMinor > 0n ? '+' : ''}${money(t.amountMinor)}`.padStart(14)
   // A reference is untrusted text: it must not control the terminal.
   const reference = `${t.referenceType} ${t.referenceId}`.replaceAll(/\p{C}/gu, '·')

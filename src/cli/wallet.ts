@@ -6,7 +6,7 @@ import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currenc
 import { isDescription, isLabel, maxReferenceIdLength } from '../ledger/reference.ts'
 import type { PostingResult } from '../store/writer/posting.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command, type Reply } from './command.ts'
-import { replyOf } from './correction-reply.ts'
+import { correctionReply } from './correction-reply.ts'
 import { withService } from './data.ts'
 import { findWalletId, showReceipt, showWallet } from './wallet-show.ts'
 
@@ -86,7 +86,7 @@ If this bonus and those of the last day together exceed CORRECTION_APPROVAL_ABOV
         const grant = { amountMinor, referenceId, reason: reasonOf(invocation) }
         const walletId = await findWalletId(service, invocation.positionals[0]!)
         const result = await askBonus(service, actorOf(invocation), { walletId, ...grant })
-        if (result.kind === 'correction') return replyOf(result.correction, currency)
+        if (result.kind === 'correction') return correctionReply(result.correction, currency)
         return creditReply(walletId, referenceId, result, currency)
       }),
   },

@@ -86,7 +86,7 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
       const hasServed = serving.delete(worker)
       running.delete(worker)
       // The channel closes after the last message; a busy parent may receive it late.
-      gone = Promise.all([gone, soon(channelClosed.promise, 5_000)]).then(async () => {
+      gone = Promise.all([gone, within(channelClosed.promise, 5_000)]).then(async () => {
         left = await addUp([left, worker.counted])
       })
       ready.resolve(false)
@@ -120,7 +120,7 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
       if (answers.set(worker, metrics).size === asked.length) all.resolve()
     })
     for (const worker of asked) sendTo(worker, { kind: 'collect', id })
-    await soon(all.promise)
+    await within(all.promise)
     gathering.delete(id)
     // Wait until the counts of workers that ended meanwhile are in `left`.
     for (let seen; seen !== gone;) await (seen = gone)
@@ -172,7 +172,7 @@ export async function startWorkers(plan: Plan): Promise<Workers> {
   }
 }
 
-async function soon(promise: Promise<void>, limitMs = 1_000): Promise<void> {
+async function within(promise: Promise<void>, limitMs = 1_000): Promise<void> {
   await Promise.race([promise, Bun.sleep(limitMs)])
 }
 

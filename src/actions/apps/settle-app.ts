@@ -69,7 +69,7 @@ type Order = {
 /** A repeat with the same id, such as a form sent twice, returns the first settlement. */
 export async function settleApp(service: WithDb, actor: Actor, order: Order): Promise<Settled> {
   const { id, clientId, throughDay, reference, amountMinor } = order
-  return await change(service, actor, order, 'settlement.made', async (tx) => {
+  return await changeSettlements(service, actor, order, 'settlement.made', async (tx) => {
     const { last, owedMinor, closedDay } = await readOwed(tx, clientId, throughDay)
     if (throughDay > closedDay) return 'not-closed'
     if (last && throughDay <= last.throughDay) return 'settled'
@@ -85,7 +85,7 @@ type Reversal = Pick<Order, 'id' | 'clientId'> & { readonly reverses: string; re
 /** Reverses only the newest settlement, so that periods have no gaps. */
 export async function reverseSettlement(service: WithDb, actor: Actor, order: Reversal): Promise<Settled> {
   const { id, clientId, reverses, reason: reference } = order
-  return await change(service, actor, order, 'settlement.reversed', async (tx) => {
+  return await changeSettlements(service, actor, order, 'settlement.reversed', async (tx) => {
     const last = await store.findLastSettlement(tx, clientId)
     if (last?.id !== reverses) return 'none'
     const { fromDay, throughDay } = last
@@ -94,7 +94,7 @@ export async function reverseSettlement(service: WithDb, actor: Actor, order: Re
 }
 
 /** Holds the app's lock: the second of two concurrent changes sees the first. */
-async function change(
+async function changeSettlements(
   service: WithDb,
   actor: Actor,
   { id, clientId }: Pick<Order, 'id' | 'clientId'>,

@@ -17,7 +17,7 @@ export type AppPosting = {
 }
 
 export async function postForApp(service: Service, app: App, posting: AppPosting): Promise<PostingResult> {
-  return await post(service, toPosting(app, posting), posting.arrivedAt)
+  return await postAndRecord(service, toPosting(app, posting), posting.arrivedAt)
 }
 
 /** Each posting gets the result it would get alone; postings of one user keep their order. A rejection means an unknown outcome. */
@@ -68,7 +68,7 @@ export type ServicePosting = {
 export async function postForService(service: Service, posting: ServicePosting): Promise<PostingResult> {
   const { walletId, counterAccount, amountMinor, referenceType, referenceId, description } = posting
   const { isReversal = false, isByOperator = false } = posting
-  return await post(service, {
+  return await postAndRecord(service, {
     by: { walletId },
     amountMinor,
     isReversal,
@@ -81,7 +81,7 @@ export async function postForService(service: Service, posting: ServicePosting):
   })
 }
 
-async function post(service: Service, asked: Posting, arrivedAt?: number): Promise<PostingResult> {
+async function postAndRecord(service: Service, asked: Posting, arrivedAt?: number): Promise<PostingResult> {
   try {
     const result = await service.writer.post(asked, arrivedAt)
     recordResult(service, asked, result)

@@ -37,10 +37,10 @@ export async function signInWithPassword(
   given: { email: string; password: string },
   device: Device,
 ): Promise<SignInResult> {
-  return counted(service, await tryPassword(service, given, device))
+  return countResult(service, await tryPassword(service, given, device))
 }
 
-function counted(service: Service, result: SignInResult): SignInResult {
+function countResult(service: Service, result: SignInResult): SignInResult {
   service.metrics.signIn('operator', result.kind === 'session' ? 'right' : result.kind)
   return result
 }
@@ -80,7 +80,7 @@ export async function signInWithCode(
   code: string,
   device: Device,
 ): Promise<SignInResult> {
-  return counted(service, await tryCode(service, signedIn, code, device))
+  return countResult(service, await tryCode(service, signedIn, code, device))
 }
 
 async function tryCode(
