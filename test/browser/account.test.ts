@@ -1,4 +1,4 @@
-/** The account in a shop's page: what its user does there, by keyboard too, and where the focus is afterwards. */
+/** The account view inside a shop's page: what a user does there, also by keyboard, and where the focus goes. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { text } from 'node:stream/consumers'
 import type { Frame, Page } from '@playwright/test'
@@ -7,7 +7,7 @@ import { leaveBy } from '../chromium.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, newUser, operator, type TestUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
-import { embed, hear, startRig } from './rig.ts'
+import { embed, waitForMessage, startRig } from './rig.ts'
 import { focusIs, openShop, renew, tabTo, untilReady, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(120_000)
@@ -37,7 +37,6 @@ async function openPart(member: Member, part: string): Promise<{ page: Page; fra
   return { page, frame }
 }
 
-/** The sign-in form in place of the wallet. */
 async function signIn(page: Page, frame: Frame, { email }: Member): Promise<void> {
   await untilReady(frame, '#field-password')
   await frame.fill('#field-email', email)
@@ -65,15 +64,15 @@ test('names are changed by keyboard alone, and the focus comes back to the row t
   await rig.closePage(page)
 })
 
-test('the focus comes back to the row where frames come late and the wallet is told anew in between', async () => {
+test('the focus comes back to the row when frames are late and the wallet is sent again in between', async () => {
   const { page, frame } = await openPart(await newMember(), 'name')
   await frame.fill('#field-firstName', 'Grace')
-  const told = Promise.withResolvers<void>()
+  const resent = Promise.withResolvers<void>()
   await page.route('**/api/widget/wallet*', async (route) => {
-    await told.promise
+    await resent.promise
     await route.continue()
   })
-  // What Preact does after a frame waits for two timers, each this late.
+  // Preact runs its effects after a frame, behind two timers: each is delayed by this much.
   await frame.evaluate(() => {
     const later = setTimeout
     Object.assign(globalThis, {
@@ -84,14 +83,14 @@ test('the focus comes back to the row where frames come late and the wallet is t
   await page.keyboard.press('Enter')
   await frame.waitForSelector('[role=status] >> text=Your changes are saved.')
   const answer = page.waitForResponse('**/api/widget/wallet*')
-  told.resolve()
+  resent.resolve()
   await answer
   await frame.evaluate(() => new Promise((resolve) => setTimeout(resolve, 2000)))
   expect(await frame.evaluate(() => document.activeElement?.getAttribute('data-part'))).toBe('name')
   await rig.closePage(page)
 })
 
-test('a question takes the focus and gives it back; after a yes the focus is on what is left', async () => {
+test('a question takes the focus and gives it back; after a yes the focus is on the remaining view', async () => {
   const member = await newMember()
   const other = await newApp(rig.service, { name: 'Kino Kosmos' })
   await linkUser(rig.service, other, member.user.userId)
@@ -117,7 +116,7 @@ test('a question takes the focus and gives it back; after a yes the focus is on 
   }
 })
 
-test('a changed password ends the wallet in another window at once, and not here', async () => {
+test('a changed password ends the wallet in another window at once, but not in this one', async () => {
   const member = await newMember()
   const away = await openShop(rig, member)
   const { page, frame } = await openPart(member, 'password')
@@ -154,7 +153,7 @@ test('the email is changed with the codes of both addresses', async () => {
   await rig.closePage(page)
 })
 
-test('a chosen language is there at once, after a reload, and for a session that comes later; the next person has their own', async () => {
+test('a chosen language applies at once, after a reload, and to a later session; the next person keeps their own', async () => {
   const member = await newMember()
   const { page, frame } = await openPart(member, 'language')
   await frame.click('text=العربية')
@@ -168,12 +167,12 @@ test('a chosen language is there at once, after a reload, and for a session that
   await untilSeen(frame, 'html[lang=ar] .hero-balance .visually-hidden')
   await page.goto(rig.shop)
   const signedOut = await embed(page, walletUrl(rig, { clientId: member.clientId }))
-  // Only then does the frame listen: its form is there before its script.
-  await hear(page, 'SERVICE_AUTH_REQUIRED')
+  // The form is there before its script runs: wait for the first message, which the script sends.
+  await waitForMessage(page, 'SERVICE_AUTH_REQUIRED')
   await untilSeen(signedOut, '#field-password')
   await renew(rig, page, await member.newSession())
   await untilSeen(signedOut, 'html[lang=ar] .hero-balance .visually-hidden')
-  // Somebody else in the same frame, who has chosen nothing, has the language of the browser.
+  // Another person in the same frame has chosen no language, and gets the language of the browser.
   await renew(rig, page, await member.newSession(undefined, await newUser(rig.service, member)))
   await untilSeen(signedOut, 'html[lang=en] .hero-balance .visually-hidden')
   const given = await embed(page, walletUrl(rig, { session: await member.newSession(), lang: 'de' }))
@@ -184,37 +183,37 @@ test('a chosen language is there at once, after a reload, and for a session that
   await rig.closePage(page)
 })
 
-test('my data opens in a window of its own, which has no session, and is a file from there', async () => {
+test('my data opens in a separate window without a session, and downloads as a file there', async () => {
   const member = await newMember()
   const { page, frame } = await openPart(member, 'data')
   const [opened] = await Promise.all([page.context().waitForEvent('page'), frame.click('.account-part .button')])
   await untilSeen(opened, '#file')
   expect(opened.url()).not.toMatch(/ws_[0-9a-f]{8}-/)
   const [download] = await Promise.all([opened.waitForEvent('download'), opened.click('#file')])
-  // The run's browser is another process's, which has no path to give.
+  // The browser runs in another process, so a path of the download is of no use here.
   const data = JSON.parse(await text(await download.createReadStream())) as { account: { email: string } }
   expect(data.account.email).toBe(member.email)
   await opened.close()
   await rig.closePage(page)
 })
 
-test('signing out everywhere leaves, tells the shop, and the shop cannot open the wallet again', async () => {
+test('signing out everywhere ends the session, notifies the shop, and the shop cannot open the wallet again', async () => {
   const member = await newMember()
   const { page, frame } = await openPart(member, 'signedIn')
   await frame.waitForSelector('.browsers >> text=This browser')
   await frame.click('.account-part > .button')
   await frame.click('.ask .danger')
-  await hear(page, 'SERVICE_LOGOUT_REQUEST')
+  await waitForMessage(page, 'SERVICE_LOGOUT_REQUEST')
   await untilSeen(frame, '#field-password')
   expect(await member.newSession()).toBe('undefined')
   await signIn(page, frame, member)
-  await hear(page, 'SERVICE_AUTH_SUCCESS')
+  await waitForMessage(page, 'SERVICE_AUTH_SUCCESS')
   expect(await member.newSession()).toStartWith('ws_')
   await rig.closePage(page)
 })
 
 test.each([200, 503])(
-  'what signs out everywhere is there when the list above it has come or failed (%d), and does not move under the finger before',
+  'the button that signs out everywhere appears once the list above it has loaded or failed (%d), and never moves',
   async (status) => {
     const { page, frame } = await openShop(rig, await newMember())
     const held = Promise.withResolvers<void>()
@@ -238,7 +237,7 @@ test.each([
   ['sign-out-everywhere', 'signedIn', ['.account-part > .button', '.ask .danger']],
   ['delete', 'delete', ['.danger']],
 ])(
-  'the shop is told to forget the link after account/%s, also when the end of the session is heard before the answer',
+  'the shop is notified to forget the link after account/%s, also when the session ends before the answer arrives',
   async (path, part, buttons) => {
     const member = await newMember()
     const { page, frame } = await openPart(member, part)
@@ -249,14 +248,14 @@ test.each([
     })
     if (part === 'delete') await frame.fill('#field-password', password)
     for (const button of buttons) await frame.click(button)
-    await hear(page, 'SERVICE_LOGOUT_REQUEST')
+    await waitForMessage(page, 'SERVICE_LOGOUT_REQUEST')
     await untilReady(frame, '#field-password')
     await page.unrouteAll()
     await rig.closePage(page)
   },
 )
 
-test('mails are chosen; the history tells it all; the account is kept while there is money, and then deleted', async () => {
+test('a user chooses mails and reads the whole history; the account is kept while it has money, and then deleted', async () => {
   const member = await newMember()
   await member.client.credit(member.user.serviceUserId, 5)
   const rich = await openPart(member, 'delete')
@@ -279,7 +278,7 @@ test('mails are chosen; the history tells it all; the account is kept while ther
   await frame.click('[data-part=delete]')
   await frame.fill('#field-password', password)
   await frame.click('.danger')
-  await hear(page, 'SERVICE_LOGOUT_REQUEST')
+  await waitForMessage(page, 'SERVICE_LOGOUT_REQUEST')
   await signIn(page, frame, member)
   await frame.waitForSelector('text=The email and password do not match.')
   await Promise.all([rig.closePage(page), rig.closePage(rich.page)])

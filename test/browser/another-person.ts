@@ -1,4 +1,4 @@
-/** The page brings the session of somebody else into a frame that has been used: nothing of the first person may stay. */
+/** The page sends another person's session into a used frame: nothing of the first person may remain. */
 import { expect } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { createSession } from '../../src/actions/people/open-session.ts'
@@ -10,32 +10,32 @@ import { until, untilSeen } from '../until.ts'
 import { embed, type Rig } from './rig.ts'
 import { renew } from './shop.ts'
 
-/** What a reader sees and what stands in the fields; times pass, so they are left out. */
+/** The markup and the field values of the document. Times are left out, because they differ. */
 const shownIn = (frame: Frame) =>
   frame.evaluate(() => {
     const root = document.getElementById('root')!.cloneNode(true) as HTMLElement
     for (const time of root.querySelectorAll('time')) time.remove()
     const inputs = [...document.querySelectorAll('input')]
     const typed = inputs.map(({ name, value, checked, type }) => (type === 'radio' ? [value, checked] : [name, value]))
-    // Written by the server or by the script, an attribute may be there or not; which session it is must differ.
+    // These attributes depend on whether the server or the script wrote them, and session tokens always differ.
     const html = root.innerHTML.replace(/ (style|class|checked)="[^"]*"/g, '').replace(/ws_[0-9a-f-]{36}/g, 'ws_')
     return JSON.stringify([location.pathname, html, typed])
   })
 
 const hasTaken = async (frame: Frame, session: string) => {
   await until(frame, (session) => (history.state as { session?: string } | null)?.session === session, session)
-  // The wallet, or the top-up that knows whose wallet it fills.
+  // The wallet, or a top-up that names the person whose wallet it fills.
   await untilSeen(frame, '.hero-balance .visually-hidden, .topup-head bdi')
 }
 
-/** What new frames of other persons have shown, by the app's name and by what their addresses say besides app and session. */
+/** The content of new frames of other persons, by the app's name and the parameters of the address besides app and session. */
 const shownBefore = new Map<string, Set<string>>()
 
-/** After the switch the frame shows what a new frame of the other person shows, to the letter. */
+/** After the switch the frame shows exactly the content of a new frame of the other person. */
 export async function expectNothingStays(rig: Rig, page: Page, used: Frame): Promise<void> {
   const url = new URL(used.url())
   const clientId = url.searchParams.get('clientId')!
-  const newSession = await somebodyElse(rig, clientId)
+  const newSession = await createAnotherPerson(rig, clientId)
   const session = await newSession()
   await renew(rig, page, session)
   await hasTaken(used, session)
@@ -64,7 +64,7 @@ async function isSoon(isSo: () => Promise<boolean>, withinMs: number): Promise<b
   return false
 }
 
-async function somebodyElse(rig: Rig, clientId: string): Promise<() => Promise<string>> {
+async function createAnotherPerson(rig: Rig, clientId: string): Promise<() => Promise<string>> {
   const { service } = rig
   const userId = newId()
   const link = await transact(service.db, async (tx) => {

@@ -1,4 +1,4 @@
-/** `/docs` in Chromium: every operation of the description, and nothing that went wrong on the way. */
+/** `/docs` in Chromium: it shows every operation, and logs no error. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from '@playwright/test'
 import description from '../../docs/openapi.json'
@@ -22,7 +22,7 @@ afterAll(async () => {
   await opened.close()
 })
 
-test('the page of the API shows every operation, and complains about nothing', async () => {
+test('the page of the API shows every operation, and logs no error', async () => {
   const page = await browser.newPage()
   page.setDefaultTimeout(90_000)
   const complaints: string[] = []
@@ -49,7 +49,7 @@ test('the page of the API shows every operation, and complains about nothing', a
     }),
   )
   expect(shown.sort()).toEqual(operations.sort())
-  // To open one takes swagger-ui a second or more, so it is one of each kind: with a query, with a body, without either.
+  // swagger-ui takes a second or more to open one, so the test opens one of each kind: with a query, with a body, with neither.
   for (const id of ['Server-getServerWallet', 'Widget-postWidgetTopupConfirm', 'Operations-getReadyz']) {
     const one = page.locator(`#operations-${id}`)
     await one.locator('.opblock-summary-control').click()

@@ -1,4 +1,4 @@
-/** What axe finds in a document, as lines to read. */
+/** Violations that axe finds in a document, one line each. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults, Result } from 'axe-core'
@@ -6,34 +6,33 @@ import type { Frame, Page } from '@playwright/test'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Pictures for people to look at, in test/screenshots: SCREENSHOTS=1 takes them. */
+/** SCREENSHOTS=1 writes screenshots to test/screenshots, for review by people. */
 export const wantsPictures = process.env['SCREENSHOTS'] === '1'
 
 /**
- * Only violations are described in full, and by their HTML: describing what passes costs as much as examining it. Style sheets and media are
- * not loaded a second time, because the rules that need them are about pages that lock their orientation or play sounds.
+ * Only violations are described in full, and by their HTML: describing passed rules costs as much as checking them. Style sheets
+ * and media are not loaded again, because only rules about locked orientation and playing sounds need them.
  */
 const options = { iframes: false, resultTypes: ['violations'], selectors: false, preload: false }
 const colourRules = ['color-contrast', 'link-in-text-block']
 const colours = { ...options, runOnly: colourRules }
 const withoutColours = { ...options, rules: Object.fromEntries(colourRules.map((rule) => [rule, { enabled: false }])) }
 
-/** `npm test -- all` examines the colours of every state again. */
+/** `npm test -- all` checks the colours of every state again. */
 export const wantsAll = process.env['TEST_ALL'] === '1'
 
-/** What is serious or critical. */
+/** Serious and critical violations. */
 export async function findBarriers(shown: Frame | Page): Promise<string[]> {
   return await findViolations(shown, ({ impact }) => impact === 'serious' || impact === 'critical')
 }
 
-/** Every violation, however small. */
 export async function findAllViolations(shown: Frame | Page): Promise<string[]> {
   return await findViolations(shown, () => true)
 }
 
 /**
- * Every rule once, and the rules about colours, which cost most, in both schemes where the page shows a component that
- * no page before has shown: the colours of a text depend on the element, its ancestors and the style sheet alone.
+ * Checks every rule once, and the colour rules, which cost most, in both schemes if the page shows a component that no earlier
+ * page has shown: the colours of a text depend only on the element, its ancestors and the style sheet.
  */
 async function findViolations(shown: Frame | Page, isMeant: (result: Result) => boolean): Promise<string[]> {
   if (!(await shown.evaluate('"axe" in window'))) await shown.evaluate(source)
@@ -59,7 +58,7 @@ async function examine(shown: Frame | Page, wanted: object): Promise<Result[]> {
 
 const examined = new Set<string>()
 
-/** Each element with text that can be seen, as the tags, classes and attributes that the style sheets may select it by. */
+/** Each visible element with text, described by the tags, classes and attributes that style sheets may select it by. */
 function listComponents(): string[] {
   const named = new Set<string>()
   const collect = (rules: CSSRuleList) => {
@@ -74,7 +73,7 @@ function listComponents(): string[] {
     try {
       collect(sheet.cssRules)
     } catch {
-      // A sheet that was not loaded has no rules to read, and the page looks different without it.
+      // A style sheet that did not load has no rules to read, and the page looks different without it.
       missing++
     }
   }
@@ -100,8 +99,8 @@ function listComponents(): string[] {
 }
 
 /**
- * Colours fade from one scheme to the other; axe wants to see where they end. They are brought there, not waited for: in a frame that
- * Chromium does not draw, because it is out of sight, no time passes for them.
+ * Ends the fading of colours from one scheme to the other, because axe must see the final colours. Waiting does not help: in a frame
+ * that is out of sight Chromium does not draw, and the transition makes no progress.
  */
 export const endFading = (shown: Frame | Page) =>
   shown.evaluate(() => {

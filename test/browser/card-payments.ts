@@ -1,4 +1,4 @@
-/** Card payments in the sandbox without its pages: paid, and what became of them at the bank. */
+/** Card payments in the sandbox without its pages: paying, and later events at the bank. */
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { findTopupByPayment } from '../../src/store/topups.ts'
 import { newPage } from '../page.ts'
@@ -20,7 +20,7 @@ export async function payByCard(
   return paymentIntentId
 }
 
-/** As the buttons of the sandbox's panel; the service has heard of it afterwards. */
+/** Does what a button of the sandbox's panel does, and waits until the service has received the event. */
 export async function atTheBank(rig: Rig, paymentIntentId: string, action: string, amount?: number): Promise<void> {
   const body = new URLSearchParams(amount === undefined ? {} : { amount: String(amount) })
   const url = `${rig.base}/sandbox/panel/payments/${paymentIntentId}/${action}`

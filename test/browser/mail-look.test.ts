@@ -1,4 +1,4 @@
-/** Every mail as a mail program shows it: with SCREENSHOTS=1 pictures go into test/screenshots; else nothing is to be seen. */
+/** Every mail as a mail program shows it. Runs only with SCREENSHOTS=1, and writes into test/screenshots. */
 import { test } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { writeMail } from '../../src/actions/mails/letter.ts'

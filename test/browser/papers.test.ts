@@ -31,7 +31,6 @@ async function openActivity(lang = 'en'): Promise<{ page: Page; frame: Frame }> 
   return { page, frame }
 }
 
-/** The window that a click opens, which must be no part of the frame any more. */
 async function windowBy(page: Page, click: () => Promise<void>): Promise<Page> {
   const [paper] = await Promise.all([page.context().waitForEvent('page'), click()])
   await paper.waitForLoadState('load')
@@ -74,7 +73,7 @@ test('a receipt opens in a window without the session, prints on one page, and i
     'help@penny.example',
   ])
     expect(text).toContain(part)
-  // The same code as in the wallet, for whoever has both in hand.
+  // The receipt and the wallet show the same code, so that a reader can match them.
   expect(text).toContain((await frame.textContent('.facts .code'))!)
   await expectUsable(paper, 'receipt')
   for (const format of ['A4', 'Letter'] as const) expect(pagesIn(await paper.pdf({ format }))).toBe(1)

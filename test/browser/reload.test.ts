@@ -1,9 +1,9 @@
-/** Reload, Back and forth: the wallet again, or a view that asks for a session; no dead end. */
+/** After a reload, Back or Forward the page shows the wallet again, or a view that asks for a session; never a dead end. */
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
 import { frameIn, until, untilSeen } from '../until.ts'
-import { hear, startRig, type Rig } from './rig.ts'
+import { waitForMessage, startRig, type Rig } from './rig.ts'
 import { renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(240_000)
@@ -14,7 +14,7 @@ let page: Page
 beforeAll(async () => {
   rig = await startRig({ CARD_PROCESSOR: 'sandbox' })
   tenant = await rig.newTenant()
-  // Without a clientId nothing but the Referer could tell the two apps apart, and both list the shop.
+  // Both apps list the shop: without a clientId, only the Referer could distinguish them.
   await rig.newTenant()
 })
 beforeEach(async () => {
@@ -25,14 +25,14 @@ afterAll(() => rig.stop())
 
 const expireAll = () => rig.pass(5 * 60_000 + 1_000)
 
-/** A page of a server that writes the frame into its HTML. */
+/** A page whose server writes the frame into its HTML. */
 async function openPlainPage(query: Record<string, string>, referrer = ''): Promise<Frame> {
   const src = walletUrl(rig, query)
   await page.goto(`${rig.shop}/plain?${new URLSearchParams({ src, referrer })}`)
   return await frameIn(page)
 }
 
-/** Reloads the frame alone: another document is there afterwards. */
+/** Reloads only the frame, and waits for the new document. */
 async function reload(frame: Frame): Promise<void> {
   await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
   await leaveBy(frame, () => location.reload())
@@ -59,15 +59,15 @@ describe('Back', () => {
       await waitForBalance(await awayAndBack(), '$0.00')
       const expired = await awayAndBack(expireAll)
       await expired.waitForSelector('text=Your session has ended')
-      await hear(page, 'SERVICE_SESSION_EXPIRED')
+      await waitForMessage(page, 'SERVICE_SESSION_EXPIRED')
       await renew(rig, page, await tenant.newSession(rig.shop))
       await waitForBalance(expired, '$0.00')
-      // What the page brought is what is kept.
+      // The renewed session, which the page sent, is the one that is kept.
       await waitForBalance(await awayAndBack(), '$0.00')
     },
   )
 
-  test('from the top-up in the frame is the wallet', async () => {
+  test('from the top-up in the frame returns to the wallet', async () => {
     const frame = await openPlainPage({ session: await tenant.newSession(rig.shop) })
     await frame.click('button.hero-action')
     await frame.getByRole('link', { name: 'Continue here' }).click()
@@ -80,7 +80,7 @@ describe('Back', () => {
 })
 
 describe('a reload', () => {
-  test('of the top-up window goes on with the session, and no address carries the token', async () => {
+  test('of the top-up window continues with the session, and no address carries the token', async () => {
     const session = await tenant.newSession(rig.shop)
     await page.goto(`${rig.base}/widget/topup?session=${session}`)
     for (let times = 0; times < 2; times++) {
@@ -107,10 +107,10 @@ describe('a reload', () => {
     expect(await frame.evaluate(() => history.state as unknown)).toEqual({ session: null })
   })
 
-  test('with a session so old that nobody knows it any more asks for one, and signing in is the other way out', async () => {
+  test('with a session so old that it is deleted asks for one, and signing in is the other way out', async () => {
     const old = await tenant.newSession(rig.shop)
     await page.clock.install()
-    // No stream tells the open wallet that its session is gone, nor does an answer: it is the reload that is to find out.
+    // Without the event stream the open wallet does not learn that its session is gone: the reload must find out.
     await page.route('**/api/widget/events*', (route) => route.abort())
     const frame = await openPlainPage({ session: old })
     await waitForBalance(frame, '$0.00')
@@ -121,11 +121,11 @@ describe('a reload', () => {
     await rig.service.db.pool.query('delete from widget_sessions')
     page.once('framenavigated', () => (isReloaded = true))
     await leaveBy(frame, () => location.reload())
-    await hear(page, 'SERVICE_SESSION_EXPIRED')
+    await waitForMessage(page, 'SERVICE_SESSION_EXPIRED')
     await page.clock.runFor(11_000)
     await frame.click('text=Sign in')
     await untilSeen(frame, '#field-password')
-    await hear(page, 'SERVICE_AUTH_REQUIRED')
+    await waitForMessage(page, 'SERVICE_AUTH_REQUIRED')
     await page.context().close()
   })
 })

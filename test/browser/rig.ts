@@ -13,12 +13,12 @@ import { newWindows } from '../windows.ts'
 declare global {
   interface Window {
     wasBlocked?: boolean
-    heard: { data: WidgetMessage; origin: string }[]
+    received: { data: WidgetMessage; origin: string }[]
     embed(src: string, attributes?: Record<string, string>): void
   }
 }
 
-/** As the contract wants the frame. */
+/** The attributes that the contract prescribes. */
 const frameAttributes = {
   allow: 'payment *',
   sandbox: 'allow-same-origin allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox',
@@ -26,14 +26,14 @@ const frameAttributes = {
 
 const slot = '<main id="slot"></main>'
 
-/** Its frames are high at once: in one that grows, a button may move between the press and the release of the mouse. */
+/** Its frames have their full height at once: in a growing frame a button can move between mouse down and mouse up. */
 const shopPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Shop</title><style>body{margin:0;color-scheme:light dark}iframe{display:block;border:0;width:100%;height:900px}</style>
 <script>
-// Before the frame that a server may have written below: what it says is heard from its first word on.
-window.heard = []
+// Registered before the frame that a server may have written below, to receive its first message.
+window.received = []
 addEventListener('message', (event) => {
-  heard.push({ data: event.data, origin: event.origin })
+  received.push({ data: event.data, origin: event.origin })
   if (event.data?.type !== 'SERVICE_RESIZE') return
   for (const frame of document.querySelectorAll('iframe'))
     if (frame.contentWindow === event.source) frame.style.height = event.data.height + 'px'
@@ -48,11 +48,11 @@ window.embed = (src, attributes = {}) => {
 }
 const asked = new URLSearchParams(location.search)
 if (asked.has('embed')) embed(asked.get('embed'))
-// Nobody has clicked.
+// Opened without a user's click.
 if (asked.has('open')) window.wasBlocked = open(asked.get('open')) === null
 </script></html>`
 
-/** How long an answer may be on its way: races between a page and its test show on a slow line. See CONTRIBUTING.md. */
+/** Delays every answer: races between a page and its test show on a slow line. See CONTRIBUTING.md. */
 const slowMs = Number(process.env['TEST_SLOW_MS'] ?? 0)
 
 export type Rig = Awaited<ReturnType<typeof startRig>>
@@ -60,7 +60,7 @@ export type Rig = Awaited<ReturnType<typeof startRig>>
 export async function startRig(environment: Record<string, string> = {}, launch = launchChromium) {
   const opened = await openTestService(environment)
   const { service, app, logged } = opened
-  /** Set to have the service answer something else than itself, or undefined for itself. */
+  /** Set `answer` to answer instead of the service; when it returns undefined the service answers. */
   const trouble: { answer?: ((url: URL) => Response | undefined | Promise<Response | undefined>) | undefined } = {}
   const server = Bun.serve({
     port: 0,
@@ -81,7 +81,7 @@ export async function startRig(environment: Record<string, string> = {}, launch 
   const browser = await launch()
   const windows = newWindows(browser, { viewport: { width: 800, height: 900 } })
 
-  /** An app that the shop may embed, its backend, and a user of it. */
+  /** An app that the shop may embed, with its backend and a user. */
   async function newTenant(changes: Partial<AppSettings> = {}) {
     const settings = { name: 'Fernweh Books', allowedOrigins: [shop], allowedIframeParents: [shop], ...changes }
     const credentials: Credentials = await newApp(service, settings)
@@ -123,7 +123,6 @@ function startShop(sdk: string) {
       if (pathname === '/sdk.js') return new Response(sdk, { headers: { 'content-type': 'text/javascript' } })
       const referrer = searchParams.get('referrer')
       const headers = { 'content-type': 'text/html', ...(referrer && { 'referrer-policy': referrer }) }
-      // A frame that the server has written into the page.
       const src = searchParams.get('src')?.replaceAll('&', '&amp;')
       return new Response(
         src ? shopPage.replace(slot, `<main id="slot"><iframe src="${src}"></iframe></main>`) : shopPage,
@@ -133,7 +132,7 @@ function startShop(sdk: string) {
   })
 }
 
-/** Puts a page of the service into the open shop page, as the contract says, and gives its frame once its document is there. */
+/** Embeds a page of the service in the open shop page as the contract says, and returns its frame once its document is there. */
 export async function embed(page: Page, src: string, attributes: Record<string, string> = frameAttributes) {
   const attached = page.waitForEvent('frameattached')
   await page.evaluate(([src, attributes]) => window.embed(src, attributes), [src, attributes] as const)
@@ -142,16 +141,16 @@ export async function embed(page: Page, src: string, attributes: Record<string, 
   return frame
 }
 
-/** What the page has heard, by type; waits until one of that type is there. */
-export async function hear(page: Page, type: WidgetMessage['type'], count = 1): Promise<WidgetMessage> {
-  await until(page, ([type, count]) => window.heard.filter(({ data }) => data?.type === type).length >= count, [
+/** Waits for the count-th message of the type. */
+export async function waitForMessage(page: Page, type: WidgetMessage['type'], count = 1): Promise<WidgetMessage> {
+  await until(page, ([type, count]) => window.received.filter(({ data }) => data?.type === type).length >= count, [
     type,
     count,
   ] as const)
-  const all = await heardBy(page)
+  const all = await messagesReceived(page)
   return all.filter((message) => message.type === type)[count - 1]!
 }
 
-export async function heardBy(page: Page): Promise<WidgetMessage[]> {
-  return await page.evaluate(() => window.heard.map(({ data }) => data))
+export async function messagesReceived(page: Page): Promise<WidgetMessage[]> {
+  return await page.evaluate(() => window.received.map(({ data }) => data))
 }

@@ -1,9 +1,9 @@
-/** A session's end and renewal, and a network that comes and goes. */
+/** Sessions that end and are renewed, and an interrupted network. */
 import type { Frame } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newUser } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
-import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
+import { embed, waitForMessage, messagesReceived, startRig, type Rig } from './rig.ts'
 import { openShop, openSignIn, renew, waitForBalance, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
@@ -17,7 +17,7 @@ afterEach(() => {
 })
 afterAll(() => rig.stop())
 
-/** The frame has the whole of so many answers. (Asked of the page itself: an event of the driver is sometimes lost beside a renewal.) */
+/** Waits until the frame has received so many whole answers. Reads them from the page: the driver sometimes loses an event during a renewal. */
 async function hasHad(frame: Frame, part: string, count = 1): Promise<void> {
   await until(
     frame,
@@ -28,7 +28,7 @@ async function hasHad(frame: Frame, part: string, count = 1): Promise<void> {
 }
 
 describe('sessions', () => {
-  test('45 seconds before a session ends the shop is asked, and its new session carries on without a reload', async () => {
+  test('45 seconds before a session ends the shop is asked for a new one, which continues without a reload', async () => {
     const tenant = await rig.newTenant()
     await tenant.client.credit(tenant.user.serviceUserId, 10)
     const page = await rig.openPage()
@@ -38,21 +38,21 @@ describe('sessions', () => {
     const frame = await embed(page, walletUrl(rig, { session }))
     await waitForBalance(frame, '$10.00')
     await frame.evaluate(() => void (document.body.dataset['mark'] = 'same document'))
-    const asked = await hear(page, 'SERVICE_SESSION_EXPIRING')
+    const asked = await waitForMessage(page, 'SERVICE_SESSION_EXPIRING')
     expect(asked).toEqual({ type: 'SERVICE_SESSION_EXPIRING', version: 1, expiresAt: expect.any(String) })
     const second = await tenant.newSession(rig.shop)
     await renew(rig, page, second)
     await until(frame, (session) => (history.state as { session?: string })?.session === session, second)
-    // Long after the first session's end the wallet is still live, with the second.
+    // Long after the end of the first session the wallet still updates, with the second.
     await rig.pass(120_000)
     await tenant.client.debit(tenant.user.serviceUserId, 3)
     await waitForBalance(frame, '$7.00')
     expect(await frame.evaluate(() => document.body.dataset['mark'])).toBe('same document')
-    expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_SESSION_EXPIRED')
+    expect((await messagesReceived(page)).map(({ type }) => type)).not.toContain('SERVICE_SESSION_EXPIRED')
     await rig.closePage(page)
   })
 
-  test('an answer to the session before does not replace what the renewed one shows', async () => {
+  test('a late answer to the old session does not replace the content of the renewed one', async () => {
     const tenant = await rig.newTenant()
     const page = await rig.openPage()
     await page.goto(rig.shop)
@@ -80,7 +80,7 @@ describe('sessions', () => {
     await rig.closePage(page)
   })
 
-  test('a sign-in that is answered after the shop has brought another person’s session is not told to the shop', async () => {
+  test('a sign-in answered after the shop has sent another person’s session is not reported to the shop', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openSignIn(rig, tenant)
     const held = Promise.withResolvers<void>()
@@ -101,11 +101,11 @@ describe('sessions', () => {
     await hasHad(frame, '/auth/login')
     await tenant.client.credit(tenant.user.serviceUserId, 2)
     await waitForBalance(frame, '$2.00')
-    expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_AUTH_SUCCESS')
+    expect((await messagesReceived(page)).map(({ type }) => type)).not.toContain('SERVICE_AUTH_SUCCESS')
     await rig.closePage(page)
   })
 
-  test('an app that one person disconnects does not sign out the person who came after', async () => {
+  test('an app that one person disconnects does not sign out the next person', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
     const held = Promise.withResolvers<void>()
@@ -128,7 +128,7 @@ describe('sessions', () => {
     await hasHad(frame, '/disconnect')
     await tenant.client.credit(other.serviceUserId, 3)
     await waitForBalance(frame, '$3.00')
-    expect((await heardBy(page)).map(({ type }) => type)).not.toContain('SERVICE_LOGOUT_REQUEST')
+    expect((await messagesReceived(page)).map(({ type }) => type)).not.toContain('SERVICE_LOGOUT_REQUEST')
     await rig.closePage(page)
   })
 
@@ -138,7 +138,10 @@ describe('sessions', () => {
     await rig.pass(5 * 60_000 + 1000)
     await frame.waitForSelector('text=Your session has ended')
     expect(await frame.textContent('#root')).not.toContain('$')
-    expect(await hear(page, 'SERVICE_SESSION_EXPIRED')).toEqual({ type: 'SERVICE_SESSION_EXPIRED', version: 1 })
+    expect(await waitForMessage(page, 'SERVICE_SESSION_EXPIRED')).toEqual({
+      type: 'SERVICE_SESSION_EXPIRED',
+      version: 1,
+    })
     await renew(rig, page, await tenant.newSession(rig.shop))
     await untilSeen(frame, '.hero-balance .visually-hidden')
     await rig.closePage(page)
@@ -151,30 +154,30 @@ describe('sessions', () => {
     const session = await tenant.newSession(rig.shop)
     await rig.pass(6 * 60_000)
     const frame = await embed(page, walletUrl(rig, { session }))
-    await hear(page, 'SERVICE_SESSION_EXPIRED')
+    await waitForMessage(page, 'SERVICE_SESSION_EXPIRED')
     await renew(rig, page, await tenant.newSession(rig.shop))
     await untilSeen(frame, '.hero-balance .visually-hidden')
-    await hear(page, 'SERVICE_WALLET_LOADED')
+    await waitForMessage(page, 'SERVICE_WALLET_LOADED')
     await rig.closePage(page)
   })
 })
 
 describe('the network', () => {
-  test('the wallet says that the network is away, and catches up by itself when it is back', async () => {
+  test('the wallet says that the network is down, and catches up by itself when it is back', async () => {
     const tenant = await rig.newTenant()
     await tenant.client.credit(tenant.user.serviceUserId, 10)
     const { page, frame } = await openShop(rig, tenant)
     await page.context().setOffline(true)
     await frame.waitForSelector('text=You are offline')
     await tenant.client.debit(tenant.user.serviceUserId, 4)
-    // It is said for a few seconds: whoever began to look later might miss it.
+    // The message shows for a few seconds only, so start waiting for it before the network is back.
     await Promise.all([frame.waitForSelector('text=You are back online'), page.context().setOffline(false)])
     await waitForBalance(frame, '$6.00')
-    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
     await rig.closePage(page)
   })
 
-  test('an event stream that breaks is opened again, without a word', async () => {
+  test('an event stream that breaks is opened again, without a message to the user', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
     let streams = 0

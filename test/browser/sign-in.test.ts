@@ -1,4 +1,4 @@
-/** Signing in and leaving: what the user does, and what the shop hears of it. */
+/** Signing in and leaving: what the user does, and which messages the shop receives. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
@@ -6,12 +6,12 @@ import { createUser } from '../../src/actions/people/create-user.ts'
 import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
-import { embed, hear, startRig, type Rig } from './rig.ts'
+import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
 import { focusIs, openShop, openSignIn, untilReady, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
-/** No such host is asked: the browser is given what it would have found there. */
+/** No request leaves the machine: the test answers for these hosts. */
 const links = { TERMS_URL: 'https://terms.example/', SUPPORT_URL: 'https://help.example/' }
 
 let rig: Rig
@@ -20,7 +20,6 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-/** The address of the window that a click in the frame opens. */
 async function windowOf(page: Page, frame: Frame, link: string): Promise<string> {
   await page.context().route(/example/, (route) => route.fulfill({ body: 'elsewhere' }))
   const [opened] = await Promise.all([page.context().waitForEvent('page'), frame.click(`text=${link}`)])
@@ -31,7 +30,7 @@ async function windowOf(page: Page, frame: Frame, link: string): Promise<string>
   return url
 }
 
-describe('whose wallet it is', () => {
+describe('the owner of the wallet', () => {
   test('the form names the service, whose password it asks for, and the app, where it is used', async () => {
     const { page, frame } = await openSignIn(rig, await rig.newTenant())
     await frame.getByRole('heading', { name: 'Sign in to Café Purse' }).waitFor()
@@ -43,7 +42,7 @@ describe('whose wallet it is', () => {
     await rig.closePage(page)
   })
 
-  test('a wallet on hold names where help is, and the link opens from within the sandbox', async () => {
+  test('a wallet on hold names the support page, and the link opens from within the sandbox', async () => {
     const tenant = await rig.newTenant()
     await freezeWallet(rig.service, operator, tenant.user.userId, 'A question')
     const { page, frame } = await openShop(rig, tenant)
@@ -51,7 +50,7 @@ describe('whose wallet it is', () => {
     await rig.closePage(page)
   })
 
-  test('a frame whose sandbox lacks allow-same-origin says so, in its own style', async () => {
+  test('a frame whose sandbox lacks allow-same-origin explains that, in its own style', async () => {
     const tenant = await rig.newTenant()
     const page = await rig.openPage()
     await page.goto(rig.shop)
@@ -78,15 +77,15 @@ describe('signing in', () => {
     await frame.fill('#field-password', password)
     await page.keyboard.press('Enter')
     await untilReady(frame, '#field-code')
-    // Asked for once more, the code is on its way, and the focus is where it was.
+    // A new code is requested, and the focus stays.
     await frame.focus('text=Send a new code')
     await page.keyboard.press('Enter')
     await frame.waitForSelector('text=A new code is on its way.')
     expect(await frame.evaluate(() => document.activeElement?.textContent)).toBe('Send a new code')
-    // The second mail's code: the first one no longer counts.
+    // The code of the second mail: the first one is no longer valid.
     await frame.fill('#field-code', await mailedCode(email, rig.logged, 2))
     await page.keyboard.press('Enter')
-    const message = await hear(page, 'SERVICE_AUTH_SUCCESS')
+    const message = await waitForMessage(page, 'SERVICE_AUTH_SUCCESS')
     expect(message).toEqual({
       type: 'SERVICE_AUTH_SUCCESS',
       version: 1,
@@ -122,11 +121,11 @@ describe('signing in', () => {
     await frame.fill('#field-code', await mailedCode(email, rig.logged))
     await frame.fill('#field-password', 'eight rested llamas')
     await page.keyboard.press('Enter')
-    await hear(page, 'SERVICE_AUTH_SUCCESS')
+    await waitForMessage(page, 'SERVICE_AUTH_SUCCESS')
     await rig.closePage(page)
   })
 
-  test('a password can be looked at, and password managers know every field', async () => {
+  test('a password can be made visible, and password managers know every field', async () => {
     const { page, frame } = await openSignIn(rig, await rig.newTenant())
     await frame.fill('#field-password', 'llama')
     await frame.click('.reveal')
@@ -153,11 +152,11 @@ describe('signing in', () => {
 })
 
 describe('leaving', () => {
-  test('logging out ends the session and tells the shop, which is also how another account is used', async () => {
+  test('logging out ends the session and notifies the shop, which is also the way to another account', async () => {
     const { page, frame } = await openShop(rig, await rig.newTenant())
     await frame.click('button.avatar')
     await frame.click('text=Log out')
-    expect(await hear(page, 'SERVICE_LOGOUT_REQUEST')).toEqual({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
+    expect(await waitForMessage(page, 'SERVICE_LOGOUT_REQUEST')).toEqual({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 })
     await untilSeen(frame, '#field-password')
     await rig.closePage(page)
   })
@@ -180,14 +179,14 @@ describe('leaving', () => {
     await rig.closePage(page)
   })
 
-  test('disconnecting the app one is in is a log-out', async () => {
+  test('disconnecting the app that shows the wallet is a log-out', async () => {
     const tenant = await rig.newTenant()
     const { page, frame } = await openShop(rig, tenant)
     await frame.click('button.avatar')
     await frame.click('[data-part=apps]')
     await frame.click('.account .entry .button')
     await frame.click('.ask .danger')
-    await hear(page, 'SERVICE_LOGOUT_REQUEST')
+    await waitForMessage(page, 'SERVICE_LOGOUT_REQUEST')
     await rig.closePage(page)
   })
 })

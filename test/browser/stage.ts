@@ -1,13 +1,13 @@
-/** What the states of the hosted pages are set up with. */
+/** Functions that set up the states of the hosted pages. */
 import type { Frame, Page } from '@playwright/test'
 import { postForService } from '../../src/actions/money/post.ts'
 import { untilSeen } from '../until.ts'
-import { embed, hear, type Rig } from './rig.ts'
+import { embed, waitForMessage, type Rig } from './rig.ts'
 import type { Tenant } from './shop.ts'
 
 /**
- * Brings the page into the state, and gives the document that shows it; `hasScript: false` for a browser without,
- * `isLast: true` when the page is good for nothing else afterwards.
+ * `show` brings the page into the state and returns the document that shows it. `hasScript: false` runs it in a browser without
+ * scripts; `isLast: true` means the page cannot be used afterwards.
  */
 type State = {
   readonly show: (page: Page) => Promise<Frame | Page>
@@ -39,7 +39,7 @@ export function newStage(rig: Rig, tenant: Tenant) {
     return await embed(page, src)
   }
 
-  /** A tenant whose user has had a busy week. */
+  /** A tenant whose user has many entries of a week. */
   async function funded(changes: Parameters<Rig['newTenant']>[0] = {}): Promise<Tenant> {
     const made = await rig.newTenant(changes)
     const { clientId, clientSecret, client, user } = made
@@ -57,7 +57,7 @@ export function newStage(rig: Rig, tenant: Tenant) {
     return made
   }
 
-  /** By card, as the service itself does. */
+  /** Posts as the service itself does for a card payment. */
   async function move({ user }: Tenant, amountMinor: bigint): Promise<void> {
     await postForService(rig.service, {
       walletId: user.userId,
@@ -70,7 +70,7 @@ export function newStage(rig: Rig, tenant: Tenant) {
     })
   }
 
-  /** A tenant whose user's card payment was taken back after it was spent. */
+  /** A tenant whose user is in debt after a disputed card payment. */
   async function owing(): Promise<Tenant> {
     const made = await rig.newTenant()
     await move(made, -4200n)
@@ -85,16 +85,16 @@ export function newStage(rig: Rig, tenant: Tenant) {
 
   async function signedOut(page: Page, query: Record<string, string> = {}): Promise<Frame> {
     const frame = await inShop(page, wallet({ clientId: tenant.clientId, ...query }))
-    // The server renders the form; its script says when it runs.
-    await hear(page, 'SERVICE_AUTH_REQUIRED')
+    // The server renders the form; its script sends this message once it runs.
+    await waitForMessage(page, 'SERVICE_AUTH_REQUIRED')
     await untilSeen(frame, '#field-password')
     return frame
   }
 
-  /** Until the state is over, calls to the path wait or answer as told. */
-  function troubled(path: string, answer: () => Response | Promise<Response>): void {
+  /** Until the state is over, `answer` answers calls to the path; it may never resolve. */
+  function answerInstead(path: string, answer: () => Response | Promise<Response>): void {
     rig.trouble.answer = ({ pathname }) => (pathname === path ? answer() : undefined)
   }
 
-  return { rig, tenant, wallet, topup, inShop, funded, move, owing, openWallet, signedOut, troubled }
+  return { rig, tenant, wallet, topup, inShop, funded, move, owing, openWallet, signedOut, answerInstead }
 }

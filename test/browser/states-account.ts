@@ -1,4 +1,4 @@
-/** The account, part by part. */
+/** The states of the account view. */
 import type { Frame, Page } from '@playwright/test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { freezeWallet, unfreezeWallet } from '../../src/actions/money/manage-wallets.ts'
@@ -14,7 +14,7 @@ const password = 'seven tired llamas'
 export const accountStates: StatesOf = (stage) => {
   const { rig, openWallet, funded } = stage
 
-  /** Somebody with a password, a long name and a long email. */
+  /** A user with a password, a long name and a long email. */
   async function newMember(base?: Tenant): Promise<Tenant> {
     const tenant = base ?? (await rig.newTenant())
     const created = await createUser(rig.service, operator, {
@@ -156,7 +156,7 @@ export const accountStates: StatesOf = (stage) => {
       show: async (page) => {
         const tenant = await newMember()
         const frame = await openAccount(page, tenant)
-        stage.troubled('/api/widget/account/history', () => new Response('', { status: 503 }))
+        stage.answerInstead('/api/widget/account/history', () => new Response('', { status: 503 }))
         await frame.click('[data-part=history]')
         await untilSeen(frame, '.account [role=alert] .bad')
         return frame

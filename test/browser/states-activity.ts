@@ -1,4 +1,4 @@
-/** Everything that happened in the wallet, and the detail of one thing. */
+/** The states of the activity list and of the details of an entry. */
 import type { Frame, Page } from '@playwright/test'
 import { linkUser, newApp } from '../service.ts'
 import { newClient } from '../client.ts'
@@ -8,7 +8,7 @@ import type { Tenant } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
 export const activityStates: StatesOf = (stage) => {
-  const { rig, funded, openWallet, troubled } = stage
+  const { rig, funded, openWallet, answerInstead } = stage
 
   /** Two apps, a long description, and card payments of every kind. */
   async function busy(): Promise<Tenant> {
@@ -75,7 +75,7 @@ export const activityStates: StatesOf = (stage) => {
     },
     'activity-failed': {
       show: async (page) => {
-        troubled('/api/widget/activity', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
+        answerInstead('/api/widget/activity', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
         const frame = await open(page)
         await frame.click('#all-activity')
         await untilSeen(frame, '.browse .bad')

@@ -1,9 +1,9 @@
-/** Signing up and in. */
+/** The states of signing up and in. */
 import { untilSeen } from '../until.ts'
 import type { StatesOf } from './stage.ts'
 
 export const signInStates: StatesOf = (stage) => {
-  const { tenant, wallet, signedOut, troubled } = stage
+  const { tenant, wallet, signedOut, answerInstead } = stage
   return {
     'sign-in': { show: (page) => signedOut(page) },
     'sign-in-wrong': {
@@ -71,7 +71,7 @@ export const signInStates: StatesOf = (stage) => {
     },
     connecting: {
       show: async (page) => {
-        troubled('/api/widget/auth/login', () =>
+        answerInstead('/api/widget/auth/login', () =>
           Response.json({ serviceUserId: 'su_00000000000000000000', linkCode: 'lc_x' }),
         )
         const frame = await signedOut(page)

@@ -1,4 +1,4 @@
-/** The top-up page, as far as the card. */
+/** The states of the top-up page, up to the card form. */
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { newClient } from '../client.ts'
 import { newApp, newUser, openTestService, operator } from '../service.ts'
@@ -97,9 +97,9 @@ export const topupStates: StatesOf = (stage) => {
         const app = await newApp(plain.service, { name: 'Fernweh Books' })
         const { serviceUserId } = await newUser(plain.service, app)
         const { body } = await newClient(plain.app.fetch, app).post('/api/widget/session', { ...app, serviceUserId })
-        // The browser asks the one service, and the other answers.
+        // The browser sends its requests to one service, and another answers them.
         await page.route(`${rig.base}/**`, async (route) => {
-          // A stream has no end that could be waited for.
+          // A stream does not end, so there is no whole answer to wait for.
           if (route.request().url().includes('/events')) return await route.abort()
           const answer = await plain.app.fetch(
             new Request(route.request().url(), { headers: { 'sec-fetch-site': 'same-origin' } }),

@@ -1,12 +1,12 @@
-/** What the page shows when it cannot show the wallet. */
+/** The states in which the page cannot show the wallet. */
 import { leaveBy } from '../chromium.ts'
 import { untilSeen } from '../until.ts'
-import { embed, hear } from './rig.ts'
+import { embed, waitForMessage } from './rig.ts'
 import { accountScript } from './shop.ts'
 import type { StatesOf } from './stage.ts'
 
 export const troubleStates: StatesOf = (stage) => {
-  const { rig, tenant, wallet, inShop, funded, openWallet, troubled } = stage
+  const { rig, tenant, wallet, inShop, funded, openWallet, answerInstead } = stage
   return {
     expired: {
       show: async (page) => {
@@ -24,8 +24,8 @@ export const troubleStates: StatesOf = (stage) => {
         await rig.pass(6 * 60_000)
         await page.clock.install()
         const frame = await inShop(page, wallet({ session }))
-        // From here on it waits for an answer of the page.
-        await hear(page, 'SERVICE_SESSION_EXPIRED')
+        // From this message on it waits for a new session from the page.
+        await waitForMessage(page, 'SERVICE_SESSION_EXPIRED')
         await untilSeen(frame, '.panel[aria-busy=true]')
         await page.clock.runFor(11_000)
         await untilSeen(frame, '.panel .button')
@@ -62,7 +62,7 @@ export const troubleStates: StatesOf = (stage) => {
         const frame = await openWallet(page, await funded())
         await page.context().setOffline(true)
         await untilSeen(frame, '.connection .warn')
-        // It is said for a few seconds: whoever began to look later might miss it.
+        // The message shows for a few seconds only, so start waiting for it before the network is back.
         await Promise.all([frame.waitForSelector('.connection .good'), page.context().setOffline(false)])
         return frame
       },
@@ -77,7 +77,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     failed: {
       show: async (page) => {
-        troubled('/api/widget/wallet', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
+        answerInstead('/api/widget/wallet', () => Response.json({ error: 'x', code: 'INTERNAL' }, { status: 500 }))
         const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
         await untilSeen(frame, '.panel.bad')
         return frame
@@ -103,7 +103,7 @@ export const troubleStates: StatesOf = (stage) => {
     },
     outside: {
       show: async (page) => {
-        // The only app there is would be meant without being named.
+        // With a single app, the page would assume that one.
         await rig.newTenant()
         await page.goto(`${rig.base}/widget/wallet`)
         return page

@@ -1,15 +1,15 @@
-/** The open wallet, and what the user does in it. */
+/** The states of the open wallet. */
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
 import type { StatesOf } from './stage.ts'
 
 export const walletStates: StatesOf = (stage) => {
-  const { rig, tenant, wallet, inShop, funded, openWallet, troubled } = stage
+  const { rig, tenant, wallet, inShop, funded, openWallet, answerInstead } = stage
   return {
     loading: {
       show: async (page) => {
-        troubled('/api/widget/wallet', () => new Promise(() => {}))
+        answerInstead('/api/widget/wallet', () => new Promise(() => {}))
         const frame = await inShop(page, wallet({ session: await tenant.newSession() }))
         await untilSeen(frame, '.hero .bone')
         return frame

@@ -1,4 +1,4 @@
-/** Every state of the hosted pages, looked at: by axe, and, after a run with SCREENSHOTS=1, by whoever opens test/screenshots. */
+/** Every state of the hosted pages, checked by axe; with SCREENSHOTS=1 also written to test/screenshots. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ const states = {
 beforeAll(async () => void (await mkdir(folder, { recursive: true })))
 afterAll(() => rig.stop())
 
-/** A window as high as the page: Chromium blanks foreign frames in longer pictures. */
+/** Makes the window as high as the page: Chromium leaves foreign frames blank in screenshots that are longer than the window. */
 async function fitWindow(page: Page, shown: Frame | Page, width: number, name: string): Promise<void> {
   await page.setViewportSize({ width, height: 400 })
   const height = await shown.evaluate(() => document.getElementById('root')!.getBoundingClientRect().height)
@@ -53,7 +53,7 @@ async function barriersIn(shown: Frame | Page): Promise<string[]> {
 }
 
 for (const [name, { show, hasScript = true, isLast = false }] of Object.entries(states)) {
-  test(`axe finds no barrier in the state ${name}, and nothing of it stays for another person`, async () => {
+  test(`axe finds no barrier in the state ${name}, and nothing of it remains for another person`, async () => {
     const page = await rig.openPage(hasScript ? {} : { javaScriptEnabled: false })
     try {
       await page.emulateMedia({ colorScheme: 'light' })

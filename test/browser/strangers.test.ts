@@ -1,8 +1,8 @@
-/** Pages that are not on the list: they show nothing, hear nothing, and change nothing. */
+/** Pages whose origin is not on the list: they show nothing, receive nothing, and change nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { frameIn, until, untilSeen } from '../until.ts'
-import { embed, hear, startRig, type Rig } from './rig.ts'
+import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
 
 setDefaultTimeout(120_000)
 
@@ -14,7 +14,7 @@ afterAll(() => rig.stop())
 
 const walletUrl = (query: Record<string, string>) => `${rig.base}/widget/wallet?${new URLSearchParams(query)}`
 
-/** Whether the frame shows the service's page at all; a refused one shows the browser's own error page. */
+/** A refused frame shows the browser's own error page. */
 async function isShown(frame: Frame): Promise<boolean> {
   for (let tries = 0; tries < 600; tries++) {
     if (await frame.evaluate(() => document.getElementById('root') !== null).catch(() => false)) return true
@@ -24,15 +24,15 @@ async function isShown(frame: Frame): Promise<boolean> {
   throw new Error(`neither a page nor an error: ${frame.url()}`)
 }
 
-/** A page that is shown says so to whom it may; of one that is not, nothing comes in the time that others need. */
-async function isHeard(page: Page, shown: boolean): Promise<boolean> {
+/** A shown wallet sends a message to an allowed page. Without a wallet, nothing arrives in the time a message would need. */
+async function hasReceivedMessage(page: Page, shown: boolean): Promise<boolean> {
   if (!shown) await Bun.sleep(500)
-  else await until(page, () => window.heard.length > 0).catch(() => {})
-  return await page.evaluate(() => window.heard.length > 0)
+  else await until(page, () => window.received.length > 0).catch(() => {})
+  return await page.evaluate(() => window.received.length > 0)
 }
 
 /**
- * A window that was never used: a message that the frame of an earlier test has sent may still arrive in a window that is used again.
+ * A new window: a message from the frame of an earlier test can still arrive in a window that is used again.
  */
 const openFresh = () => rig.openPage({ viewport: { width: 800, height: 900 } })
 
@@ -43,37 +43,37 @@ async function visit(host: string, parents: string[], parentOrigin?: string) {
   await page.goto(host)
   const frame = await embed(page, walletUrl({ session: await tenant.newSession(parentOrigin) }))
   const shown = await isShown(frame)
-  const result = { isShown: shown, heard: await isHeard(page, shown) }
+  const result = { isShown: shown, hasReceived: await hasReceivedMessage(page, shown) }
   await rig.closePage(page)
   return result
 }
 
-const nothing = { isShown: false, heard: false }
-const all = { isShown: true, heard: true }
+const nothing = { isShown: false, hasReceived: false }
+const all = { isShown: true, hasReceived: true }
 
 describe('who may frame the wallet', () => {
-  test('an origin on the list frames the wallet and hears it', async () => {
+  test('an origin on the list frames the wallet and receives its messages', async () => {
     expect(await visit(rig.shop, [rig.shop])).toEqual(all)
   })
 
-  test('an origin on another port cannot frame the wallet and hears nothing', async () => {
+  test('an origin on another port cannot frame the wallet and receives nothing', async () => {
     expect(await visit(rig.strangerShop, [rig.shop])).toEqual(nothing)
   })
 
-  test('an origin of another scheme cannot frame the wallet and hears nothing', async () => {
+  test('an origin of another scheme cannot frame the wallet and receives nothing', async () => {
     expect(await visit(rig.shop, [rig.shop.replace('http:', 'https:')])).toEqual(nothing)
   })
 
-  test('a subdomain of an origin on the list cannot frame the wallet and hears nothing', async () => {
+  test('a subdomain of an origin on the list cannot frame the wallet and receives nothing', async () => {
     expect(await visit(rig.shop.replace('localhost', 'evil.localhost'), [rig.shop])).toEqual(nothing)
   })
 
-  test('an origin on the list that is not the session’s own cannot frame the wallet and hears nothing', async () => {
+  test('an origin on the list that is not the session’s own cannot frame the wallet and receives nothing', async () => {
     expect(await visit(rig.shop, [rig.shop, rig.strangerShop], rig.strangerShop)).toEqual(nothing)
     expect(await visit(rig.strangerShop, [rig.shop, rig.strangerShop], rig.strangerShop)).toEqual(all)
   })
 
-  test('a stranger around an allowed page sees no wallet, and the allowed page inside hears nothing', async () => {
+  test('a foreign page around an allowed page sees no wallet, and the allowed page inside receives nothing', async () => {
     const tenant = await rig.newTenant()
     const inner = `${rig.shop}/?embed=${encodeURIComponent(walletUrl({ session: await tenant.newSession() }))}`
     const page = await openFresh()
@@ -81,30 +81,30 @@ describe('who may frame the wallet', () => {
     const shop = await embed(page, inner, {})
     const wallet = await frameIn(shop)
     expect(await isShown(wallet)).toBe(false)
-    await isHeard(page, false)
-    expect(await page.evaluate(() => window.heard)).toEqual([])
-    expect(await shop.evaluate(() => window.heard)).toEqual([])
+    await hasReceivedMessage(page, false)
+    expect(await page.evaluate(() => window.received)).toEqual([])
+    expect(await shop.evaluate(() => window.received)).toEqual([])
     await rig.closePage(page)
   })
 
-  test('the sign-in page is framed by its own app’s origins alone, by clientId and by Referer', async () => {
-    // No other app lists it, so the Referer alone tells which app this is.
+  test('only the origins of its own app can frame the sign-in page, by clientId and by Referer', async () => {
+    // No other app lists this origin, so the Referer alone identifies the app.
     const onlyShop = rig.shop.replace('localhost', 'only.localhost')
     const { clientId } = await rig.newTenant({ allowedIframeParents: [onlyShop] })
     const page = await openFresh()
     await page.goto(rig.shop)
     expect(await isShown(await embed(page, walletUrl({ clientId })))).toBe(false)
-    expect(await page.evaluate(() => window.heard)).toEqual([])
+    expect(await page.evaluate(() => window.received)).toEqual([])
     await page.goto(onlyShop)
     const frame = await embed(page, walletUrl({}))
-    await hear(page, 'SERVICE_AUTH_REQUIRED')
+    await waitForMessage(page, 'SERVICE_AUTH_REQUIRED')
     await frame.waitForSelector('text=Sign in to Billfold')
     await rig.closePage(page)
   })
 })
 
-/** Posts to the wallet, from the page around it or from a frame beside it. */
-async function say(from: Page | Frame, messages: readonly unknown[]): Promise<void> {
+/** Posts messages to the wallet, from its parent page or from a sibling frame. */
+async function postToWallet(from: Page | Frame, messages: readonly unknown[]): Promise<void> {
   await from.evaluate(
     ({ messages, target }) => {
       for (const message of messages) window.top!.frames[0]!.postMessage(message, target)
@@ -122,27 +122,27 @@ async function openShop() {
   const frame = await embed(page, walletUrl({ session: await tenant.newSession() }))
   await untilSeen(frame, '.hero-balance .visually-hidden')
   await streaming
-  // What comes by itself has come: the wallet is as it stays.
+  // Wait until the wallet has loaded and no longer changes.
   for (let shown = ''; shown !== (shown = await sees(frame));) await Bun.sleep(500)
   const calls: string[] = []
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())
-    // Once it is idle, the wallet loads the files of its other views.
+    // An idle wallet loads the files of its other views.
     if (!pathname.startsWith('/assets/')) calls.push(pathname)
   })
   return { tenant, page, frame, calls }
 }
 
-/** A page of a shop has asked for all it needs: its last script has run. */
+/** The last script of the shop page has run. */
 const untilLoaded = (shop: Frame) => until(shop, () => typeof window.embed === 'function')
 const sees = (frame: Frame) => frame.evaluate(() => document.getElementById('root')!.innerHTML)
 const forged = (sessionToken: string) => ({ type: 'SERVICE_SESSION', version: 1, sessionToken })
 
-describe('who may speak to the wallet', () => {
+describe('who may send messages to the wallet', () => {
   test('a thousand random messages from the parent change nothing and cause no call', async () => {
     const { page, frame, calls } = await openShop()
     const before = await sees(frame)
-    await say(page, randomMessages(1000))
+    await postToWallet(page, randomMessages(1000))
     await Bun.sleep(500)
     expect(await sees(frame)).toBe(before)
     expect(calls).toEqual([])
@@ -152,50 +152,50 @@ describe('who may speak to the wallet', () => {
   test('a well-formed session that opens nothing leaves the wallet as it is', async () => {
     const { page, frame } = await openShop()
     const before = await sees(frame)
-    await say(page, [forged('ws_00000000-0000-4000-8000-000000000000')])
+    await postToWallet(page, [forged('ws_00000000-0000-4000-8000-000000000000')])
     await Bun.sleep(1000)
     expect(await sees(frame)).toBe(before)
     await rig.closePage(page)
   })
 
-  test('a real session of somebody else, sent by a frame of another origin, is not even looked at', async () => {
+  test('another user’s valid session, sent by a frame of another origin, is ignored', async () => {
     const { page, frame, calls } = await openShop()
     const mallory = await rig.newTenant()
     await mallory.client.credit(mallory.user.serviceUserId, 666)
     const stranger = await embed(page, rig.strangerShop, {})
     await untilLoaded(stranger)
     calls.length = 0
-    await say(stranger, [forged(await mallory.newSession())])
+    await postToWallet(stranger, [forged(await mallory.newSession())])
     await Bun.sleep(1000)
     expect(await frame.textContent('.hero-balance .visually-hidden')).toContain('$10.00')
     expect(calls).toEqual([])
     await rig.closePage(page)
   })
 
-  test('a real session of somebody else, sent by a frame of the shop’s own origin that is not the parent, is not looked at', async () => {
+  test('another user’s valid session, sent by a frame of the shop’s own origin that is not the parent, is ignored', async () => {
     const { page, frame, calls } = await openShop()
     const mallory = await rig.newTenant()
     const sibling = await embed(page, rig.shop, {})
     await untilLoaded(sibling)
     calls.length = 0
-    await say(sibling, [forged(await mallory.newSession())])
+    await postToWallet(sibling, [forged(await mallory.newSession())])
     await Bun.sleep(1000)
     expect(await frame.textContent('.hero-balance .visually-hidden')).toContain('$10.00')
     expect(calls).toEqual([])
     await rig.closePage(page)
   })
 
-  test('a real session that the parent sends is heard', async () => {
+  test('a valid session that the parent sends is used', async () => {
     const { page, frame } = await openShop()
     const other = await rig.newTenant()
     await other.client.credit(other.user.serviceUserId, 20)
-    await say(page, [forged(await other.newSession())])
+    await postToWallet(page, [forged(await other.newSession())])
     await until(frame, () => document.querySelector('.hero-balance')?.textContent?.includes('$20.00'))
     await rig.closePage(page)
   })
 })
 
-/** Near misses and noise; everything that can be posted. */
+/** Almost valid messages, and noise of every type that can be posted. */
 function randomMessages(count: number): unknown[] {
   const types = ['SERVICE_SESSION', 'SERVICE_LOGOUT_REQUEST', 'SERVICE_AUTH_SUCCESS', 'service_session', '', 'x']
   const tokens = [

@@ -1,4 +1,4 @@
-/** The wallet page inside a shop of another origin: what the user sees happen, and what the shop hears. */
+/** The wallet page inside a shop of another origin: what the user sees, and which messages the shop receives. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame } from '@playwright/test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
@@ -10,7 +10,7 @@ import { updateUserPassword } from '../../src/store/people/users.ts'
 import { operator } from '../service.ts'
 import { until, untilSeen } from '../until.ts'
 import { atTheBank, payByCard } from './card-payments.ts'
-import { embed, hear, heardBy, startRig, type Rig } from './rig.ts'
+import { embed, waitForMessage, messagesReceived, startRig, type Rig } from './rig.ts'
 import {
   accountScript,
   balanceIn,
@@ -34,16 +34,16 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-test('the shop hears SERVICE_WALLET_LOADED once, from the service', async () => {
+test('the shop receives SERVICE_WALLET_LOADED once, from the service', async () => {
   const { page } = await openShop(rig, await rig.newTenant())
-  expect(await hear(page, 'SERVICE_WALLET_LOADED')).toEqual({ type: 'SERVICE_WALLET_LOADED', version: 1 })
-  const heard = await page.evaluate(() => window.heard)
-  expect(heard.filter(({ data }) => data.type === 'SERVICE_WALLET_LOADED')).toHaveLength(1)
-  expect(new Set(heard.map(({ origin }) => origin))).toEqual(new Set([rig.base]))
+  expect(await waitForMessage(page, 'SERVICE_WALLET_LOADED')).toEqual({ type: 'SERVICE_WALLET_LOADED', version: 1 })
+  const received = await page.evaluate(() => window.received)
+  expect(received.filter(({ data }) => data.type === 'SERVICE_WALLET_LOADED')).toHaveLength(1)
+  expect(new Set(received.map(({ origin }) => origin))).toEqual(new Set([rig.base]))
   await rig.closePage(page)
 })
 
-test('a debit by the backend is seen by itself, said aloud, and told to the shop', async () => {
+test('a debit by the backend shows without a reload, is announced to screen readers, and notifies the shop', async () => {
   const tenant = await rig.newTenant()
   await tenant.client.credit(tenant.user.serviceUserId, 100)
   const { page, frame } = await openShop(rig, tenant)
@@ -52,34 +52,34 @@ test('a debit by the backend is seen by itself, said aloud, and told to the shop
   await tenant.client.debit(tenant.user.serviceUserId, 12.5)
   await waitForBalance(frame, '$87.50')
   expect(await frame.textContent('.entry .amount')).toBe('\u2212$12.50')
-  expect(await hear(page, 'SERVICE_WALLET_UPDATED')).toEqual({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
+  expect(await waitForMessage(page, 'SERVICE_WALLET_UPDATED')).toEqual({ type: 'SERVICE_WALLET_UPDATED', version: 1 })
   await frame.waitForSelector('.hero [role=status] >> text="Your balance is now $87.50"', { state: 'attached' })
   await rig.closePage(page)
 })
 
-test('a freeze is seen in the open wallet at once', async () => {
+test('a freeze shows in the open wallet at once', async () => {
   const tenant = await rig.newTenant()
   const { page, frame } = await openShop(rig, tenant)
   await freezeWallet(rig.service, operator, tenant.user.userId, 'A question')
   await frame.waitForSelector('text=Your wallet is on hold')
   expect(await frame.$('.hero-action')).toBeNull()
-  await hear(page, 'SERVICE_WALLET_UPDATED')
+  await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
   await rig.closePage(page)
 })
 
-/** Where an element is, in whole pixels. */
+/** The position and size of an element, in whole pixels. */
 const boxOf = (frame: Frame, selector: string) =>
   frame.evaluate((selector) => {
     const { left, top, width, height } = document.querySelector(selector)!.getBoundingClientRect()
     return [left, top, width, height].map(Math.round)
   }, selector)
 
-/** A word may be longer than what stood for it: the button's width and the heading's are their own. */
+/** A text may be wider than its placeholder, so the widths of the button and of the heading are not compared. */
 const still = (boxes: number[][]) =>
   boxes.map(([top, width, height], i) => (i < 3 ? [top, width, height] : [top, height]))
 
-test('nothing moves when the wallet comes in place of its grey shapes', async () => {
-  // A name that stands in one line with the time, whatever time it is.
+test('nothing moves when the wallet replaces its placeholders', async () => {
+  // A name short enough to share a line with any time.
   const tenant = await rig.newTenant({ name: 'Kino' })
   await tenant.client.credit(tenant.user.serviceUserId, 100)
   const page = await rig.openPage()
@@ -90,21 +90,21 @@ test('nothing moves when the wallet comes in place of its grey shapes', async ()
     await page.goto(rig.shop)
     const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
     const parts = ['.top', '.avatar', '.hero', '.hero-action', '.activity h2', '.day h3', '.entry .entry-text']
-    const look = async () => await Promise.all(parts.map(async (part) => (await boxOf(frame, part)).slice(1)))
+    const measure = async () => await Promise.all(parts.map(async (part) => (await boxOf(frame, part)).slice(1)))
     await untilSeen(frame, '.hero .bone')
-    // With its style, which comes in a file of its own, and the scripts.
+    // With its separate style sheet and the scripts.
     await frame.waitForLoadState('load')
-    const before = await look()
+    const before = await measure()
     gate.resolve(undefined)
     await untilSeen(frame, '.hero-balance .money')
-    const after = await look()
+    const after = await measure()
     expect(still(after)).toEqual(still(before))
   }
   rig.trouble.answer = undefined
   await rig.closePage(page)
 })
 
-test('the largest balance there is stands in one line inside its card, and wallet and account are as wide', async () => {
+test('the largest possible balance fits on one line of its card, and wallet and account are equally wide', async () => {
   const tenant = await rig.newTenant()
   await postForService(rig.service, {
     walletId: tenant.user.userId,
@@ -134,7 +134,7 @@ test('the largest balance there is stands in one line inside its card, and walle
   await rig.closePage(page)
 })
 
-test('where the system replaces the colours nothing is drawn across the balance', async () => {
+test('with forced colours nothing is drawn across the balance', async () => {
   const { page, frame } = await openShop(rig, await rig.newTenant())
   await page.emulateMedia({ forcedColors: 'active' })
   const rings = () => frame.evaluate(() => getComputedStyle(document.querySelector('.hero')!, '::before').display)
@@ -154,7 +154,7 @@ test('without a connection the wallet offers no top-up', async () => {
   await rig.closePage(page)
 })
 
-test('a wallet that is opened for a purchase says what is missing until it is there', async () => {
+test('a wallet that is opened for a purchase shows the missing amount until it is there', async () => {
   const tenant = await rig.newTenant()
   const page = await rig.openPage()
   await page.goto(rig.shop)
@@ -162,7 +162,7 @@ test('a wallet that is opened for a purchase says what is missing until it is th
   const frame = await embed(page, walletUrl(rig, query))
   await frame.getByText('You need $14.98 more for Order 1042.').waitFor()
   await frame.getByRole('button', { name: 'Add $14.98' }).click()
-  const asked = await hear(page, 'SERVICE_OPEN_TOPUP')
+  const asked = await waitForMessage(page, 'SERVICE_OPEN_TOPUP')
   if (asked.type !== 'SERVICE_OPEN_TOPUP') throw new Error('unreachable')
   expect(Object.fromEntries(new URL(asked.url).searchParams)).toMatchObject({ amount: '14.98', reason: 'Order 1042' })
   await tenant.client.credit(tenant.user.serviceUserId, 4.97)
@@ -170,12 +170,12 @@ test('a wallet that is opened for a purchase says what is missing until it is th
   await tenant.client.credit(tenant.user.serviceUserId, 10.01)
   await frame.getByRole('button', { name: 'Add money' }).waitFor()
   expect(await frame.getByText('You need').count()).toBe(0)
-  // A reload is another visit: what the page was opened for may be paid by then.
+  // A reload is a new visit: the purchase may have been paid since.
   expect(await frame.evaluate(() => location.search)).not.toContain('amount')
   await rig.closePage(page)
 })
 
-test('the token leaves the address, and nothing is stored or asked of anybody else', async () => {
+test('the token leaves the address, and nothing is stored or requested from another host', async () => {
   const page = await rig.openPage()
   const hosts = new Set<string>()
   page.on('request', (request) => hosts.add(new URL(request.url()).origin))
@@ -183,7 +183,7 @@ test('the token leaves the address, and nothing is stored or asked of anybody el
   const tenant = await rig.newTenant()
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession() }))
   await untilSeen(frame, '.hero-balance .visually-hidden')
-  // The app stays, so that a reload is framed by the same rule; it is no secret.
+  // The clientId stays, so that a reload has the same frame rule; it is no secret.
   expect(await frame.evaluate(() => location.search)).toBe(`?clientId=${tenant.clientId}`)
   expect([...hosts].sort()).toEqual([rig.base, rig.shop].sort())
   expect(await page.context().cookies()).toEqual([])
@@ -191,7 +191,7 @@ test('the token leaves the address, and nothing is stored or asked of anybody el
   await rig.closePage(page)
 })
 
-test('the wallet works where the browser gives a foreign frame no storage at all', async () => {
+test('the wallet works in a browser that gives a foreign frame no storage', async () => {
   const page = await rig.openPage()
   await page.addInitScript(() => {
     const refused = {
@@ -222,10 +222,10 @@ test('two widgets on one page show two wallets, and each changes alone', async (
   await rig.closePage(page)
 })
 
-/** What is told, taken and given: nothing more is told, and the content is given what it takes. */
-const isAtRest = (before: number[], [told, content, given]: number[]) => before[0] === told && content === given
+/** No further height was reported, and the frame is as high as its content. */
+const isAtRest = (before: number[], [reports, content, given]: number[]) => before[0] === reports && content === given
 
-test('the wallet’s frame follows its content, and both come to rest', async () => {
+test('the wallet’s frame follows the height of its content, and both come to rest', async () => {
   const tenant = await rig.newTenant()
   const { page, frame } = await openShop(rig, tenant)
   await tenant.client.credit(tenant.user.serviceUserId, 1)
@@ -234,14 +234,14 @@ test('the wallet’s frame follows its content, and both come to rest', async ()
     await page.setViewportSize({ width, height: 600 })
     await until(frame, (width) => innerWidth === width, width)
   }
-  /** The heights that were told so far, what the content takes now, and what the page gives it. */
-  const look = async () => [
-    (await heardBy(page)).filter(({ type }) => type === 'SERVICE_RESIZE').length,
+  /** The number of reported heights, the height of the content, and the height of the frame. */
+  const measure = async () => [
+    (await messagesReceived(page)).filter(({ type }) => type === 'SERVICE_RESIZE').length,
     await frame.evaluate(() => Math.ceil(document.getElementById('root')!.getBoundingClientRect().height)),
     await page.evaluate(() => document.querySelector('iframe')!.clientHeight),
   ]
-  let [before, after] = [[-1], await look()]
-  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt && !isAtRest(before, after); after = await look()) {
+  let [before, after] = [[-1], await measure()]
+  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt && !isAtRest(before, after); after = await measure()) {
     before = after
     await Bun.sleep(1_500)
   }
@@ -288,12 +288,12 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   await tabTo(page, frame, '#field-password')
   await page.keyboard.type(password)
   await press('Enter')
-  await hear(page, 'SERVICE_AUTH_SUCCESS')
+  await waitForMessage(page, 'SERVICE_AUTH_SUCCESS')
   await renew(rig, page, await tenant.newSession(rig.shop))
   await untilReady(frame, '.hero-balance .visually-hidden')
   await until(frame, () => document.querySelectorAll('.day .entry').length === 3)
   await tabTo(page, frame, 'button.avatar')
-  // The amount, two entries, the disputed one, and the way to all.
+  // Past the amount and two entries, to the disputed one.
   await press('Tab', 'Tab', 'Tab')
   await focusIs(frame, 'Card payment disputed')
   await press('Tab', 'Tab', 'Enter')
@@ -318,7 +318,7 @@ test('the keyboard alone leads from the sign-in to a disputed payment, and back 
   await rig.closePage(page)
 })
 
-test('older entries come by the button, each once, and a new one is there at once', async () => {
+test('the button loads older entries, each once, and a new one appears at once', async () => {
   const tenant = await rig.newTenant()
   for (let i = 1; i <= 35; i++) await tenant.client.credit(tenant.user.serviceUserId, i)
   const { page, frame } = await openShop(rig, tenant)
@@ -338,7 +338,7 @@ test('older entries come by the button, each once, and a new one is there at onc
   await rig.closePage(page)
 })
 
-test('a view is there at a tap without the network, once the wallet has been idle', async () => {
+test('once the wallet has been idle, a view opens without the network', async () => {
   const page = await rig.openPage()
   await page.goto(rig.shop)
   const isLoaded = page.waitForResponse(accountScript)
@@ -356,7 +356,7 @@ test('a view is there at a tap without the network, once the wallet has been idl
   await rig.closePage(page)
 })
 
-test('a view that cannot be loaded says so, keeps the way back, and comes at the next try', async () => {
+test('a view that fails to load says so, keeps the way back, and loads on the next attempt', async () => {
   const page = await rig.openPage()
   await page.route(accountScript, (route) => route.abort())
   await page.goto(rig.shop)
@@ -373,7 +373,7 @@ test('a view that cannot be loaded says so, keeps the way back, and comes at the
   await rig.closePage(page)
 })
 
-test('a page that is older than the service loads itself again when a view of it is gone, and its user stays signed in', async () => {
+test('a page older than the service reloads when one of its views is gone, and its user stays signed in', async () => {
   const page = await rig.openPage()
   const loads = { page: 0 }
   page.on('request', (request) => void (request.url().startsWith(`${rig.base}/widget/wallet`) && loads.page++))

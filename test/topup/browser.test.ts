@@ -8,7 +8,7 @@ import { languages } from '../../src/languages/languages.ts'
 import { writeSettings } from '../../sandbox/settings.ts'
 import { expectBalancedBooks } from '../books.ts'
 import { findBarriers } from '../browser/axe.ts'
-import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'
+import { embed, waitForMessage, messagesReceived, startRig, type Rig } from '../browser/rig.ts'
 import { operator } from '../service.ts'
 import { until } from '../until.ts'
 import { cards, formIn, typeCard } from './card-form.ts'
@@ -327,7 +327,7 @@ describe('windows and frames', () => {
     await chooseAmount(popup)
     await payWith(cards.good, popup)
     await popup.getByRole('heading', { name: 'Money added' }).waitFor()
-    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
   })
 
   test('a page of a stranger can frame neither the top-up page nor the card form in it', async () => {
@@ -335,7 +335,7 @@ describe('windows and frames', () => {
     const frame = await embed(page, `${rig.base}/widget/topup?session=${await tenant.newSession(rig.shop)}&lang=en`)
     await page.waitForTimeout(500)
     expect(await frame.getByRole('button', { name: 'Continue' }).count()).toBe(0)
-    expect(await heardBy(page)).toEqual([])
+    expect(await messagesReceived(page)).toEqual([])
   })
 })
 

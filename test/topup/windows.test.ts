@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { expectBalancedBooks } from '../books.ts'
-import { embed, hear, heardBy, startRig, type Rig } from '../browser/rig.ts'
+import { embed, waitForMessage, messagesReceived, startRig, type Rig } from '../browser/rig.ts'
 import { renew, waitForBalance, walletUrl } from '../browser/shop.ts'
 import { launchStrictChromium } from '../chromium.ts'
 import { frameIn } from '../until.ts'
@@ -48,7 +48,7 @@ const offerIn = (frame: Frame) => frame.locator('.topup-offer')
 /** The wallet in a frame of this page. The page does nothing but listen. */
 async function openWallet(): Promise<Frame> {
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop), lang: 'en' }))
-  await hear(page, 'SERVICE_WALLET_LOADED')
+  await waitForMessage(page, 'SERVICE_WALLET_LOADED')
   return frame
 }
 
@@ -64,7 +64,7 @@ async function openContractPage(parentOrigin: string | undefined = rig.shop): Pr
     [rig.base, session] as const,
   )
   const frame = await embed(page, walletUrl(rig, { session }))
-  await hear(page, 'SERVICE_WALLET_LOADED')
+  await waitForMessage(page, 'SERVICE_WALLET_LOADED')
   return frame
 }
 
@@ -83,7 +83,7 @@ async function openSdkPage(): Promise<Frame> {
       }),
     [rig.base, tenant.clientId] as const,
   )
-  await hear(page, 'SERVICE_WALLET_LOADED')
+  await waitForMessage(page, 'SERVICE_WALLET_LOADED')
   return await frameIn(page)
 }
 
@@ -115,10 +115,10 @@ describe('one window', () => {
     await popup.waitForURL((url) => !url.searchParams.has('session'))
     await pay(popup)
     await waitForBalance(frame, '$25.00')
-    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
     await offerIn(frame).waitFor({ state: 'detached' })
     expect(windows()).toBe(1)
-    expect((await heardBy(page)).filter(({ type }) => type === 'SERVICE_OPEN_TOPUP')).toEqual([
+    expect((await messagesReceived(page)).filter(({ type }) => type === 'SERVICE_OPEN_TOPUP')).toEqual([
       { type: 'SERVICE_OPEN_TOPUP', version: 1, url: expect.stringMatching(/\/widget\/topup\?session=ws_/) },
     ])
     const closed = popup.waitForEvent('close')
@@ -141,7 +141,7 @@ describe('one window', () => {
     const frame = await openContractPage('')
     await pay(await openedBy(() => addMoney(frame)))
     await waitForBalance(frame, '$25.00')
-    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
     expect(warnings).toEqual([])
     page.context().removeAllListeners('console')
   })
@@ -186,7 +186,7 @@ describe('one window', () => {
     await frame.locator('.top').getByRole('link', { name: 'Back to the wallet' }).click()
     await enter()
     await pay(frame)
-    await hear(page, 'SERVICE_WALLET_UPDATED')
+    await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
     await frame.locator('.panel').getByRole('link', { name: 'Back to the wallet' }).click()
     await waitForBalance(frame, '$25.00')
     expect(windows()).toBe(0)
@@ -208,9 +208,9 @@ test('a page from the browser’s cache of pages has the balance of now, and kno
     expect(await page.evaluate(() => document.body.dataset['mark'])).toBe('same document')
   }
   await awayAndBack(() => tenant.client.credit(tenant.user.serviceUserId, 5))
-  await hear(page, 'SERVICE_WALLET_UPDATED')
+  await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
   await awayAndBack(expireAll)
-  await hear(page, 'SERVICE_SESSION_EXPIRED')
+  await waitForMessage(page, 'SERVICE_SESSION_EXPIRED')
 })
 
 describe('a renewed session', () => {
@@ -248,7 +248,7 @@ describe('a renewed session', () => {
     await frame.getByRole('button', { name: 'Continue' }).waitFor()
     await expireAll()
     await waitForExpired(frame)
-    await hear(page, 'SERVICE_SESSION_EXPIRED')
+    await waitForMessage(page, 'SERVICE_SESSION_EXPIRED')
     await renew(rig, page, await tenant.newSession(rig.shop))
     await pay(frame)
   })

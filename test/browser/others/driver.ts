@@ -1,28 +1,28 @@
-/** What the journey needs of a browser that Playwright cannot drive as its makers ship it: Debian's Firefox and WebKit. */
+/** The functions that the journey needs from browsers that Playwright cannot drive unpatched: Debian's Firefox and WebKit. */
 
-/** A document: a window, and the way down through its frames. */
-export type Place = { readonly window: string; readonly frames?: readonly number[] }
+/** A document: a window, and the indexes of the nested frames that lead to it. */
+export type DocumentPath = { readonly window: string; readonly frames?: readonly number[] }
 
 export type Driver = {
-  /** The windows there are, in no order. */
+  /** In no particular order. */
   windows(): Promise<string[]>
   go(window: string, url: string): Promise<void>
   reload(window: string): Promise<void>
   back(window: string): Promise<void>
   /** Runs the body of a function in the document. */
-  run<T>(place: Place, body: string): Promise<T>
-  /** As a hand does it, so that the browser counts it as a click. */
-  click(place: Place, selector: string): Promise<void>
-  type(place: Place, selector: string, text: string): Promise<void>
+  run<T>(target: DocumentPath, body: string): Promise<T>
+  /** A real input event, so that the browser counts it as a user's click. */
+  click(target: DocumentPath, selector: string): Promise<void>
+  type(target: DocumentPath, selector: string, text: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Looks again until the body answers something that is true; a document that is on its way has no answer yet. */
-export async function until<T>(driver: Driver, place: Place, body: string): Promise<T> {
+/** Runs the body until it returns something truthy; a document that is still loading returns nothing yet. */
+export async function until<T>(driver: Driver, target: DocumentPath, body: string): Promise<T> {
   let last: unknown
   for (const endsAt = Date.now() + 30_000; Date.now() < endsAt; await Bun.sleep(50)) {
     try {
-      last = await driver.run<T>(place, body)
+      last = await driver.run<T>(target, body)
       if (last) return last as T
     } catch (error) {
       last = error

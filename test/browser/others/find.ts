@@ -1,10 +1,10 @@
-/** Firefox and WebKit, where a machine has them. They are not installed for the tests: hundreds of megabytes for one journey. */
+/** Firefox and WebKit, if the machine has them. The tests do not install them: hundreds of megabytes for one journey. */
 import { Glob } from 'bun'
 import type { Driver } from './driver.ts'
 import { startFirefox } from './firefox.ts'
 import { startWebKit } from './webkit.ts'
 
-/** `missing` says what to install where it is not there. */
+/** `missing` names the package to install. */
 export type OtherBrowser = {
   readonly name: string
   readonly start?: () => Promise<Driver>

@@ -1,13 +1,13 @@
-/** Firefox, by WebDriver BiDi over its own socket: no driver stands between. */
+/** Firefox, driven directly by WebDriver BiDi over its own socket, without a driver process. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Driver, Place } from './driver.ts'
+import type { Driver, DocumentPath } from './driver.ts'
 
 type Tree = { readonly context: string; readonly children: readonly Tree[] }
 type Answer = { readonly id: number; readonly result?: unknown; readonly message?: string }
 
-/** A blocker of pop-ups as people have it; nothing of the machine's own is asked or fetched. */
+/** The pop-up blocker is on, as by default for people; Firefox checks and downloads nothing by itself. */
 const preferences = {
   'dom.disable_open_during_load': true,
   'browser.shell.checkDefaultBrowser': false,
@@ -35,7 +35,7 @@ export async function startFirefox(binary: string): Promise<Driver> {
 
   const tree = async () => (await send<{ contexts: Tree[] }>('browsingContext.getTree', {})).contexts
 
-  async function contextOf({ window, frames = [] }: Place): Promise<string> {
+  async function contextOf({ window, frames = [] }: DocumentPath): Promise<string> {
     let here = (await tree()).find(({ context }) => context === window)
     for (const at of frames) here = here?.children[at]
     if (!here) throw new Error('There is no such frame.')
@@ -87,13 +87,13 @@ export async function startFirefox(binary: string): Promise<Driver> {
     go: (window, url) => goTo('navigate', window, { url, wait: 'complete' }),
     reload: (window) => goTo('reload', window, { wait: 'complete' }),
     back: (window) => goTo('traverseHistory', window, { delta: -1 }),
-    // JSON both ways: the protocol's own values say more than is wanted here.
-    run: async <T>(place: Place, body: string) => {
-      const { value } = await call(await contextOf(place), `return JSON.stringify((() => { ${body} })() ?? null)`)
+    // Values travel as JSON: the protocol's own representation has more detail than the journey needs.
+    run: async <T>(target: DocumentPath, body: string) => {
+      const { value } = await call(await contextOf(target), `return JSON.stringify((() => { ${body} })() ?? null)`)
       return JSON.parse(String(value)) as T
     },
-    click: async (place, selector) => act(await contextOf(place), selector, ''),
-    type: async (place, selector, text) => act(await contextOf(place), selector, text),
+    click: async (target, selector) => act(await contextOf(target), selector, ''),
+    type: async (target, selector, text) => act(await contextOf(target), selector, text),
     close: async () => {
       await send('browser.close', {}).catch(() => {})
       hangUp()

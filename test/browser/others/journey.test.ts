@@ -4,7 +4,7 @@ import { startRig, type Rig } from '../rig.ts'
 import { walletUrl } from '../shop.ts'
 import { startShopRig, type ShopRig } from '../../example/rig.ts'
 import { newName } from '../../example/visit.ts'
-import { until, type Driver, type Place } from './driver.ts'
+import { until, type Driver, type DocumentPath } from './driver.ts'
 import { findOtherBrowsers } from './find.ts'
 
 setDefaultTimeout(240_000)
@@ -28,30 +28,29 @@ afterAll(async () => {
 
 let count = 0
 
-/** A person at one of these browsers. */
 function newPerson(driver: Driver) {
-  const see = (place: Place, selector: string) =>
-    until(driver, place, `return document.querySelector(${JSON.stringify(selector)}) !== null`)
-  const read = (place: Place, text: string) =>
-    until(driver, place, `return document.body.innerText.includes(${JSON.stringify(text)})`)
-  const press = async (place: Place, selector: string) => {
-    await see(place, `${selector}:not(:disabled)`)
-    await untilStill(driver, place, selector)
-    await driver.click(place, selector)
+  const see = (target: DocumentPath, selector: string) =>
+    until(driver, target, `return document.querySelector(${JSON.stringify(selector)}) !== null`)
+  const read = (target: DocumentPath, text: string) =>
+    until(driver, target, `return document.body.innerText.includes(${JSON.stringify(text)})`)
+  const press = async (target: DocumentPath, selector: string) => {
+    await see(target, `${selector}:not(:disabled)`)
+    await untilStill(driver, target, selector)
+    await driver.click(target, selector)
   }
-  const write = async (place: Place, selector: string, text: string) => {
-    await see(place, selector)
-    await untilStill(driver, place, selector)
-    await driver.type(place, selector, text)
+  const write = async (target: DocumentPath, selector: string, text: string) => {
+    await see(target, selector)
+    await untilStill(driver, target, selector)
+    await driver.type(target, selector, text)
   }
-  const seeBalance = (wallet: Place, text: string) =>
+  const seeBalance = (wallet: DocumentPath, text: string) =>
     until(
       driver,
       wallet,
       `return document.querySelector('.hero-balance .visually-hidden')?.textContent === ${JSON.stringify(text)}`,
     )
 
-  async function signUp(wallet: Place): Promise<void> {
+  async function signUp(wallet: DocumentPath): Promise<void> {
     const email = `person-${process.pid}-${++count}@example.com`
     await press(wallet, '.under .link-button')
     await write(wallet, '#field-firstName', 'Robin')
@@ -63,8 +62,8 @@ function newPerson(driver: Driver) {
     await press(wallet, 'form > .button')
   }
 
-  /** In a top-up page, wherever it is: the amount that is chosen already, and the good card. */
-  async function payByCard(topup: Place): Promise<void> {
+  /** Pays in the top-up page, in a window or in the frame: the preselected amount, and a card that is accepted. */
+  async function payByCard(topup: DocumentPath): Promise<void> {
     await press(topup, 'form > .button')
     const form = { ...topup, frames: [...(topup.frames ?? []), 0] }
     await write(form, 'input[name=number]', '4242424242424242')
@@ -105,14 +104,14 @@ describe.each(browsers)('in $name', ({ start }) => {
     await seeBalance(wallet, '$25.00')
     await until(driver, wallet, `return document.querySelector('.topup-offer') === null`)
     expect(await driver.windows()).toHaveLength(2)
-    // The click takes away the document it is made in, which may be told as a failed click.
+    // The click closes the document it is made in, and the driver may report that as a failed click.
     await press(popup, '.panel .button').catch(() => {})
     await untilAlone(driver)
 
     await press(page, '[data-buy]')
     await until(driver, page, `return /Paid/.test(document.querySelector('#orders .state')?.textContent)`)
 
-    // As where a blocker of the person's own keeps every window away.
+    // Simulates a pop-up blocker that blocks every window.
     await driver.run(page, 'window.open = () => null')
     await press(wallet, 'button.hero-action')
     await press(wallet, '.topup-offer a:last-child')
@@ -123,7 +122,7 @@ describe.each(browsers)('in $name', ({ start }) => {
 
     await press(wallet, 'button.avatar')
     await press(wallet, '.account-exits .button')
-    // The SDK puts a new frame, without a session, in place of this one.
+    // The SDK replaces the frame by a new one without a session.
     await until(driver, page, `return !document.querySelector('#wallet iframe').src.includes('session=')`)
     await signUp(wallet)
     await seeBalance(wallet, '$0.00')
@@ -133,7 +132,7 @@ describe.each(browsers)('in $name', ({ start }) => {
   test('after a reload, and after Back, a plain frame shows the wallet, or asks for a session', async () => {
     const { see, read, seeBalance } = newPerson(driver)
     const wallet = { window, frames: [0] }
-    // A server that writes a fresh session into each page it sends.
+    // This server writes a new session into each page it sends.
     const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => pageWithFrame() })
     const origin = `http://localhost:${server.port}`
     const tenant = await rig.newTenant({ allowedIframeParents: [origin] })
@@ -154,7 +153,7 @@ describe.each(browsers)('in $name', ({ start }) => {
     await rig.pass(6 * 60_000)
     await driver.back(window)
     await read(wallet, 'Your session has ended')
-    // Whatever the browser kept of the frame, a reload of the page helps.
+    // Reloading the page works, even if the browser restored an old frame.
     await driver.reload(window)
     await seeBalance(wallet, '$0.00')
     await see(wallet, 'button.hero-action')
@@ -162,13 +161,13 @@ describe.each(browsers)('in $name', ({ start }) => {
   })
 })
 
-/** A frame that is still growing has moved under the hand when it clicks. */
-async function untilStill(driver: Driver, place: Place, selector: string): Promise<void> {
+/** A click on a frame that is still growing misses its target. */
+async function untilStill(driver: Driver, target: DocumentPath, selector: string): Promise<void> {
   const where = `const box = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect()
     return [box.x, box.y, innerWidth, innerHeight].join()`
   let before = ''
   for (let tries = 0; tries < 100; tries++) {
-    const now = await driver.run<string>(place, where)
+    const now = await driver.run<string>(target, where)
     if (now === before) return
     before = now
     await Bun.sleep(150)

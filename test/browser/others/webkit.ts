@@ -1,8 +1,8 @@
-/** WebKit as Debian ships it (WebKitGTK), by its own WebDriver. It wants a screen, so it gets one that nobody sees. */
+/** WebKit as Debian ships it (WebKitGTK), driven by its own WebDriver. It needs a screen, so it gets a virtual one. */
 import { freePort } from '../../free-port.ts'
-import type { Driver, Place } from './driver.ts'
+import type { Driver, DocumentPath } from './driver.ts'
 
-/** The name of an element in answers, as WebDriver has it. */
+/** The key of an element reference in WebDriver's answers. */
 const elementKey = 'element-6066-11e4-a52e-4f735466cecf'
 
 export type WebKitPrograms = { readonly driver: string; readonly browser: string; readonly screen: string }
@@ -36,17 +36,17 @@ export async function startWebKit(programs: WebKitPrograms): Promise<Driver> {
   const { sessionId } = await ask<{ sessionId: string }>('POST', '/session', asked)
   const at = `/session/${sessionId}`
 
-  // High enough that nothing has to be scrolled to: a click into a frame below the edge goes nowhere.
+  // High enough that nothing needs scrolling: a click into a frame below the edge has no effect.
   await ask('POST', `${at}/window/rect`, { x: 0, y: 0, width: 1280, height: 2000 })
 
-  async function enter({ window, frames = [] }: Place): Promise<void> {
+  async function enter({ window, frames = [] }: DocumentPath): Promise<void> {
     await ask('POST', `${at}/window`, { handle: window })
     await ask('POST', `${at}/frame`, { id: null })
     for (const id of frames) await ask('POST', `${at}/frame`, { id })
   }
 
-  async function find(place: Place, selector: string): Promise<string> {
-    await enter(place)
+  async function find(target: DocumentPath, selector: string): Promise<string> {
+    await enter(target)
     const found = await ask<Record<string, string>>('POST', `${at}/element`, { using: 'css selector', value: selector })
     return found[elementKey]!
   }
@@ -61,18 +61,18 @@ export async function startWebKit(programs: WebKitPrograms): Promise<Driver> {
     go: (window, url) => inWindow(window, 'url', { url }),
     reload: (window) => inWindow(window, 'refresh'),
     back: (window) => inWindow(window, 'back'),
-    run: async <T>(place: Place, body: string) => {
-      await enter(place)
+    run: async <T>(target: DocumentPath, body: string) => {
+      await enter(target)
       return await ask<T>('POST', `${at}/execute/sync`, { script: body, args: [] })
     },
-    click: async (place, selector) => {
-      await ask('POST', `${at}/element/${await find(place, selector)}/click`)
+    click: async (target, selector) => {
+      await ask('POST', `${at}/element/${await find(target, selector)}/click`)
     },
-    type: async (place, selector, text) => {
-      const found = await find(place, selector)
+    type: async (target, selector, text) => {
+      const found = await find(target, selector)
       await ask('POST', `${at}/element/${found}/value`, { text }).catch(async (error: Error) => {
         if (!error.message.includes('not interactable')) throw error
-        // The screen has no window manager, so the focus does not come back from a window that was opened: no key arrives.
+        // Without a window manager the focus does not return from a window that was opened, so no key press arrives.
         const script = `arguments[0].value = ${JSON.stringify(text)}`
         await ask('POST', `${at}/execute/sync`, { script, args: [{ [elementKey]: found }] })
       })
