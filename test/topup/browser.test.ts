@@ -1,4 +1,4 @@
-/** Topping up as people do it: a real Chromium, the shop on one site, the wallet on another, and every test card. */
+/** Topping up in a real Chromium: the shop on one site, the wallet on another, and every test card. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { kindsOf } from '../../src/work/kinds.ts'
@@ -42,7 +42,7 @@ afterAll(async () => {
 const balance = () => tenant.client.balance(tenant.user.serviceUserId)
 const settings = (outage: boolean) => writeSettings(rig.service.sandbox!.store, { mode: 'once', outage })
 
-/** The top-up page by itself, as a window that was opened for it. */
+/** The top-up page as a top-level page, as in its own window. */
 async function openTopup(query = '', where: Page = page): Promise<void> {
   await where.goto(`${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=en${query}`)
 }
@@ -55,7 +55,7 @@ async function chooseAmount(where: Page | Frame = page, amount = '$25'): Promise
 const payWith = (number: string, where: Page | Frame = page) => typeCard(where, number)
 
 describe('test cards', () => {
-  test('a test card that succeeds ends in the money, the total without a fee, and the new balance', async () => {
+  test('a test card that succeeds ends with the money, the total without a fee, and the new balance', async () => {
     await openTopup()
     await chooseAmount()
     await page.getByText('No fee').waitFor()
@@ -67,7 +67,7 @@ describe('test cards', () => {
     expect(await balance()).toBe(25)
   })
 
-  test('an amount that was chosen before the script of the page came is the one that is paid', async () => {
+  test('an amount chosen before the script of the page has loaded is the amount that is paid', async () => {
     const came = Promise.withResolvers<void>()
     await page.route('**/topup*.js', async (route) => {
       await came.promise
@@ -85,7 +85,7 @@ describe('test cards', () => {
     expect(await balance()).toBe(50)
   })
 
-  test('a test card that asks for a challenge ends in the money once it is approved', async () => {
+  test('a test card that asks for a challenge ends with the money once it is approved', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.challenge)
@@ -124,7 +124,7 @@ describe('test cards', () => {
     expect(await balance()).toBe(25)
   })
 
-  test('a test card that takes its time says so, and the page tells when the money is there', async () => {
+  test('a test card that is slow says so, and the page shows when the money is there', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.slow)
@@ -134,7 +134,7 @@ describe('test cards', () => {
     expect(await balance()).toBe(25)
   })
 
-  test('a test card that takes its time and fails takes nothing, and one can start again', async () => {
+  test('a test card that is slow and then fails takes nothing, and the payer can start again', async () => {
     await openTopup()
     await chooseAmount()
     await payWith(cards.slowToFail)
@@ -157,7 +157,7 @@ describe('test cards', () => {
     expect(await balance()).toBe(-10)
   })
 
-  test('a test card with a typing mistake is pointed out in the form, and nothing is asked of the bank', async () => {
+  test('a typing mistake in a card number is shown in the form, and the bank is not asked', async () => {
     await openTopup()
     await chooseAmount()
     await payWith('4242 4242 4242 4241')
@@ -200,7 +200,7 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   const isBack = panel.waitForEvent('load')
   await panel.locator(`[id="${rows[0]!.id}"]`).getByRole('button', { name: 'Dispute' }).click()
   await isBack
-  // Every button of the panel is in sight on a phone.
+  // Every button of the panel is visible on a phone.
   await panel.setViewportSize({ width: 360, height: 740 })
   await until(panel, () => innerWidth === 360)
   const hidden = await panel.$$eval(
@@ -208,7 +208,7 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
     (all) => all.filter((one) => one.getBoundingClientRect().right > 360).length,
   )
   expect(hidden).toBe(0)
-  // The open wallet sees the freeze, and later the thaw, by itself.
+  // The open wallet shows the freeze, and later its end, without a reload.
   await wallet.getByRole('button', { name: 'Repay $20.00' }).waitFor()
   expect(await tenant.client.debit(tenant.user.serviceUserId, 1)).toMatchObject({ status: 403 })
   await openTopup('', panel)
@@ -225,7 +225,7 @@ test('a charge-back of spent money is repaid by card, and payments work again', 
   await panel.close()
 })
 
-test('the card step has one left edge, says the amount once and into whose wallet, and tells of a decline once', async () => {
+test('the card step has one left edge, names the amount and the wallet once, and shows a decline once', async () => {
   await page.setViewportSize({ width: 1280, height: 900 })
   await openTopup()
   await chooseAmount()
@@ -272,7 +272,7 @@ describe('amounts', () => {
     await page.getByText(why).waitFor()
   })
 
-  test('what the money is for is a line of the app’s own text, and never more', async () => {
+  test('the purpose of the money is one line of the app’s own text, and never more', async () => {
     const reason = 'Order 1042 \u202e<img src=x onerror=alert(1)>\n'.repeat(9)
     await openTopup(`&amount=14.98&reason=${encodeURIComponent(reason)}`)
     const shown = page.locator('.notice bdi').last()
@@ -302,7 +302,7 @@ describe('amounts', () => {
 })
 
 describe('windows and frames', () => {
-  test('where nothing blocks windows, Add money in a page written from the specification opens one, and not two', async () => {
+  test('without a pop-up blocker, Add money in a page written from the specification opens one window, not two', async () => {
     await page.goto(rig.shop)
     const session = await tenant.newSession(rig.shop)
     await page.evaluate((url) => {
@@ -318,7 +318,7 @@ describe('windows and frames', () => {
     expect(page.context().pages()).toHaveLength(2)
   })
 
-  test('a top-up window that the shop opened itself tells the shop', async () => {
+  test('a top-up window that the shop opened itself notifies the shop', async () => {
     await page.goto(rig.shop)
     const opening = page.context().waitForEvent('page')
     const url = `${rig.base}/widget/topup?session=${await tenant.newSession(rig.shop)}&lang=en`
@@ -330,7 +330,7 @@ describe('windows and frames', () => {
     await waitForMessage(page, 'SERVICE_WALLET_UPDATED')
   })
 
-  test('a page of a stranger can frame neither the top-up page nor the card form in it', async () => {
+  test('a foreign page can frame neither the top-up page nor the card form in it', async () => {
     await page.goto(rig.strangerShop)
     const frame = await embed(page, `${rig.base}/widget/topup?session=${await tenant.newSession(rig.shop)}&lang=en`)
     await page.waitForTimeout(500)
@@ -340,7 +340,7 @@ describe('windows and frames', () => {
 })
 
 describe('obstacles', () => {
-  test('after a session that ended while paying the page says that the money still lands, and it does', async () => {
+  test('when the session ends during a payment, the page says that the money will still arrive, and it does', async () => {
     await openTopup()
     await chooseAmount()
     await formIn(page).getByLabel('Card number').waitFor()
@@ -352,14 +352,14 @@ describe('obstacles', () => {
     expect(await balance()).toBe(25)
   })
 
-  test('whoever opened the top-up window cannot turn it to another wallet: a session is taken from our own page alone', async () => {
+  test('the opener of a top-up window cannot switch it to another wallet: only our own page can send a session', async () => {
     const mallory = await rig.newTenant()
     await page.goto(rig.shop)
     const url = `${rig.base}/widget/topup?session=${await tenant.newSession()}&lang=en`
     const popup = page.waitForEvent('popup')
     const opened = await page.evaluateHandle((url) => window.open(url)!, url)
     const topup = await popup
-    // By then the window's script runs, and listens.
+    // Once this is visible, the window's script runs and listens.
     await topup.locator('.topup-head .muted bdi').waitFor()
     await opened.evaluate(
       (window, [sessionToken, origin]) =>
@@ -382,7 +382,7 @@ describe('obstacles', () => {
     await openTopup()
     await page.getByRole('radio', { name: '$25', exact: true }).check()
     await freezeWallet(rig.service, operator, tenant.user.userId, 'test')
-    // The page may have heard of it first, and have no form any more.
+    // The page may have received the freeze first, and then has no form any more.
     await page.evaluate(() => document.querySelector('form')?.requestSubmit())
     await page.getByText('money cannot be added by card').waitFor()
   })
@@ -399,7 +399,7 @@ describe('obstacles', () => {
     await page.getByText('Your balance is now $26.00').waitFor()
   })
 
-  test('when the processor falls silent after the payment the page keeps asking, and tells in the end', async () => {
+  test('when the processor stops answering after the payment, the page keeps asking, and shows the result in the end', async () => {
     await openTopup()
     await chooseAmount()
     await formIn(page).getByLabel('Card number').waitFor()
@@ -412,7 +412,7 @@ describe('obstacles', () => {
     expect(await balance()).toBe(25)
   })
 
-  test('a card that is paid with while an answer about the one before is on its way is asked about too', async () => {
+  test('a card used while the answer about the card before is pending is asked about too', async () => {
     const [answered, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await page.route(
       '**/api/widget/topup/confirm*',
@@ -425,13 +425,13 @@ describe('obstacles', () => {
       { times: 1 },
     )
     await openTopup()
-    // The page would give up the answer after a while, and this takes longer on a busy machine.
+    // The page would time out, and on a busy machine the answer takes longer than that.
     await page.evaluate(() => (AbortSignal.timeout = () => new AbortController().signal))
     await chooseAmount()
     await payWith('4242 4242 4242 4241')
     await formIn(page).getByText('This card number is not valid').waitFor()
     await answered.promise
-    // By the keyboard: the pointer waits for the answer.
+    // By keyboard, because a mouse click would wait for the answer.
     for (const [name, text] of Object.entries({ number: cards.good, expiry: '12 / 40', cvc: '123' }))
       await formIn(page).locator(`input[name=${name}]`).fill(text)
     await formIn(page).locator('input[name=cvc]').press('Enter')

@@ -1,4 +1,4 @@
-/** The sandbox's cards, and a payer's hands on its form. */
+/** The test cards of the sandbox, and functions that fill its card form. */
 import type { Frame, FrameLocator, Page } from '@playwright/test'
 
 export const cards = {

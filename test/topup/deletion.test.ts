@@ -1,4 +1,4 @@
-/** Deleting an account beside card top-ups: none is lost, and what cards take back later is still booked. */
+/** Deleting an account that has card top-ups: no top-up is lost, and later reversals are still booked. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { createUser } from '../../src/actions/people/create-user.ts'
 import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
@@ -12,7 +12,7 @@ let bench: Bench
 beforeAll(async () => {
   bench = await openBench()
 })
-afterEach(() => bench.expectSettled())
+afterEach(() => bench.expectReconciled())
 afterAll(() => bench.close())
 
 const password = 'seven tired llamas'
@@ -48,7 +48,7 @@ test('a top-up that was begun and not paid is cancelled, and does not keep the a
   expect(await bench.topup(id)).toMatchObject({ state: 'cancelled' })
 })
 
-test('a top-up that was paid a moment ago is credited, and keeps the account', async () => {
+test('a top-up that was just paid is credited, and keeps the account', async () => {
   const member = await newMember()
   const id = await member.begin(25)
   bench.standIn.state.pay(id)
@@ -56,11 +56,11 @@ test('a top-up that was paid a moment ago is credited, and keeps the account', a
   expect(await member.balance()).toBe(25)
 })
 
-test('a payment that comes after the deletion all the same is credited to nobody, and is there for an operator to pay back', async () => {
+test('a payment that still arrives after the deletion is credited to no user, and an operator can pay it back', async () => {
   const member = await newMember()
   const id = await member.begin(25)
   expect(await member.remove()).toBe('deleted')
-  // As if the processor had taken the money although the payment was cancelled.
+  // Simulates a processor that takes the money although the payment was cancelled.
   await bench.service.db.pool.query(`update topups set state = 'created' where payment_intent_id = $1`, [id])
   bench.standIn.state.pay(id)
   await resolveTopup(bench.service, (await bench.topup(id)).id)
@@ -71,7 +71,7 @@ test('a payment that comes after the deletion all the same is credited to nobody
   expect(await member.wallet()).toEqual({ balance: 0n, frozen_for: 'closed' })
 })
 
-test('an open dispute keeps the account; one that comes after the deletion is booked, and so is its end', async () => {
+test('an open dispute keeps the account; a dispute after the deletion is booked, and so is its end', async () => {
   const member = await newMember()
   const id = await member.begin(25)
   bench.standIn.state.pay(id)

@@ -1,4 +1,4 @@
-/** What the guides say about cards is what the code does. */
+/** The guides describe cards as the code implements them. */
 import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { maxDeclinesAnHour } from '../../src/actions/topups/topup-limits.ts'
@@ -9,7 +9,7 @@ import { startStripeStandIn } from '../cards/stripe-stand-in.ts'
 
 const guide = (name: string) => readFile(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
 
-test('every event the guide asks for is one that the service looks at', async () => {
+test('the service handles every event that the guide asks for', async () => {
   const standIn = startStripeStandIn()
   const { secretKey, webhookSecret, api } = standIn
   const processor = createStripeProcessor({ secretKey, webhookSecret, api, publishableKey: 'pk', decimalsOf: () => 2 })
@@ -51,11 +51,11 @@ test('the variables of the guide configure Stripe, and production refuses the sa
   expect(() => parseConfig({ ...production, CARD_PROCESSOR: 'sandbox' })).toThrow('play money')
 })
 
-test('the limits of the guide are the limits', async () => {
+test('the limits of the guide are the limits of the code', async () => {
   expect(await guide('taking-cards')).toContain(`after ${maxDeclinesAnHour} declined cards in an hour`)
 })
 
-test('the guide to another processor lists exactly what the interface has', async () => {
+test('the guide to another processor lists exactly the members of the interface', async () => {
   const source = await readFile(new URL('../../src/cards/processor.ts', import.meta.url), 'utf8')
   const type = /export type CardProcessor = \{([\s\S]*?)\n\}/.exec(source)![1]!
   const members = [...type.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)].map(([, name]) => name!)

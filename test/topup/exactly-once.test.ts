@@ -1,4 +1,4 @@
-/** Every way a top-up can go wrong ends in exactly one credit of exactly the paid amount, or none where nothing was paid. */
+/** Every failure of a top-up ends with exactly one credit of the paid amount, or with none if nothing was paid. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { findWorkDueAt } from '../../src/store/work/work-report.ts'
 import { openBench, type Bench, type Payer } from './rig.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   payer = await bench.newPayer()
 })
-afterEach(() => bench.expectSettled())
+afterEach(() => bench.expectReconciled())
 afterAll(() => bench.close())
 
 const paid = async (amount = 25) => {
@@ -25,7 +25,7 @@ const paid = async (amount = 25) => {
 const succeededEvent = (id: string) => bench.eventsOf('payment_intent.succeeded', id)[0]!
 
 describe('credits', () => {
-  test('confirm, repeated, credits once and always gives the first answer', async () => {
+  test('confirm, repeated, credits once and always returns the first answer', async () => {
     const id = await paid()
     const first = await payer.confirm(id)
     expect(first).toMatchObject({ status: 200, body: { status: 'succeeded', balance: 25 } })
@@ -40,7 +40,7 @@ describe('credits', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25', 'ORDER -5'])
   })
 
-  test('a webhook that comes three times, and again with the same event id later, credits once', async () => {
+  test('a webhook that arrives three times, and again with the same event id later, credits once', async () => {
     const id = await paid()
     for (let time = 0; time < 3; time++) expect((await bench.sendEvent(succeededEvent(id))).status).toBe(200)
     expect(await bench.sendEvent(succeededEvent(id))).toMatchObject({ status: 200, body: { isOurs: true } })
@@ -61,7 +61,7 @@ describe('credits', () => {
       ...Array.from({ length: 20 }, () => payer.confirm(id)),
       ...Array.from({ length: 10 }, () => bench.sendEvent(succeededEvent(id))),
     ])
-    // Whoever finds it too crowded is told to ask again; nobody is told anything wrong.
+    // A busy lane refuses some of them with 503, to be repeated; no answer is wrong.
     for (const { status } of answers) expect([200, 503]).toContain(status)
     expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded', balance: 25 })
     expect(await payer.entries()).toEqual(['TOPUP 25'])
@@ -113,11 +113,11 @@ describe('credits', () => {
     expect(await payer.create(25)).toMatchObject({ status: 403, body: { code: 'WALLET_INACTIVE' } })
   })
 
-  test('a payment whose making was answered after our time-out is credited once', async () => {
+  test('a payment whose creation was answered after our time-out is credited once', async () => {
     bench.standIn.failNext('afterAnswer', 2)
     expect(await payer.create(25)).toMatchObject({ status: 503, body: { code: 'PROCESSOR_UNAVAILABLE' } })
     const [intent] = [...bench.standIn.state.intents.values()].slice(-1)
-    // Nobody has its client secret; should it be paid all the same, the money finds its wallet.
+    // No browser has its client secret; if it is paid nevertheless, the money reaches its wallet.
     bench.standIn.state.pay(intent!.id)
     await bench.sendEvent(succeededEvent(intent!.id))
     expect(await payer.entries()).toEqual(['TOPUP 25'])
@@ -146,14 +146,14 @@ describe('a failing processor', () => {
     },
   )
 
-  test('an error of the processor that its SDK gets over is not noticed at all', async () => {
+  test('an error of the processor that its SDK retries successfully is invisible to the caller', async () => {
     bench.standIn.failNext(500, 1)
     const id = await paid()
     bench.standIn.failNext(500, 1)
     expect((await payer.confirm(id)).body).toMatchObject({ status: 'succeeded' })
   })
 
-  test('a payment that was never made is given up, and costs nobody anything', async () => {
+  test('a payment that was never created is given up, and costs no one anything', async () => {
     bench.standIn.failNext('timeout', 2)
     expect((await payer.create(25)).status).toBe(503)
     await bench.sweepLater()
@@ -167,7 +167,7 @@ describe('a failing processor', () => {
 })
 
 describe('refusals', () => {
-  test('what was not paid is not credited, however it is asked about, and in the end it is cancelled', async () => {
+  test('an unpaid top-up is never credited, by confirm, webhook or sweeper, and in the end it is cancelled', async () => {
     const id = await payer.begin()
     expect(await payer.confirm(id)).toMatchObject({
       status: 200,
@@ -192,7 +192,7 @@ describe('refusals', () => {
     expect(await payer.entries()).toEqual([])
   })
 
-  test('nothing is credited while the bank asks or takes its time', async () => {
+  test('nothing is credited while the bank asks for a challenge or is slow', async () => {
     const id = await payer.begin()
     bench.standIn.state.requireAction(id)
     expect(await payer.confirm(id)).toMatchObject({
@@ -223,11 +223,11 @@ describe('refusals', () => {
 })
 
 describe('mismatches', () => {
-  test('a payment that we never got the answer of, and that names our top-up and another user, is not ours', async () => {
+  test('a payment whose creation got no answer, and that names our top-up and another user, is not ours', async () => {
     const id = await payer.begin()
     const topup = await bench.topup(id)
     const other = await bench.newPayer()
-    // As if the processor's answer had been lost before the payment's id was kept.
+    // Simulates an answer of the processor that was lost before the payment's id was stored.
     await bench.service.db.pool.query('update topups set payment_intent_id = null where id = $1', [topup.id])
     const intent = bench.standIn.state.intent(id)
     Object.assign(intent, { metadata: { user_id: other.userId, topup_id: topup.id } })

@@ -1,4 +1,4 @@
-/** What a payer reads of a top-up: a receipt, a dispute, a debt, a card that was declined. Each once, whoever settles it. */
+/** Mails about a top-up: a receipt, a dispute, a debt, a declined card. Each is sent once, no matter which process resolves it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { closeService, openService, type Service } from '../../src/actions/service.ts'
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
@@ -14,7 +14,7 @@ import { letPass, topupTables } from '../time.ts'
 import { openBench, type Bench, type Payer } from './rig.ts'
 
 let bench: Bench
-/** As another process on the same database. */
+/** A second process on the same database. */
 let other: Service
 
 beforeAll(async () => {
@@ -29,20 +29,20 @@ afterAll(async () => {
   await bench.close()
 })
 
-/** As many as there should be are waited for, and more would be seen. */
+/** Waits for the expected number of mails, and returns all of them. */
 const letters = async ({ userId }: Payer, count: number) => {
   await Promise.all([runDue(bench.service, sendMail), runDue(other, sendMail)])
   return await mailsTo(`${userId}@example.com`, bench.opened.logged, count)
 }
 const subjects = async (payer: Payer, count: number) => (await letters(payer, count)).map(({ subject }) => subject)
-const settle = async (id: string) => {
+const resolve = async (id: string) => {
   const topup = await bench.topup(id)
   await Promise.all([bench.service, other, bench.service, other].map((service) => resolveTopup(service, topup.id)))
 }
 const hourMs = 60 * 60_000
 
-/** The facts themselves: the mails of some may be on their way yet. */
-const toldTo = async (...payers: Payer[]) => {
+/** The stored notifications, sent or not. */
+const notifiedOf = async (...payers: Payer[]) => {
   const { rows } = await bench.service.db.pool.query<{ kind: string }>(
     'select kind from mails where user_id = any($1) order by created_at',
     [payers.map(({ userId }) => userId)],
@@ -50,13 +50,13 @@ const toldTo = async (...payers: Payer[]) => {
   return rows.map(({ kind }) => kind)
 }
 
-test('a top-up that everybody settles at once has one receipt, with the amount, the balance and the transaction', async () => {
+test('a top-up that two processes resolve at once has one receipt, with the amount, the balance and the transaction', async () => {
   const payer = await bench.newPayer()
   await payer.client.credit(payer.serviceUserId, 5)
   const id = await payer.begin(25)
   bench.standIn.state.pay(id)
-  await settle(id)
-  await settle(id)
+  await resolve(id)
+  await resolve(id)
   const [receipt, ...more] = await letters(payer, 1)
   expect(more).toEqual([])
   expect(receipt!.subject).toBe('$25.00 is in your wallet')
@@ -67,22 +67,22 @@ test('a top-up that everybody settles at once has one receipt, with the amount, 
   expect(receipt!.text).toContain(`Receipt: ${receiptCodeOf(entry!.id.slice('txn_'.length))}`)
 })
 
-test('a dispute of money that is spent says what is owed and how to repay; won, that it is back', async () => {
+test('the mail about a dispute of spent money says what is owed and how to repay; when won, that the money is back', async () => {
   const payer = await bench.newPayer()
   const id = await payer.begin(25)
   bench.standIn.state.pay(id)
-  await settle(id)
-  // Two processes send, so a later mail may be there first: the one is waited for before the next has a reason.
+  await resolve(id)
+  // Two processes send, so a later mail could arrive first: wait for each before the next has a cause.
   await letters(payer, 1)
   await payer.client.debit(payer.serviceUserId, 20)
   bench.standIn.state.dispute(id)
-  await settle(id)
-  const told = (await letters(payer, 2))[1]!
-  expect(told.subject).toBe('A card payment of $25.00 was reversed')
-  expect(told.text).toContain('You owe: $20.00')
-  expect(told.text).toContain('To repay, open your wallet')
+  await resolve(id)
+  const reversal = (await letters(payer, 2))[1]!
+  expect(reversal.subject).toBe('A card payment of $25.00 was reversed')
+  expect(reversal.text).toContain('You owe: $20.00')
+  expect(reversal.text).toContain('To repay, open your wallet')
   bench.standIn.state.winDispute(id)
-  await settle(id)
+  await resolve(id)
   expect((await subjects(payer, 3)).slice(2)).toEqual(['$25.00 is back in your wallet'])
 })
 
@@ -100,17 +100,17 @@ const later = async (ms: number) => {
 }
 
 describe('a card that was declined', () => {
-  test('is told when the time to pay is over, and not while the payer may still be on the page', async () => {
+  test('is mailed when the time to pay is over, and not while the payer may still be on the page', async () => {
     const payer = await bench.newPayer()
     await begin(payer)
     await later(hourMs / 2)
-    expect(await toldTo(payer)).toEqual([])
+    expect(await notifiedOf(payer)).toEqual([])
     await later(hourMs)
     await later(hourMs)
     expect(await subjects(payer, 1)).toEqual(['Your card was declined'])
   })
 
-  test('is not told to one who paid with another, began another top-up, or had none declined', async () => {
+  test('is not mailed to a payer who paid with another, began another top-up, or had none declined', async () => {
     const [paid, again, none] = [await bench.newPayer(), await bench.newPayer(), await bench.newPayer()]
     bench.standIn.state.pay(await begin(paid))
     await begin(again)
@@ -120,10 +120,10 @@ describe('a card that was declined', () => {
     await later(2 * hourMs)
     await later(hourMs)
     expect(await subjects(paid, 1)).toEqual(['$25.00 is in your wallet'])
-    expect(await toldTo(again, none)).toEqual([])
+    expect(await notifiedOf(again, none)).toEqual([])
   })
 
-  test('is not told of a payment that was cancelled for its many declines: somebody was trying cards', async () => {
+  test('is not mailed for a payment cancelled after many declines: those are attempts to test stolen cards', async () => {
     const payer = await bench.newPayer()
     const id = await payer.begin(25)
     for (let i = 0; i < maxDeclinesAnHour; i++) {
@@ -131,6 +131,6 @@ describe('a card that was declined', () => {
       await payer.confirm(id)
     }
     expect(await bench.topup(id)).toMatchObject({ state: 'cancelled' })
-    expect(await toldTo(payer)).toEqual([])
+    expect(await notifiedOf(payer)).toEqual([])
   })
 })

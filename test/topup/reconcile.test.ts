@@ -1,4 +1,4 @@
-/** The processor's account against the ledger: agreement, and a difference of each kind, from the API and from a file. */
+/** Reconciles the processor's account with the ledger: agreement, and a difference of each kind, from the API and from a file. */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** What was done before is not looked at any more. */
+/** The payments of earlier tests are too old to be compared. */
 beforeEach(async () => {
   for (const table of ['processor_lines', 'reconciliation_days', 'reconciliation_differences'])
     await query(`delete from ${table}`)
@@ -42,7 +42,7 @@ beforeEach(async () => {
 })
 
 const query = async (sql: string, values: unknown[] = []) => (await bench.service.db.pool.query(sql, values)).rows
-const settle = async (id: string) => void (await resolveTopup(bench.service, (await bench.topup(id)).id))
+const resolve = async (id: string) => void (await resolveTopup(bench.service, (await bench.topup(id)).id))
 
 async function paid(amount = 25): Promise<string> {
   const payer = await bench.newPayer()
@@ -52,20 +52,18 @@ async function paid(amount = 25): Promise<string> {
   return id
 }
 
-/** Two days go by, on both sides, and the service reads what there is to read. */
+/** Two days pass, for both sides, and the service reads every day that is due. */
 async function reconcile(): Promise<void> {
   await letPass(bench.service.db.pool, 2 * dayMs, topupTables)
   bench.standIn.state.letPass(2 * dayMs)
   await readAll()
 }
 
-/** Plans the days that have ended, and reads what is due. */
 async function reconcileDue(service: Service): Promise<void> {
   await planDays(service)
   await runDue(service, reconcileDay)
 }
 
-/** Until nothing waits. */
 async function readAll(): Promise<void> {
   do await reconcileDue(bench.service)
   while ((await getReconciliationState(bench.service.db.pool)).unfinishedDays > 0)
@@ -86,14 +84,14 @@ const differences = async () =>
 const metric = async (name: string) =>
   Number((await bench.service.metrics.registry.getSingleMetricAsString(name)).match(/^billfold\S+ (\S+)$/m)?.[1])
 
-test('charges, refunds and disputes that both sides have agree, and the day’s totals are on both sides', async () => {
+test('charges, refunds and disputes on both sides agree, and the day’s totals are on both sides', async () => {
   const [one, two, three] = [await paid(25), await paid(40), await paid(10)]
   bench.standIn.state.refund(one, 1_000)
   bench.standIn.state.dispute(two)
   bench.standIn.state.dispute(three)
-  for (const id of [one, two, three]) await settle(id)
+  for (const id of [one, two, three]) await resolve(id)
   bench.standIn.state.winDispute(three)
-  await settle(three)
+  await resolve(three)
   bench.standIn.state.book({ type: 'payout', reporting_category: 'payout', amount: -2_000, source: null })
   bench.standIn.state.book({ type: 'stripe_fee', reporting_category: 'fee', amount: -200, source: null })
   await reconcile()
@@ -111,7 +109,7 @@ test('charges, refunds and disputes that both sides have agree, and the day’s 
   expect(await metric('billfold_reconciliation_age_seconds')).toBeLessThan(3_600)
 })
 
-test('a charge that the ledger never heard of is a difference, until it is credited', async () => {
+test('a charge unknown to the ledger is a difference, until it is credited', async () => {
   const payer = await bench.newPayer()
   const id = await payer.begin(25)
   bench.standIn.state.pay(id)
@@ -119,7 +117,7 @@ test('a charge that the ledger never heard of is a difference, until it is credi
   expect(await differences()).toEqual([`charge ${id} 2500 0`])
   expect(await metric('billfold_reconciliation_differences')).toBe(1)
   expect(bench.opened.logged.filter((line) => line.includes('the processor and the ledger differ'))).toHaveLength(1)
-  await settle(id)
+  await resolve(id)
   await again()
   expect(await differences()).toEqual([])
   expect(await metric('billfold_reconciliation_differences')).toBe(0)
@@ -138,10 +136,10 @@ test('a credit without a charge, and a charge of another amount, are differences
   expect((await differences()).toSorted()).toEqual([`charge ${gone} 0 2500`, `charge ${other} 2999 3000`].toSorted())
 })
 
-test('a refund and a dispute that the ledger does not have are differences, and so are those it alone has', async () => {
+test('a refund and a dispute on one side only are differences, on either side', async () => {
   const [refunded, disputed, alone] = [await paid(25), await paid(30), await paid(35)]
   bench.standIn.state.refund(alone, 500)
-  await settle(alone)
+  await resolve(alone)
   bench.standIn.state.bookings.pop()
   bench.standIn.state.refund(refunded, 700)
   bench.standIn.state.dispute(disputed)
@@ -151,7 +149,7 @@ test('a refund and a dispute that the ledger does not have are differences, and 
   )
 })
 
-test('the ledger’s side is the ledger: a movement that was never entered does not count', async () => {
+test('the ledger’s side is the ledger itself: a movement that was never posted does not count', async () => {
   const id = await paid(25)
   await query(`update topup_movements set reference_id = reference_id || '-x' where reference_id = $1`, [id])
   await reconcile()
@@ -159,7 +157,7 @@ test('the ledger’s side is the ledger: a movement that was never entered does 
   await query(`update topup_movements set reference_id = $1 where reference_id = $1 || '-x'`, [id])
 })
 
-test('a charge in our name that no top-up has is a difference; payments of other software in the account are none', async () => {
+test('a charge in our name without a top-up is a difference; payments of other software in the account are none', async () => {
   const make = (metadata: object) => {
     const { id } = bench.standIn.state.createIntent({ amount: 900, currency: 'usd', metadata })
     bench.standIn.state.pay(id)
@@ -174,13 +172,13 @@ test('a charge in our name that no top-up has is a difference; payments of other
   expect(html).toContain('a charge without a top-up')
 })
 
-test('a payment that was refunded after what was read is no difference, whichever side is ahead', async () => {
+test('a payment refunded after the last day that was read is no difference, whichever side is ahead', async () => {
   const [ledgerAhead, both] = [await paid(25), await paid(25)]
   await letPass(bench.service.db.pool, 2 * dayMs, topupTables)
   bench.standIn.state.letPass(2 * dayMs)
   for (const id of [ledgerAhead, both]) {
     bench.standIn.state.refund(id, 300)
-    await settle(id)
+    await resolve(id)
   }
   await readAll()
   expect(await differences()).toEqual([])
@@ -191,21 +189,21 @@ test('a payment from before the first day that was read is left out', async () =
   await letPass(bench.service.db.pool, 20 * dayMs, topupTables)
   bench.standIn.state.letPass(20 * dayMs)
   bench.standIn.state.refund(id, 300)
-  await settle(id)
+  await resolve(id)
   await reconcile()
   expect(await differences()).toEqual([])
 })
 
-test('many lines are read page by page, and a reading that failed goes on where it stopped', async () => {
+test('many lines are read page by page, and a failed reading continues where it stopped', async () => {
   const { state, failNext } = bench.standIn
   for (let i = 0; i < 250; i++) state.book({ type: 'charge', reporting_category: 'charge', amount: 1, source: null })
-  // To a noon: what is of the first hour of a day is read with the day before as well.
+  // To noon: lines of the first hour of a day are also read with the day before.
   state.letPass(2 * dayMs + ((Date.now() + dayMs / 2) % dayMs))
   const cards = bench.service.cards!
   const listLines = cards.listLines.bind(cards)
   const afters: (string | undefined)[] = []
   const watched = async (span: Parameters<typeof listLines>[0]) => {
-    // The second page fails the first time, and so does the SDK's own second try.
+    // The second page fails the first time, and so does the SDK's own retry.
     if (span.after !== undefined && !afters.includes(span.after)) failNext(500, 2)
     afters.push(span.after)
     return await listLines(span)
@@ -298,7 +296,7 @@ test('the command reads a day again from the processor, and refuses one that is 
   bench.standIn.state.refund(id, 100)
   await reconcile()
   expect(await differences()).toEqual([`refund ${id} -100 0`])
-  await settle(id)
+  await resolve(id)
   const [{ day }] = (await query(`select day from reconciliation_differences`)) as [{ day: string }]
   const { exitCode, stdout } = await callCommand(['reconcile', '--day', day], environment())
   expect([exitCode, stdout]).toEqual([0, `Read: ${day}. The processor and the ledger agree.\n`])
@@ -311,7 +309,7 @@ test('the command reads a day again from the processor, and refuses one that is 
   expect((await getReconciliationState(bench.service.db.pool)).unfinishedDays).toBe(1)
 })
 
-test('a difference that is settled by hand is closed, with name and reason, and open again when a side says otherwise', async () => {
+test('a difference resolved by hand is closed, with name and reason, and opens again when a side changes', async () => {
   const payer = await bench.newPayer()
   const id = await payer.begin(25)
   bench.standIn.state.pay(id)
@@ -325,13 +323,13 @@ test('a difference that is settled by hand is closed, with name and reason, and 
   const viewer = await newOperator(bench.opened, 'viewer')
   expect((await viewer.post(path, fields)).status).toBe(403)
   expect(await differences()).toHaveLength(1)
-  const told = () => bench.opened.logged.filter((line) => line.includes('the processor and the ledger differ')).length
-  const toldBefore = told()
+  const alerts = () => bench.opened.logged.filter((line) => line.includes('the processor and the ledger differ')).length
+  const alertsBefore = alerts()
   expect((await finance.post(path, fields)).status).toBe(303)
-  // Sent again, it finds nothing open.
+  // The second submission finds no open difference.
   expect((await finance.post(path, fields)).status).toBe(409)
   await again()
-  expect([await differences(), told()]).toEqual([[], toldBefore])
+  expect([await differences(), alerts()]).toEqual([[], alertsBefore])
   expect(await metric('billfold_reconciliation_differences')).toBe(0)
   const list = await (await finance.get('/admin/reconciliation')).text()
   for (const shown of ['Resolved by hand', id, finance.name, fields.reason]) expect(list).toContain(shown)
@@ -344,11 +342,11 @@ test('a difference that is settled by hand is closed, with name and reason, and 
   expect(await differences()).toEqual([`charge ${id} 2400 0`])
 })
 
-test('the command settles a difference that is what it was seen to be, once, and names who did it', async () => {
+test('the command resolves a difference with the amounts that the operator saw, once, and names the operator', async () => {
   const id = await paid(25)
   bench.standIn.state.refund(id, 100)
   await reconcile()
-  const settleBy = async (...args: string[]) =>
+  const callSettle = async (...args: string[]) =>
     await callCommand(['reconcile', 'settle', id, ...args, '--reason', 'Taken as a loss', '--as', 'ann'], environment())
   const seen = ['--processor', '-1.00', '--ledger', '0.00']
   const refusals: [args: string[], exitCode: number, message: string][] = [
@@ -358,18 +356,18 @@ test('the command settles a difference that is what it was seen to be, once, and
     [['refund', '--processor', '1.00', '--ledger', '0.00'], 1, '-1.00 at the processor, 0.00 in the ledger'],
   ]
   for (const [args, exitCode, message] of refusals)
-    expect([args, await settleBy(...args)]).toMatchObject([
+    expect([args, await callSettle(...args)]).toMatchObject([
       args,
       { exitCode, stderr: expect.stringContaining(message) as string },
     ])
   expect(await differences()).toEqual([`refund ${id} -100 0`])
-  const settled = await settleBy('refund', ...seen, '--json')
+  const settled = await callSettle('refund', ...seen, '--json')
   expect([settled.exitCode, JSON.parse(settled.stdout)]).toMatchObject([
     0,
     { paymentIntentId: id, kind: 'refund', processor: '-1.00', ledger: '0.00', settledBy: 'cli:ann' },
   ])
   expect(await differences()).toEqual([])
-  expect(await settleBy('refund', ...seen)).toMatchObject({ exitCode: 1 })
+  expect(await callSettle('refund', ...seen)).toMatchObject({ exitCode: 1 })
   const records = await query(
     `select actor, detail->>'reason' as reason from audit
      where action = 'reconciliation.difference-settled' and detail->>'paymentIntentId' = $1`,
@@ -378,7 +376,7 @@ test('the command settles a difference that is what it was seen to be, once, and
   expect(records).toEqual([{ actor: 'cli:ann', reason: 'Taken as a loss' }])
 })
 
-test('bookings go after their days, those of a payment that differs stay, and what is older is compared no more', async () => {
+test('lines are deleted with their days, except those of a payment that differs, and older ones are no longer compared', async () => {
   const [right, wrong] = [await paid(25), await paid(30)]
   await query(`delete from topup_movements where topup_id = (select id from topups where payment_intent_id = $1)`, [
     wrong,
@@ -395,12 +393,12 @@ test('bookings go after their days, those of a payment that differs stay, and wh
   await query('update reconciliation_differences set day = day - 40')
   await deleteExpired(bench.service.db, keep)
   expect(await lines()).toEqual([wrong])
-  // A late refund of the one whose charge is gone from here is no difference; the other one is what it was.
+  // A late refund of the payment whose charge was deleted is no difference; the other payment is unchanged.
   const days = { processorLinesDays: 31 }
   const service = { ...bench.service, config: { ...bench.service.config, ...days } }
   bench.standIn.state.letPass(40 * dayMs)
   bench.standIn.state.refund(right, 1_000)
-  await settle(right)
+  await resolve(right)
   await letPass(bench.service.db.pool, 2 * dayMs, topupTables)
   bench.standIn.state.letPass(2 * dayMs)
   do await reconcileDue(service)

@@ -1,4 +1,4 @@
-/** Refunds and disputes: the wallet gives back what the processor gives back, once, and owes what it has spent. */
+/** Refunds and disputes: the wallet loses the amount that the processor gives back, once, and owes what it has spent. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { freezeWallet } from '../../src/actions/money/manage-wallets.ts'
 import { refundTopup } from '../../src/actions/topups/refund-topup.ts'
@@ -21,11 +21,11 @@ beforeEach(async () => {
   bench.standIn.state.pay(id)
   await payer.confirm(id)
 })
-afterEach(() => bench.expectSettled())
+afterEach(() => bench.expectReconciled())
 afterAll(() => bench.close())
 
 const state = () => bench.standIn.state
-/** Every event about this payment that the processor has made, the newest last. */
+/** Sends every event that the processor made about this payment, the newest last. */
 const sendAll = async (pattern: RegExp) => {
   const events = bench.standIn.events.filter((event) => JSON.stringify(event).includes(id))
   for (const event of events.filter(({ type }) => pattern.test(String(type)))) await bench.sendEvent(event)
@@ -46,7 +46,7 @@ describe('disputes', () => {
     expect(await bench.topup(id)).toMatchObject({ state: 'succeeded', dispute: 'open', disputedMinor: 2500n })
   })
 
-  test('a dispute of money that is spent freezes the wallet below zero; won, it thaws', async () => {
+  test('a dispute of spent money freezes the wallet below zero; when won, the wallet is active again', async () => {
     await payer.client.debit(payer.serviceUserId, 20)
     state().dispute(id)
     await sendAll(/dispute/)
@@ -59,7 +59,7 @@ describe('disputes', () => {
     expect(await bench.topup(id)).toMatchObject({ dispute: 'won', disputedMinor: 0n })
   })
 
-  test('a dispute that is lost stays taken, and the wallet thaws when the debt is repaid', async () => {
+  test('a lost dispute keeps the money, and the wallet is active again when the debt is repaid', async () => {
     await payer.client.debit(payer.serviceUserId, 25)
     state().dispute(id)
     await sendAll(/dispute/)
@@ -73,7 +73,7 @@ describe('disputes', () => {
     expect(await bench.topup(id)).toMatchObject({ dispute: 'lost' })
   })
 
-  test('a debt is repaid by card, in parts and beyond the debt, and the wallet thaws with the credit', async () => {
+  test('a debt is repaid by card, in parts and beyond the debt, and the credit activates the wallet again', async () => {
     await payer.client.debit(payer.serviceUserId, 20)
     state().dispute(id)
     await sendAll(/dispute/)
@@ -85,13 +85,13 @@ describe('disputes', () => {
     expect(await payer.client.debit(payer.serviceUserId, 1)).toMatchObject({ status: 403 })
     const rest = await payer.begin(1)
     state().pay(rest)
-    // The page, the webhook and a second look at once: one credit, one thaw.
+    // Two confirms and the webhook at once: one credit, and the wallet is unfrozen once.
     await Promise.all([payer.confirm(rest), payer.confirm(rest), sendAll(/succeeded/)])
     expect([await payer.balance(), await payer.isActive()]).toEqual([0.99, true])
     expect(await payer.client.debit(payer.serviceUserId, 0.99)).toMatchObject({ status: 200 })
   })
 
-  test('a wallet in debt that an operator froze too takes no new top-up, and one that was begun before does not thaw it', async () => {
+  test('a wallet in debt that an operator froze too takes no new top-up, and an earlier one does not unfreeze it', async () => {
     await payer.client.debit(payer.serviceUserId, 20)
     state().dispute(id)
     await sendAll(/dispute/)
@@ -103,16 +103,16 @@ describe('disputes', () => {
     expect([await payer.balance(), await payer.isActive()]).toEqual([10, false])
   })
 
-  test('a dispute whose events come in any order, several times and at once, counts once', async () => {
+  test('a dispute whose events arrive in any order, several times and at once, counts once', async () => {
     state().dispute(id)
     state().winDispute(id)
     const events = bench.standIn.events.filter((event) => JSON.stringify(event).includes(id)).toReversed()
     await Promise.all([...events, ...events].map((event) => bench.sendEvent(event)))
-    // All of it was over before the first event was heard: there is nothing to book.
+    // The dispute was over before its first event arrived: there is nothing to book.
     expect(await payer.entries()).toEqual(['TOPUP 25'])
   })
 
-  test('a dispute that no webhook ever told of is found by the sweeper', async () => {
+  test('a dispute without any webhook is found by the sweeper', async () => {
     state().dispute(id)
     await bench.sweepLater(61 * 60_000)
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_DISPUTE -25'])
@@ -151,14 +151,14 @@ describe('refunds', () => {
     expect(await refund(201n)).toMatchObject({ kind: 'refused', code: 'exceeds-refundable' })
   })
 
-  test('a refund of one form sent five times at once is made once', async () => {
+  test('a refund form submitted five times at once makes one refund', async () => {
     const results = await Promise.all(Array.from({ length: 5 }, () => refund(1000n, 'one-form')))
     expect(new Set(results.map((result) => result.kind))).toEqual(new Set(['refunded']))
     await resolveTopup(bench.service, (await bench.topup(id)).id)
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
   })
 
-  test('a refund made at the processor itself is booked once, however many webhooks tell of it at once', async () => {
+  test('a refund made at the processor itself is booked once, however many webhooks report it at once', async () => {
     state().refund(id, 700)
     state().refund(id, 800)
     const events = bench.standIn.events.filter(
@@ -168,7 +168,7 @@ describe('refunds', () => {
     expect(await payer.balance()).toBe(10)
   })
 
-  test('a refund that the bank sends back is given back, and may be made again', async () => {
+  test('a refund that the bank sends back is credited again, and can be repeated', async () => {
     await refund(1000n)
     const charge = state().charges.get(state().intent(id).latest_charge!)!
     charge.amount_refunded = 0
@@ -188,8 +188,8 @@ describe('refunds', () => {
     expect([await payer.balance(), await payer.isActive()]).toEqual([-25, false])
   })
 
-  test('a refund whose answer never came is found by the sweeper, and the same form again makes no second one', async () => {
-    // The first request of a refund reads the payment; the answers to the refund itself are lost.
+  test('a refund whose answer was lost is found by the sweeper, and the same form again makes no second one', async () => {
+    // The first request reads the payment; the answers to the refund itself are lost.
     const results = await Promise.all([failSecond(), refund(1000n, 'lost')])
     expect(results[1]).toEqual({ kind: 'unavailable' })
     await bench.sweepLater()
@@ -208,7 +208,7 @@ describe('refunds', () => {
   })
 })
 
-/** Waits until the next refund is on its way to the processor, and lets its answers get lost. */
+/** Waits until the payment was read, and drops the answers to the refund request that follows. */
 async function failSecond(): Promise<void> {
   const isRead = () => bench.standIn.requests.at(-1)?.path.endsWith(id)
   const seen = bench.standIn.requests.length
@@ -217,7 +217,7 @@ async function failSecond(): Promise<void> {
 }
 
 describe('stale answers', () => {
-  test('a stale answer of the processor that arrives after a newer one was written down changes nothing', async () => {
+  test('a stale answer of the processor that arrives after a newer one was stored changes nothing', async () => {
     const { service, standIn } = bench
     const { id: topupId } = await bench.topup(id)
     const cards = service.cards!

@@ -1,4 +1,4 @@
-/** A service that takes cards through the stand-in for Stripe, payers with sessions, and what every test ends in. */
+/** A service that takes cards through the fake Stripe server, payers with sessions, and the checks at the end of every test. */
 import { expect } from 'bun:test'
 import { decimalsOf } from '../../src/actions/topups/open-processor.ts'
 import type { Service } from '../../src/actions/service.ts'
@@ -39,12 +39,12 @@ export async function openBench(environment: Record<string, string> = {}, timeou
   const standIn = startStripeStandIn()
   const opened = await openTestService({ ...stripeEnvironment(standIn), ...environment })
   const { service, app } = opened
-  // As the configuration makes it, but for the patience: what the stand-in was told to leave without an answer is soon given up,
-  // and everything else is waited for, because a busy machine is slow.
+  // Like the configured processor, except for its time-outs: short for requests that the fake server leaves unanswered, long for all
+  // others, because a busy machine is slow.
   const processorWith = (ms: number) => createStripeProcessor({ ...stripeSettings(standIn), timeoutMs: ms })
-  const hasty = processorWith(timeoutMs)
+  const shortTimeout = processorWith(timeoutMs)
   const cards = new Proxy(processorWith(20_000), {
-    get: (patient, name) => Reflect.get(standIn.isFallingSilent() ? hasty : patient, name) as unknown,
+    get: (longTimeout, name) => Reflect.get(standIn.isFallingSilent() ? shortTimeout : longTimeout, name) as unknown,
   })
   Object.assign(service, { cards })
   const credentials = await newApp(service)
@@ -54,7 +54,7 @@ export async function openBench(environment: Record<string, string> = {}, timeou
     return await payerOf(send, url, credentials, known ?? (await newUser(service, credentials)))
   }
 
-  /** As the processor would: signed over the very bytes that are sent. */
+  /** Signed as the processor does, over the exact bytes of the body. */
   async function sendEvent(event: object, headers: Record<string, string> = {}, send: Send = app.fetch, url = baseUrl) {
     const body = JSON.stringify(event, null, 2)
     return await sendRaw(body, { 'stripe-signature': standIn.sign(body), ...headers }, send, url)
@@ -88,12 +88,12 @@ export async function openBench(environment: Record<string, string> = {}, timeou
       const movements = await listMovements(service.db.pool, topup!.id)
       return movements.map(({ referenceType, amountMinor }) => `${referenceType} ${amountMinor}`)
     },
-    /** Lets so much time pass that everything is due, and sweeps. */
+    /** Lets enough time pass that everything is due, and sweeps. */
     sweepLater: async (ms = 2 * 60_000) => {
       await letPass(service.db.pool, ms, topupTables)
       await runDue(service, resolveTopup)
     },
-    expectSettled: () => expectSettled(service, standIn),
+    expectReconciled: () => expectReconciled(service, standIn),
     close: async () => {
       await opened.close()
       await standIn.stop()
@@ -101,7 +101,7 @@ export async function openBench(environment: Record<string, string> = {}, timeou
   }
 }
 
-/** Anybody's, also of a service that runs elsewhere. */
+/** Also works for a service in another process. */
 export async function payerOf(send: Send, url: string, credentials: Credentials, user: TestUser) {
   const client = newClient(send, credentials, url)
   const page = newPage(send, url)
@@ -120,7 +120,7 @@ export async function payerOf(send: Send, url: string, credentials: Credentials,
       page.post(`/api/widget/topup/create-intent?session=${session}`, { amount }),
     confirm: (paymentIntentId: unknown, more: object = {}): Promise<Reply> =>
       page.post(`/api/widget/topup/confirm?session=${session}`, { paymentIntentId, ...more }),
-    /** A new top-up; the id of its payment. */
+    /** Starts a top-up and returns the id of its payment. */
     begin: async (amount = 25): Promise<string> => {
       const { status, body } = await page.post(`/api/widget/topup/create-intent?session=${session}`, { amount })
       expect([status, body['code']]).toEqual([200, undefined])
@@ -138,8 +138,8 @@ export async function payerOf(send: Send, url: string, credentials: Credentials,
   }
 }
 
-/** The books balance, and cards' position is exactly what the processor holds of ours. */
-async function expectSettled(service: Service, standIn: StripeStandIn): Promise<void> {
+/** The books balance, and the position of cards equals the money that the processor holds for us. */
+async function expectReconciled(service: Service, standIn: StripeStandIn): Promise<void> {
   await expectBalancedBooks(service)
   expect((await verifyBooks(service.db.connection)).faults).toBe(0)
   let heldMinor = 0n

@@ -1,4 +1,4 @@
-/** The sandbox as two real processes run it: its webhooks go out over HTTP and come in at our own door, in every way its panel offers. */
+/** The sandbox in two real processes: its webhooks travel over HTTP back to the service, in every mode its panel offers. */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { deliveryModes, type DeliveryMode } from '../../sandbox/events.ts'
 import { writeSettings } from '../../sandbox/settings.ts'
@@ -85,7 +85,7 @@ test('a payment whose webhook never comes is credited by a sweeper', async () =>
   expect(await entries()).toBe(1)
 })
 
-test('a payment whose webhook is late is credited by confirm meanwhile, and only once', async () => {
+test('a payment whose webhook is late is credited by confirm in the meantime, and only once', async () => {
   const { page, session, paymentIntentId, entries } = await pay('late', '4242424242424242')
   const { body } = await page.post(`/api/widget/topup/confirm?session=${session}`, { paymentIntentId })
   expect(body).toMatchObject({ status: 'succeeded', balance: 25 })
@@ -98,7 +98,7 @@ test('a card that is disputed later takes the money back by webhook', async () =
   expect(await client.balance(serviceUserId)).toBe(0)
 })
 
-test('every mode of the panel is tried here', () => {
+test('every mode of the panel is tested here', () => {
   expect([...deliveryModes].sort((a, b) => a.localeCompare(b))).toEqual([
     'late',
     'never',

@@ -1,4 +1,4 @@
-/** The real shop, the real service with its sandbox, a real Chromium: short of money, topped up by card, and bought. */
+/** The example shop, the service with its sandbox and a real Chromium: a buyer without enough money tops up by card and buys. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { expectBalancedBooks } from '../books.ts'
@@ -25,11 +25,11 @@ afterAll(async () => {
 
 const text = (locator: { textContent(): Promise<string | null> }) => async () => await locator.textContent()
 
-/** The debits that the shop's page tells of, in their order: their statuses. */
+/** The statuses of the debits that the shop's page lists, oldest first. */
 const debitsIn = async (visit: Visit) =>
   (await visit.story().filter({ hasText: 'wallet/debit' }).locator('.outcome').allTextContents()).toReversed()
 
-/** What the page has heard of money that was paid in. */
+/** The amounts that the page was notified of. */
 const paidIn = async (visit: Visit) =>
   (await visit.heard('SERVICE_WALLET_UPDATED')).flatMap(({ data }) =>
     data['paid'] === undefined ? [] : [data['paid']],
@@ -75,10 +75,10 @@ test.each(ways.map(([what, pay]) => [what, pay] as const))(
     await topup.getByRole('heading', { name: 'Money added' }).waitFor()
     await eventually(text(order.locator('.state')), 'Paid')
     await eventually(text(buyer.balance()), '$0.00')
-    // The page may report both a little later than the wallet shows them; the next card must not find them in its own count.
-    const said = async () => JSON.stringify([await paidIn(buyer), await debitsIn(buyer)])
+    // The page may report both a little later than the wallet shows them; they must not count towards the next card.
+    const reported = async () => JSON.stringify([await paidIn(buyer), await debitsIn(buyer)])
     await eventually(
-      said,
+      reported,
       JSON.stringify([
         [...paidBefore, 18],
         [...debitsBefore, '400', '200'],

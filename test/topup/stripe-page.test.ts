@@ -1,4 +1,4 @@
-/** The top-up page with Stripe: our side of Stripe.js, in a real Chromium. Stripe's script itself is stood in for. */
+/** The top-up page with Stripe: our side of Stripe.js, in a real Chromium. Stripe's own script is replaced by a fake. */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { launchChromium } from '../chromium.ts'
@@ -6,7 +6,7 @@ import { openBench, type Bench, type Payer } from './rig.ts'
 
 setDefaultTimeout(180_000)
 
-/** What Stripe.js does as far as we use it; the test decides what becomes of the payment, by a binding of the page. */
+/** The part of Stripe.js that we use; the test decides the outcome of the payment through a binding of the page. */
 const stripeScript = `window.Stripe = (key, options) => ({
   elements: ({ clientSecret, appearance }) => ({
     secret: clientSecret,
@@ -52,7 +52,7 @@ beforeEach(async () => {
     }),
   )
   await page.context().exposeFunction('bank', ({ id, card }: { id: string; card: string }) => {
-    // As Stripe answers: a payment that has succeeded takes no second card.
+    // Stripe accepts no second card for a payment that has succeeded.
     if (bench.standIn.state.intents.get(id)!.status === 'succeeded')
       return { error: { type: 'invalid_request_error', code: 'payment_intent_unexpected_state' } }
     if (card === 'good') bench.standIn.state.pay(id)
@@ -62,7 +62,7 @@ beforeEach(async () => {
   })
 })
 afterAll(async () => {
-  await bench.expectSettled()
+  await bench.expectReconciled()
   await browser.close()
   await server.stop(true)
   await bench.close()
@@ -110,7 +110,7 @@ test('two of Stripe’s forms that are open for one payment take the money once,
   expect(await payer.entries()).toEqual(['TOPUP 25'])
 })
 
-test('a Stripe payment that takes its time ends by itself', async () => {
+test('a slow Stripe payment ends without a reload', async () => {
   await open()
   await page.getByRole('button', { name: 'Continue' }).click()
   await pay('slow')
@@ -119,7 +119,7 @@ test('a Stripe payment that takes its time ends by itself', async () => {
   await page.getByRole('heading', { name: 'Money added' }).waitFor()
 })
 
-test('a bank’s own page sends the payer back to the end of the top-up', async () => {
+test('a bank’s own page returns the payer to the end of the top-up', async () => {
   const id = await payer.begin()
   bench.standIn.state.pay(id)
   await open(`&payment_intent=${id}&payment_intent_client_secret=secret&redirect_status=succeeded`)
@@ -129,7 +129,7 @@ test('a bank’s own page sends the payer back to the end of the top-up', async 
   expect(page.url()).not.toContain('secret')
 })
 
-test('what the address claims to have become of a payment is not believed', async () => {
+test('a payment’s status in the address is not trusted', async () => {
   const id = await payer.begin()
   await open(`&payment_intent=${id}&redirect_status=succeeded`)
   await page.getByRole('heading', { name: 'The payment did not go through' }).waitFor()

@@ -1,4 +1,4 @@
-/** Two real processes on one database race for every top-up, and one of them is killed at the worst moments. */
+/** Two real processes on one database race for every top-up, and one of them is killed at the worst points. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Send } from '../client.ts'
 import { eventually } from '../eventually.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   }
   processes = await Promise.all([startProcess(environment), startProcess(environment)])
 })
-afterEach(() => bench.expectSettled())
+afterEach(() => bench.expectReconciled())
 afterAll(async () => {
   await Promise.all(processes.map((one) => one.stop()))
   await mails.goAway()
@@ -41,12 +41,12 @@ const creditsOf = async (payer: Payer) => (await payer.entries()).filter((entry)
 
 const inVain = ['WALLET_INACTIVE', 'INSUFFICIENT_BALANCE']
 
-/** For as long as it may take on a busy machine; what follows says whether it came. */
+/** Waits as long as a busy machine may need; the assertions that follow decide. */
 async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
   for (const endsAt = Date.now() + 90_000; Date.now() < endsAt && !(await isSo());) await Bun.sleep(50)
 }
 
-/** A card payment whose end is not known yet, and what the ledger has not been told yet. */
+/** No card payment is undecided, and every movement is posted. */
 const isQuiet = async () =>
   (
     await bench.service.db.pool.query(
@@ -55,7 +55,7 @@ const isQuiet = async () =>
     )
   ).rowCount === 0
 
-/** The processes' own sweepers do it, as soon as it is due; nobody else does. */
+/** Only the sweepers of the processes credit it, as soon as it is due. */
 async function untilSwept(payer: Payer, balance: number): Promise<void> {
   await makeTopupsDue(bench.service.db.pool, 'user_id = $1', [payer.userId])
   await until(async () => (await payer.balance()) === balance)
@@ -71,9 +71,9 @@ test('confirm on one process and the webhook on the other at once, 100 times, ar
     for (let time = 0; time < 10; time++) {
       const id = await payer.begin(1 + time)
       bench.standIn.state.pay(id)
-      const [confirmed, heard] = await Promise.all([payer.confirm(id), webhookAt(other, id)])
+      const [confirmed, received] = await Promise.all([payer.confirm(id), webhookAt(other, id)])
       expect(confirmed).toMatchObject({ status: 200, body: { status: 'succeeded' } })
-      expect(heard.status).toBe(200)
+      expect(received.status).toBe(200)
     }
     expect(await creditsOf(payer)).toEqual(Array.from({ length: 10 }, (_, i) => `TOPUP ${i + 1}`))
   }
@@ -85,7 +85,7 @@ test('confirm on one process and the webhook on the other at once, 100 times, ar
   }
 })
 
-test('a debt that a card repays on one process and an app on the other ends with the credit that brings it to zero', async () => {
+test('a debt repaid by card on one process and by an app on the other ends with the credit that brings it to zero', async () => {
   const payer = await payerAt(processes[0])
   const other = await bench.newPayer(processes[1].send, processes[1].url, payer)
   const spent = await payer.begin(20)
@@ -97,7 +97,7 @@ test('a debt that a card repays on one process and an app on the other ends with
   expect([await payer.balance(), await payer.isActive()]).toEqual([-20, false])
   const id = await payer.begin(12)
   bench.standIn.state.pay(id)
-  // With debits in between, which a frozen wallet refuses and an empty one too: none may slip through on the way.
+  // Debits in between are refused, by a frozen wallet and by an empty one: none may succeed on the way.
   const debits = [payer, other, payer, other].map(({ client }) => client.debit(payer.serviceUserId, 1))
   const credits = [5, 3].map((amount) => other.client.credit(payer.serviceUserId, amount))
   const [refused] = await Promise.all([Promise.all(debits), payer.confirm(id), ...credits])
@@ -105,7 +105,7 @@ test('a debt that a card repays on one process and an app on the other ends with
   expect([await other.balance(), await other.isActive()]).toEqual([0, true])
 })
 
-test('the processes find a first payment, and mails that nobody has sent, by themselves, and send each once', async () => {
+test('the processes find a first payment, and unsent mails, by themselves, and send each once', async () => {
   const { pool } = bench.service.db
   const payer = await payerAt(processes[0])
   const { userId, serviceUserId, client } = payer
@@ -118,7 +118,7 @@ test('the processes find a first payment, and mails that nobody has sent, by the
   expect(subjects()).toEqual(['First payment to Test shop', 'Your card was declined'])
 })
 
-test('refunds and disputes told to both processes at once, in any order, are booked once', async () => {
+test('refunds and disputes reported to both processes at once, in any order, are booked once', async () => {
   const payer = await payerAt(processes[0])
   for (let time = 0; time < 8; time++) {
     const id = await payer.begin(25)
@@ -133,14 +133,14 @@ test('refunds and disputes told to both processes at once, in any order, are boo
       events.flatMap((event) => processes.map(({ send, url }) => bench.sendEvent(event, {}, send, url))),
     )
     for (const { status } of answers) expect([200, 503]).toContain(status)
-    // Whoever found it too crowded is sent again by the processor.
+    // The processor repeats an event that was refused under load.
     for (const { send, url } of processes) await bench.sendEvent(events[0]!, {}, send, url)
   }
   expect(await payer.balance()).toBe(4 * 17)
 })
 
-/** Leaves 40 paid top-ups to the sweepers; how many questions they asked the processor until all were credited. */
-async function countQuestionsForForty(): Promise<number> {
+/** Leaves 40 paid top-ups to the sweepers, and returns the number of requests to the processor until all were credited. */
+async function countRequestsForForty(): Promise<number> {
   const payers = await Promise.all(Array.from({ length: 8 }, (_, i) => payerAt(processes[i % 2]!)))
   for (const payer of payers) {
     for (let time = 0; time < 5; time++) bench.standIn.state.pay(await payer.begin(2))
@@ -153,27 +153,27 @@ async function countQuestionsForForty(): Promise<number> {
 }
 
 test('both sweepers at once post each of 40 forgotten top-ups once, and one process alone asks about each', async () => {
-  // A busy machine may let an answer time out, which is asked for again. Two processes that both claim a top-up do so every time.
-  const asked = [await countQuestionsForForty()]
-  while (asked.length < 4 && asked.at(-1) !== 40) asked.push(await countQuestionsForForty())
+  // On a busy machine an answer may time out and be repeated. Two processes that claim the same top-up would do so every time.
+  const asked = [await countRequestsForForty()]
+  while (asked.length < 4 && asked.at(-1) !== 40) asked.push(await countRequestsForForty())
   expect(asked.at(-1), `asked ${asked.join(', ')} times`).toBe(40)
 })
 
-/** Somebody waits for the row that is held, or did a moment ago and will again: the ledger waits a little at a time. */
+/** A process waits for the held row, at intervals: the ledger waits a short time, and tries again. */
 async function waitForLock(): Promise<void> {
   await eventually(async () => (await bench.service.db.pool.query(lockWaitsSql)).rowCount !== 0, true)
 }
 
-/** The same person, seen from the process that lives. */
+/** The same payer, on the surviving process. */
 const payerAtOther = (payer: Payer) => bench.newPayer(processes[1].send, processes[1].url, payer)
 
-/** What a killed process had already sent would still be carried out; a machine that dies takes its connections with it. */
+/** A statement that a killed process had sent would still run; a machine that dies takes its connections with it. */
 async function endOrphans(): Promise<void> {
   const { pool } = bench.service.db
   while ((await pool.query(endLockWaitsSql)).rowCount) await Bun.sleep(10)
 }
 
-/** Holds a row, so that the process stops exactly there. */
+/** Locks a row, so that the process stops exactly there. */
 async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id: string): Promise<void> {
   const holder = await bench.service.db.pool.connect()
   await holder.query('begin')
@@ -190,7 +190,7 @@ async function killedWhileHeld(sql: string, values: unknown[], payer: Payer, id:
 }
 
 describe('killed processes', () => {
-  test('a process that is killed between the processor’s success and writing it down costs no money: the other process’s sweeper credits it', async () => {
+  test('a process killed between the processor’s success and storing it costs no money: the other process’s sweeper credits it', async () => {
     const payer = await payerAt(processes[0])
     const id = await payer.begin(25)
     bench.standIn.state.pay(id)
@@ -202,7 +202,7 @@ describe('killed processes', () => {
     processes[0] = await startProcess(environment)
   })
 
-  test('a process that is killed between writing it down and the ledger’s commit costs no money either', async () => {
+  test('a process killed between storing it and the ledger’s commit costs no money either', async () => {
     const payer = await payerAt(processes[0])
     const id = await payer.begin(25)
     bench.standIn.state.pay(id)
@@ -215,7 +215,7 @@ describe('killed processes', () => {
     processes[0] = await startProcess(environment)
   })
 
-  test('a process that is killed under a stream of top-ups loses and doubles none', async () => {
+  test('a process killed during a stream of top-ups loses none and credits none twice', async () => {
     const payers = await Promise.all(Array.from({ length: 6 }, () => payerAt(processes[0])))
     const end = new AbortController()
     const streams = payers.map(async (payer) => {
@@ -227,14 +227,14 @@ describe('killed processes', () => {
         await payer.confirm(id).catch(() => undefined)
       }
     })
-    // In the middle of it: the first are paid and credited, and most are still to come.
+    // Halfway: the first are paid and credited, and most are still to come.
     const credited = `select 1 from transfers where wallet_id = any($1)`
     const userIds = payers.map((payer) => payer.userId)
     await until(async () => (await bench.service.db.pool.query(credited, [userIds])).rowCount !== 0)
     await processes[0].kill()
     end.abort()
     await Promise.all(streams)
-    // Whoever was cut off before they heard of their payment pays it now: then each of them has an end.
+    // Pay the payments whose creation was never answered: then every top-up has an outcome.
     const { rows: unpaid } = await bench.service.db.pool.query<{ id: string }>(
       `select payment_intent_id as id from topups where state = 'created' and payment_intent_id is not null`,
     )

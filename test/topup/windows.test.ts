@@ -1,6 +1,6 @@
 /**
- * One window for a top-up, whoever the page around the wallet is written by. In a Chromium that blocks pop-ups, with the wallet in a
- * frame of another site, sandboxed as the contract says.
+ * A top-up opens one window, with the SDK or without. Runs in a Chromium that blocks pop-ups, with the wallet in a frame of another
+ * site, sandboxed as the contract says.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
@@ -35,7 +35,7 @@ afterAll(() => rig.stop())
 
 const windows = () => page.context().pages().length - 1
 const addMoney = (frame: Frame) => frame.getByRole('button', { name: 'Add money' }).click()
-/** Twice, as of one hand, however busy the machine is: the second time by the page's own clock. */
+/** Two clicks as close as a person's, on a busy machine too: the page itself times the second one. */
 async function doubleClick(frame: Frame): Promise<void> {
   const button = frame.locator('button.hero-action')
   await button.evaluate((button: HTMLElement) =>
@@ -45,14 +45,14 @@ async function doubleClick(frame: Frame): Promise<void> {
 }
 const offerIn = (frame: Frame) => frame.locator('.topup-offer')
 
-/** The wallet in a frame of this page. The page does nothing but listen. */
+/** The wallet in a frame of a page that only listens. */
 async function openWallet(): Promise<Frame> {
   const frame = await embed(page, walletUrl(rig, { session: await tenant.newSession(rig.shop), lang: 'en' }))
   await waitForMessage(page, 'SERVICE_WALLET_LOADED')
   return frame
 }
 
-/** A page whose author has read the specification and nothing else. */
+/** A page written from the specification alone. */
 async function openContractPage(parentOrigin: string | undefined = rig.shop): Promise<Frame> {
   const session = await tenant.newSession(parentOrigin || undefined)
   await page.evaluate(
@@ -100,7 +100,7 @@ const openedBy = async (act: () => Promise<unknown>): Promise<Page> => {
 }
 
 describe('one window', () => {
-  test('this browser does block a window that nobody clicked for', async () => {
+  test('this browser blocks a window that opens without a click', async () => {
     await page.goto(`${rig.shop}/?open=${encodeURIComponent(rig.shop)}`)
     expect(await page.evaluate(() => window.wasBlocked)).toBeTrue()
   })
@@ -111,7 +111,7 @@ describe('one window', () => {
   ])('a page written with %s opens one, and the wallet offers no other', async (_, openPage) => {
     const frame = await openPage()
     const popup = await openedBy(() => doubleClick(frame))
-    // The token leaves the address when the page's script runs, which may be a moment after the page is there.
+    // The page's script removes the token from the address, a little after the page has loaded.
     await popup.waitForURL((url) => !url.searchParams.has('session'))
     await pay(popup)
     await waitForBalance(frame, '$25.00')
@@ -122,7 +122,7 @@ describe('one window', () => {
       { type: 'SERVICE_OPEN_TOPUP', version: 1, url: expect.stringMatching(/\/widget\/topup\?session=ws_/) },
     ])
     const closed = popup.waitForEvent('close')
-    // The click takes away the page it is made on, which may be told as a failed click; what counts is that it is gone.
+    // The click closes its own page, and Playwright may report that as a failed click; only the closing counts.
     await popup
       .getByRole('button', { name: 'Close this window' })
       .click()
@@ -130,7 +130,7 @@ describe('one window', () => {
     await closed
   })
 
-  test('nothing is posted to an origin that is not there, which Chromium would tell in the console of a page of the same site', async () => {
+  test('nothing is posted to an origin that is not there, which Chromium would log in the console of a page of the same site', async () => {
     const sameSite = rig.shop.replace('localhost', '127.0.0.1')
     tenant = await rig.newTenant({ allowedIframeParents: [rig.shop, sameSite, rig.strangerShop] })
     const warnings: string[] = []
@@ -146,7 +146,7 @@ describe('one window', () => {
     page.context().removeAllListeners('console')
   })
 
-  test('a page that ignores the message gets none, and a click on the wallet’s own link opens one', async () => {
+  test('a page that ignores the message gets no window, and a click on the wallet’s own link opens one', async () => {
     const frame = await openWallet()
     await addMoney(frame)
     await offerIn(frame).waitFor()
@@ -158,11 +158,11 @@ describe('one window', () => {
     expect(windows()).toBe(1)
   })
 
-  test('an offer is taken back when the window is heard of, however late it comes up', async () => {
+  test('the offer of a link is withdrawn when the window reports itself, however late it opens', async () => {
     const frame = await openContractPage()
     const held = Promise.withResolvers<void>()
     rig.trouble.answer = async ({ pathname }) => {
-      // The wallet in the frame has what it needs; it is the window that asks.
+      // The wallet in the frame has loaded already; this request comes from the window.
       if (pathname === '/api/widget/wallet') await held.promise
       return undefined
     }
@@ -172,7 +172,7 @@ describe('one window', () => {
     await offerIn(frame).waitFor({ state: 'detached' })
   })
 
-  test('where no window may open at all a top-up goes on in the frame, and there is a way back from its every step', async () => {
+  test('where no window can open a top-up continues in the frame, and every step has a way back', async () => {
     const src = walletUrl(rig, { session: await tenant.newSession(rig.shop), lang: 'en' })
     const sandbox = 'allow-same-origin allow-scripts allow-forms'
     const frame = await embed(page, src, { allow: 'payment *', sandbox })
@@ -193,14 +193,14 @@ describe('one window', () => {
   })
 })
 
-/** Every session there is has ended; what is made afterwards has not. */
+/** Ends every existing session; later ones are not affected. */
 const expireAll = () => rig.pass(5 * 60_000 + 1_000)
 const waitForExpired = (where: Page | Frame) => where.waitForSelector('text=Your session has ended')
 
-test('a page from the browser’s cache of pages has the balance of now, and knows when its session has ended', async () => {
+test('a page restored from the back/forward cache has the current balance, and knows when its session has ended', async () => {
   await openWallet()
   await page.evaluate(() => void (document.body.dataset['mark'] = 'same document'))
-  // Of frames in pages from the cache Playwright knows nothing, and it hears of no load; the page itself goes on as it was.
+  // Playwright reports no frames and no load of a page restored from the cache; the page itself continues as it was.
   const awayAndBack = async (meanwhile: () => Promise<unknown>) => {
     await page.goto(rig.strangerShop)
     await meanwhile()
@@ -217,7 +217,7 @@ describe('a renewed session', () => {
   test('reaches the top-up window, also after the wallet itself had expired', async () => {
     const frame = await openContractPage()
     const popup = await openedBy(() => addMoney(frame))
-    // By then it knows whose wallet it belongs to.
+    // Once this is visible, the window knows whose wallet it belongs to.
     await popup.locator('.topup-head .muted bdi').waitFor()
     await expireAll()
     await Promise.all([waitForExpired(frame), waitForExpired(popup)])
@@ -226,7 +226,7 @@ describe('a renewed session', () => {
     await waitForBalance(frame, '$25.00')
   })
 
-  test('reaches the top-up window while a card is typed in, without taking the card away', async () => {
+  test('reaches the top-up window while a card is typed in, without clearing the card', async () => {
     const frame = await openContractPage()
     const popup = await openedBy(() => addMoney(frame))
     await popup.locator('.topup-head .muted bdi').waitFor()
@@ -253,7 +253,7 @@ describe('a renewed session', () => {
     await pay(frame)
   })
 
-  test('reaches no top-up window of somebody else', async () => {
+  test('reaches no top-up window of another user', async () => {
     const frame = await openContractPage()
     const popup = await openedBy(() => addMoney(frame))
     await popup.getByRole('button', { name: 'Continue' }).waitFor()

@@ -22,7 +22,7 @@ beforeEach(async () => {
   path = `/admin/topups/${(await bench.topup(id)).id}`
 })
 afterAll(async () => {
-  await bench.expectSettled()
+  await bench.expectReconciled()
   await bench.close()
 })
 
