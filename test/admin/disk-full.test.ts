@@ -1,4 +1,4 @@
-/** The disk of the database is full, for real: a small file system that something else fills up. What docs/operations/runbooks.md says is done. */
+/** Really fills the disk of the database, on a small file system, and follows docs/operations/runbooks.md. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, truncate } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { startRig, type Rig } from './rig.ts'
 
 setDefaultTimeout(120_000)
 
-/** Only root may give a database a disk of its own, and a container may forbid it even to root. */
+/** Only root may mount a file system, and a container may forbid it even to root. */
 const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0
 
 let disk: string
@@ -36,7 +36,7 @@ const readiness = async () => {
   return `${response.status} ${((await response.json()) as { database: string }).database}`
 }
 
-/** A cent after the other, each with a reference of its own, until one is answered otherwise than with 200. */
+/** Debits a cent at a time, each with a new reference, until an answer is not 200. */
 async function spend(client: Client, serviceUserId: string): Promise<{ paid: number; reference: string }> {
   for (let paid = 0; ; paid++) {
     const { status, headers } = await client.debit(serviceUserId, 0.01, `cent-${paid}`)
@@ -59,7 +59,7 @@ test.if(canMount)('the disk is full', async () => {
 
   spawnSync('sh', ['-c', `cat /dev/zero > '${disk}/filler' 2>/dev/null`])
   while ((await readiness()) !== '503 full') await Bun.sleep(100)
-  // What finds room in pages that are there is still taken, and durable; the first that does not is told to come again.
+  // Debits that fit into existing pages still succeed, durably; the first that does not is answered with "try again".
   const { paid, reference } = await spend(client, serviceUserId)
   await page.goto(`${rig.base}/admin`)
   await state.getByText('takes no writes: full').waitFor()

@@ -1,4 +1,4 @@
-/** An operator's day in a real browser: apps, secrets, wallets, references, statements. */
+/** An operator's work in a real browser: apps, secrets, wallets, references, statements. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { text } from 'node:stream/consumers'
 import type { FrameLocator, Page } from '@playwright/test'
@@ -53,7 +53,7 @@ const credit = (base: string, secret: string, amount = 1) =>
     referenceId: `gift-${++sent}`,
   })
 
-/** On both processes: what each secret answers now. */
+/** The status that each secret gets from each process. */
 async function statuses(): Promise<number[][]> {
   const answers = secrets.map(async (secret) => [
     (await credit(rig.base, secret)).status,
@@ -64,7 +64,7 @@ async function statuses(): Promise<number[][]> {
 
 const secretOnPage = async () => (await page.locator('.copy.block pre').nth(1).innerText()).trim()
 const openApp = () => page.goto(`${rig.base}/admin/client-apps/${clientId}`)
-/** From then on: no process trusts what it knows of an app for longer than half a second. */
+/** No process caches an app for longer than half a second. */
 const soon = () => Bun.sleep(1_000)
 
 test('an app that an operator registers has credentials that work at once', async () => {
@@ -81,7 +81,7 @@ test('an app that an operator registers has credentials that work at once', asyn
   clientId = (await page.locator('.copy.block pre').first().innerText()).trim()
   secrets.push(await secretOnPage())
   expect(await page.locator('.copy.block pre').nth(2).innerText()).toContain(`BILLFOLD_CLIENT_SECRET=${secrets[0]}`)
-  // Loading the page again shows the app, and not the secret.
+  // Reloading the page shows the app, and not the secret.
   await page.reload()
   expect(await page.content()).not.toContain(secrets[0]!)
   await page.getByRole('heading', { name: 'Fernweh Books' }).waitFor()
@@ -115,7 +115,7 @@ test('after a rotation with overlap both secrets work, and when it ends only the
   ])
 })
 
-test('a revoked secret is dead on both processes within a second', async () => {
+test('a revoked secret stops working on both processes within a second', async () => {
   await openApp()
   await page.getByText('Rotate the secret').click()
   await page.getByLabel('The old secret').selectOption('7d')
@@ -135,7 +135,7 @@ test('a revoked secret is dead on both processes within a second', async () => {
   ])
 })
 
-test('a scope that is taken away is refused on both processes within a second', async () => {
+test('a removed scope is refused on both processes within a second', async () => {
   const secret = secrets.at(-1)!
   await openApp()
   await page.getByLabel('wallet:write').uncheck()
@@ -152,7 +152,6 @@ test('a scope that is taken away is refused on both processes within a second', 
   expect((await credit(rig.second, secret)).status).toBe(200)
 })
 
-/** The widget in the shop's page, for the user. */
 async function openWidget(): Promise<{ wallet: FrameLocator; widget: Page }> {
   const session = await call(rig.second, '/api/widget/session', secrets.at(-1)!, {
     serviceUserId: user.serviceUserId,
@@ -221,10 +220,10 @@ const debit = (amount: number) =>
     referenceId: 'order-77',
   })
 
-test('the reference inspector tells of a repeat that asked for another amount', async () => {
+test('the reference inspector shows a repeat that asked for another amount', async () => {
   expect((await debit(5)).status).toBe(200)
   expect((await debit(6)).body['mismatch']).toEqual(['amount'])
-  // Written down in the background.
+  // Repeats are stored in the background.
   while ((await inDatabase('select 1 from repeats where abs(amount) = 600')).length === 0) await Bun.sleep(50)
   await page.getByRole('link', { name: 'References' }).click()
   await page.getByLabel('referenceType').fill('ORDER_PAYMENT')
@@ -235,7 +234,7 @@ test('the reference inspector tells of a repeat that asked for another amount', 
   await page.getByRole('link', { name: 'Grace Hopper' }).first().waitFor()
 })
 
-test('the statement that is downloaded is the ledger', async () => {
+test('the downloaded statement equals the ledger', async () => {
   await page.goto(`${rig.base}/admin/wallets/${user.userId}`)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -257,7 +256,7 @@ test('the statement that is downloaded is the ledger', async () => {
   expect(lines.at(-1)!.split(',')[4]).toBe((await balance()).toFixed(2))
 })
 
-test('deactivating an app says how many sessions end; then nothing answers any more, and its widget goes dark', async () => {
+test('deactivating an app says how many sessions end; then every call is refused, and its widget closes', async () => {
   const { wallet, widget } = await openWidget()
   await wallet.getByText('Grace', { exact: false }).first().waitFor()
   await openApp()
@@ -276,7 +275,7 @@ test('deactivating an app says how many sessions end; then nothing answers any m
   expect((await statuses()).at(-1)).toEqual([200, 200])
 })
 
-test('everything an operator did is in the audit log, with who and from where', async () => {
+test('everything an operator did is in the audit log, with the operator and the address', async () => {
   await page.getByRole('link', { name: 'Audit log' }).click()
   const text = await page.getByRole('region', { name: 'Audit log' }).innerText()
   for (const action of [

@@ -1,9 +1,9 @@
-/** Every page and state of the admin area: looked at in both sizes and schemes, held against axe, and used without JavaScript. */
+/** Every page and state of the admin area: in both sizes and schemes, checked by axe, and used without JavaScript. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { until } from '../until.ts'
 import { openDatabase } from '../../src/store/connection/database.ts'
-import { lookAt, startRig, type Rig } from './rig.ts'
+import { findPageBarriers, startRig, type Rig } from './rig.ts'
 
 let rig: Rig
 let page: Page
@@ -17,22 +17,22 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-async function look(path: string, name: string): Promise<void> {
+async function expectUsable(path: string, name: string): Promise<void> {
   const response = await page.goto(`${rig.base}${path}`)
   expect(response?.status()).toBe(200)
-  expect(await lookAt(page, name)).toEqual([])
+  expect(await findPageBarriers(page, name)).toEqual([])
 }
 
 test('the admin’s sign-in, right and wrong, can be used by everyone', async () => {
   await page.goto(`${rig.base}/admin`)
-  expect(await lookAt(page, 'sign-in')).toEqual([])
+  expect(await findPageBarriers(page, 'sign-in')).toEqual([])
   await page.getByLabel('Email').fill('nobody@example.com')
   await page.getByLabel('Password').fill('not a password at all')
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('alert').waitFor()
-  expect(await lookAt(page, 'sign-in-wrong')).toEqual([])
+  expect(await findPageBarriers(page, 'sign-in-wrong')).toEqual([])
   await page.goto(`${rig.base}/admin/welcome?token=unknown`)
-  expect(await lookAt(page, 'welcome-gone')).toEqual([])
+  expect(await findPageBarriers(page, 'welcome-gone')).toEqual([])
 })
 
 test('setting up the second factor can be used by everyone, with a wrong code as well', async () => {
@@ -45,7 +45,7 @@ test('setting up the second factor can be used by everyone, with a wrong code as
   await visitor.getByLabel('The six digits').fill('000000')
   await visitor.getByRole('button', { name: 'Confirm' }).click()
   await visitor.getByRole('alert').waitFor()
-  expect(await lookAt(visitor, 'second-factor')).toEqual([])
+  expect(await findPageBarriers(visitor, 'second-factor')).toEqual([])
   await visitor.context().close()
   await rig.signIn(page)
 })
@@ -59,9 +59,9 @@ test.each([
   ['/admin/books', 'books-empty'],
   ['/admin/work', 'work-empty'],
   ['/admin/origin-doctor', 'origin-doctor-empty'],
-])('%s says what to do first where there is nothing yet', look)
+])('%s says what to do first where there is nothing yet', expectUsable)
 
-test('an app, a user and their entries are made for the admin pages to show', async () => {
+test('an app, a user and their entries are created for the admin pages to show', async () => {
   app = await rig.cli([
     'app',
     'create',
@@ -110,7 +110,7 @@ test('an app, a user and their entries are made for the admin pages to show', as
   }
 })
 
-test('an app and a user with long names and much money are made for the admin pages to show', async () => {
+test('an app and a user with long names and much money are created for the admin pages to show', async () => {
   const long = 'Donaudampfschifffahrtsgesellschaft and Wolfeschlegelsteinhausenbergerdorff, Sons & Daughters of 1887'
   const rich = await rig.cli(['app', 'create', '--name', long.slice(0, 100), '--scope', 'wallet:write'])
   const names = [
@@ -141,7 +141,7 @@ test('an app and a user with long names and much money are made for the admin pa
     })
     expect(response.status).toBe(200)
   }
-  await look(`/admin/wallets/${longWalletId}`, 'wallet-long')
+  await expectUsable(`/admin/wallets/${longWalletId}`, 'wallet-long')
 })
 
 test.each([
@@ -166,7 +166,7 @@ test.each([
   ['/admin/origin-doctor?page=https://www.shop.example/wallet', 'origin-doctor'],
   ['/admin/operators', 'operators'],
   ['/admin/account', 'account'],
-])('%s can be used by everyone, at 360 and 1280 pixels, light and dark', look)
+])('%s can be used by everyone, at 360 and 1280 pixels, light and dark', expectUsable)
 
 test('background work that failed can be used by everyone', async () => {
   const { pool } = openDatabase({ connectionString: rig.databaseUrl })
@@ -176,81 +176,81 @@ test('background work that failed can be used by everyone', async () => {
        ('send-mail', 'declined:' || gen_random_uuid(), now(), 0, null, null, now()),
        ('job', 'merge-positions', 'infinity', 3, 'TimedOut', now(), null)`,
   )
-  await look('/admin/work', 'work')
+  await expectUsable('/admin/work', 'work')
   await pool.query('delete from work')
   await pool.end()
 })
 
 test('a client app and its secret can be used by everyone', async () => {
-  await look(`/admin/client-apps/${app['clientId']}`, 'client-app')
+  await expectUsable(`/admin/client-apps/${app['clientId']}`, 'client-app')
   await page.getByText('Rotate the secret').click()
   await page.getByText('Revoke…').click()
   await page.getByText('Deactivate this app…').click()
-  expect(await lookAt(page, 'client-app-open')).toEqual([])
+  expect(await findPageBarriers(page, 'client-app-open')).toEqual([])
   await page.getByRole('button', { name: 'Create a new secret' }).click()
   await page.getByRole('heading', { name: 'The new secret' }).waitFor()
-  expect(await lookAt(page, 'secret')).toEqual([])
+  expect(await findPageBarriers(page, 'secret')).toEqual([])
 })
 
 test('a wallet, and a bonus for it, can be used by everyone', async () => {
-  await look(`/admin/wallets/${walletId}`, 'wallet')
+  await expectUsable(`/admin/wallets/${walletId}`, 'wallet')
   await page.getByText('Grant a bonus').click()
   await page.getByLabel('Amount in USD').fill('nothing')
   await page.getByLabel('Reason', { exact: true }).fill('x')
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('Enter an amount above zero').waitFor()
-  expect(await lookAt(page, 'wallet-problem')).toEqual([])
+  expect(await findPageBarriers(page, 'wallet-problem')).toEqual([])
   await page.getByLabel('Amount in USD').fill('5')
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('heading', { name: 'Grant this bonus?' }).waitFor()
-  expect(await lookAt(page, 'bonus')).toEqual([])
+  expect(await findPageBarriers(page, 'bonus')).toEqual([])
 })
 
-test('a correction is asked for, waits, and is approved by a second person, in pages that everyone can use', async () => {
+test('a correction is requested, waits, and is approved by a second person, in pages that everyone can use', async () => {
   await page.goto(`${rig.base}/admin/wallets/${walletId}`)
   await page.getByRole('link', { name: 'Correct… entry 1', exact: true }).click()
   await page.getByRole('heading', { name: 'Correct the wallet' }).waitFor()
-  expect(await lookAt(page, 'correct')).toEqual([])
+  expect(await findPageBarriers(page, 'correct')).toEqual([])
   await page.getByLabel('What it does').selectOption('credit')
   await page.getByLabel('Amount in USD').fill('250')
   await page.getByLabel('Reason', { exact: true }).fill('Charged for another customer’s order')
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('heading', { name: 'Make this correction?' }).waitFor()
-  expect(await lookAt(page, 'correct-question')).toEqual([])
+  expect(await findPageBarriers(page, 'correct-question')).toEqual([])
   await page.getByRole('button', { name: 'Make the correction' }).click()
   await page.getByText('You requested this').waitFor()
   const order = ['wallet', 'correct', walletId, '--credit', '200', '--reason', 'A bonus that was forgotten']
   const { correctionId } = await rig.cli([...order, '--account', 'bonus'])
-  await look('/admin/corrections', 'corrections')
+  await expectUsable('/admin/corrections', 'corrections')
   await page.goto(`${rig.base}/admin/corrections/${correctionId}`)
   await page.getByText('Decline…').click()
-  expect(await lookAt(page, 'correction-waits')).toEqual([])
+  expect(await findPageBarriers(page, 'correction-waits')).toEqual([])
   await page.getByRole('button', { name: 'Approve: move the money now' }).click()
   await page.getByText('The correction is in the ledger').waitFor()
-  expect(await lookAt(page, 'correction-done')).toEqual([])
-  await look(`/admin/wallets/${walletId}`, 'wallet-corrected')
-  await look(`/admin/client-apps/${app['clientId']}/settlements`, 'settlements')
+  expect(await findPageBarriers(page, 'correction-done')).toEqual([])
+  await expectUsable(`/admin/wallets/${walletId}`, 'wallet-corrected')
+  await expectUsable(`/admin/client-apps/${app['clientId']}/settlements`, 'settlements')
 })
 
-test('a frozen wallet, and a page that is not there, can be used by everyone', async () => {
+test('a frozen wallet, and a missing page, can be used by everyone', async () => {
   await page.goto(`${rig.base}/admin/wallets/${walletId}`)
   await page.getByText('Freeze the wallet').click()
   await page.getByLabel('Reason for freezing').fill('Looks odd')
   await page.getByRole('button', { name: 'Freeze' }).click()
   await page.getByText('Frozen by an operator').waitFor()
-  expect(await lookAt(page, 'wallet-frozen')).toEqual([])
+  expect(await findPageBarriers(page, 'wallet-frozen')).toEqual([])
   await page.goto(`${rig.base}/admin/nothing-here`)
-  expect(await lookAt(page, 'not-found')).toEqual([])
+  expect(await findPageBarriers(page, 'not-found')).toEqual([])
 })
 
-test('the admin overview brings itself up to date', async () => {
+test('the admin overview updates itself', async () => {
   await page.goto(`${rig.base}/admin`)
   await page.locator('[data-live]').evaluate((part) => part.replaceChildren('old figures'))
   await page.getByText('Requests a minute').waitFor()
   await page.getByText('The books', { exact: false }).or(page.getByText('right')).first().waitFor()
 })
 
-test('the first Tab in the admin area offers the way past the navigation', async () => {
+test('the first Tab in the admin area offers a link past the navigation', async () => {
   await page.goto(`${rig.base}/admin/wallets`)
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
@@ -258,7 +258,7 @@ test('the first Tab in the admin area offers the way past the navigation', async
   await until(page, () => document.activeElement?.id === 'main')
 })
 
-test('a slash, Ctrl+K and ⌘K lead to the search from any page, and a slash in a field stays one', async () => {
+test('a slash, Ctrl+K and ⌘K focus the search on any page, and a slash in a field is typed', async () => {
   const here = () => page.evaluate(() => document.activeElement?.id)
   for (const key of ['/', 'Control+k', 'Meta+k']) {
     await page.goto(`${rig.base}/admin/audit`)

@@ -1,6 +1,6 @@
 /**
- * What a deployment stands on goes away, for real: its database, its card processor, its mail server. The runbooks of
- * docs/operations/runbooks.md are followed, by a browser and by the command line, with the steps counted; then the money is.
+ * Really cuts off the database, the card processor and the mail server of a deployment. Follows docs/operations/runbooks.md in the
+ * browser and on the command line, counts the steps, and then checks the money.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
@@ -24,14 +24,14 @@ let rig: Rig
 let page: Page
 let standIn: StripeStandIn
 let mail: MailServer
-/** To the database, and to the card processor. */
+/** The connections to the database and to the card processor. */
 let wire: Wire
 let cable: Wire
 let app: Credentials
 let client: Client
-/** Past the wire. */
+/** Connects directly, not through the wire. */
 let db: Postgres
-/** A page that was opened. */
+/** Pages opened so far. */
 let steps: number
 
 beforeAll(async () => {
@@ -87,7 +87,7 @@ async function newUser(email: string, balance: number): Promise<TestUser> {
 const newPayer = async (email: string, balance: number) =>
   await payerOf((request) => fetch(request), rig.base, app, await newUser(email, balance))
 
-/** As a backend does that was told to come again. */
+/** Repeats like a backend that is answered with "try again". */
 async function sendUntilPaid(serviceUserId: string, amount: number, reference: string): Promise<Reply> {
   for (;;) {
     const reply = await client.debit(serviceUserId, amount, reference)
@@ -101,7 +101,7 @@ const readiness = async () => {
   return `${response.status} ${((await response.json()) as { database: string }).database}`
 }
 
-/** One series of the process that the pages come from; undefined while it has none. */
+/** The value of one series of the first process; undefined while it has none. */
 async function metric(series: string): Promise<number | undefined> {
   const text = await (await fetch(`${rig.base}/metrics`)).text()
   const line = text.split('\n').find((each) => each.startsWith(`${series} `))
@@ -110,7 +110,7 @@ async function metric(series: string): Promise<number | undefined> {
 
 type Check = { readonly name: string; readonly state: string; readonly text: string; readonly fix?: string }
 
-/** The doctor's own words about one thing, as the runbook's box calls it. */
+/** The doctor's check of that name, run with the command in the runbook. */
 async function doctorOf(boxName: string, name: string): Promise<{ count: number; check: Check }> {
   const said = await play(boxName, rig.environment)
   const { checks } = said[0]!.json as { checks: Check[] }
@@ -134,7 +134,7 @@ test('the database is away', async () => {
   const { count, check } = await doctorOf('database-away', 'Database')
   expect(check).toMatchObject({ state: 'bad', fix: 'docs/operations/runbooks.md#the-database-is-away-or-slow.' })
   wire.mend()
-  // Nothing is restarted, and what was sent before counts once, however often it is sent again.
+  // Nothing is restarted, and a debit sent before counts once, however often it is repeated.
   expect((await sendUntilPaid(serviceUserId, 5, 'order-away')).status).toBe(200)
   expect((await sendUntilPaid(serviceUserId, 5, 'order-away')).body).toMatchObject({ replayed: true, balance: 15 })
   await until(async () => (await readiness()) === '200 ok')
@@ -149,7 +149,7 @@ test('the database is slow', async () => {
   const { userId, serviceUserId } = await newUser('slow@example.com', 20)
   const other = await newUser('quick@example.com', 20)
   const holder = new Postgres({ connectionString: rig.databaseUrl })
-  // It is ended from outside.
+  // The server ends this connection, which is an error event.
   holder.on('error', () => {})
   await holder.connect()
   await holder.query('begin')
@@ -167,7 +167,7 @@ test('the database is slow', async () => {
   const { count, check } = await doctorOf('database-away', 'Writes')
   expect(check.state).toBe('good')
   const [look, end] = box('database-slow', 'sql') as [string, string]
-  // Whoever waits for the row gives up after a moment, and comes again.
+  // A debit that waits for the row gives up after a short time, and is repeated.
   let pid: number | undefined
   await until(async () => {
     const { rows } = await db.query<{ blocked_by: number[] }>(look)
@@ -185,7 +185,7 @@ test('the database is slow', async () => {
 test('the card processor is away', async () => {
   const payer = await newPayer('payer@example.com', 20)
   const paid = await payer.begin(25)
-  // The card is charged, and nobody can tell us: no webhook comes, and no question is answered.
+  // The card is charged, and the service cannot learn of it: no webhook arrives, and no request is answered.
   standIn.state.pay(paid)
   cable.cut()
   const away = 'billfold_processor_calls_total{result="away"}'
@@ -195,23 +195,23 @@ test('the card processor is away', async () => {
   expect(await metric(away)).toBeGreaterThan(before)
   expect((await client.debit(payer.serviceUserId, 5)).status).toBe(200)
   expect(await payer.balance()).toBe(15)
-  const looked = async () =>
+  const readWork = async () =>
     (
-      await db.query<{ looks: number; late: boolean }>(
-        `select attempts as looks, due_at <= now() as late from work join topups t on t.id::text = key where payment_intent_id = $1`,
+      await db.query<{ attempts: number; late: boolean }>(
+        `select attempts, due_at <= now() as late from work join topups t on t.id::text = key where payment_intent_id = $1`,
         [paid],
       )
     ).rows[0]!
   await letPass(db, 10 * 60_000, topupTables)
-  // One of the two processes asks, in vain; a look that came to nothing does not put off the next one.
-  await until(async () => !(await looked()).late)
-  await until(async () => (await looked()).looks === 0)
+  // One of the two processes asks and gets no answer; a failed attempt does not delay the next one.
+  await until(async () => !(await readWork()).late)
+  await until(async () => (await readWork()).attempts === 0)
   await open('/admin/topups?state=created')
   expect(await page.getByRole('row').filter({ hasText: '$25.00' }).count()).toBe(1)
   const { count, check } = await doctorOf('processor-away', 'Card processor')
   expect(check).toMatchObject({ state: 'bad' })
   expect(check.fix).toContain('#the-card-processor-is-away')
-  // It is back, at first with faults of its own.
+  // The processor is back, at first with errors of its own.
   standIn.failNext(500, 1_000)
   cable.mend()
   expect((await payer.create(10)).status).toBe(503)
@@ -243,7 +243,7 @@ test('mail is down', async () => {
         [payer.userId],
       )
     ).rows[0]!
-  // What was tried is due again later; half an hour on it still waits, and is seen.
+  // Failed mails are due again later; after half an hour they still wait, and the overview shows it.
   await letPass(db, 31 * 60_000, ['mails', 'work'])
   await until(async () => {
     const { count, late } = await waiting()
@@ -256,11 +256,11 @@ test('mail is down', async () => {
   const { count, check } = await doctorOf('mail-down', 'Mail server')
   expect(check).toMatchObject({ state: 'bad' })
   expect(check.fix).toContain('#mail-is-down')
-  // It is back, and at first wants us to come later.
+  // The mail server is back, and at first answers with "try later".
   mail.behaviour.refuseNext = 1
   await mail.comeBack()
   await until(async () => {
-    // Each pause is over at once; how long they are is the sender's own test.
+    // Skips each pause; the tests of the sender check how long the pauses are.
     await db.query(`update work set due_at = now() where kind = 'send-mail' and due_at > now()`)
     return mail.subjects(email).length > 0
   })

@@ -10,7 +10,7 @@ import { freePort } from '../free-port.ts'
 import { testDatabase, type TestDatabase } from '../postgres.ts'
 import { startProcess } from '../process.ts'
 
-/** Of each file that comes here: a page takes seconds on a busy machine, and a test looks at several. */
+/** For every file that imports this one: a page takes seconds on a busy machine, and a test opens several. */
 setDefaultTimeout(240_000)
 
 const email = 'ada@example.com'
@@ -19,14 +19,14 @@ const screenshots = new URL('../screenshots/', import.meta.url).pathname
 
 export type Rig = Awaited<ReturnType<typeof startRig>>
 
-/** With other settings than usual, some of which may lead to the database. */
+/** `settingsFor` returns additional settings; some depend on the database. */
 export async function startRig(
   settingsFor: (database: TestDatabase) => Promise<Record<string, string>> = async () => ({}),
 ) {
   const database = await testDatabase()
   const environment = { DATABASE_URL: database.url, ...(await settingsFor(database)) }
   const processes = await Promise.all([
-    // Each knows its own address.
+    // Each process needs to know its own address.
     startProcess({ ...environment, PORT: String(await freePort()) }),
     startProcess({ ...environment, PORT: String(await freePort()) }),
   ])
@@ -52,7 +52,7 @@ export async function startRig(
       context.setDefaultTimeout(60_000)
       return await context.newPage()
     },
-    /** By hand, as a person would: password, then the code; the first time the code is set up. */
+    /** Signs in through the pages: password, then the code; the first time it sets up the second factor. */
     async signIn(page: Page): Promise<void> {
       await page.goto(`${first.url}/admin`)
       await page.getByLabel('Email').fill(email)
@@ -89,12 +89,12 @@ const views = [
   [360, 'dark'],
 ] as const
 
-/** What would keep people from using the page: in each width, and by axe. SCREENSHOTS=1 takes a picture of each view. */
-export async function lookAt(page: Page, name: string): Promise<string[]> {
+/** Overflow at each width, and violations found by axe. SCREENSHOTS=1 also takes a screenshot of each view. */
+export async function findPageBarriers(page: Page, name: string): Promise<string[]> {
   await mkdir(screenshots, { recursive: true })
   const barriers: string[] = []
   for (const [width, colorScheme] of views) {
-    // No colour makes a page wider.
+    // Colours do not change the width of a page.
     if (colorScheme === 'dark' && !wantsPictures) continue
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })

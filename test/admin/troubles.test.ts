@@ -1,4 +1,4 @@
-/** The troubles of docs/operations/runbooks.md, each made for real and ended in the admin area by a real browser, with the steps counted. */
+/** The incidents of docs/operations/runbooks.md: each really happens and is resolved in the admin area with a real browser, in counted steps. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Locator, Page } from '@playwright/test'
 import { Client as Postgres } from 'pg'
@@ -18,7 +18,7 @@ let page: Page
 let app: { clientId: string; clientSecret: string }
 let client: Client
 let db: Postgres
-/** A page that was opened, or something that was clicked on one. */
+/** Pages opened and elements clicked so far. */
 let steps: number
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ async function newUser(email: string, balance: number): Promise<{ userId: string
   return user
 }
 
-/** What a dispute takes back of money that is spent; test/topup/reversals.test.ts makes one at the processor. */
+/** Posts the reversal that a dispute of spent money causes; test/topup/reversals.test.ts makes one at the processor. */
 async function owe(walletId: string): Promise<void> {
   const config = parseConfig({ DEMO: '0', DATABASE_URL: rig.databaseUrl, SECRETS_KEY: secretsKey })
   const database = openDatabase({ connectionString: rig.databaseUrl })
@@ -78,7 +78,7 @@ test('a double charge is claimed', async () => {
   await client.debit(serviceUserId, 5, 'order-1001')
   await client.debit(serviceUserId, 5, 'order-1001-again')
   await open(`/admin/wallets/${userId}`)
-  // The repeat is no entry: two were charged, under two references.
+  // A repeat is no entry: there are two charges, under two references.
   const charges = page.getByRole('row').filter({ hasText: 'order-1001' })
   expect(await charges.count()).toBe(2)
   await click(charges.filter({ hasText: 'order-1001-again' }).getByRole('link', { name: 'Correct' }))
@@ -148,7 +148,7 @@ test('the books are wrong', async () => {
   const { userId } = await newUser('wrong@example.com', 7)
   await db.query('update wallets set balance = balance + 100 where id = $1', [userId])
   const alarm = page.getByRole('alert').filter({ hasText: 'The books are wrong' })
-  // The sums are wrong at once; a moment later the pass knows whose wallet it is.
+  // The sums differ immediately; soon after, the pass names the wallet.
   const culprit = page.locator(`a[href="/admin/wallets/${userId}"]`).first()
   while (!(await page.goto(`${rig.base}/admin/books`).then(() => culprit.isVisible()))) await Bun.sleep(200)
   expect(await alarm.isVisible()).toBeTrue()
@@ -158,7 +158,7 @@ test('the books are wrong', async () => {
   await page.getByLabel('Reason for freezing').fill('The books are wrong')
   await click(button('Freeze'))
   await page.getByText('Unfreeze the wallet').waitFor()
-  // The ledger tells the right balance; the next pass finds it right.
+  // The ledger has the right balance; the next pass finds no fault.
   await db.query('update wallets set balance = balance - 100 where id = $1', [userId])
   while (await page.goto(`${rig.base}/admin/books`).then(() => alarm.isVisible())) await Bun.sleep(200)
   counted('The books are wrong')

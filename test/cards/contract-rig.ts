@@ -1,6 +1,6 @@
 import type { CardProcessor } from '../../src/cards/processor.ts'
 
-/** What a test does in the payer's, the bank's and the network's place. */
+/** The actions of the payer, the bank and the network that a test controls. */
 export type Bench = {
   readonly processor: CardProcessor
   pay(id: string): Promise<void>
@@ -10,7 +10,7 @@ export type Bench = {
   settle(id: string): Promise<void>
   dispute(id: string): Promise<void>
   closeDispute(id: string, state: 'won' | 'lost'): Promise<void>
-  /** The bodies of the webhooks sent about a payment so far, the oldest first. */
+  /** Oldest first. */
   webhookBodies(id: string): Promise<string[]>
   sign(body: string, options: { at: Date; secret?: string }): Headers
   takeDown(): Promise<void>

@@ -12,7 +12,7 @@ import {
 import type { Bench } from './contract-rig.ts'
 import { webhookSuite } from './contract-webhooks.ts'
 
-/** Every processor keeps these promises; a new one is added by passing this suite. */
+/** The contract of a card processor: a new implementation has to pass this suite. */
 export function contractSuite(name: string, open: () => Promise<Bench>): void {
   describe(`${name} keeps the contract of a card processor`, () => {
     let bench: Bench
@@ -52,7 +52,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
     }
 
     describe('paying', () => {
-      test('a new payment carries exactly what was ordered and has taken nothing', async () => {
+      test('a new payment carries exactly the ordered values and has received nothing', async () => {
         const ordered = order({ amountMinor: 1999n, currency: 'EUR' })
         const payment = accepted(await processor.createPayment(ordered))
         expect(payment).toMatchObject({
@@ -216,7 +216,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
     })
 
     describe('disputes', () => {
-      test('an open dispute holds what was not refunded, and such a payment cannot be refunded', async () => {
+      test('an open dispute holds the amount that was not refunded, and such a payment cannot be refunded', async () => {
         const { id } = await createPaid()
         await refund(id, 500n)
         await bench.dispute(id)
@@ -239,7 +239,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
         expect(isRefusal(await refund(id, 2500n))).toBe(false)
       })
 
-      test('a lost dispute keeps what it held', async () => {
+      test('a lost dispute keeps the amount that it held', async () => {
         const { id } = await createPaid()
         await bench.dispute(id)
         await bench.closeDispute(id, 'lost')
@@ -263,7 +263,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
           )
           .toSorted()
 
-      test('are what a payment took, gave back and lost, and what came back of that', async () => {
+      test('are the amounts that a payment took, refunded and lost, and the amounts that came back', async () => {
         const { id } = await createPaid()
         await create()
         acceptedRefund(await refund(id, 400n))
@@ -297,7 +297,7 @@ export function contractSuite(name: string, open: () => Promise<Bench>): void {
     })
 
     describe('when the processor is down', () => {
-      test('every question is a ProcessorUnavailable, never a refusal', async () => {
+      test('every call fails with ProcessorUnavailable, never with a refusal', async () => {
         const { id } = await createPaid()
         await bench.takeDown()
         const asked = [

@@ -10,7 +10,7 @@ type Context = {
   refund(paymentIntentId: string, amountMinor: bigint): Promise<unknown>
 }
 
-/** The part of the contract about webhooks; the context is new for every test. */
+/** The part of the contract about webhooks. `context` is called anew in every test. */
 export function webhookSuite(context: () => Context): void {
   function read(body: string | Uint8Array, headers: Headers): Promise<WebhookReading> {
     return context().bench.processor.parseWebhook(body, headers, now)
@@ -26,7 +26,7 @@ export function webhookSuite(context: () => Context): void {
   }
 
   describe('webhooks', () => {
-    test('a signed webhook names the payment to look at, as text and as bytes', async () => {
+    test('a signed webhook names the payment it is about, read as text and as bytes', async () => {
       const { id, body } = await lastBody()
       const headers = sign(body)
       const event = await read(body, headers)
@@ -34,7 +34,7 @@ export function webhookSuite(context: () => Context): void {
       expect(await read(new TextEncoder().encode(body), headers)).toEqual(event)
     })
 
-    test('refunds and disputes are told of with the payment they concern', async () => {
+    test('webhooks about refunds and disputes name the payment they concern', async () => {
       const { id } = await context().createPaid()
       await context().refund(id, 500n)
       const afterRefund = (await context().bench.webhookBodies(id)).at(-1)!
@@ -75,7 +75,7 @@ export function webhookSuite(context: () => Context): void {
       expect(await read('', headers)).toBe('invalid-signature')
     })
 
-    test('a signed event of a kind nobody asked about is ignored, and a signed body that is no event is malformed', async () => {
+    test('a signed event of an unknown kind is ignored, and a signed body that is no event is malformed', async () => {
       const unknown = JSON.stringify({ id: 'evt_1', object: 'event', type: 'plan.created', data: { object: {} } })
       expect(await read(unknown, sign(unknown))).toBe('ignored')
       for (const body of ['not json', 'null', '[]', '{}', '"text"', '{"id":1,"type":2,"data":3}']) {

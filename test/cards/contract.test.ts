@@ -53,7 +53,7 @@ contractSuite('sandbox', async () => {
     now: () => new Date(),
     newId: () => crypto.randomUUID().replaceAll('-', ''),
     basePath: '/sandbox',
-    // Until it is hastened, however slow the machine.
+    // A payment is processing until the test ends that, also on a slow machine.
     processingMs: 3_600_000,
   }
   const force = async (id: string, change: Transition) => void (await changePayment(deps, 'once', id, change))

@@ -1,4 +1,4 @@
-/** The sandbox's payments in a database of the test's own, as the service keeps them. */
+/** The service's store of sandbox payments, on a separate test database. */
 import type { SandboxStore } from '../../sandbox/payment-store.ts'
 import { openDatabase } from '../../src/store/connection/database.ts'
 import { openSandboxPayments } from '../../src/store/sandbox-payments.ts'

@@ -1,6 +1,6 @@
 import fixtures from './stripe-fixtures.json'
 
-/** What Stripe would keep: intents, charges, refunds, disputes, and the events every change causes. Shaped on Stripe's fixtures. */
+/** The state that Stripe would keep: intents, charges, refunds, disputes, and an event for every change. Shaped like Stripe's fixtures. */
 
 export type StripeObject = Record<string, unknown> & { id: string }
 export type Intent = StripeObject & { status: string; amount: number; currency: string; latest_charge: string | null }
@@ -8,7 +8,7 @@ type Charge = StripeObject & { amount: number; amount_refunded: number; disputed
 type Booking = StripeObject & { amount: number; created: number; source: string | null }
 type Dispute = StripeObject & { amount: number; status: string; balance_transactions: { amount: number }[] }
 
-/** An error as Stripe answers it: `{ error: { type, code?, message, param? } }` with a status. */
+/** Stripe's error answer: `{ error: { type, code?, message, param? } }` with a status. */
 export class StripeRefusal extends Error {
   readonly status: number
   readonly body: Record<string, unknown>
@@ -24,7 +24,7 @@ export class StripeState {
   readonly charges = new Map<string, Charge>()
   readonly refunds: StripeObject[] = []
   readonly disputes: (Dispute & { payment_intent: string })[] = []
-  /** The oldest first. */
+  /** Oldest first. */
   readonly bookings: Booking[] = []
   readonly #onEvent: (event: StripeObject) => void
   #count = 0
@@ -134,7 +134,7 @@ export class StripeState {
     return charge
   }
 
-  /** The charge that took the money, or Stripe's refusal when none did. */
+  /** Throws Stripe's refusal if no charge took the money. */
   #paidCharge(id: string): Charge {
     const intent = this.intent(id)
     const charge = intent.status === 'succeeded' ? this.charges.get(intent.latest_charge ?? '') : undefined
@@ -213,7 +213,7 @@ export class StripeState {
     return this.book({ type: 'adjustment', reporting_category: category, amount, fee, source })
   }
 
-  /** A line in the account, made as Stripe makes one of everything that moves its balance. */
+  /** Adds a balance transaction, as Stripe does for everything that moves its balance. */
   book(about: Record<string, unknown> & { amount: number; fee?: number; source: string | null }): Booking {
     const { amount, fee = 0 } = about
     const created = Math.floor(Date.now() / 1_000)
@@ -223,12 +223,12 @@ export class StripeState {
     return booking
   }
 
-  /** Everything that was booked so far moves into the past. */
+  /** Moves every booking into the past. */
   letPass(ms: number): void {
     for (const booking of this.bookings) booking.created -= Math.round(ms / 1_000)
   }
 
-  /** The newest first, as Stripe has them. */
+  /** Newest first, as Stripe returns them. */
   listBookings(params: Record<string, unknown>): StripeObject {
     const { gte, lt } = params['created'] as { gte: string; lt: string }
     const limit = Number(params['limit'])
@@ -251,7 +251,7 @@ export class StripeState {
     return { id: '', object: 'list', url: '/v1/disputes', has_more: false, data }
   }
 
-  /** An intent as it goes over the wire, its charge written out when that was asked for. */
+  /** An intent as JSON, with its charge expanded if that was requested. */
   shown(intent: Intent, expand: readonly string[]): object {
     if (!expand.includes('latest_charge') || !intent.latest_charge) return intent
     return { ...intent, latest_charge: this.charges.get(intent.latest_charge) }

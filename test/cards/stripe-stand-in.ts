@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto'
 import { StripeRefusal, StripeState, type StripeObject } from './stripe-stand-in-state.ts'
 
 /**
- * A stand-in for Stripe's API over real HTTP: it insists on what Stripe insists on (key, form encoding, version, known
- * parameters), keeps state, remembers idempotency keys, signs webhooks, and can be told to fail.
+ * A fake of Stripe's API over real HTTP: it requires what Stripe requires (key, form encoding, version, known parameters), keeps
+ * state, remembers idempotency keys, signs webhooks, and can be set to fail.
  */
 export type StripeStandIn = ReturnType<typeof startStripeStandIn>
 
 /**
- * A status: answered instead of the work. `timeout`: neither work nor answer. `afterAnswer`: the work is done, the answer never
- * comes. `none`: all is well with that one.
+ * A status: answered without doing the work. `timeout`: neither work nor answer. `afterAnswer`: the work is done, but the answer is
+ * lost. `none`: the request works normally.
  */
 export type Failure = number | 'timeout' | 'afterAnswer' | 'none'
 
@@ -87,7 +87,7 @@ export function startStripeStandIn(settings: Settings = {}) {
       allow(params, ['created', 'limit', 'expand', 'starting_after'])
       return state.listBookings(params)
     }
-    // What the doctor asks: whether the key is taken, and where events are sent.
+    // Requests of the doctor: is the key accepted, and where are events sent?
     if (method === 'GET' && url.pathname === '/v1/balance') return { object: 'balance', livemode: false }
     if (method === 'GET' && url.pathname === '/v1/webhook_endpoints') {
       allow(params, ['limit'])
@@ -166,19 +166,18 @@ export function startStripeStandIn(settings: Settings = {}) {
     api: { protocol: 'http' as const, host: '127.0.0.1', port: Number(server.port) },
     sign,
     deliver,
-    /** The next `times` requests fail so, then all is well. The SDK tries once more by itself: use 2 to make it give up. */
+    /** The next `times` requests fail like this. The SDK retries once by itself: use 2 to make it give up. */
     failNext: (failure: Failure, times = 1) => failures.push(...Array.from({ length: times }, () => failure)),
-    /** What was to fail does not any more. */
+    /** Forgets the failures that are still to come. */
     recover: () => void failures.splice(0),
-    /** One of the next requests gets no answer. */
+    /** At least one of the next requests gets no answer. */
     isFallingSilent: () => failures.some((failure) => failure === 'timeout' || failure === 'afterAnswer'),
-    /** Delivers what was held back, oldest or newest first. */
+    /** Delivers the webhooks that were held back, oldest or newest first. */
     async release(order: 'forward' | 'reversed'): Promise<void> {
       const waiting = held.splice(0)
       for (const event of order === 'reversed' ? waiting.reverse() : waiting) await deliver(event)
     },
-    /** Waits until every scheduled webhook was delivered. */
-    async settled(): Promise<void> {
+    async delivered(): Promise<void> {
       while (deliveries.size > 0) await Promise.all(deliveries)
     },
     stop: () => server.stop(true),
@@ -187,7 +186,7 @@ export function startStripeStandIn(settings: Settings = {}) {
 
 type Params = Record<string, unknown>
 
-/** `metadata[topup_id]=t&expand[0]=x` as Stripe reads it, one level deep, which is all that is sent. */
+/** Parses `metadata[topup_id]=t&expand[0]=x` like Stripe, one level deep: the service sends no more. */
 function parseForm(text: string): Params {
   const params: Params = {}
   for (const [name, value] of new URLSearchParams(text)) {

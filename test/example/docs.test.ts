@@ -1,4 +1,4 @@
-/** What docs/ says of codes, statuses and messages is what the code says. */
+/** The codes, statuses and messages in docs/ are those of the code. */
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { ERROR_CODES } from '@billfold/sdk/contract'
@@ -20,7 +20,7 @@ test('the guide lists every error code, once, with its status', () => {
   const rows = [...textOf('errors.md').matchAll(/^\| `([A-Z_]+)`\s+\| (\d{3}|–) (.*)$/gm)]
   expect(rows.map(([, code]) => code as string).sort()).toEqual([...ERROR_CODES].sort())
   for (const [, code = '', status, text = ''] of rows) {
-    // The service never answers it, so there is no status.
+    // The service never answers with it, so it has no status.
     if (code === 'ACCOUNT_NOT_LINKED') expect(status).toBe('–')
     else {
       const onGet = /(\d{3}) on GET/.exec(text)?.[1] ?? status
@@ -30,7 +30,7 @@ test('the guide lists every error code, once, with its status', () => {
   }
 })
 
-test('the guide names what only the SDK says, and the SDK says no more', async () => {
+test('the guide names the errors of the SDK alone, and the SDK has no others', async () => {
   const source = await Bun.file(new URL('sdk/server/error.ts', repository)).text()
   const codes = namesIn(/type FaultCode = (.*)$/m.exec(source)![1]!, /'(\w+)'/g)
   const [sentence = ''] = /^The SDK adds four of its own.*$/m.exec(textOf('errors.md'))!
@@ -49,7 +49,7 @@ test('the guide lists every message, with exactly its fields', async () => {
 
 const addressOf = (guide: string) => new URL(`docs/${guide}`, repository)
 
-test('every link in the guides leads somewhere', async () => {
+test('every link in the guides has a target', async () => {
   const dead: string[] = []
   for (const { name, text } of guides) {
     for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {

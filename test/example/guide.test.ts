@@ -1,4 +1,4 @@
-/** The guides, followed to the letter: registered by the command line, installed by npm, run by Node, seen in Chromium. */
+/** Follows the guides literally: registers by the command line, installs with npm, runs in Node, and opens the page in Chromium. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,14 +11,14 @@ import { openTestService, type Credentials, type TestService } from '../service.
 import { freePort } from '../free-port.ts'
 import { mailedCode, untilSaid } from './rig.ts'
 import { readGuides, snippetsOf } from './snippets.ts'
-import { press as enter, eventually, fillLogIn, logIn, signUp, type Account, type Heard } from './visit.ts'
+import { press as enter, eventually, fillLogIn, logIn, signUp, type Account, type ReceivedMessage } from './visit.ts'
 
 setDefaultTimeout(240_000)
 
 const root = new URL('../..', import.meta.url).pathname
 const snippets = snippetsOf((await readGuides()).filter(({ name }) => name !== 'plain-http.md'))
 const files = ['wallet.mjs', 'orders.mjs', 'db.mjs', 'shop.mjs', 'page.html', 'handle-errors.mjs', 'verify.mjs']
-/** Run by orders.test.ts, and by sdk/served.test.ts. */
+/** These snippets run in orders.test.ts and in sdk/served.test.ts. */
 const elsewhere = ['db-postgres.mjs', 'orders.sql', 'app.jsx', 'element.html', 'pin', 'pinned.html']
 
 let opened: TestService
@@ -69,7 +69,7 @@ afterAll(async () => {
   await Promise.all([folder, dataDir].map((path) => rm(path, { recursive: true, force: true })))
 })
 
-/** A command of the guide, as a shell would take it apart. */
+/** A command of the guide, split into words like a shell does. */
 const words = (name: string) =>
   snippets
     .get(name)!
@@ -86,7 +86,7 @@ async function register(port: string): Promise<Credentials> {
   ) as Credentials
 }
 
-/** Word for word, from the service that runs; only its address is another one. */
+/** The command of the guide, with the address of the running service. */
 async function install(): Promise<void> {
   const script = snippets.get('install')!.replace('http://127.0.0.1:3000', service.url)
   await run(['sh', '-euc', script], folder)
@@ -103,7 +103,7 @@ async function run(command: string[], cwd: string, env: Record<string, string> =
   return out
 }
 
-/** A few lines of Node beside the guide's own files, with its settings. */
+/** Runs code in Node beside the guide's files, with its settings. */
 async function node<T>(code: string): Promise<T> {
   await Bun.write(join(project, 'try.mjs'), code)
   return JSON.parse(await run(['node', '--env-file=.env', 'try.mjs'], project)) as T
@@ -118,8 +118,10 @@ beforeEach(async () => {
   page = await context.newPage()
   page.setDefaultTimeout(60_000)
   await page.addInitScript(() => {
-    window.shopHeard = []
-    addEventListener('message', ({ origin, data }) => window.shopHeard.push({ origin, data: data as Heard['data'] }))
+    window.shopReceived = []
+    addEventListener('message', ({ origin, data }) =>
+      window.shopReceived.push({ origin, data: data as ReceivedMessage['data'] }),
+    )
   })
 })
 afterEach(() => context.close())
@@ -128,9 +130,9 @@ const wallet = () => page.frameLocator('iframe')
 const balance = async () => await wallet().locator('.hero-balance .visually-hidden').textContent()
 const mails = { mailedCode: (email: string) => mailedCode(dataDir, email) }
 const success = async () =>
-  (await page.evaluate(() => window.shopHeard)).find(({ data }) => data.type === 'SERVICE_AUTH_SUCCESS')!.data
+  (await page.evaluate(() => window.shopReceived)).find(({ data }) => data.type === 'SERVICE_AUTH_SUCCESS')!.data
 
-/** Until the shop has let go of the link: the widget shows its form before that. */
+/** Waits until the shop has removed the link: the widget shows its form earlier. */
 async function logOut(): Promise<void> {
   const unlinked = page.waitForResponse((response) => response.url().endsWith('/wallet/unlink'))
   await enter(wallet(), 'Account')
@@ -170,7 +172,7 @@ test('the guide “Add a wallet to your app” leads from nothing to a payment a
   expect(await press('Pay 19.99')).toEqual({ status: 'not-linked' })
 })
 
-test('the guide “Messages” makes a page without the SDK link, renew, and ignore strangers', async () => {
+test('the guide “Messages” makes a page without the SDK link, renew, and ignore foreign messages', async () => {
   await page.route('**/sdk/billfold.js', (route) => route.abort())
   await page.goto(origin)
   const code = snippets.get('listen.js')!.replace('http://127.0.0.1:3000', service.url).replace('app_…', app.clientId)
@@ -179,13 +181,13 @@ test('the guide “Messages” makes a page without the SDK link, renew, and ign
   await logIn(page, account!)
   await eventually(balance, '$50.00')
 
-  // As the widget would, 45 seconds before the end.
+  // Sends the message of the widget 45 seconds before the session ends.
   const frame = page.frames().find((one) => one.url().startsWith(service.url))!
   const renewing = page.waitForResponse((response) => response.url().endsWith('/wallet/session'))
   await frame.evaluate((target) => parent.postMessage({ type: 'SERVICE_SESSION_EXPIRING', version: 1 }, target), origin)
   expect((await renewing).status()).toBe(200)
 
-  // The right words from the wrong window.
+  // A valid message from the wrong window.
   await page.evaluate(() => postMessage({ type: 'SERVICE_LOGOUT_REQUEST', version: 1 }, '*'))
   await Bun.sleep(300)
   expect(await balance()).toBe('$50.00')
@@ -195,7 +197,7 @@ test('the guide “Messages” makes a page without the SDK link, renew, and ign
     await page.evaluate(() => fetch('/wallet/session', { method: 'POST', body: '{}' }).then((r) => r.json())),
   ).toBeNull()
 
-  // A session that ends when the link is gone: there is no next one, and the widget starts over.
+  // The session ends after the link is gone: there is no new session, and the widget starts again.
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.message))
   const startsOver = page.waitForEvent('framenavigated')
@@ -206,7 +208,7 @@ test('the guide “Messages” makes a page without the SDK link, renew, and ign
   expect(faults).toEqual([])
 })
 
-test('each of the four kinds of error leads to what the guide “Errors” says', async () => {
+test('each of the four kinds of error has the effect that the guide “Errors” describes', async () => {
   const shown = await node<unknown[]>(`
     import { explain } from './handle-errors.mjs'
     import { billfold } from './wallet.mjs'
@@ -224,7 +226,7 @@ test('each of the four kinds of error leads to what the guide “Errors” says'
   expect(shown).toEqual([{ show: 'widget' }, { show: 'widget' }, { show: 'try-again' }])
 })
 
-test('the code of the guide “Errors” tells a shortfall from a frozen wallet', async () => {
+test('the code of the guide “Errors” distinguishes a shortfall from a frozen wallet', async () => {
   const { serviceUserId } = await newWallet()
   const attempt = (reference: string) =>
     node<unknown>(`
@@ -243,7 +245,8 @@ test('in the code of the guide “Security” only the link code counts, and it 
   await page.goto(origin)
   await fillLogIn(page, account!)
   await eventually(
-    async () => (await page.evaluate(() => window.shopHeard)).some(({ data }) => data.type === 'SERVICE_AUTH_SUCCESS'),
+    async () =>
+      (await page.evaluate(() => window.shopReceived)).some(({ data }) => data.type === 'SERVICE_AUTH_SUCCESS'),
     true,
   )
   const { serviceUserId, linkCode } = await success()

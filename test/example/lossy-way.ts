@@ -1,13 +1,13 @@
-/** A way to the service that loses what is sent for an order, or its answer, or keeps a request back for later. */
+/** A proxy to the service that loses the requests of an order, or their answers, or delays a request. */
 import { createServer, type IncomingMessage } from 'node:http'
 
 /**
- * `request`: it never arrives. `answer`: it is done, and nobody hears of it. `late`: it arrives long after its sender gave up.
- * `slow`: it is done at once, and its sender waits for the answer until everything late is delivered.
+ * `request`: the request never arrives. `answer`: it is carried out, and the answer is lost. `late`: it arrives long after its sender
+ * gave up. `slow`: it is carried out at once, and the answer is held until everything late is delivered.
  */
 export type Loss = 'request' | 'answer' | 'late' | 'slow'
 
-/** As often as the SDK sends one call: the first time, and two repeats. */
+/** The SDK sends one call three times: the first attempt and two retries. */
 const wholeCall = 3
 
 export async function openLossyWay(send: (request: Request) => Promise<Response>) {
@@ -53,7 +53,7 @@ export async function openLossyWay(send: (request: Request) => Promise<Response>
   return {
     url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
     lose: (orderId: string, loss: Loss, times = wholeCall) => void losses.push({ orderId, loss, times }),
-    /** What was kept back arrives now; the statuses of its answers. */
+    /** Delivers the delayed requests, and returns the statuses of their answers. */
     deliverLate: async (orderId: string): Promise<number[]> => {
       const late = held.filter((one) => one.orderId === orderId)
       return await Promise.all(late.map(async ({ deliver }) => (await deliver()).status))

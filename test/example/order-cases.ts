@@ -1,32 +1,32 @@
 /**
- * What may happen to an order, one line a case: the clicks, the losses on the way, and what the wallet and the order must say in
- * the end. The guide's code and the example shop go through all of it.
+ * What can happen to an order, one case a line: the clicks, the losses on the way, and the final state of the wallet and the order.
+ * The guide's code and the example shop run every case.
  */
 import type { Loss } from './lossy-way.ts'
 
 export type Trial = {
-  /** Never throw: a person who clicks sees a failure, and clicks again. */
+  /** These never throw: a person who clicks sees a failure, and clicks again. */
   readonly pay: () => Promise<unknown>
   readonly refund: () => Promise<unknown>
-  /** Pays twice: both have asked the service before either is answered. */
+  /** Pays twice: both requests reach the service before either is answered. */
   readonly payTwice: () => Promise<unknown>
-  /** Everything that the next call sends for this order, its repeats included. */
+  /** Applies to every request of the next call for this order, including its retries. */
   readonly lose: (loss: Loss) => void
   readonly deliverLate: () => Promise<unknown>
   readonly credit: () => Promise<unknown>
   readonly freeze: (isFrozen: boolean) => Promise<unknown>
-  /** The person disconnects the shop in the wallet, and signs in again: the same wallet under another id. */
+  /** The person disconnects the shop in the wallet, and signs in again: the same wallet with another id. */
   readonly relink: () => Promise<unknown>
 }
 
 export type OrderCase = readonly [
   fact: string,
-  /** `rich` could pay many times over; `poor` holds nothing. */
+  /** `rich` can pay many times; `poor` holds nothing. */
   wallet: 'rich' | 'poor',
   act: (trial: Trial) => Promise<unknown>,
-  /** What the wallet shows, oldest first: `-1` is the payment of attempt 1, `+1` its refund. */
+  /** The entries of the wallet, oldest first: `-1` is the payment of attempt 1, `+1` its refund. */
   entries: readonly string[],
-  /** `unpaid` stands for the words a shop has for it. */
+  /** `unpaid` means any of the shop's own statuses for an unpaid order. */
   status: 'unpaid' | 'paying' | 'paid' | 'refunding' | 'refunded',
 ]
 

@@ -1,4 +1,4 @@
-/** Whatever happens to an order on the way, the order and the wallet agree, and nothing moves twice. */
+/** After every kind of failure on the way, the order and the wallet agree, and no money moves twice. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, symlink } from 'node:fs/promises'
@@ -30,7 +30,7 @@ type Shop = (serviceUserId: string) => Promise<{
   readonly id: string
   readonly amount: number
   readonly link: (serviceUserId: string) => void
-  /** What the person sees, a failure too. */
+  /** The message that the person sees, also after a failure. */
   readonly click: (verb: Verb) => Promise<unknown>
   readonly status: () => Promise<string>
 }>
@@ -49,7 +49,7 @@ beforeAll(async () => {
   way = await openLossyWay((request) => opened.app.fetch(request))
   shopDatabase = await testDatabase()
   await query(shopDatabase, snippets.get('orders.sql')!)
-  // As npm would have put them there.
+  // Where npm would put them.
   for (const [path, bytes] of await buildPackage())
     await Bun.write(join(folder, 'node_modules/@billfold/sdk', path), bytes)
   await symlink(join(root, 'node_modules/pg'), join(folder, 'node_modules/pg'))
@@ -82,7 +82,7 @@ const started = new Map<string, Shop>()
 const results = new Map<string, Awaited<ReturnType<typeof tryOut>>>()
 const resultKey = (name: string, fact: string) => `${name}: ${fact}`
 
-/** Several at once, each with a wallet and an order of its own: most of a case is waiting for the SDK to repeat a call. */
+/** Runs several cases at once, each with its own wallet and order: most of a case is waiting for the SDK's retries. */
 beforeAll(async () => {
   for (const [name, start] of Object.entries(shops)) started.set(name, await start())
   const all = [...started].flatMap(([name, shop]) => orderCases.map((orderCase) => ({ name, shop, orderCase })))
@@ -160,7 +160,7 @@ async function entriesOf(walletId: string, orderId: string): Promise<string[]> {
   return rows.map(({ amount, reference_id }) => `${Number(amount) < 0 ? '-' : '+'}${reference_id.split('-').at(-1)}`)
 }
 
-/** Lets somebody outside call what the guide's files export, a line for each call and each answer. */
+/** Lets the test call the exports of the guide's files: one line for each call and each answer. */
 const driver = `
   import { createInterface } from 'node:readline'
   import { addOrder, findOrder } from './db.mjs'
@@ -173,7 +173,7 @@ const driver = `
       .then((answer) => console.log(JSON.stringify({ n, answer })))
   }`
 
-/** The guide's files in Node, in a number of processes that take turns. */
+/** The guide's files in Node, in several processes that are called in turn. */
 async function startGuide(name: string, database: string, processes: number): Promise<Shop> {
   const project = join(folder, name)
   for (const file of ['wallet.mjs', 'orders.mjs']) await Bun.write(join(project, file), snippets.get(file)!)
@@ -254,7 +254,7 @@ async function startExample(): Promise<Shop> {
       amount: order.amount,
       link: (serviceUserId) => store.setLink(user, serviceUserId),
       click: async (verb) => await shop.request(`/api/orders/${order.id}/${verb}`, { method: 'POST', headers }),
-      // From the file: what is not there is forgotten when the shop ends.
+      // Read from the file: a status that is only in memory would be lost when the shop ends.
       status: async () => openStore(join(folder, 'shop.json')).findOrder(user, order.id)!.status,
     }
   }

@@ -44,7 +44,7 @@ export async function startShopRig() {
     shopOrigin,
     serviceOrigin,
     mailedCode: (email: string) => mailedCode(dataDir, email),
-    /** As the shop's own file has it; undefined for one who never came in. */
+    /** Read from the shop's own file; undefined for a person who never entered. */
     storedUser: async (name: string): Promise<StoredUser | undefined> => {
       const text = await readFile(join(dataDir, 'shop/shop.json'), 'utf8')
       return (JSON.parse(text) as { users: StoredUser[] }).users.find((user) => user.name === name)
@@ -116,7 +116,7 @@ export async function untilSaid(output: ReadableStream<Uint8Array>, words: strin
   throw new Error(`It ended without saying "${words}": ${text}`)
 }
 
-/** Without a mail server the service keeps its mails as files. For whom only one code was asked: a second one might come later than this looks. */
+/** Without a mail server the service writes its mails to files. Works for the first code of an email: a second one might arrive later. */
 export async function mailedCode(dataDir: string, email: string): Promise<string> {
   for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(50)) {
     const folder = join(dataDir, 'mail')

@@ -1,4 +1,4 @@
-/** Which wallet belongs to whom: switching, sharing, unlinking. */
+/** Which wallet belongs to which user: switching, sharing, unlinking. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { startShopRig, type ShopRig } from './rig.ts'
 import { eventually, newName, openVisit, press, type Visit } from './visit.ts'
@@ -26,17 +26,17 @@ afterEach(async () => {
 const storedId = async (who = name) => (await rig.storedUser(who))!.serviceUserId!
 const hasLink = async () => 'serviceUserId' in (await rig.storedUser(name))!
 
-test('logging out removes the link, and the next sign-in makes another', async () => {
+test('logging out removes the link, and the next sign-in creates another', async () => {
   const { page, wallet } = visit
   await visit.signUp()
   const first = await storedId()
   await press(wallet, 'Account')
   await press(wallet, 'Log out')
   await wallet.getByRole('button', { name: 'Create account' }).waitFor()
-  await eventually(async () => (await visit.heard('SERVICE_LOGOUT_REQUEST')).length, 1)
-  const [asked] = await visit.heard('SERVICE_LOGOUT_REQUEST')
+  await eventually(async () => (await visit.received('SERVICE_LOGOUT_REQUEST')).length, 1)
+  const [asked] = await visit.received('SERVICE_LOGOUT_REQUEST')
   expect(asked).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_LOGOUT_REQUEST', version: 1 } })
-  // The field is gone from the file: not null, not empty.
+  // The field is removed from the file: neither null nor empty.
   await eventually(hasLink, false)
   await eventually(async () => (await page.locator('#record').textContent())?.includes('serviceUserId'), false)
   // The new frame was opened without a session.
@@ -71,19 +71,19 @@ test('unlinking in the shop removes the field, and leaves the wallet as it was',
   const account = await visit.signInAsNew()
   const serviceUserId = await storedId()
   await rig.billfold.credit({ serviceUserId, amount: 7, referenceType: 'GIFT', referenceId: name })
-  // The new entry moves what is below the wallet; a click must not be under way then.
+  // The new entry moves the content below the wallet: do not click while it does.
   await eventually(async () => await visit.balance().textContent(), '$7.00')
   await visit.page.getByRole('button', { name: 'Unlink this wallet' }).click()
   await visit.wallet.getByRole('button', { name: 'Sign in' }).waitFor()
   expect(await hasLink()).toBeFalse()
   await visit.page.getByRole('button', { name: 'Unlink this wallet' }).waitFor({ state: 'hidden' })
-  // The same person comes back to the same wallet, and is the same to this shop.
+  // The same person returns to the same wallet, and has the same id in this shop.
   await visit.logIn(account)
   await eventually(storedId, serviceUserId)
   await eventually(async () => await visit.balance().textContent(), '$7.00')
 })
 
-test('a shop that was disconnected in the wallet lets go of the link', async () => {
+test('a shop that was disconnected in the wallet removes the link', async () => {
   const { wallet } = visit
   await visit.signInAsNew()
   const serviceUserId = await storedId()
@@ -100,7 +100,7 @@ test('an id the service no longer knows is removed, and the widget shows its sig
   await visit.signInAsNew()
   const before = await storedId()
   const { opened } = rig
-  // Disconnected elsewhere, in the widget of another page, while this one is closed.
+  // The person disconnects the shop in the widget of another page, while this one is closed.
   await visit.page.goto('about:blank')
   await opened.service.db.pool.query('update links set disconnected_at = now() where id = $1', [before])
   await visit.page.goto(rig.shopOrigin)
@@ -128,7 +128,7 @@ test('a press on Pay counts although the wallet changes before the button is let
   await order.getByRole('button', { name: 'Pay' }).hover()
   await visit.page.mouse.down()
   await rig.billfold.credit({ serviceUserId: await storedId(), amount: 50, referenceType: 'GIFT', referenceId: name })
-  // The page has drawn what the backend told it meanwhile.
+  // Meanwhile the page has rendered the new answer of its backend.
   await eventually(async () => await visit.purse().textContent(), '$50.00')
   await visit.page.mouse.up()
   await eventually(async () => await order.locator('.state').textContent(), 'Paid')

@@ -1,4 +1,4 @@
-/** The shop as people see it, hear it and reach it with the keyboard. With SCREENSHOTS=1 pictures go into test/screenshots. */
+/** How the shop looks, how screen readers announce it, and how the keyboard reaches it. With SCREENSHOTS=1 writes to test/screenshots. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from '@playwright/test'
 import { startShopRig, type ShopRig } from './rig.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-/** In a window as high as the page: outside of it Chromium does not paint frames of other sites. */
+/** Makes the window as high as the page: outside the window Chromium does not paint frames of other sites. */
 async function takePicture(page: Page, path: string): Promise<void> {
   const size = page.viewportSize()!
   await page.setViewportSize({ ...size, height: await page.evaluate(() => document.documentElement.scrollHeight) })
@@ -28,9 +28,9 @@ const views = [
   [360, 'dark'],
 ] as const
 
-/** What a visitor goes through, from one state to the next. */
+/** The states of a visit, in order. */
 const states: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
-  door: async ({ page }) => void (await page.goto(rig.shopOrigin)),
+  entrance: async ({ page }) => void (await page.goto(rig.shopOrigin)),
   'not-linked': async (visit) => {
     await visit.enterAs(newName())
     await visit.wallet.getByRole('button', { name: 'Create account' }).waitFor()
@@ -49,7 +49,7 @@ const states: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
     const opening = visit.context.waitForEvent('page')
     await visit.buy('Night radio')
     await visit.order('Night radio').locator('.state.refused').waitFor()
-    // Behind another window Chromium does not paint frames.
+    // Chromium does not paint frames behind another window.
     await (await opening).close()
     await eventually(async () => await visit.balance().textContent(), '$21.00')
     await visit.story().first().locator('summary').click()
@@ -64,8 +64,8 @@ describe('a visit', () => {
   afterAll(() => visit.close())
 
   for (const [state, reach] of Object.entries(states)) {
-    test(`the shop comes into the state ${state} at 360 px, and the browser complains of nothing`, async () => {
-      // On a phone's width, where it is hardest; the other files do the same in a wide window.
+    test(`the shop reaches the state ${state} at 360 px, and the browser logs no error`, async () => {
+      // At the width of a phone, which is the hardest; the other files do the same in a wide window.
       await visit.page.setViewportSize({ width: 360, height: 900 })
       await reach(visit)
       expect(visit.complaints).toEqual([])
@@ -88,7 +88,7 @@ describe('a visit', () => {
   }
 })
 
-test('on a phone the wallet begins in the first screen, and the shop has one name', async () => {
+test('on a phone the wallet begins on the first screen, and the shop has one name', async () => {
   const visit = await openVisit(rig, { viewport: { width: 360, height: 740 } })
   await visit.enterAs(newName())
   await visit.wallet.getByText('to pay at Small Hours').waitFor()
@@ -119,12 +119,12 @@ test('everything in the shop can be done with the keyboard, and the focus is nev
   await pay.focus()
   await page.keyboard.press('Enter')
   await eventually(async () => (await visit.notice().textContent())?.includes('First link a wallet'), true)
-  // The row was drawn anew; the focus is on the same button of it.
+  // The row was rendered again; the focus is on its same button.
   await eventually(() => page.evaluate(() => document.activeElement?.textContent), 'Pay Beeswax candle')
   await visit.close()
 })
 
-test('a shop whose service is away says so, and still shows its shelf', async () => {
+test('a shop whose service is down says so, and still shows its products', async () => {
   const visit = await openVisit(rig)
   await rig.stopService()
   await visit.enterAs('Chiyo')

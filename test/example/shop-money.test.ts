@@ -1,4 +1,4 @@
-/** Paying in the shop, seen from the page, from the frame and from the ledger. */
+/** Payments in the shop, checked in the page, in the frame and in the ledger. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../books.ts'
 import { startShopRig, type ShopRig } from './rig.ts'
@@ -37,17 +37,17 @@ async function takeGift(): Promise<void> {
   await eventually(text(visit.balance()), '$50.00')
 }
 
-test('signing up in the frame links the wallet that the code proves, and the page hears three messages', async () => {
+test('a sign-in in the frame links the wallet that the code proves, and the page receives three messages', async () => {
   await visit.signInAsNew()
-  await eventually(async () => (await visit.heard('SERVICE_WALLET_LOADED')).length, 1)
-  const types = (await visit.heardTypes()).filter((type) => type !== 'SERVICE_RESIZE')
+  await eventually(async () => (await visit.received('SERVICE_WALLET_LOADED')).length, 1)
+  const types = (await visit.receivedTypes()).filter((type) => type !== 'SERVICE_RESIZE')
   expect(types).toEqual(['SERVICE_AUTH_REQUIRED', 'SERVICE_AUTH_SUCCESS', 'SERVICE_WALLET_LOADED'])
 
-  const [required] = await visit.heard('SERVICE_AUTH_REQUIRED')
+  const [required] = await visit.received('SERVICE_AUTH_REQUIRED')
   expect(required).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_AUTH_REQUIRED', version: 1 } })
-  const [loaded] = await visit.heard('SERVICE_WALLET_LOADED')
+  const [loaded] = await visit.received('SERVICE_WALLET_LOADED')
   expect(loaded).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_WALLET_LOADED', version: 1 } })
-  const [success] = await visit.heard('SERVICE_AUTH_SUCCESS')
+  const [success] = await visit.received('SERVICE_AUTH_SUCCESS')
   expect(success).toEqual({
     origin: rig.serviceOrigin,
     data: {
@@ -63,14 +63,14 @@ test('signing up in the frame links the wallet that the code proves, and the pag
   )
 })
 
-test('a credit by the backend is in the open frame by itself, and the page hears that it changed', async () => {
+test('a credit by the backend shows in the open frame without a reload, and the page is notified of the change', async () => {
   await visit.signInAsNew()
   const serviceUserId = await storedId()
   await eventually(text(visit.balance()), '$0.00')
   await rig.billfold.credit({ serviceUserId, amount: 30, referenceType: 'GIFT', referenceId: name })
   await eventually(text(visit.balance()), '$30.00')
   await eventually(text(visit.purse()), '$30.00')
-  const [updated] = await visit.heard('SERVICE_WALLET_UPDATED')
+  const [updated] = await visit.received('SERVICE_WALLET_UPDATED')
   expect(updated).toEqual({ origin: rig.serviceOrigin, data: { type: 'SERVICE_WALLET_UPDATED', version: 1 } })
 })
 
@@ -96,7 +96,7 @@ test('buying takes the price once, under the number of the order', async () => {
   })
 })
 
-test('a price beyond the balance asks for the shortfall, and one that comes another way is paid on a new attempt', async () => {
+test('a price beyond the balance asks for the missing amount; money from elsewhere pays it on a new attempt', async () => {
   await takeGift()
   const opening = visit.context.waitForEvent('page')
   const asking = visit.context.waitForEvent('request', (request) => request.url().includes('/widget/topup'))
@@ -130,24 +130,24 @@ test('a price beyond the balance asks for the shortfall, and one that comes anot
   expect(refusal).toMatchObject({ code: 'INSUFFICIENT_BALANCE', replayed: true })
 })
 
-test('asking the widget for money makes the page open the one window, at the address it was told', async () => {
+test('Add money in the widget makes the page open the one window, at the address in the message', async () => {
   await visit.signInAsNew()
   const opening = visit.context.waitForEvent('page')
   await press(visit.wallet, 'Add money')
   const window = await opening
-  const [asked] = await visit.heard('SERVICE_OPEN_TOPUP')
+  const [asked] = await visit.received('SERVICE_OPEN_TOPUP')
   expect(asked).toEqual({
     origin: rig.serviceOrigin,
     data: { type: 'SERVICE_OPEN_TOPUP', version: 1, url: expect.any(String) as string },
   })
   expect(String(asked!.data['url'])).toStartWith(`${rig.serviceOrigin}/widget/topup?session=ws_`)
-  // One window, from the SDK in the page: the widget opens none.
+  // One window, opened by the SDK in the page: the widget opens none.
   await Bun.sleep(500)
   expect(visit.context.pages()).toHaveLength(2)
   await window.close()
 })
 
-test('a refund comes back under a reference of its own', async () => {
+test('a refund has its own reference', async () => {
   await takeGift()
   await visit.buy('Beeswax candle')
   const order = visit.order('Beeswax candle')
@@ -163,7 +163,7 @@ test('a refund comes back under a reference of its own', async () => {
   })
 })
 
-test('a payment whose answer gets lost is sent again, and taken once', async () => {
+test('a payment whose answer is lost is sent again, and debited once', async () => {
   await takeGift()
   await visit.page.getByRole('switch', { name: 'Lose the next answer' }).check()
   await visit.buy('Stoneware mug')
@@ -179,14 +179,14 @@ test('a payment whose answer gets lost is sent again, and taken once', async () 
   ])
 })
 
-test('an order paid while the service is away stays open to question, and is asked about under the same reference', async () => {
+test('an order paid while the service is down stays undecided, and is sent again under the same reference', async () => {
   await takeGift()
   await rig.stopService()
   await visit.buy('Beeswax candle')
   const order = visit.order('Beeswax candle')
   await eventually(text(order.locator('.state')), 'Payment not confirmed yet')
   await rig.startService()
-  // The shop is killed in between: what it did not know, it still does not know, and asks.
+  // The shop is killed in between: it still does not know the outcome, and asks.
   await rig.restartShop()
   await visit.page.reload()
   await order.getByRole('button', { name: 'Ask again' }).click()

@@ -1,4 +1,4 @@
-/** What the shop must never do: show the secret, believe the browser, obey another site. */
+/** What the shop must never do: show the secret, trust the browser, accept a change from another site. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { startShopRig, type ShopRig } from './rig.ts'
 import { eventually, newName, openVisit } from './visit.ts'
@@ -26,21 +26,21 @@ async function signIn(name: string) {
   return { setCookie, cookie, post }
 }
 
-test('the secret and whole ids reach the page in no answer of the shop, over a whole visit', async () => {
+test('no answer of the shop brings the secret or a whole id to the page, over a whole visit', async () => {
   const visit = await openVisit(rig)
   const bodies: string[] = []
   visit.page.on('response', (response) => {
     if (!response.url().startsWith(rig.shopOrigin) || response.status() >= 300) return
     response.text().then(
       (text) => bodies.push(text),
-      // The page went elsewhere before its body was read.
+      // The page navigated away before this body was read.
       () => {},
     )
   })
   const name = newName()
   await visit.enterAs(name)
   await visit.signInAsNew()
-  // What an answer adds to the page moves what is below: a click waits until the one before it is answered.
+  // Each answer moves the content below it: wait for it before the next click.
   await visit.page.getByRole('button', { name: /welcome gift/ }).click()
   await eventually(async () => await visit.balance().textContent(), '$50.00')
   const opening = visit.context.waitForEvent('page')
@@ -63,7 +63,7 @@ test('the secret and whole ids reach the page in no answer of the shop, over a w
   await visit.close()
 })
 
-test('the shop obeys a change from its own page alone', async () => {
+test('the shop accepts a change from its own page alone', async () => {
   const { post, setCookie } = await signIn(newName())
   const order = { productId: 'mug' }
   expect((await post('/api/orders', order)).status).toBe(200)
@@ -76,7 +76,7 @@ test('the shop obeys a change from its own page alone', async () => {
   expect(setCookie).toMatch(/SameSite=Lax/)
 })
 
-test('an id that the browser claims is not believed, and a made-up code links nothing', async () => {
+test('an id that the browser claims is not trusted, and a made-up code links nothing', async () => {
   const name = newName()
   const { post } = await signIn(name)
   const serviceUserId = 'su_0123456789abcdefghijkl'
@@ -87,7 +87,7 @@ test('an id that the browser claims is not believed, and a made-up code links no
   expect(await rig.storedUser(name)).toEqual({ id: expect.any(String) as string, name })
 })
 
-test('nobody pays or refunds another shop user’s order', async () => {
+test('no shop user can pay or refund another shop user’s order', async () => {
   const [owner, stranger] = await Promise.all([signIn(newName()), signIn(newName())])
   const placed = JSON.parse((await owner.post('/api/orders', { productId: 'mug' })).text) as {
     outcome: { orderId: string }
@@ -128,7 +128,7 @@ test('every answer of the shop carries the policy, and no page may frame the sho
   }
 })
 
-test('users, links and orders outlive the shop', async () => {
+test('users, links and orders survive a restart of the shop', async () => {
   const visit = await openVisit(rig)
   const name = newName()
   await visit.enterAs(name)

@@ -1,4 +1,4 @@
-/** The code in docs/, by the name after its language: ```js wallet.mjs */
+/** The code blocks in docs/, by the name after their language: ```js wallet.mjs */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -14,7 +14,7 @@ export async function readGuides(): Promise<Guide[]> {
 /** Commands for operators need servers that no test has. They were run by hand; test/deploy runs the named ones. */
 const isForOperators = (name: string) => /^(operations\/.*|operators|reliability|scaling)\.md$/.test(name)
 
-/** A piece of code without a name could not be run, so there may be none. */
+/** Every code block needs a name: without one no test can run it. */
 export function snippetsOf(guides: readonly Guide[]): Map<string, string> {
   const found = new Map<string, string>()
   for (const { name: guide, text } of guides.filter(({ name }) => !isForOperators(name))) {

@@ -1,4 +1,4 @@
-/** What a person does in the shop and in the wallet's frame, and what the shop's page hears meanwhile. */
+/** The actions of a person in the shop and in the wallet's frame, and the messages that the shop's page receives. */
 import { expect } from 'bun:test'
 import type { BrowserContextOptions, Frame, FrameLocator, Page } from '@playwright/test'
 import { frameIn, until } from '../until.ts'
@@ -6,14 +6,14 @@ import { createUser } from '../../src/actions/people/create-user.ts'
 import { operator } from '../service.ts'
 import type { ShopRig } from './rig.ts'
 
-export type Heard = {
+export type ReceivedMessage = {
   readonly origin: string
   readonly data: { readonly type: string; readonly [name: string]: unknown }
 }
 
 declare global {
   interface Window {
-    shopHeard: Heard[]
+    shopReceived: ReceivedMessage[]
   }
 }
 
@@ -21,17 +21,19 @@ export type Account = { readonly email: string; readonly password: string }
 
 let count = 0
 
-/** A name that nobody in this shop has yet. */
+/** Unique in this shop. */
 export function newName(): string {
   return `Guest ${process.pid}-${++count}`
 }
 
-/** What the page hears is kept from its first moment on. */
+/** Records every message from the start of the page on. */
 export async function prepareVisit(page: Page): Promise<void> {
   await page.addInitScript(() => {
     if (window.top !== window) return
-    window.shopHeard = []
-    addEventListener('message', ({ origin, data }) => window.shopHeard.push({ origin, data: data as Heard['data'] }))
+    window.shopReceived = []
+    addEventListener('message', ({ origin, data }) =>
+      window.shopReceived.push({ origin, data: data as ReceivedMessage['data'] }),
+    )
   })
 }
 
@@ -56,9 +58,9 @@ export async function openVisit(rig: ShopRig, options: BrowserContextOptions = {
     /** With an account made without the browser: most tests only need a user who is signed in. */
     signInAsNew: () => signInAsNew(page, rig),
     logIn: (account: Account) => logIn(page, account),
-    heard: async (type: string) =>
-      (await page.evaluate(() => window.shopHeard)).filter(({ data }) => data.type === type),
-    heardTypes: async () => (await page.evaluate(() => window.shopHeard)).map(({ data }) => data.type),
+    received: async (type: string) =>
+      (await page.evaluate(() => window.shopReceived)).filter(({ data }) => data.type === type),
+    receivedTypes: async () => (await page.evaluate(() => window.shopReceived)).map(({ data }) => data.type),
     buy: (product: string) => page.getByRole('button', { name: `Buy the ${product}` }).click(),
     order: (product: string) => page.locator('#orders li', { hasText: product }).first(),
     notice: () => page.locator('#notice'),
@@ -78,7 +80,7 @@ async function enterAs(page: Page, rig: ShopRig, name: string): Promise<void> {
   await page.getByLabel('Someone new').fill(name)
   await page.getByRole('button', { name: 'Come in' }).click()
   await page.getByRole('heading', { name: 'On the shelf' }).waitFor()
-  // The shelf is there before the script that sells from it; what the shop stores is shown when that runs.
+  // The products are there before their script; the script shows the stored record.
   await until(page, () => Boolean(document.getElementById('record')?.textContent))
 }
 
@@ -86,16 +88,16 @@ function walletIn(page: Page): FrameLocator {
   return page.frameLocator('iframe')
 }
 
-/** The form is there before its script is, and a click in between is lost; the widget says when it is ready. */
+/** The form is there before its script, and a click in between is lost: the widget sends a message once it is ready. */
 async function untilSignIn(page: Page): Promise<Frame> {
   await until(page, () => {
-    const last = window.shopHeard.findLast(({ data }) => data.type !== 'SERVICE_RESIZE')
+    const last = window.shopReceived.findLast(({ data }) => data.type !== 'SERVICE_RESIZE')
     return last?.data.type === 'SERVICE_AUTH_REQUIRED'
   })
   return await frameIn(page)
 }
 
-/** By keyboard: while the frame finds its height, what is under the pointer may move away. And not before the form is ready. */
+/** By keyboard: while the frame changes its height, a button may move away from the pointer. Waits until the form is ready. */
 export async function press(wallet: FrameLocator | Frame, name: string | RegExp, exact = false): Promise<void> {
   await wallet.getByRole('button', { name, exact, disabled: false }).press('Enter')
 }
@@ -133,18 +135,18 @@ export async function logIn(page: Page, account: Account): Promise<void> {
   await untilOpen(page)
 }
 
-/** The frame has found its height: what is below it moves no more. */
+/** The frame has the height of its content: the page below no longer moves. */
 async function atRest(page: Page): Promise<void> {
-  const look = async () => [
+  const readHeights = async () => [
     await page.locator('#wallet iframe').evaluate((frame) => frame.clientHeight),
     await walletIn(page)
       .locator('#root')
       .evaluate((root) => Math.ceil(root.getBoundingClientRect().height)),
   ]
-  await eventually(async () => new Set(await look()).size, 1)
+  await eventually(async () => new Set(await readHeights()).size, 1)
 }
 
-/** With its balance: the grey shapes before it have the same words. */
+/** Waits for the balance: the placeholders before it have the same text. */
 async function untilOpen(page: Page): Promise<void> {
   await walletIn(page).locator('.hero-balance .visually-hidden').waitFor({ state: 'attached' })
 }
@@ -156,10 +158,10 @@ export async function fillLogIn(page: Page, { email, password }: Account): Promi
   await press(wallet, 'Sign in')
 }
 
-/** Looks again until it is so, for as long as it may take on a busy machine. */
-export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfer<T>): Promise<void> {
-  let seen = await look()
-  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt && seen !== expected; seen = await look()) {
+/** Repeats until the value is as expected, for as long as a busy machine may need. */
+export async function eventually<T>(read: () => Promise<T> | T, expected: NoInfer<T>): Promise<void> {
+  let seen = await read()
+  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt && seen !== expected; seen = await read()) {
     await Bun.sleep(25)
   }
   expect(seen as unknown).toEqual(expected)

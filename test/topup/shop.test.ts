@@ -31,7 +31,7 @@ const debitsIn = async (visit: Visit) =>
 
 /** The amounts that the page was notified of. */
 const paidIn = async (visit: Visit) =>
-  (await visit.heard('SERVICE_WALLET_UPDATED')).flatMap(({ data }) =>
+  (await visit.received('SERVICE_WALLET_UPDATED')).flatMap(({ data }) =>
     data['paid'] === undefined ? [] : [data['paid']],
   )
 

@@ -199,7 +199,7 @@ describe('webhooks over HTTP', () => {
     standIn.webhooks.url = endpoint.url.href
     standIn.webhooks.mode = 'twice'
     const { id } = await createPaid()
-    await standIn.settled()
+    await standIn.delivered()
     await endpoint.stop(true)
     const paid = read.filter((reading) => (reading as { type?: string }).type === 'payment_intent.succeeded')
     expect(paid).toEqual([
