@@ -31,3 +31,9 @@ test('a length counts what people see as characters: an emoji is one, however it
     expect(lengths.map((times) => isDescription(character.repeat(times)))).toEqual([true, false])
   }
 })
+
+test('a label has no control character and no lone surrogate, and is as long as its code points', () => {
+  for (const text of ['ORDER', 'Käse', '注文', '👛'.repeat(3), '~ !']) expect(isLabel(text, 5)).toBeTrue()
+  for (const text of ['', 'a\nb', 'a\u0000b', 'é\u0085', '\u009fé', 'é\ud83d', '123456', '👛'.repeat(6)])
+    expect(isLabel(text, 5), JSON.stringify(text)).toBeFalse()
+})

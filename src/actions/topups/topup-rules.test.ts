@@ -67,6 +67,12 @@ describe('the ledger is told', () => {
     ['one credit of a paid one', {}, {}, ['TOPUP 2500']],
     ['nothing more of one that is credited', credited, {}, []],
     [
+      'nothing of one that is credited and reported as unpaid again',
+      credited,
+      { status: 'processing', amountReceivedMinor: 0n },
+      [],
+    ],
+    [
       'all at once of one that was refunded before we looked',
       {},
       { refundedMinor: 400n },
@@ -98,6 +104,7 @@ describe('the ledger is told', () => {
       ['TOPUP_DISPUTE_RETURNED 2500', 'TOPUP_REFUND -2500'],
     ],
     ['nothing of another amount', {}, { amountMinor: 2400n, amountReceivedMinor: 2400n }, []],
+    ['nothing of an order for more than was received', {}, { amountMinor: 2600n }, []],
     ['nothing of less received than ordered', {}, { amountReceivedMinor: 2499n }, []],
     ['nothing of another currency', {}, { currency: 'EUR' }, []],
     ['nothing of a currency that the ledger does not keep', { currency: 'EUR' }, { currency: 'EUR' }, []],

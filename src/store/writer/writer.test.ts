@@ -313,7 +313,8 @@ describe('a batch', () => {
   )
 
   test('posted carefully locks its wallets one by one, in the order of their ids', async () => {
-    const users = await newUsers(opened.service, app, 12)
+    // Ids grow with time: made last, posted first.
+    const users = (await newUsers(opened.service, app, 12)).toReversed()
     const { client, number } = await openWriterClient(opened.service.db.connection, 5_000, () => {})
     const locked: unknown[] = []
     const watched = {
@@ -332,6 +333,53 @@ describe('a batch', () => {
     expect(locked).toEqual(users.map(({ userId }) => userId).sort())
     expect(answers.map(([, result]) => said(result))).toEqual(users.map(() => 5n))
   })
+})
+
+test('a wallet that another transaction holds is skipped, and not waited for', async () => {
+  const [free, held] = [await newServiceUser(), await newServiceUser()]
+  const { client, number } = await openWriterClient(opened.service.db.connection, 100, () => {})
+  const other = await opened.service.db.pool.connect()
+  await other.query('begin')
+  await other.query('select 1 from wallets where id = $1 for update', [held.userId])
+  const batch = [pendingOf(free, 5n), pendingOf(held, 5n)]
+  const done = await postLocked(client, batch, { isPatient: false, writer: number })
+  expect([done.answers.map(([, result]) => said(result)), done.held]).toEqual([[1_005n], [batch[1]!]])
+  await other.query('rollback')
+  other.release()
+  await client.end()
+})
+
+const openQuietWriter = (faults: unknown[]) =>
+  openWriter(opened.service.db.connection, 1, {
+    batch: () => {},
+    fault: (_, error) => faults.push(error),
+    nodeFault: () => {},
+  })
+
+test('one reference of an app three times at once is one movement, and fails no batch', async () => {
+  const user = await newServiceUser()
+  const faults: unknown[] = []
+  const service = { ...opened.service, writer: openQuietWriter(faults) }
+  const results = await Promise.all([1, 2, 3].map(() => postByLink(user, -5n, { service, referenceId: 'thrice' })))
+  expect([results.map(said), faults]).toEqual([[995n, 995n, 995n], []])
+  await service.writer.close()
+})
+
+test('of two processes that use one reference at the same time one is first, and the other gets its outcome', async () => {
+  const users = [await newServiceUser(), await newServiceUser()]
+  const writers = users.map(() => openQuietWriter([]))
+  for (let round = 0; round < 40; round++) {
+    const results = await Promise.all(
+      users.map((user, i) =>
+        post(user, 1n, { service: { ...opened.service, writer: writers[i]! }, referenceId: `race-${round}` }),
+      ),
+    )
+    expect(results.map((result) => result.kind === 'outcome' && result.replay === undefined).sort()).toEqual([
+      false,
+      true,
+    ])
+  }
+  for (const writer of writers) await writer.close()
 })
 
 const newServiceUser = async () => {
@@ -467,6 +515,13 @@ test('no row of the ledger can be updated, deleted or truncated', async () => {
     for (const sql of [`update ${table} set amount = 1`, `delete from ${table}`, `truncate ${table}`]) {
       const text = table === 'audit' ? sql.replace('amount = 1', `actor = 'x'`) : sql
       expect(await refusalOf(text)).toMatch(/append-only|permission denied/)
+      // The triggers refuse it too, should a role ever get the right.
+      const client = await opened.service.db.pool.connect()
+      await client.query('begin')
+      await client.query(`grant update, delete, truncate on ${table} to current_user`)
+      expect(await client.query(text).then(() => 'done', String)).toContain('append-only')
+      await client.query('rollback')
+      client.release()
     }
   }
   const setBalance = 'update wallets set balance = $2 where id = $1'
