@@ -42,7 +42,12 @@ npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [
 
 npm run bench -- books [--users 100000] [--transfers 9] [--unanalysed]
 
-  how soon the continuous check finds a wrong row in books of that size, and what it costs`
+  how soon the continuous check finds a wrong row in books of that size, and what it costs
+
+npm run bench -- mutants [texts]
+
+  breaks one guard at a time in a copy of the tree and runs the tests nearest to it, which must fail; with texts, only the guards
+  of files or lines that contain one of them`
 
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({

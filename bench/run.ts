@@ -8,6 +8,7 @@ import { measureGrowth } from './growth.ts'
 import { measureLatency } from './latency.ts'
 import { measureLimits } from './limits.ts'
 import { measure } from './measure.ts'
+import { runMutants } from './mutants/run.ts'
 import { measureNodes } from './nodes.ts'
 import { parseOptions, usage, type Options } from './options.ts'
 import { isBusy, reportText } from './report.ts'
@@ -18,6 +19,7 @@ if (first === 'faults') process.exitCode = (await runFaults(rest)) ? 0 : 1
 else if (first === 'books') await measureBooks(rest)
 else if (first === 'latency') process.exitCode = (await measureLatency(rest)) ? 0 : 1
 else if (first === 'limits') process.exitCode = (await measureLimits(rest)) ? 0 : 1
+else if (first === 'mutants') process.exitCode = (await runMutants(rest)) ? 0 : 1
 else if (first === 'nodes') process.exitCode = (await measureNodes(rest)) ? 0 : 1
 else if (first === '--growth') process.exitCode = (await measureGrowth(rest)) ? 0 : 1
 else {

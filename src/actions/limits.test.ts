@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openTestService, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
-import { addressKey, clearLimit, giveBackLimit, takeLimit, takeLimits } from './limits.ts'
+import {
+  addressKey,
+  clearLimit,
+  forgiveRightGuess,
+  giveBackLimit,
+  takeGuess,
+  takeLimit,
+  takeLimits,
+  userPasswords,
+} from './limits.ts'
 
 let opened: TestService
 const rule = { name: 'test', limit: 3, windowMs: 60_000 }
@@ -62,6 +71,15 @@ test('what turned out to be no failure is given back', async () => {
   expect(await take('b')).toBeDefined()
   await clearLimit(opened.service, rule, 'b')
   expect(await take('b')).toBeUndefined()
+})
+
+test('a right guess forgives the wrong ones before it at that address', async () => {
+  const guess = { whose: 'ada@example.com', address: '203.0.113.77', isKnownAddress: false }
+  const { limit } = userPasswords.here
+  for (let i = 0; i < limit; i++) expect(await takeGuess(opened.service, userPasswords, guess)).toBeUndefined()
+  await forgiveRightGuess(opened.service, userPasswords, guess)
+  for (let i = 0; i < limit; i++) expect(await takeGuess(opened.service, userPasswords, guess)).toBeUndefined()
+  expect(await takeGuess(opened.service, userPasswords, guess)).toBeDefined()
 })
 
 test.each([

@@ -323,3 +323,26 @@ describe('it refuses', () => {
     expect((await writer.client.debit('su_x', 1)).status).toBe(404)
   })
 })
+
+test('a field that is given twice is refused, whichever of the two is right', async () => {
+  const rest = { serviceUserId: su, amount: 1, referenceType: 'ORDER', referenceId: 'twice' }
+  const fields = Object.entries({ ...credentials, ...rest }).map(
+    ([name, value]) => `"${name}":${JSON.stringify(value)}`,
+  )
+  const send = async (body: string) => {
+    const request = new Request('http://billfold.test/api/server/wallet/credit', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    const { status, body: answer } = await client.call(request)
+    return [status, answer['fields']]
+  }
+  for (const [name, other] of Object.entries({ clientId: '"app_x"', clientSecret: '"wrong"', amount: '2' }))
+    for (const twice of [
+      [`"${name}":${other}`, ...fields],
+      [...fields, `"${name}":${other}`],
+    ])
+      expect(await send(`{${twice.join()}}`)).toEqual([400, { [name]: 'is given twice' }])
+  expect(await client.balance(su)).toBe(0)
+})

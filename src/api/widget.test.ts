@@ -187,6 +187,14 @@ describe('it refuses', () => {
     }
   })
 
+  test('a session given twice with a form, even when one of the two is right', async () => {
+    const session = await newSession()
+    for (const pair of [`session=${session}&session=x`, `session=x&session=${session}`]) {
+      const { status, body } = await page.post(`/api/widget/topup/create-intent?${pair}`, { amount: 5 })
+      expect([status, body['fields']]).toEqual([400, { session: 'is given twice' }])
+    }
+  })
+
   test('a session given twice', async () => {
     const session = await newSession()
     const reply = await page.get(`/api/widget/wallet?session=${session}&session=${session}`)

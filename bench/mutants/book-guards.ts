@@ -1,0 +1,204 @@
+/** The guards of the books: the rules, the writer and what operators may change. */
+import type { Guarded } from './run.ts'
+
+const randomBatches = 'src/store/writer/random-batches.test.ts'
+const writer = 'src/store/writer/writer.test.ts'
+const order = 'src/store/writer/order.test.ts'
+const blastRadius = 'src/store/writer/blast-radius.test.ts'
+
+export const bookGuards: readonly Guarded[] = [
+  {
+    area: 'the ledger',
+    file: 'src/ledger/decide.ts',
+    tests: ['src/ledger/decide.test.ts'],
+    mutants: [
+      [`isDebit && !isReversal && isFrozen)`, `isDebit && !isReversal && isFrozen && wallet.sequence < 0)`],
+      [`=== 'closed' && balanceMinor > 0n)`, `=== 'closed' && balanceMinor > 1n)`],
+      [`isDebit && !isReversal && balanceMinor < 0n)`, `isDebit && !isReversal && balanceMinor < -1n)`],
+      [`balanceMinor > maxBalanceMinor ||`, `balanceMinor > maxBalanceMinor + 1n ||`],
+      [` || balanceMinor < -maxBalanceMinor)`, `)`],
+      [`!(isByOperator && wallet.frozenFor === 'operator')`, `!isByOperator`],
+      [`balanceMinor < 0n ? 'debt' : null`, `balanceMinor <= 0n ? 'debt' : null`],
+      [
+        `wallet.frozenFor === 'operator' || wallet.frozenFor === 'closed') return`,
+        `wallet.frozenFor === 'operator') return`,
+      ],
+    ],
+  },
+  {
+    area: 'the ledger',
+    file: 'src/ledger/plan.ts',
+    tests: ['src/ledger/plan.test.ts'],
+    mutants: [
+      [`if (netMinor < lowestMinor) lowestMinor = netMinor`, `lowestMinor = netMinor`],
+      [`if (netMinor > highestMinor) highestMinor = netMinor`, `highestMinor = netMinor`],
+      [`return frozenFor === null && balanceMinor`, `return balanceMinor`],
+      [`    wallet = decision.wallet\n`, ``],
+    ],
+  },
+  {
+    area: 'the ledger',
+    file: 'src/ledger/money.ts',
+    tests: ['src/ledger/money.test.ts'],
+    mutants: [
+      [`minor / scale !== value || `, ``],
+      [` || minor > maxOperationMinor(currency)) return`, `) return`],
+      [`!(value > 0)`, `!(value >= 0)`],
+      [`if (!/^0*$/.test(fraction.slice(decimals))) return undefined`, ``],
+    ],
+  },
+  {
+    area: 'the ledger',
+    file: 'src/ledger/reference.ts',
+    tests: ['src/ledger/reference.test.ts'],
+    mutants: [
+      [`text.isWellFormed() && !/\\p{Cc}/u.test(text))`, `text.isWellFormed())`],
+      [`if (first.walletId !== later.walletId) mismatch.push('user')`, ``],
+      [`if (first.amountMinor < 0n !== later.amountMinor < 0n) mismatch.push('direction')`, ``],
+    ],
+  },
+  {
+    area: 'the ledger',
+    file: 'src/ledger/receipt-code.ts',
+    tests: ['src/ledger/receipt-code.test.ts'],
+    mutants: [[`if (checkOf(code) !== plain.at(-1)) return undefined`, ``]],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/fast-statement.ts',
+    tests: [randomBatches],
+    mutants: [
+      [`w.balance + c.lowest >= 0`, `w.balance + c.net >= 0`],
+      [`w.balance + c.highest <=`, `w.balance + c.net <=`],
+      [`w.id = c.wallet_id and w.frozen_for is null`, `w.id = c.wallet_id`],
+      [`is_reachable and n not in (select n from repeated) order by`, `is_reachable order by`],
+      [`from change where is_reachable and n not in`, `from change where n not in`],
+      [`l.client_id = c.client_id and l.disconnected_at`, `l.disconnected_at`],
+      [`c.is_reachable and c.count = 1 and c.net < 0`, `c.is_reachable and c.net < 0`],
+      [`BigInt(balance) + (refusal ? 0n : offsetMinor)`, `BigInt(balance) + offsetMinor`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/fast-statement.ts',
+    tests: [writer],
+    mutants: [
+      [` and l.disconnected_at is null as is_reachable`, ` as is_reachable`],
+      [`(select n from repeated) order by wallet_id)`, `(select n from repeated))`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/careful-statement.ts',
+    tests: [order, randomBatches, writer],
+    mutants: [
+      [`[link.walletId] : [])))].sort()`, `[link.walletId] : [])))]`],
+      [`if (outcome) answers.push`, `if (outcome && before) answers.push`],
+      [`      blocked.add(link.walletId)\n`, ``],
+      [`references.has(posting.referenceKey)`, `blocked.has(posting.referenceKey)`],
+      [`refusal === 'WALLET_INACTIVE' || refusal === 'WALLET_CLOSED'`, `refusal === 'WALLET_CLOSED'`],
+      [`else if (!link?.isReachable) answers`, `else if (!link) answers`],
+      [`frozen_for = c.frozen_for,`, `frozen_for = w.frozen_for,`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/careful-statement.ts',
+    tests: [writer],
+    mutants: [[`\${lockSql} skip locked`, `\${lockSql}`]],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/ledger-rows.ts',
+    tests: [randomBatches],
+    mutants: [
+      [
+        `sum(greatest(-amount, 0))::bigint, sum(greatest(amount, 0))::bigint`,
+        `sum(greatest(-amount, 0))::bigint, sum(abs(amount))::bigint`,
+      ],
+      [`credited = p.credited + excluded.credited`, `credited = excluded.credited`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/careful-lane.ts',
+    tests: [order, blastRadius],
+    mutants: [
+      [`first.some((ahead) => isSameWallet(pending, ahead))`, `first.includes(pending)`],
+      [`if (batch.length > 1 && !(`, `if (batch.length > 512 && !(`],
+      [`for (const alone of batch) quarantine(lane, alone)`, ``],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/careful-lane.ts',
+    tests: [writer],
+    mutants: [[`isCollision(error) && collisions < maxCollisions`, `collisions > maxCollisions`]],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/posting.ts',
+    tests: [order, writer],
+    mutants: [
+      [`if (!ahead.isAnswered) return false`, ``],
+      [`!pending.isAnswered && pending.deadline <= now`, `!pending.isAnswered && pending.deadline + 600_000 <= now`],
+      [`if (isSilent) queue.disconnect()`, ``],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/writer/fast-lane.ts',
+    tests: [order, writer],
+    mutants: [
+      [` || lane.references.has(pending.referenceKey)`, ``],
+      [`while (ahead?.isAnswered) ahead = ahead.predecessor`, ``],
+      [`return ahead !== undefined && chain.has(ahead)`, `return ahead !== undefined && chain.size < 0`],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/migrations/0001_ledger.sql',
+    tests: [writer],
+    mutants: [
+      [`check (balance >= 0 or frozen_for is not null)`, `check (balance >= -1 or frozen_for is not null)`],
+      [
+        `wallets_balance_limit check (abs(balance) <= 999999999999999)`,
+        `wallets_balance_limit check (abs(balance) <= 9999999999999999)`,
+      ],
+      [
+        `create trigger outcomes_append_only before update or delete on outcomes`,
+        `create trigger outcomes_append_only before delete on outcomes`,
+      ],
+    ],
+  },
+  {
+    area: 'the writer',
+    file: 'src/store/migrations/0024_balance_after.sql',
+    tests: [writer],
+    mutants: [[` or counter_account = 'cards')`, ` or counter_account <> 'bonus')`]],
+  },
+  {
+    area: 'wallets and corrections',
+    file: 'src/actions/money/manage-wallets.ts',
+    tests: ['src/actions/money/manage-wallets.test.ts'],
+    mutants: [[`isInDebt ? 'debt' : null`, `null`]],
+  },
+  {
+    area: 'wallets and corrections',
+    file: 'src/actions/money/correct-wallet.ts',
+    tests: ['src/actions/money/correct-wallet.test.ts'],
+    mutants: [
+      [`return before + magnitude(order.amountMinor) > service`, `return magnitude(order.amountMinor) > service`],
+      [`if (isOwn !== (state === 'withdrawn'))`, `if (isOwn && state === 'declined')`],
+      [`if (before.state !== 'waiting')`, `if (before.state === 'done')`],
+      [`if (transfer?.walletId !== walletId)`, `if (!transfer)`],
+      [`magnitude(before + amountMinor) >`, `magnitude(amountMinor) >`],
+    ],
+  },
+  {
+    area: 'wallets and corrections',
+    file: 'src/store/corrections.ts',
+    tests: ['src/actions/money/correct-wallet.test.ts'],
+    mutants: [[`state in ('approved', 'refused')`, `state in ('approved')`]],
+  },
+]

@@ -1,0 +1,239 @@
+/** The guards of cards, limits and requests. */
+import type { Guarded } from './run.ts'
+
+const widgetTopup = 'src/api/widget-topup.test.ts'
+const topupRules = 'src/actions/topups/topup-rules.test.ts'
+const exactlyOnce = 'test/topup/exactly-once.test.ts'
+const reversals = 'test/topup/reversals.test.ts'
+const stripe = 'src/cards/stripe/stripe.test.ts'
+const contract = 'test/cards/contract.test.ts'
+
+export const edgeGuards: readonly Guarded[] = [
+  {
+    area: 'top-ups',
+    file: 'src/actions/topups/topup-rules.ts',
+    tests: [topupRules],
+    mutants: [
+      [`payment.topupId === topup.id &&`, ``],
+      [`payment.userId === topup.userId &&`, ``],
+      [`payment.amountMinor === topup.amountMinor &&`, ``],
+      [`payment.currency === topup.currency &&`, ``],
+      [`topup.currency === ledgerCurrency &&`, ``],
+      [`(payment.status !== 'succeeded' || payment.amountReceivedMinor === topup.amountMinor)`, `true`],
+      [`topup.problem ?? (!isOrdered`, `(!isOrdered`],
+      [`if (payment.status !== 'succeeded') return keptTotals(topup)`, ``],
+      [`type === 'TOPUP' ? paymentIntentId : \`\${paymentIntentId}:\${number}\``, `paymentIntentId`],
+    ],
+  },
+  {
+    area: 'top-ups',
+    file: 'src/actions/topups/receive-event.ts',
+    tests: [exactlyOnce],
+    mutants: [[`if (!topup || topup.userId !== payment.userId)`, `if (!topup)`]],
+  },
+  {
+    area: 'top-ups',
+    file: 'src/actions/topups/confirm-topup.ts',
+    tests: [exactlyOnce],
+    mutants: [[`if (topup?.userId !== userId)`, `if (!topup)`]],
+  },
+  {
+    area: 'top-ups',
+    file: 'src/actions/topups/resolve-topup.ts',
+    tests: [reversals],
+    mutants: [
+      [`if (!(await isTopupVersion(tx, before))) return undefined`, ``],
+      [`isReversal: amountMinor < 0n,`, `isReversal: false,`],
+    ],
+  },
+  {
+    area: 'top-ups',
+    file: 'src/actions/topups/create-topup.ts',
+    tests: [widgetTopup, reversals],
+    mutants: [
+      [`amountMinor < minMinor || `, ``],
+      [` || amountMinor > maxMinor)`, `)`],
+      [`session.frozenFor !== null && session.frozenFor !== 'debt'`, `session.frozenFor === 'closed'`],
+      [`session.frozenFor !== null && session.frozenFor !== 'debt'`, `session.frozenFor !== null`],
+      [`session.balanceMinor + amountMinor > maxBalanceMinor`, `amountMinor > maxBalanceMinor`],
+    ],
+  },
+  {
+    area: 'limits',
+    file: 'src/actions/topups/topup-limits.ts',
+    tests: [widgetTopup],
+    mutants: [
+      [`(await findDeclineLimit(service, session.userId)) ??`, ``],
+      [`(await takeLimit(service, perSession, session.tokenHash.toString('hex'))) ??`, ``],
+      [`(await takeLimit(service, perUser, session.userId))`, `undefined`],
+      [`if (count < maxDeclinesAnHour || !firstAt)`, `if (count <= maxDeclinesAnHour || !firstAt)`],
+      [`return await cancelUnpaid(service, resolved)`, `return resolved`],
+      [`return await takeLimit(service, confirmsPerUser, userId)`, `return undefined`],
+    ],
+  },
+  {
+    area: 'cards',
+    file: 'src/cards/stripe/payments.ts',
+    tests: [stripe],
+    mutants: [
+      [`dispute.status !== 'won' && booked < 0`, `booked < 0`],
+      [`dispute.status !== 'won' && booked < 0`, `dispute.status !== 'won'`],
+      [`Math.min(heldByDisputes(disputes), intent.amount_received - refunded)`, `heldByDisputes(disputes)`],
+    ],
+  },
+  {
+    area: 'cards',
+    file: 'src/cards/stripe/stripe.ts',
+    tests: [stripe, contract],
+    mutants: [
+      [`if (!isIntentId(id)) return undefined`, ``],
+      [`if (!isIntentId(order.paymentIntentId)) return unknownPayment`, ``],
+      [`if (!isIntentId(id)) return unknownPayment`, ``],
+      [`const toleranceSeconds = 300`, `const toleranceSeconds = 301`],
+      [
+        `{ payment_intent: order.paymentIntentId, amount },\n      { idempotencyKey: order.idempotencyKey },`,
+        `{ payment_intent: order.paymentIntentId, amount },`,
+      ],
+      [`if (typeof id !== 'string' || typeof type !== 'string') return 'malformed'`, ``],
+    ],
+  },
+  {
+    area: 'cards',
+    file: 'src/cards/stripe/amounts.ts',
+    tests: ['src/cards/stripe/amounts.test.ts'],
+    mutants: [
+      [`if (amountMinor <= 0n)`, `if (amountMinor < 0n)`],
+      [`difference < 0 && amountMinor % scale !== 0n`, `difference > 9`],
+      [`threeDecimals.has(currency) && amount % 10n !== 0n`, `difference > 9`],
+      [`if (BigInt(amount) % scale !== 0n)`, `if (difference > 9)`],
+    ],
+  },
+  {
+    area: 'cards',
+    file: 'sandbox/signature.ts',
+    tests: ['sandbox/sandbox.test.ts', contract],
+    mutants: [
+      [`Math.abs(ageSeconds)`, `ageSeconds`],
+      [`return isOurs && `, `return `],
+    ],
+  },
+  {
+    area: 'limits',
+    file: 'src/actions/limits.ts',
+    tests: ['src/actions/limits.test.ts', 'src/api/widget-auth-safety.test.ts', 'src/admin/operators/lock-out.test.ts'],
+    mutants: [
+      [`if (count <= rule.limit) return undefined`, `if (count <= rule.limit + 1) return undefined`],
+      [`for (const taken of limits.slice(0, index)) await giveBackLimit(service, ...taken)`, ``],
+      [`if (count >= door.wrongOfAddress.limit)`, `if (count > 1_000_000)`],
+      [`isKnownAddress ? door.known : door.anywhere`, `isKnownAddress ? door.anywhere : door.anywhere`],
+      [`    .slice(0, 4)\n`, ``],
+      [`await clearLimit(service, ...here)`, ``],
+      [`if (mapped) return mapped[1]!`, ``],
+    ],
+  },
+  {
+    area: 'limits',
+    file: 'src/actions/attempts.ts',
+    tests: ['src/api/widget-auth.test.ts', 'src/actions/apps/authenticate.test.ts'],
+    mutants: [
+      [`window.count < limit || window.endsAt`, `window.count <= limit || window.endsAt`],
+      [`Math.max(0, window.count - limit)`, `0`],
+    ],
+  },
+  {
+    area: 'limits',
+    file: 'src/actions/people/mail-code.ts',
+    tests: ['src/api/widget-auth.test.ts'],
+    mutants: [
+      [`  service.wrongCodes.count(where, service.now())\n`, ``],
+      [`export const maxTries = 5`, `export const maxTries = 50`],
+    ],
+  },
+  {
+    area: 'limits',
+    file: 'src/store/people/mailed-codes.ts',
+    tests: ['src/api/widget-auth.test.ts'],
+    mutants: [
+      [`set tries = tries + 1\n`, `set tries = tries\n`],
+      [`expires_at > now() and tries < $3 returning id`, `tries < $3 returning id`],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/api/client-call.ts',
+    tests: ['src/actions/apps/authenticate.test.ts', 'src/api/server.test.ts'],
+    mutants: [
+      [`request.headers.has('origin') || `, ``],
+      [` || request.headers.has('sec-fetch-site')`, ``],
+      [`if (scope && !app.scopes.includes(scope))`, `if (scope && app.scopes.length === 0)`],
+      [
+        `if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }`,
+        ``,
+      ],
+      [`  if (read.spoiled) return { refusal: refuseSpoiled(read.spoiled) }\n`, ``],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/api/widget-call.ts',
+    tests: ['src/api/widget.test.ts', 'src/api/widget-auth-safety.test.ts', 'src/api/widget-auth.test.ts'],
+    mutants: [
+      [
+        `const { session, code } = await checkSession(service, query.values['session'])\n  if (code) return`,
+        `const { session, code } = await checkSession(service, query.values['session'])\n  if (code === 'INVALID_SESSION') return`,
+      ],
+      [`  if (query.spoiled)\n`, `  if (query.spoiled && query.spoiled.field === '')\n`],
+      [`if (!app?.isActive)`, `if (!app)`],
+      [
+        `export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {\n  if (!isFromOwnPage`,
+        `export async function readSessionCall<T>(service: Service, call: Call, schema: z.ZodType<T>): Promise<SessionCall<T>> {\n  if (isFromOwnPage.length < 0 && !isFromOwnPage`,
+      ],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/web/own-origin.ts',
+    tests: ['src/web/own-origin.test.ts'],
+    mutants: [
+      [`if (site !== null && site !== 'same-origin') return false`, ``],
+      [`if (origin === null) return false`, `if (origin === null) return true`],
+      [`if (isProduction || !URL.canParse(origin)) return false`, `if (!URL.canParse(origin)) return false`],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/admin/kit/guard.ts',
+    tests: [
+      'src/admin/kit/guard.test.ts',
+      'src/admin/security.test.ts',
+      'src/admin/rights.test.ts',
+      'test/every-route.test.ts',
+    ],
+    mutants: [
+      [`route.access !== 'public' && !isAtStage(route.access, me)`, `route.access !== 'public' && !me`],
+      [`if (bound === '' || !isFormToken(bound, form.text('_token')))`, `if (bound === '')`],
+      [`&& !hasRight(role, route.access))`, `&& role.length === 0)`],
+      [`&& !/\\.\\.|\\/sign-/.test(text)`, ``],
+      [`if (!isFromOwnPage(request.service.config, raw, { mustNameOrigin: true }))`, `if (raw.method === 'GET')`],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/web/headers.ts',
+    tests: ['test/seen-from-outside.test.ts', 'test/bad-input.test.ts', 'src/admin/security.test.ts'],
+    mutants: [
+      [`  'x-frame-options': 'DENY',\n`, ``],
+      [`default-src 'none'; frame-ancestors 'none'`, `default-src 'none'`],
+      [`  'cache-control': 'no-store',\n`, ``],
+    ],
+  },
+  {
+    area: 'requests',
+    file: 'src/widget/client/session-in-history.ts',
+    tests: ['src/widget/client/session-in-history.test.ts'],
+    mutants: [
+      [`kind === 'signed-out' ? null : given`, `given`],
+      [`isSessionToken(session) ? session : null`, `typeof session === 'string' ? session : null`],
+    ],
+  },
+]
