@@ -58,7 +58,7 @@ function Failed({ request, failed }: { request: AdminRequest; failed: readonly F
       </Empty>
     )
   const mayRun = may(request, 'work')
-  const head = ['Work', 'State', 'Reason', 'Failed', 'Next attempt', ...(mayRun ? ['Run'] : [])]
+  const head = ['Work', 'Reason', 'Failed', ...(mayRun ? ['Run'] : [])]
   return (
     <Table label="Failed" head={head}>
       {failed.map((work) => (
@@ -68,14 +68,24 @@ function Failed({ request, failed }: { request: AdminRequest; failed: readonly F
             <br />
             <Subject work={work} />
           </td>
-          <td>
+          <td class="wide">
             <State work={work} />
+            <br />
+            {work.lastError ?? 'Its process ended while it ran. Whether it was done is unknown.'}
           </td>
-          <td class="wide">{work.lastError ?? 'Its process ended while it ran. Whether it was done is unknown.'}</td>
-          <td class="nowrap">
+          <td>
             <When at={work.failedAt ?? work.givenUpAt} />
+            <br />
+            <span class="small muted">
+              {work.dueAt ? (
+                <>
+                  next attempt <When at={work.dueAt} />
+                </>
+              ) : (
+                work.kind === 'job' && 'runs again at its next turn'
+              )}
+            </span>
           </td>
-          <td class="nowrap">{work.kind === 'job' ? 'at its next turn' : <When at={work.dueAt} />}</td>
           {mayRun && <td class="end">{work.kind !== 'job' && <RunAgain request={request} work={work} />}</td>}
         </tr>
       ))}

@@ -8,10 +8,12 @@ import { planDays } from '../../src/actions/topups/reconcile.ts'
 import { resolveTopup } from '../../src/actions/topups/resolve-topup.ts'
 import { getReconciliationState, listDayTotals, listOpenDifferences } from '../../src/store/books/reconciliation.ts'
 import { deleteExpired } from '../../src/store/cleanup.ts'
+import { locks } from '../../src/store/locks.ts'
 import type { Service } from '../../src/actions/service.ts'
 import { reconcileDay } from '../../src/work/reconcile-day.ts'
 import { runDue } from '../../src/work/runner.ts'
 import { callCommand } from '../command.ts'
+import { eventually } from '../eventually.ts'
 import { host, newOperator, type TestOperator } from '../operator.ts'
 import { letPass, topupTables } from '../time.ts'
 import { openBench, stripeEnvironment, type Bench } from './rig.ts'
@@ -235,6 +237,20 @@ test('two processes read each day once', async () => {
   for (let i = 0; i < 7; i++) await Promise.all([reconcileDue(bench.service), reconcileDue(bench.service)])
   expect((await getReconciliationState(bench.service.db.pool)).unfinishedDays).toBe(0)
   expect(asked() - before).toBe(7)
+})
+
+test('two days are never compared at once: each also resolves what the other has just found', async () => {
+  await paid(25)
+  const holder = await bench.service.db.pool.connect()
+  await holder.query('begin')
+  await holder.query('select pg_advisory_xact_lock($1)', [locks.reconciliation])
+  const reading = reconcile()
+  const waits = `select 1 from pg_locks where locktype = 'advisory' and not granted and objid = ($1 & x'ffffffff'::bigint)::oid`
+  await eventually(async () => (await query(waits, [locks.reconciliation])).length, 1)
+  await holder.query('rollback')
+  holder.release()
+  await reading
+  expect((await getReconciliationState(bench.service.db.pool)).unfinishedDays).toBe(0)
 })
 
 const head = 'balance_transaction_id,created_utc,reporting_category,currency,gross,fee,payment_intent_id'
