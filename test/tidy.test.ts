@@ -131,13 +131,35 @@ test('the ledger imports nothing from outside itself', () => {
   ).toEqual([])
 })
 
-test('how the database is reached imports nothing else of the store', () => {
+test('connections import nothing else of the store, except how a server of a cluster is recognized', () => {
+  const allowed = /^src\/store\/(connection\/|cluster\/(membership|node-fault)\.ts$)/
   const strays = inFolder('src/store/connection/').flatMap(({ path, imports }) =>
     imports
-      .filter((target) => target.startsWith('src/store/') && !target.startsWith('src/store/connection/'))
+      .filter((target) => target.startsWith('src/store/') && !allowed.test(target))
       .map((target) => `${path} → ${target}`),
   )
   expect(strays).toEqual([])
+})
+
+/** Outside of its room a cluster is a second text of a statement, `onCluster`. These files know more, for a reason. */
+const knowsCluster: Readonly<Record<string, string>> = {
+  'src/cli/distribute.ts': 'the command, and its words for operators',
+  'src/actions/service.ts': 'logs a node that cannot be used',
+  'src/store/connection/open-client.ts': 'chooses the text of a statement',
+  'src/store/connection/pool.ts': 'passes on whether a connection leads to a cluster',
+  'src/store/connection/database.ts': 'passes on whether a transaction is on a cluster',
+  'src/store/writer/careful-lane.ts': 'declares the event of a node that cannot be used',
+  'src/store/writer/careful-statement.ts': 'has two forms of one statement',
+  'src/store/writer/fast-lane.ts': 'asks once whether store/cluster writes its batches',
+  'src/store/writer/writer.ts': 'gives each lane its node',
+}
+
+test('only store/cluster knows of nodes', () => {
+  const words = /\bcitus|coordinator|\bshards?\b|\bpg_dist_|\bisCluster\b|\bnode(s|Index|Fault)?\b(?!:)/i
+  const knowing = ['src/store/', 'src/actions/', 'src/api/', 'src/cli/'].flatMap(inFolder).filter(({ path, text }) => {
+    return !path.startsWith('src/store/cluster/') && words.test(text.replaceAll(/from 'node:[^']*'/g, ''))
+  })
+  expect(knowing.map(({ path }) => path).sort()).toEqual(Object.keys(knowsCluster).sort())
 })
 
 /** A page of the admin area is a folder of src/admin, or a file beside those. */

@@ -1,5 +1,5 @@
 /** Distributes the ledger over the nodes of a Citus cluster. */
-import { distribute, type Distribution } from '../store/cluster.ts'
+import { distribute, type Distribution } from '../store/cluster/distribution.ts'
 import { openClient } from '../store/connection/open-client.ts'
 import { textOf, UsageMistake, wholeNumber, type Command, type Invocation } from './command.ts'
 import { withData } from './data.ts'

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-test('audit records made in one moment are neither skipped nor shown twice', async () => {
+test('audit records of one instant are neither skipped nor shown twice', async () => {
   await transact(rig.service.db, async (tx) => {
     for (let i = 0; i < 25; i++)
       await insertAudit(tx, {
@@ -39,7 +39,7 @@ test('audit records made in one moment are neither skipped nor shown twice', asy
   expect(await listAuditActions(db)).toEqual(['app.created', 'do.0', 'do.1', 'do.2'])
 })
 
-test('nobody can change or remove an audit record', async () => {
+test('an audit record can neither be changed nor removed', async () => {
   for (const sql of ['update audit set actor = $1', 'delete from audit where actor <> $1'])
     expect(await refusalOf(db.query(sql, ['x']))).toMatch(/append-only|permission denied/)
   expect(await refusalOf(db.query('truncate audit'))).toMatch(/append-only|permission denied/)

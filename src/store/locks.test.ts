@@ -22,7 +22,7 @@ test('while one process makes the demo, another may take every other lock, and t
       for (const lock of Object.values(others)) expect(await tryLock(tx, lock)).toBe(true)
     })
   })
-  // The server hears of the connection's end a moment later.
+  // The server notices the end of the connection shortly after.
   await withDemoLock(db, async () => {})
 })
 

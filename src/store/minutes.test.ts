@@ -6,7 +6,7 @@ import { listMinutes, mergeMinutes, upsertMinute } from './minutes.ts'
 
 let opened: TestService
 const minuteMs = 60_000
-/** However long the test takes, it looks at the same minutes. */
+/** Fixed, so that the test reads the same minutes however long it takes. */
 const startedAt = Date.now()
 const pool = () => opened.service.db.pool
 

@@ -1,5 +1,5 @@
 /** Reading wallets and their transfers, and freezing. Only the writer moves money. */
-import { waitOnCoordinator } from './cluster.ts'
+import { lockWalletOnCluster } from './cluster/batch.ts'
 import { plainArray, textArray } from './connection/arrays.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
 import { referenceKeyTextSql } from './outcomes.ts'
@@ -37,9 +37,9 @@ export async function findWallet(db: Queryable, id: string): Promise<WalletRow |
   return maybe(rows)
 }
 
-/** The next transaction that locks the wallet sees everything this one wrote, on a cluster's coordinator too. */
+/** The next transaction that locks the wallet sees everything this one wrote, on a cluster too. */
 export async function lockWallet(tx: Transaction, id: string): Promise<WalletRow | undefined> {
-  await waitOnCoordinator(tx, id)
+  await lockWalletOnCluster(tx, id)
   const { rows } = await tx.query<WalletRow>(`select ${walletColumns} from wallets where id = $1 for update`, [id])
   return maybe(rows)
 }

@@ -4,7 +4,7 @@ import { maxNoteLength } from '../../actions/people/write-note.ts'
 import { listAuditAbout, type AuditRecord } from '../../store/audit.ts'
 import { listMailsOfUser, type KeptMail } from '../../store/mails.ts'
 import { listOperators, type Operator } from '../../store/operators.ts'
-import { listNotes, type Note } from '../../store/people/notes.ts'
+import { listNotes, type OperatorNote } from '../../store/people/notes.ts'
 import type { Person } from '../../store/people/user-search.ts'
 import { listTopups, type Topup } from '../../store/topups.ts'
 import type { Problems } from '../kit/amount-and-reason.tsx'
@@ -22,7 +22,7 @@ export type WalletStory = {
   readonly topups: readonly Topup[]
   readonly mails: readonly KeptMail[]
   readonly acts: readonly AuditRecord[]
-  readonly notes: readonly Note[]
+  readonly notes: readonly OperatorNote[]
   readonly operators: readonly Operator[]
 }
 
@@ -191,7 +191,7 @@ export function Notes({ request, person, story, problems }: NotesProps) {
 }
 
 /** The newest note at the top of the page: an operator should read it before acting. */
-export function NewestNote({ notes }: { notes: readonly Note[] }) {
+export function NewestNote({ notes }: { notes: readonly OperatorNote[] }) {
   const [newest] = notes
   if (!newest) return null
   return (

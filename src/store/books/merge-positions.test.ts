@@ -55,7 +55,7 @@ async function moveBack(days: number, byWriter: number): Promise<void> {
 
 const isOver = `day < (now() at time zone 'UTC')::date - 1`
 
-/** What the books say of the days that are over: the same at any moment. */
+/** The sums of past days, which never change. */
 async function sums(): Promise<unknown> {
   const { rows } = await pool().query(
     `select counter_account, day, sum(debited) as debited, sum(credited) as credited, sum(transfers) as transfers
@@ -78,7 +78,7 @@ function keepPosting(client: Client): () => Promise<number> {
   let done = 0
   const work = users.map(async (user, i) => {
     while (!stop.signal.aborted) {
-      // So little that nobody runs out of money, however long it goes on.
+      // Small amounts, so that no wallet runs out of money.
       const post = i % 2 ? client.debit : client.credit
       const referenceId = crypto.randomUUID()
       // Asked again when the service was too busy, as by any backend: it moves once.
@@ -95,7 +95,7 @@ function keepPosting(client: Client): () => Promise<number> {
   }
 }
 
-test('a process killed right before its commit has changed nothing, nobody saw it half done, and no debit waited', async () => {
+test('a process killed right before its commit has changed nothing, no reader saw a partial merge, and no debit waited', async () => {
   const before = await sums()
   const client = newClient(opened.app.fetch, credentials)
   const post = () => Promise.all(users.flatMap((user) => [client.debit(user, 1), client.credit(user, 1)]))
@@ -120,7 +120,7 @@ test('a process killed right before its commit has changed nothing, nobody saw i
   expect(await sums()).toEqual(before)
   child.kill('SIGKILL')
   await child.exited
-  // Its server process ends a moment later, and the lock with it.
+  // Its server process ends shortly after, and releases the lock.
   while (!(await transact(opened.service.db, (tx) => tryLock(tx, locks.mergePositions)))) await Bun.sleep(10)
   expect(await countRows()).toEqual(rows)
   expect(await sums()).toEqual(before)
@@ -149,7 +149,7 @@ test('a row that a writer has not committed yet is left alone, and merged later 
   await add(-5)
   await writer.query('commit')
   writer.release()
-  // A writer whose clock shows a day of the past makes a row of its own, which joins the merged one.
+  // A writer whose clock shows a day of the past creates a new row, which is merged later.
   await pool().query(`insert into positions values ($1, $2, 77, 11, 4, 0), ($1, $2, 78, 0, 7, 0)`, [
     late.counter_account,
     late.day,

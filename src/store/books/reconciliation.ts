@@ -1,7 +1,9 @@
 /** The card processor's bookings, day by day, beside the ledger's entries of the same payments. */
+import { serviceNamespace } from '../../ledger/reference.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { locks } from '../locks.ts'
+import { referenceKeySql } from '../outcomes.ts'
 import { addWork } from '../work/work.ts'
 
 export type ProcessorName = 'stripe' | 'sandbox'
@@ -114,14 +116,12 @@ export async function listUnfinishedDays(db: Queryable): Promise<ReconciliationD
   return (await db.query<ReconciliationDay>(text)).rows
 }
 
-/** The key of a reference of the service's own, as `referenceKeyOf` makes it. */
-const keySql = `encode(substring(sha256(convert_to('service', 'UTF8') || '\\x00'::bytea
-  || convert_to(m.reference_type, 'UTF8') || '\\x00'::bytea || convert_to(m.reference_id, 'UTF8')) from 1 for 16), 'hex')::uuid`
+const keySql = `encode(${referenceKeySql('m', `'${serviceNamespace}'`)}, 'hex')::uuid`
 
 const kindSql = `case when m.reference_type = 'TOPUP' then 'charge'
   when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
 
-/** Found by their keys, however many they are, on any node. */
+/** Looked up by their keys, however many there are, also on a cluster. */
 const outcomesOfMovements = `outcome as materialized (
   select o.reference_key, o.amount from outcomes o
   where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null

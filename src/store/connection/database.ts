@@ -93,15 +93,15 @@ export async function getDatabaseTime(db: Queryable): Promise<Date> {
 }
 
 /**
- * Which transactions are visible on this server: two equal texts mean that nothing was committed in between. A cluster never
- * returns the same text twice, because the coordinator commits before its workers do.
+ * Which transactions are visible: two equal texts mean that nothing was committed in between. On a cluster no two are equal,
+ * because a transaction does not become visible everywhere at once.
  */
 export async function getSnapshot(db: Queryable): Promise<string> {
-  const { rows } = await db.query<{ moment: string }>({
-    text: 'select pg_current_snapshot()::text as moment',
-    onCluster: 'select clock_timestamp()::text as moment',
+  const { rows } = await db.query<{ snapshot: string }>({
+    text: 'select pg_current_snapshot()::text as snapshot',
+    onCluster: 'select clock_timestamp()::text as snapshot',
   })
-  return one(rows).moment
+  return one(rows).snapshot
 }
 
 export const uniqueViolation = '23505'

@@ -1,64 +1,67 @@
-/** One connection to PostgreSQL: opened in time, on a server that takes writes, and never waited for without an end. */
+/**
+ * One connection to PostgreSQL: opened within a time limit, on a server that accepts writes, and with a limit for every answer.
+ */
 import { Client, types, type ClientBase, type ClientConfig, type QueryConfig } from 'pg'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
-import { readNodeFault } from './node-fault.ts'
+import { checkCoordinator, isClusterSql, type CheckRole } from '../cluster/membership.ts'
+import { restoreNodeFault } from '../cluster/node-fault.ts'
 import { one } from './rows.ts'
 
 types.setTypeParser(types.builtins.INT8, BigInt)
 types.setTypeParser(types.builtins.NUMERIC, BigInt)
 types.setTypeParser(types.builtins.DATE, (text) => text)
 
-/** Where the database is. `others` are further servers of the same database; the one that takes writes is used. */
+/** The address of the database. `others` are further servers of the same database; the one that accepts writes is used. */
 export type Connection = ClientConfig & { readonly others?: readonly ClientConfig[] }
 
 export type Queryable = Pick<ClientBase, 'query'>
 
 declare module 'pg' {
   interface QueryConfig {
-    /** What a cluster is asked instead, where Citus refuses the text or would read far too much for it. The values are the same. */
+    /** The text for a cluster, where it would refuse `text` or read far too much for it. The values are the same. */
     onCluster?: string
   }
 }
 
 export type OpenClient = Queryable & {
-  /** The number of the process that serves this connection, as the server told when it was opened. */
+  /** The pid of the server process, as reported when the connection was opened. */
   readonly processId: number | null
   readonly isLost: () => boolean
-  /** It leads to the coordinator of a cluster, or to another of its nodes. */
+  /** Whether it leads to a cluster. */
   readonly isCluster: () => boolean
   readonly isInTransaction: () => boolean
-  /** Says goodbye, and waits a moment for it to be heard. */
+  /** Closes it politely, with a short limit. */
   readonly end: () => Promise<void>
-  /** At once: a connection that hangs would not hear a goodbye. Whatever it was asked fails with DatabaseUnavailable. */
+  /** Closes it at once, for a connection that hangs. Its pending queries fail with DatabaseUnavailable. */
   readonly destroy: () => void
 }
 
 export type ClientOptions = {
-  /** What pg_stat_activity shows. */
+  /** Shown in pg_stat_activity. */
   readonly name: string
-  /** Set by a statement, because PgBouncer refuses most settings that come with the connection itself. */
+  /** Sent in a statement, because PgBouncer refuses most settings in the start-up message. */
   readonly settings?: Readonly<Record<string, string>>
-  /** For each server that is tried. */
+  /** Per server that is tried. */
   readonly connectWithinMs?: number
-  /** How many abandoned commits there may be on the server: with more, it is not added to them. */
+  /** How many abandoned commits the server may have. With more, the connection is refused instead of adding one. */
   readonly maxAbandoned?: number
   /** Sends a query without waiting for the answer of the one before. */
   readonly pipeline?: boolean
   readonly onLost?: () => void
-  /** The server warned of something. Without it, a warning that makes a commit doubtful ends the connection. */
+  /** Called for every warning of the server. Without it, a warning that makes a commit doubtful ends the connection. */
   readonly onWarning?: () => void
 }
 
 const ownSettings = {
-  // None of ours may hold a row while nobody works on it.
+  // No connection may hold a row lock while idle.
   idle_in_transaction_session_timeout: '10s',
-  // The server lets go of a connection that the network has forgotten after a minute, not after two hours.
+  // The server drops a connection that the network has lost after a minute, not after two hours.
   tcp_keepalives_idle: '30',
   tcp_keepalives_interval: '10',
   tcp_keepalives_count: '3',
 }
 
-/** The server that was good the last time is asked first. */
+/** The server that worked last is tried first. */
 const lastGood = new WeakMap<Connection, number>()
 
 export async function openClient(connection: Connection, options: ClientOptions): Promise<OpenClient> {
@@ -83,19 +86,15 @@ export async function openClient(connection: Connection, options: ClientOptions)
   })
 }
 
-/** Any node of a cluster can coordinate a batch: of the servers that are named, the one whose turn it is. */
-export async function openNode(connection: Connection, turn: number, options: ClientOptions): Promise<OpenClient> {
-  return await openOn(serverAt(connection, turn), options, true, 'node')
-}
-
-/** Whether that turn is the coordinator's, to which the last connection was opened. */
-export function isCoordinator(connection: Connection, turn: number): boolean {
-  return serverAt(connection, turn) === serverAt(connection, lastGood.get(connection) ?? 0)
-}
-
-function serverAt(connection: Connection, turn: number): ClientConfig {
+/** The index counts round robin. */
+export function serverAt(connection: Connection, index: number): ClientConfig {
   const servers = serversOf(connection)
-  return servers[turn % servers.length]!
+  return servers[index % servers.length]!
+}
+
+/** The server to which the last connection was opened. */
+export function usedServer(connection: Connection): ClientConfig {
+  return serverAt(connection, lastGood.get(connection) ?? 0)
 }
 
 function serversOf(connection: Connection): readonly ClientConfig[] {
@@ -103,29 +102,23 @@ function serversOf(connection: Connection): readonly ClientConfig[] {
 }
 
 /**
- * Commits of this role that wait for a synchronous standby, longer than any request of ours does. Whoever sent them has
- * been told 503 and is gone, but their server processes stay until a standby is back: neither a lost connection nor
- * statement_timeout ends that wait. Each new writer would leave one more there, up to max_connections.
+ * Commits of this role that have waited for a synchronous standby longer than any request does. Their callers got a 503, but the
+ * server processes stay until a standby returns: neither a lost connection nor statement_timeout ends that wait. Each new writer
+ * would add one, up to max_connections.
  */
 export const abandonedSql = `(select count(*)::int from pg_stat_activity
   where usename = current_user and wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '5 s')`
-
-/** Whether the server has Citus, so that this database is, or will be, one of a cluster's. */
-export const isClusterSql = `exists (select from pg_extension where extname = 'citus')`
 
 const settingsSql = `select count(set_config(name, value, false)),
     pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only, ${abandonedSql} as abandoned,
     ${isClusterSql} as is_cluster
   from unnest($1::text[], $2::text[]) as s (name, value)`
 
-/** What it is to be where there is a cluster. */
-type Role = 'coordinator' | 'node'
-
-async function openOn(
+export async function openOn(
   server: ClientConfig,
   options: ClientOptions,
   mustTakeWrites: boolean,
-  role: Role = 'coordinator',
+  checkRole: CheckRole = checkCoordinator,
 ): Promise<OpenClient> {
   const { name, settings, connectWithinMs = 2_000, maxAbandoned = 30, pipeline = false } = options
   const driver = new Client({
@@ -139,7 +132,7 @@ async function openOn(
   const given = Object.entries({ ...ownSettings, ...settings })
   const work = async () => {
     await driver.connect().catch((error: unknown) => {
-      throw sqlState(error) === undefined ? awayFor(error) : error
+      throw sqlState(error) === undefined ? asUnavailable(error) : error
     })
     const { rows } = await client.query<{ is_read_only: boolean; abandoned: number; is_cluster: boolean }>(
       settingsSql,
@@ -148,8 +141,8 @@ async function openOn(
     const { is_read_only: isReadOnly, abandoned, is_cluster: isCluster } = one(rows)
     if (mustTakeWrites && isReadOnly) throw new DatabaseUnavailable('it takes no writes')
     if (abandoned > maxAbandoned) throw new DatabaseUnavailable('its commits wait for a standby')
-    if (!isCluster && role === 'node') throw new DatabaseUnavailable('it is no node of the cluster')
-    if (isCluster) await client.meetCluster(role)
+    await checkRole(client, isCluster)
+    if (isCluster) client.useClusterTexts()
     return client
   }
   try {
@@ -160,15 +153,12 @@ async function openOn(
   }
 }
 
-/** The coordinator's group is 0. Another node knows the ledger once the tables that a batch writes were made known to it. */
-const groupSql = `select groupid, to_regclass('public.positions') is not null as has_ledger from pg_dist_local_group`
-
 type Watched = OpenClient & {
-  /** From here on, statements that have a text for a cluster are asked with it. */
-  readonly meetCluster: (role: Role) => Promise<void>
+  /** From now on, statements use their `onCluster` text if they have one. */
+  readonly useClusterTexts: () => void
 }
 
-/** The driver's client, which tells a lost connection from a refused statement. */
+/** Wraps the driver's client, and distinguishes a lost connection from a refused statement. */
 function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched {
   let isLost = false
   let isCluster = false
@@ -188,12 +178,12 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
   driver.on('notice', ({ code, routine }) => {
     // Plain notices have the code 00000.
     if (code !== '00000') onWarning?.()
-    // A commit stopped waiting for its synchronous standby, and counts as done here alone. The routine is not translated.
+    // A commit stopped waiting for its synchronous standby, and is only on this server. The routine's name is not translated.
     if (routine !== 'SyncRepWaitForLSN' || onWarning) return
     isInDoubt = true
     destroy()
   })
-  // Of the driver's many ways to ask, the one that returns a promise.
+  // The overload of the driver's query that returns a promise.
   const ask = (...call: Parameters<Client['query']>): Promise<unknown> => {
     const [asked] = call as unknown as [string | QueryConfig]
     if (!isCluster || typeof asked === 'string' || asked.onCluster === undefined)
@@ -205,8 +195,8 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
     try {
       result = await ask(...call)
     } catch (error) {
-      if (isCluster) readNodeFault(error)
-      throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? awayFor(error) : error
+      if (isCluster) restoreNodeFault(error)
+      throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? asUnavailable(error) : error
     }
     if (isInDoubt) throw new DatabaseUnavailable('the commit may not have reached the standby')
     return result
@@ -217,14 +207,7 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
     get processId() {
       return (driver as unknown as { processID: number | null }).processID
     },
-    meetCluster: async (role) => {
-      const { rows } = await typedQuery<{ groupid: number; has_ledger: boolean }>(groupSql)
-      const { groupid: group, has_ledger: hasLedger } = one(rows)
-      // People and apps are on the coordinator alone, and so are the locks that all processes meet at.
-      if (group !== 0 && role === 'coordinator')
-        throw new DatabaseUnavailable('it is a worker of its cluster: name the coordinator')
-      if (!hasLedger && role === 'node')
-        throw new DatabaseUnavailable('it does not know the ledger: npx billfold distribute')
+    useClusterTexts: () => {
       isCluster = true
     },
     isLost: () => isLost,
@@ -243,18 +226,18 @@ function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error
 }
 
-function awayFor(cause: unknown): DatabaseUnavailable {
+function asUnavailable(cause: unknown): DatabaseUnavailable {
   return new DatabaseUnavailable(cause instanceof Error ? cause.message : String(cause), { cause })
 }
 
-/** When the time is up the connection is destroyed, and with it ends whatever waits for it. */
+/** Destroys the connection after the limit, which fails everything that waits for it. */
 export async function within<T>(
   client: Pick<OpenClient, 'destroy'>,
   limitMs: number,
   work: PromiseLike<T>,
 ): Promise<T> {
   let isLate = false
-  const callOff = limitTime(limitMs, () => {
+  const cancel = limitTime(limitMs, () => {
     isLate = true
     client.destroy()
   })
@@ -263,23 +246,23 @@ export async function within<T>(
   } catch (error) {
     throw isLate ? new DatabaseUnavailable(`no answer within ${limitMs} ms`, { cause: error }) : error
   } finally {
-    callOff()
+    cancel()
   }
 }
 
-/** A timer that comes later than this was held up by its own process. */
-const heldUpMs = 200
-const momentMs = 1_000
+/** A timer that fires later than this was delayed by this process itself. */
+const delayedMs = 200
+const graceMs = 1_000
 
 /**
- * Gives up when the time is over, unless that is called off before. Time in which this process stood still itself, as on a
- * machine that was suspended, is not the server's: the answer may lie here unread, so it gets a moment more.
+ * Calls `giveUp` after the limit, unless cancelled before. When this process itself stood still, as on a suspended machine, the
+ * answer may have arrived unread: then it gets one more second.
  */
 export function limitTime(limitMs: number, giveUp: () => void): () => void {
   const endsAt = performance.now() + limitMs
   let timer = setTimeout(() => {
-    if (performance.now() - endsAt < heldUpMs) giveUp()
-    else timer = setTimeout(giveUp, Math.min(limitMs, momentMs))
+    if (performance.now() - endsAt < delayedMs) giveUp()
+    else timer = setTimeout(giveUp, Math.min(limitMs, graceMs))
   }, limitMs)
   return () => clearTimeout(timer)
 }

@@ -38,7 +38,7 @@ function poolOf(max: number, limitMs: number): Pool {
 const backend = async (from: Pick<Pool, 'query'>) =>
   (await from.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid
 
-test('whoever waits for a connection while all of them are busy is told so at the limit, and the busy one is not harmed', async () => {
+test('a caller that waits while all connections are busy fails at the limit, and the busy connection is not harmed', async () => {
   const { connect, query, within } = poolOf(1, 30_000)
   const busy = await connect()
   const waiting = within(300).query('select 1')
@@ -51,7 +51,7 @@ test('whoever waits for a connection while all of them are busy is told so at th
   expect(opened).toHaveLength(1)
 })
 
-test('time in which this process stood still itself is not the server’s: its answer gets a moment more', async () => {
+test('time in which this process itself stood still does not count: the answer gets one more second', async () => {
   const { query } = poolOf(1, 1_000)
   await query('select 1')
   // As on a machine that was suspended: the server was, too, and goes on where it stopped.
@@ -132,14 +132,14 @@ test('a connection that is given back in the middle of a transaction is not used
   expect(await backend(pool)).not.toBe(former)
 })
 
-test('a refused statement costs nobody a connection', async () => {
+test('a refused statement costs no connection', async () => {
   const { query } = poolOf(1, 30_000)
   const former = await backend(pool)
   expect(await query('select 1 / 0').catch((error: unknown) => error)).toMatchObject({ code: '22012' })
   expect(await backend(pool)).toBe(former)
 })
 
-test('a connection that cannot be opened is told to one of those who wait, and the others get theirs', async () => {
+test('a connection that cannot be opened fails one waiting caller, and the others get theirs', async () => {
   refusals = [new DatabaseUnavailable('no room')]
   const { query } = poolOf(2, 30_000)
   const results = await Promise.allSettled(Array.from({ length: 6 }, () => query('select 1')))

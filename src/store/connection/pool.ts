@@ -167,11 +167,11 @@ async function take(state: State, limitMs: number): Promise<OpenClient> {
   state.waits++
   const startedAt = performance.now()
   return await new Promise((resolve, reject) => {
-    const callOff = limitTime(waitMs, () =>
+    const cancel = limitTime(waitMs, () =>
       waiter.reject(new DatabaseUnavailable(`no free connection within ${waitMs} ms`)),
     )
     const settle = () => {
-      callOff()
+      cancel()
       state.waiting.delete(waiter)
       state.waitedMs += performance.now() - startedAt
     }

@@ -6,7 +6,7 @@ import type { TableEnd, TableHead } from './copy-file.ts'
 import { openLines, type Lines } from './lines.ts'
 import { getMigration, migrationsTable } from './copy-file.ts'
 import { sqlState } from '../connection/database-unavailable.ts'
-import { sequentialShardsSql } from '../cluster.ts'
+import { beginSchemaChange } from '../cluster/snapshot.ts'
 import { openClient, type Connection, type Queryable } from '../connection/open-client.ts'
 import { listTables, quoted, type Table } from '../migrations/tables.ts'
 import type { Fault } from '../verify/fault.ts'
@@ -29,7 +29,7 @@ export async function importBooks(connection: Connection, input: Readable, optio
   const settings = { idle_in_transaction_session_timeout: '0' }
   const client = await openClient(connection, { name: 'billfold import', settings })
   try {
-    await client.query({ text: 'begin', onCluster: `begin; ${sequentialShardsSql}` })
+    await client.query(beginSchemaChange)
     await client.query(textSettings)
     const imported = await restore(client, input, options)
     await options.onRestored?.(client, imported)

@@ -81,7 +81,7 @@ test('a killed service counts no longer: the other one stops the server', async 
   expect(isStopped(dataDir)).toBe(true)
 })
 
-test('a lock file left behind, whose number now belongs to another program, does not stand in the way', async () => {
+test('a lock file left behind, whose number now belongs to another program, does not prevent a start', async () => {
   const first = await startService(dataDir)
   await first.kill()
   const killed = await killServer()
@@ -100,7 +100,7 @@ test('a lock file left behind, whose number now belongs to another program, does
   }
 })
 
-test('a folder copied while its server ran gets a server of its own', async () => {
+test('a folder copied while its server ran gets its own server', async () => {
   const original = await startEmbedded({ dataDir, log })
   const copied = join(folder, 'copy')
   spawnSync('cp', ['-a', dataDir, copied])

@@ -57,7 +57,7 @@ describe('the server', () => {
     expect(await query<object>(embedded.connection, role)).toEqual([{ rolname: 'billfold', rolsuper: false }])
   })
 
-  test('a new server has a session of its own, which Ctrl-C does not reach', async () => {
+  test('a new server has its own session, which Ctrl-C does not reach', async () => {
     const pid = await postmasterPid(join(shared, 'data'))
     const { stdout } = spawnSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' })
     expect(Number(stdout)).toBe(pid!)
@@ -122,7 +122,7 @@ test('five processes that start at once on an empty folder share one server', as
   expect(isStopped(dataDir)).toBe(true)
 })
 
-test('services that come and go at every moment always find a server that stays while they do', async () => {
+test('services that start and stop at any time always find a server that runs as long as they do', async () => {
   await copyNewDatabase(dataDir)
   let stops = 0
   async function visit(rounds: number): Promise<void> {

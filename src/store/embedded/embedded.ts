@@ -98,7 +98,7 @@ async function makeDataFolder(dataDir: string): Promise<string> {
 }
 
 /**
- * Adopts the server that runs, or starts one. No lock of ours is needed: of two servers started at once in a folder
+ * Adopts the server that runs, or starts one. No lock is needed: of two servers started at once in a folder
  * PostgreSQL ends one, and the service that started it finds the other one on its next round of this loop. A server that is
  * starting, recovering or stopping is waited for.
  */
@@ -171,7 +171,7 @@ async function leaveServer({ databaseDir }: Place, registration: Registration, l
     if (pidFile !== null && !(await stopServer(databaseDir, pidFile.pid))) {
       log('PostgreSQL is still writing its last checkpoint and will end by itself')
     }
-    // rmdir removes the socket folder only if it is empty; a service that starts at this moment creates it again.
+    // rmdir removes the socket folder only if it is empty; a service that starts meanwhile creates it again.
     await rmdir(registration.socketDir).catch(() => undefined)
   }
   await registration.close()

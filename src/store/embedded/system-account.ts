@@ -7,7 +7,7 @@ export type Account = { uid: number; gid: number; spawn: { uid?: number; gid?: n
 
 /**
  * PostgreSQL refuses to run as root, so root runs it under another account: the owner of the database folder, else the owner
- * of the data folder, else `postgres`, else `nobody`. Any other user runs PostgreSQL under their own account.
+ * of the data folder, else one of two well-known accounts. Any other user runs PostgreSQL under their own account.
  */
 export async function chooseAccount(dataDir: string, databaseDir: string): Promise<Account | null> {
   const uid = process.getuid?.() ?? -1
@@ -21,7 +21,7 @@ export async function chooseAccount(dataDir: string, databaseDir: string): Promi
   return findNamed('postgres') ?? findNamed('nobody')
 }
 
-/** Whether the account may pass through every folder down to this one, as far as permission bits tell. */
+/** Whether the account may pass through every folder down to this one, by its permission bits. */
 export async function canReach(account: Account, folder: string): Promise<boolean> {
   if (!(await canPass(account, folder))) return false
   const parent = dirname(folder)

@@ -107,7 +107,7 @@ test('line ends changed by a checkout are no edit', () => {
   )
 })
 
-test('a database newer than the program is refused, and said to be so', async () => {
+test('a database newer than the program is refused with a message that says so', async () => {
   await migrate(client, { migrations: [first, second] })
   const refused = migrate(client, { migrations: [first] })
   expect(await complaintOf(refused)).toMatch(

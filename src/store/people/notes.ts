@@ -1,7 +1,7 @@
 /** Notes of operators about users. Never changed; deleted with the account they are about. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 
-export type Note = {
+export type OperatorNote = {
   readonly id: string
   readonly operatorId: string
   readonly text: string
@@ -23,8 +23,8 @@ export async function insertNote(
 }
 
 /** Newest first. */
-export async function listNotes(db: Queryable, userId: string, limit: number): Promise<Note[]> {
-  const { rows } = await db.query<Note>(
+export async function listNotes(db: Queryable, userId: string, limit: number): Promise<OperatorNote[]> {
+  const { rows } = await db.query<OperatorNote>(
     `select id, operator_id as "operatorId", text, written_at as "writtenAt" from notes
      where user_id = $1 order by written_at desc, id desc limit $2`,
     [userId, limit],

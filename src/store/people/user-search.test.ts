@@ -77,7 +77,7 @@ test('a serviceUserId finds its user, also after it was disconnected', async () 
   expect(await findPerson(db, { serviceUserId: `${serviceUserId}0` })).toBeUndefined()
 })
 
-test('the moment of an entry is found among any number of entries', async () => {
+test('the first entry at an instant is found among any number of entries', async () => {
   const { userId } = await newUser(rig.service, await newApp(rig.service))
   await db.query(
     `insert into transfers (wallet_id, sequence, amount, balance_after, reference_key, created_at, counter_account, reference_type, reference_id)

@@ -59,8 +59,8 @@ const sessionTables = `widget_sessions s join links l on l.id = s.link_id join a
 const isAsked = 's.token_hash = any($1::bytea[])'
 
 /**
- * On a cluster the wallet is on another node than the other tables: they are filtered first, or Citus would send them there
- * whole.
+ * On a cluster the wallet is on another server than the other tables: they are filtered first, or all of their rows would be
+ * sent there.
  */
 const findSessionsSql = {
   name: 'find-sessions',

@@ -62,7 +62,7 @@ const stretchSql = {
     where t.wallet_id = s.wallet_id and t.sequence > s.sequence and t.sequence <= s.until
   ) e
   where s.until >= w.sequence`),
-  // A wallet and its entries are on one node, which shows both in one snapshot.
+  // A wallet and its entries are on one server, which shows both in one snapshot.
   onCluster: faultyWalletsSql(`
   select w.id, true as has_wallet, true as has_user, w.balance, w.sequence, w.frozen_for,
     s.sequence + count(t.sequence) as entries, s.balance + coalesce(sum(t.amount), 0) as total,

@@ -1,6 +1,7 @@
 /** The state of the continuous check of the books: one row that all processes share. */
 import type { Queryable, Transaction } from '../connection/database.ts'
-import { takeSnapshotSql, unlockWritersSql, oneSnapshotPerNodeSql } from '../cluster.ts'
+import { rewritesOnNodesSql } from '../cluster/rewrites.ts'
+import { snapshotSql } from '../cluster/snapshot.ts'
 import { locks, tryLock } from '../locks.ts'
 import { one } from '../connection/rows.ts'
 
@@ -116,19 +117,12 @@ export async function lockBooksState(tx: Transaction): Promise<BooksState | unde
 const stepSql = `set transaction isolation level repeatable read; set local statement_timeout = '30s'; set local jit = off`
 
 /**
- * A step needs one snapshot, and a time limit that protects the service. On a cluster the first attempt sees a different
- * snapshot on each node; for the second, all writers are blocked for some milliseconds.
+ * A step needs one snapshot, and a time limit that protects the service. On a cluster the first attempt sees several
+ * snapshots; for the second, all writers are blocked for some milliseconds.
  */
 export async function beginCheckStep(tx: Transaction, isSecond: boolean): Promise<void> {
-  const onCluster = `${stepSql}; ${isSecond ? `${takeSnapshotSql}; ${unlockWritersSql}` : oneSnapshotPerNodeSql}`
-  await tx.query({ text: stepSql, onCluster })
+  await tx.query({ text: stepSql, onCluster: `${stepSql}; ${snapshotSql({ isExact: isSecond })}` })
 }
-
-/** On a cluster the rows are in the shards. A node that returns an error instead of a number makes the statement fail. */
-const rewritesOnNodesSql = `
-select coalesce(sum(result::bigint), 0)::bigint as count
-from unnest(array['transfers', 'outcomes']::regclass[]) as t(name), run_command_on_placements(t.name,
-  $$select coalesce(sum(n_tup_upd + n_tup_del), 0) from pg_stat_user_tables where relid = '%s'::regclass$$)`
 
 /** From the server's statistics, which lag by some seconds and restart at zero after a crash. */
 export async function countRewrites(db: Queryable): Promise<number> {

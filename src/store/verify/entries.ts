@@ -63,10 +63,7 @@ from entry e
 left join lateral (select * from outcomes o where o.reference_key = e.reference_key limit 1) o on true
 ${whereFaulty}`
 
-/**
- * On a cluster the outcomes of a slice are on any node: its entries are collected on the coordinator, and their keys are sent to
- * all nodes.
- */
+/** On a cluster the outcomes of a slice are on any server: the entries are collected first, and their keys sent to all. */
 const faultyEntriesOnCluster = (entries: string) => `
 with entry as materialized (${followed(entries)}), key as materialized (
   select reference_key from entry
@@ -164,8 +161,8 @@ where not exists (select 1 from ${links === undefined ? 'links' : 'own_links'} l
 order by 1, 2 limit ${maxFaultsPerStatement}`
 
 /**
- * Citus may send the join to the coordinator over a separate connection, which does not see links this transaction has just
- * written: so the links are read first.
+ * A cluster may run the join over a separate connection, which does not see links this transaction has just written: so the
+ * links are read first.
  */
 const linksSql = (ofWhom: string) => `select l.user_id, l.client_id from links l where ${ofWhom}`
 

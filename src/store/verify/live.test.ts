@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(async () => await opened.close())
 
-test('verify sees one moment: money that moves meanwhile makes no fault', async () => {
+test('verify sees one snapshot: money that moves meanwhile is no fault', async () => {
   const { service } = opened
   const { clientId } = await newApp(service)
   const app = (await findApp(service.db.pool, clientId))!

@@ -93,7 +93,7 @@ where o.refusal is not null and (w.id is null or not case o.refusal
   else abs(o.balance + o.amount) > 999999999999999 end)
 order by 1 limit ${maxFaultsPerStatement}`
 
-/** On a cluster an outcome and its wallet may be on different nodes: both are collected on the coordinator. */
+/** On a cluster an outcome and its wallet may be on different servers: both are collected first. */
 const refusals = {
   text: refusalsSql('', 'outcomes', 'wallets'),
   onCluster: refusalsSql(

@@ -349,8 +349,8 @@ test('progress ends at the whole, and an abort stops it between slices', async (
   }
 })
 
-// On a cluster that is so for whatever the service writes, which this test does not: see live.test.ts.
-test.skipIf((await findCluster()) !== undefined)('all connections see the moment that the first one sees', async () => {
+// On a cluster only the service's own writes are in the snapshot, and this test writes directly: see live.test.ts.
+test.skipIf((await findCluster()) !== undefined)('all connections see the snapshot of the first one', async () => {
   // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
   const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => Promise<unknown>
   let isBroken = false

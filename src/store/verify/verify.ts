@@ -1,5 +1,5 @@
 /** Verifies the books: every invariant, over the whole database in one snapshot, while the service continues to write. */
-import { beginSnapshot, endSnapshot, joinSnapshotSql } from '../cluster.ts'
+import { beginSnapshot, endSnapshot, joinSnapshot } from '../cluster/snapshot.ts'
 import { verifyLinks, verifyStretchWallets, verifyWallets } from './against-entries.ts'
 import { verifyEntries, verifyEntryLinks, verifyStretchEntries, verifyStretchEntryLinks } from './entries.ts'
 import { openClient, type Connection, type OpenClient, type Queryable } from '../connection/open-client.ts'
@@ -46,26 +46,12 @@ export async function verifyBooks(connection: Connection, options: VerifyOptions
     const first = await open()
     const others = await Promise.all(Array.from({ length: jobs - 1 }, open))
     await first.query(beginSnapshot)
-    if (others.length > 0) await joinSnapshot(first, others)
+    await joinSnapshot(first, others)
     await first.query(endSnapshot)
     return await verifyTogether([first, ...others], options)
   } finally {
     await Promise.all(opened.map((client) => client.end()))
   }
-}
-
-/** The other connections get the first one's snapshot, on all nodes of a cluster. */
-async function joinSnapshot(first: OpenClient, others: readonly Queryable[]): Promise<void> {
-  // No transaction commits on any node until the snapshot is complete.
-  if (first.isCluster()) return void (await Promise.all(others.map((client) => client.query(joinSnapshotSql))))
-  const { rows } = await first.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot')
-  const { snapshot } = one(rows)
-  await Promise.all(
-    others.map(async (client) => {
-      await client.query('begin transaction isolation level repeatable read, read only')
-      await client.query(`set transaction snapshot '${snapshot}'`)
-    }),
-  )
 }
 
 /** The same in a transaction that is already open. */

@@ -1,11 +1,11 @@
 /** The careful batch: lock and read its wallets, decide one posting after the other, write. */
 import type { Wallet } from '../../ledger/decide.ts'
 import { decideInTurn, type Step } from '../../ledger/plan.ts'
-import { walletClockSql } from '../cluster.ts'
+import { beginBatch, roundTrip, walletClockSql } from '../cluster/batch.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import { commit, type Queryable } from '../connection/database.ts'
 import { findOutcomes, type Outcome } from '../outcomes.ts'
-import { afterBegin, begin, confirmSql } from './connection.ts'
+import { confirmSql } from './connection.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { resolveLinks, type ResolvedLink } from './resolve-links.ts'
 import { asReplay, type PendingPosting, type PostingResult } from './posting.ts'
@@ -27,7 +27,7 @@ export async function postLocked(
   { isPatient, writer }: { readonly isPatient: boolean; readonly writer: number },
 ): Promise<CarefulAnswers> {
   try {
-    const links = await afterBegin(begin(client), resolveLinks(client, batch))
+    const [, links] = await roundTrip([beginBatch(client), resolveLinks(client, batch)])
     const [wallets, outcomes] = await lock(client, batch, links, isPatient)
     const { answers, held, byWallet } = groupByWallet(batch, links, wallets, outcomes)
     const planned = [...byWallet].flatMap(([walletId, { before, postings }]) => {

@@ -5,28 +5,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postCarefully, type CarefulLane, type LaneEvents } from './careful-lane.ts'
-import {
-  commit,
-  isContention,
-  isUnavailable,
-  sqlState,
-  uniqueViolation,
-  type Connection,
-} from '../connection/database.ts'
-import { readIdentity, refuseForeignNode } from '../cluster.ts'
-import { isCoordinator, within, type OpenClient } from '../connection/open-client.ts'
-import {
-  afterBegin,
-  begin,
-  beginOnOtherNode,
-  confirmSql,
-  InDoubt,
-  openWriterClient,
-  beginIdle,
-  type WriterClient,
-} from './connection.ts'
+import { isUnavailable, type Connection } from '../connection/database.ts'
+import { writeOnNodes, type NodeChoice } from '../cluster/lane-nodes.ts'
+import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast, type FastAnswers } from './fast-statement.ts'
-import { resolveLinks } from './resolve-links.ts'
 import { canJoinBatch, longestWaitMs, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type FastLane = LaneQueue & {
@@ -35,30 +17,31 @@ export type FastLane = LaneQueue & {
   readonly events: LaneEvents
   /** References under way. A repeat waits until the first use has its outcome. */
   readonly references: Set<string>
-  writer: Promise<FastWriter> | undefined
+  writer: Promise<BatchWriter> | undefined
   isWaiting: boolean
   /** Set once the first connection is open. */
   limits: Limits
-  /** The configured node that this lane prefers as coordinator of its batches, and the one in use after faults of others. */
-  readonly ownNodeIndex: number
-  nodeIndex: number
+  readonly node: NodeChoice
 }
 
-type FastWriter = {
-  /** The server that takes writes; on a cluster, its coordinator. */
-  readonly home: WriterClient
-  /** Another node of the cluster, which coordinates the batches in place of `home`. */
-  otherNode: WriterClient | undefined
+/** Posts the batches of a lane: on one server, or on the nodes of a cluster (`cluster/lane-nodes`). */
+export type BatchWriter = {
+  readonly limits: Limits
+  /** The connection that commits the next batch. */
+  readonly current: () => WriterClient
+  readonly post: (batch: readonly PendingPosting[]) => Promise<FastAnswers>
+  /** Whether new connections are needed after this error, although the current one works. */
+  readonly isFaulty: (error: unknown) => boolean
+  readonly end: () => Promise<void>
+  readonly destroy: () => void
 }
 
-type Limits = { readonly batch: number; readonly underWay: number }
+export type Limits = { readonly batch: number; readonly underWay: number }
 
 /** One batch is being written and one waits behind it, so that the database is never idle. */
 const usualLimits: Limits = { batch: 512, underWay: 2 }
-/** Until the lane knows whether it talks to a cluster: there, two batches on one connection would share a transaction. */
+/** Until the first connection is open: two batches on a connection to a cluster would share a transaction. */
 const firstLimits: Limits = { batch: 512, underWay: 1 }
-/** On a cluster the cost is per batch and hardly per posting, so the next batch is everything that arrived meanwhile. */
-const clusterLimits: Limits = { batch: 2_048, underWay: 1 }
 /**
  * A locked wallet row must not delay the rest of its batch. Two processes that share a busy wallet wait a few
  * milliseconds for each other's commit; after this time the batch fails and the careful lane skips the locked row.
@@ -69,7 +52,7 @@ export function openFastLane(
   connection: Connection,
   careful: CarefulLane,
   events: LaneEvents,
-  nodeIndex: number,
+  node: NodeChoice,
 ): FastLane {
   const lane: FastLane = {
     connection,
@@ -82,8 +65,7 @@ export function openFastLane(
     writer: undefined,
     isWaiting: false,
     limits: firstLimits,
-    ownNodeIndex: nodeIndex,
-    nodeIndex,
+    node,
   }
   return lane
 }
@@ -101,7 +83,7 @@ export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
 
 export async function closeFastLane(lane: FastLane): Promise<void> {
   while (lane.waiting.length > 0 || lane.underWay.size > 0) await sleep(5)
-  await lane.writer?.then((writer) => Promise.all(clientsOf(writer).map((client) => client.end()))).catch(() => {})
+  await lane.writer?.then((writer) => writer.end()).catch(() => {})
   lane.writer = undefined
 }
 
@@ -133,15 +115,15 @@ async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promi
   const waitedMs = longestWaitMs(batch.slice(0, 1))
   lane.underWay.set(batch, startedAt)
   const opening = (lane.writer ??= connect(lane))
-  let writer: FastWriter | undefined
+  let writer: BatchWriter | undefined
   try {
     writer = await opening
-    lane.limits = writer.home.client.isCluster() ? clusterLimits : usualLimits
+    lane.limits = writer.limits
     await answerBatch(writer, batch)
   } catch (error) {
     // A commit of unknown fate, a reference that another process used first, a locked row, a fault: the careful lane resolves each.
     lane.events.fault('fast', error)
-    if (lane.writer === opening && (isUnavailable(error) || isNodeFault(writer, error))) disconnect(lane)
+    if (lane.writer === opening && (isUnavailable(error) || writer?.isFaulty(error))) disconnect(lane)
   }
   lane.underWay.delete(batch)
   for (const pending of batch) lane.references.delete(pending.referenceKey)
@@ -171,111 +153,44 @@ function isBehind({ predecessor }: PendingPosting, chain: ReadonlySet<PendingPos
   return ahead !== undefined && chain.has(ahead)
 }
 
-async function answerBatch(writer: FastWriter, batch: readonly PendingPosting[]): Promise<void> {
-  const used = writer.otherNode ?? writer.home
-  const { client, number, doubts } = used
+async function answerBatch(writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {
+  const { client, doubts } = writer.current()
   const doubtsBefore = doubts()
-  const posting = client.isCluster() ? postOnNodes(used, writer.home.client, batch) : postFast(client, batch, number)
-  const { answers, hasWritten, hasStandby } = await posting
+  const { answers, hasWritten, hasStandby } = await writer.post(batch)
   // A commit that wrote has reached the standby, and everything read before it too. A batch that only read proves nothing.
   if (hasStandby && !hasWritten) await client.query(confirmSql)
   if (doubts() !== doubtsBefore) throw new InDoubt('a commit may not have reached the standby')
   for (const [pending, result] of answers) pending.answer(result)
 }
 
-/**
- * On a cluster settings reach the nodes only with a transaction. The coordinator reads the links, in a transaction that
- * stays open until the batch is committed, whichever node writes it.
- */
-async function postOnNodes(
-  { client, number }: WriterClient,
-  home: OpenClient,
-  batch: readonly PendingPosting[],
-): Promise<FastAnswers> {
-  const isOtherNode = client !== home
-  try {
-    const links = await afterBegin(isOtherNode ? beginIdle(home) : begin(home), resolveLinks(home, batch))
-    const [, answers] = await Promise.all([
-      isOtherNode && beginOnOtherNode(client),
-      postFast(client, batch, number, links),
-      commit(client),
-    ])
-    return answers
-  } finally {
-    // An open transaction here only read: when `home` wrote the batch, its transaction has ended.
-    if (home.isInTransaction()) await home.query('rollback').catch(() => {})
-  }
-}
-
-function connect(lane: FastLane): Promise<FastWriter> {
+function connect(lane: FastLane): Promise<BatchWriter> {
   const forget = () => {
     if (lane.writer === opening) disconnect(lane)
   }
   const open = async () => {
     const home = await openWriterClient(lane.connection, lockTimeoutMs, forget)
-    const writer: FastWriter = { home, otherNode: undefined }
-    if (home.client.isCluster()) void moveToOtherNode(lane, writer, await readIdentity(home.client), forget)
-    return writer
+    if (!home.client.isCluster()) return writeOn(home)
+    const { connection, node, events } = lane
+    return await writeOnNodes(home, { connection, node, lockTimeoutMs, onLost: forget, onNodeFault: events.nodeFault })
   }
   const opening = open()
   opening.catch(forget)
   return opening
 }
 
-const retryNodeAfterMs = 30_000
-const identifyWithinMs = 2_500
-
-/** Runs in the background; the coordinator writes the batches until another node is connected. */
-async function moveToOtherNode(
-  lane: FastLane,
-  writer: FastWriter,
-  identity: string,
-  forget: () => void,
-): Promise<void> {
-  // A connection lost before its first use needs no action.
-  const forgetUsed = (lost: OpenClient | undefined) => {
-    if (lost && lost === writer.otherNode?.client) forget()
+function writeOn(writer: WriterClient): BatchWriter {
+  const { client, number } = writer
+  return {
+    limits: usualLimits,
+    current: () => writer,
+    post: (batch) => postFast(client, batch, number),
+    isFaulty: () => false,
+    end: client.end,
+    destroy: client.destroy,
   }
-  while (!writer.home.client.isLost()) {
-    if (isCoordinator(lane.connection, lane.nodeIndex)) {
-      if (lane.nodeIndex === lane.ownNodeIndex) return
-      // Faults of other nodes moved the lane here; those nodes may have recovered.
-      await sleep(retryNodeAfterMs, undefined, { ref: false })
-      if (!writer.home.client.isLost()) lane.nodeIndex = lane.ownNodeIndex
-      continue
-    }
-    let otherNode: WriterClient | undefined
-    try {
-      otherNode = await openWriterClient(lane.connection, lockTimeoutMs, forgetUsed, lane.nodeIndex)
-      await within(otherNode.client, identifyWithinMs, refuseForeignNode(otherNode.client, identity))
-      writer.otherNode = otherNode
-      if (writer.home.client.isLost()) otherNode.client.destroy()
-      return
-    } catch (error) {
-      otherNode?.client.destroy()
-      lane.events.nodeFault(error)
-      lane.nodeIndex++
-      await sleep(retryNodeAfterMs, undefined, { ref: false })
-    }
-  }
-}
-
-/** A fault of the node itself, such as losing sight of the others. A lost race for a reference or a locked row is none. */
-function isNodeFault(writer: FastWriter | undefined, error: unknown): boolean {
-  return writer?.otherNode !== undefined && !isContention(error) && sqlState(error) !== uniqueViolation
 }
 
 function disconnect(lane: FastLane): void {
-  lane.writer
-    ?.then((writer) => {
-      // Try the next node.
-      if (writer.otherNode) lane.nodeIndex++
-      for (const client of clientsOf(writer)) client.destroy()
-    })
-    .catch(() => {})
+  lane.writer?.then((writer) => writer.destroy()).catch(() => {})
   lane.writer = undefined
-}
-
-function clientsOf({ home, otherNode }: FastWriter): readonly OpenClient[] {
-  return otherNode ? [home.client, otherNode.client] : [home.client]
 }

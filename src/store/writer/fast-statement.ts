@@ -4,7 +4,7 @@
  */
 import { maxBalanceMinor } from '../../ledger/money.ts'
 import { sumUp, type Sum } from '../../ledger/plan.ts'
-import { walletClockSql } from '../cluster.ts'
+import { walletClockSql } from '../cluster/batch.ts'
 import { plainArray, queryArrays, textArray, zip } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/database.ts'
 import { referenceKeyOfUuid, type OutcomeRefusal } from '../outcomes.ts'
@@ -79,7 +79,7 @@ const linkedChangeSql = `
     as c(link_id, client_id, net, count, lowest, highest, n)
   left join links l on l.id = c.link_id`
 
-/** The links of a cluster are on its coordinator, and any node may write the batch: the lane has resolved them before. */
+/** For a cluster, where the server that writes the batch may not have the links: they are resolved before. */
 const resolvedChangeSql = `
   select * from unnest($1::uuid[], $2::boolean[], ${sums}) with ordinality
     as c(wallet_id, is_reachable, net, count, lowest, highest, n)`

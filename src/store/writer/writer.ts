@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../connection/database.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
+import { chooseNodes } from '../cluster/lane-nodes.ts'
 import { addToFastLane, closeFastLane, openFastLane, type FastLane } from './fast-lane.ts'
 import {
   depthOf,
@@ -29,11 +30,7 @@ const maxWaiting = 20_000
 
 export function openWriter(connection: Connection, laneCount: number, events: LaneEvents): Writer {
   const careful = openCarefulLane(connection, events)
-  // Lanes use the nodes of a cluster round robin from a random start, so that processes spread over the nodes.
-  const firstNodeIndex = Math.floor(Math.random() * 1_000)
-  const fast = Array.from({ length: laneCount }, (_, i) =>
-    openFastLane(connection, careful, events, firstNodeIndex + i),
-  )
+  const fast = chooseNodes(laneCount).map((node) => openFastLane(connection, careful, events, node))
   const lanes = [...fast, careful]
   const depths = () => ({ fast: fast.reduce((sum, lane) => sum + depthOf(lane), 0), careful: depthOf(careful) })
   const watch = setInterval(() => lanes.forEach(expire), 200)

@@ -1,9 +1,9 @@
-/** What a node of a cluster said of a fault, as far as Citus passes it on. */
+/** Errors of a cluster's nodes, as the coordinator passes them on. */
 import { DatabaseError } from 'pg'
 
-/** Of rows that are copied to a node, the coordinator repeats the words alone, and its own code for “internal error”. */
+/** For rows copied to a node, the coordinator repeats only the message, with its own code for “internal error”. */
 const internalError = 'XX000'
-const codes: readonly (readonly [words: RegExp, code: string])[] = [
+const codes: readonly (readonly [message: RegExp, code: string])[] = [
   [/unique constraint/, '23505'],
   [/check constraint/, '23514'],
   [/lock timeout/, '55P03'],
@@ -13,14 +13,14 @@ const codes: readonly (readonly [words: RegExp, code: string])[] = [
   [/connection|shutting down|starting up|recovery mode|failed to complete COPY/, '57P01'],
 ]
 
-/** The key of a shard has the name of the table's own, and a number. */
+/** The name of a shard's constraint is that of the table's, followed by a number. */
 const shardKey = /"((transfers|outcomes|wallets|repeats)_\w+?)_\d+"/
 
-/** Gives the fault back its code, its table and its constraint. */
-export function readNodeFault(error: unknown): void {
+/** Restores the error's code, table and constraint. */
+export function restoreNodeFault(error: unknown): void {
   if (!(error instanceof DatabaseError)) return
   const { code, message } = error
-  if (code === internalError) error.code = codes.find(([words]) => words.test(message))?.[1] ?? code
+  if (code === internalError) error.code = codes.find(([pattern]) => pattern.test(message))?.[1] ?? code
   const [, constraint, table] = shardKey.exec(message) ?? []
   if (constraint !== undefined) Object.assign(error, { constraint, table })
 }

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { Client } from 'pg'
-import { expectBalancedBooks } from '../../test/books.ts'
-import { callCommand } from '../../test/command.ts'
-import { eventually } from '../../test/eventually.ts'
-import { findCluster, testDatabase } from '../../test/postgres.ts'
-import { newApp, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../test/service.ts'
-import { postForApp } from '../actions/money/post.ts'
-import { findApp } from './apps.ts'
-import { getSides } from './books/books.ts'
-import { readIdentity, refuseForeignNode } from './cluster.ts'
-import { transact, type Connection } from './connection/database.ts'
-import { openClient, openNode } from './connection/open-client.ts'
-import { locks } from './locks.ts'
-import { beginCheckStep } from './verify/books-check.ts'
-import { verifyBooks } from './verify/verify.ts'
-import { lockWallet } from './wallets.ts'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { callCommand } from '../../../test/command.ts'
+import { eventually } from '../../../test/eventually.ts'
+import { findCluster, testDatabase } from '../../../test/postgres.ts'
+import { newApp, newUser, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { postForApp } from '../../actions/money/post.ts'
+import { findApp } from '../apps.ts'
+import { getSides } from '../books/books.ts'
+import { transact, type Connection } from '../connection/database.ts'
+import { openClient } from '../connection/open-client.ts'
+import { locks } from '../locks.ts'
+import { beginCheckStep } from '../verify/books-check.ts'
+import { verifyBooks } from '../verify/verify.ts'
+import { lockWallet } from '../wallets.ts'
+import { openNode, readIdentity, refuseForeignNode } from './nodes.ts'
 
 setDefaultTimeout(120_000)
 
@@ -22,7 +22,7 @@ const nodes = await findCluster()
 let opened: TestService
 
 beforeAll(async () => {
-  // Where there is a cluster, each lane has another node coordinate its batches.
+  // On a cluster, each lane uses another node to coordinate its batches.
   opened = await openTestService({ WRITER_LANES: String(nodes?.length ?? 1) })
 })
 afterAll(async () => await opened.close())
@@ -36,7 +36,7 @@ const letWorkersHold = async (mayHold: boolean) =>
     `select citus_set_node_property(nodename, nodeport, 'shouldhaveshards', ${mayHold}) from pg_dist_node where groupid > 0`,
   )
 
-/** As a node does that dies: whoever writes there is gone, without a word. */
+/** Ends the writers' connections, as when a node dies. */
 const endWriters = async ({ connectionString }: Connection) => {
   const admin = new Client({ connectionString: connectionString! })
   await admin.connect()
@@ -57,7 +57,7 @@ const newLoad = async ({ service }: TestService = opened) => {
   return { users, post }
 }
 
-/** How many transfers the batches had that each node coordinated, by its group: the writers of each have numbers of their own. */
+/** The transfers by the group of the node that coordinated their batches: each node has its own range of writer numbers. */
 const transfersByGroup = async ({ service }: TestService = opened) => {
   const { rows } = await service.db.pool.query(
     `select case when writer > 0 then 0 else -writer / 100000 end as "group", sum(transfers) as transfers
@@ -70,7 +70,7 @@ const coordinating = async (service?: TestService) => [...(await transfersByGrou
 
 const countTransfers = async () => Number((await query('select count(*) from transfers')).rows[0]!.count)
 
-test.skipIf(nodes !== undefined)('a database without Citus is refused, and left as it is', async () => {
+test.skipIf(nodes !== undefined)('a database without Citus is refused and left as it is', async () => {
   const { exitCode, stdout } = await distribute()
   expect(exitCode).toBe(1)
   expect(JSON.parse(stdout)).toEqual({
@@ -80,7 +80,7 @@ test.skipIf(nodes !== undefined)('a database without Citus is refused, and left 
 
 // There is a cluster where TEST_DATABASE_URL names a coordinator: CONTRIBUTING.md.
 describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none)', () => {
-  test('what is spread already is left as it is, and said', async () => {
+  test('tables that are already distributed are left as they are, and reported so', async () => {
     const { stdout } = await distribute()
     const workers = Math.max(1, nodes!.length - 1)
     const said = JSON.parse(stdout) as { tables: unknown[]; nodes: string[]; staying: number }
@@ -95,7 +95,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
   })
 
   test.skipIf(nodes?.length === 1)(
-    'where no node may hold a part of the ledger, it is refused and left as it is',
+    'a cluster without a node that may hold shards is refused and left as it is',
     async () => {
       await letWorkersHold(false)
       const { exitCode, stdout } = await distribute()
@@ -108,7 +108,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     },
   )
 
-  test('one that was interrupted is gone on with, and the money that is there goes along', async () => {
+  test('an interrupted distribution is continued, and existing money is moved', async () => {
     const { users, post } = await newLoad()
     for (const user of users) await post(user, 'before')
     for (const table of ['repeats', 'outcomes']) await query(`select undistribute_table('${table}')`)
@@ -121,7 +121,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     expect({ faults, transfers }).toEqual({ faults: 0, transfers: 2 * users.length })
   })
 
-  test('the second look of the continuous check sees one moment on all nodes', async () => {
+  test('the second attempt of the continuous check sees one snapshot on all nodes', async () => {
     const { users, post } = await newLoad()
     const over = new AbortController()
     let posted = 0
@@ -129,7 +129,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
       for (let i = 0; !over.signal.aborted; i++, posted++) await post(user, String(i))
     })
     const differences: bigint[] = []
-    for (let look = 0; look < 60; look++) {
+    for (let attempt = 0; attempt < 60; attempt++) {
       const sides = await transact(opened.service.db.longRunning, async (tx) => {
         await beginCheckStep(tx, true)
         return await getSides(tx)
@@ -153,7 +153,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     return posted
   }
 
-  test.skipIf(nodes?.length === 1)('each lane has another node coordinate its batches', async () => {
+  test.skipIf(nodes?.length === 1)('each lane uses another node to coordinate its batches', async () => {
     await spendEverywhere(await newLoad())
     await expectBalancedBooks(opened.service)
     const { faults } = await verifyBooks(opened.service.db.connection)
@@ -161,7 +161,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
   })
 
   test.skipIf(nodes?.length === 1)(
-    'a node that is lost with batches under way costs none of them, and doubles none',
+    'a node that is lost with batches under way loses none of them, and posts none twice',
     async () => {
       const load = await newLoad()
       await spendEverywhere(load)
@@ -179,11 +179,11 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
   )
 
   test.skipIf(nodes?.length === 1)(
-    'batches that faults of other nodes brought to the coordinator go back to those nodes',
+    'batches that moved to the coordinator after faults of other nodes return to those nodes',
     async () => {
       const load = await newLoad()
-      /** The nodes that coordinate batches for a second. */
-      const look = async () => {
+      /** How many nodes coordinate batches within a second. */
+      const countNodes = async () => {
         const before = await transfersByGroup()
         for (const endsAt = performance.now() + 1_000; performance.now() < endsAt;)
           await Promise.all(load.users.map((user) => load.post(user, crypto.randomUUID())))
@@ -192,18 +192,18 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
       }
       await eventually(async () => {
         await Promise.all(nodes!.slice(1).map((node) => endWriters(node)))
-        return await look()
+        return await countNodes()
       }, 1)
-      await eventually(look, nodes!.length)
+      await eventually(countNodes, nodes!.length)
       await expectBalancedBooks(opened.service)
     },
   )
 
   test('batches stay with the coordinator while the nodes that are named cannot be reached', async () => {
-    const nobody = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' }
+    const unreachable = { host: '127.0.0.1', port: 1, user: 'none', database: 'none' }
     const alone = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
       ...connection,
-      others: [nobody, nobody],
+      others: [unreachable, unreachable],
     }))
     const { users, post } = await newLoad(alone)
     for (let i = 0; i < 5; i++) await Promise.all(users.map((user) => post(user, String(i))))
@@ -218,10 +218,10 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
   test.skipIf(nodes?.length === 1)(
     'batches never go to another database, whose nodes are named by mistake',
     async () => {
-      const stranger = await testDatabase()
+      const foreign = await testDatabase()
       const mistaken = await openTestService({ WRITER_LANES: '3' }, undefined, (connection) => ({
         ...connection,
-        others: stranger.connection.others ?? [],
+        others: foreign.connection.others ?? [],
       }))
       const { users, post } = await newLoad(mistaken)
       const refusals = () => mistaken.logged.filter((line) => line.includes('NodeOfAnotherCluster')).length
@@ -232,7 +232,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
       expect(await coordinating(mistaken)).toEqual([0])
       await expectBalancedBooks(mistaken.service)
       await mistaken.close()
-      await stranger.drop()
+      await foreign.drop()
     },
   )
 
@@ -253,7 +253,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
       expect(query(`update ${table} set amount = amount + 1`)).rejects.toThrow('append-only')
   })
 
-  test('who locks a wallet is waited for on the coordinator too, where the rest of what it writes is', async () => {
+  test('a transaction that locks a wallet also holds a lock on the coordinator, where the rest of its writes are', async () => {
     const { userId } = await newUser(opened.service, await newApp(opened.service))
     await transact(opened.service.db, async (tx) => {
       await lockWallet(tx, userId)
@@ -262,7 +262,7 @@ describe.skipIf(nodes === undefined)('on a cluster (TEST_DATABASE_URL names none
     })
   })
 
-  test.skipIf(nodes?.length === 1)('a worker is no place for the service', async () => {
+  test.skipIf(nodes?.length === 1)('the service refuses to start on a worker', async () => {
     const url = new URL(nodes!.at(-1)!.connectionString!)
     url.pathname = opened.databaseUrl.split('/').at(-1)!
     expect(openClient({ connectionString: url.href }, { name: 'test' })).rejects.toThrow('name the coordinator')

@@ -1,0 +1,140 @@
+/**
+ * Distributes the ledger over the nodes of a Citus cluster. Wallets are sharded by their id, together with their transfers, and
+ * outcomes by their reference, together with the count of their repeats. Everything else is small and stays on the coordinator.
+ * Of that, the other nodes know `positions`, so that each of them can coordinate a batch. A statement that Citus refuses, or runs
+ * badly, has a second text beside it: `onCluster`.
+ */
+import type { Queryable } from '../connection/open-client.ts'
+import { one } from '../connection/rows.ts'
+import { locks } from '../locks.ts'
+import { quoted } from '../migrations/tables.ts'
+import { isClusterSql } from './membership.ts'
+
+/** Each with its distribution column, and the table it is colocated with. */
+const distributed = [
+  { name: 'wallets', by: 'id', beside: 'none' },
+  { name: 'transfers', by: 'wallet_id', beside: 'wallets' },
+  { name: 'outcomes', by: 'reference_key', beside: 'none' },
+  { name: 'repeats', by: 'reference_key', beside: 'outcomes' },
+] as const
+
+/** A sentence for the operator; nothing was changed. */
+class DistributionRefused extends Error {
+  override name = 'DistributionRefused'
+}
+
+export type DistributedTable = {
+  readonly name: string
+  /** The distribution column. */
+  readonly by: string
+  readonly shards: number
+  /** Distributed by this call; false when it was before. */
+  readonly isNew: boolean
+}
+
+export type Distribution = {
+  readonly tables: readonly DistributedTable[]
+  /** The nodes with shards, as `host:port`. */
+  readonly nodes: readonly string[]
+  /** How many tables stay on the coordinator. */
+  readonly staying: number
+}
+
+export async function isCluster(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ has: boolean }>(`select ${isClusterSql} as has`)
+  return one(rows).has
+}
+
+/**
+ * Distributes the tables that are not distributed yet, with their rows. Each table is one transaction, which reads the current
+ * state first: after a fault, or beside another process, the next call continues.
+ */
+export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Distribution> {
+  if (!(await isCluster(db)))
+    throw new DistributionRefused(
+      'This database has no Citus, so there is no cluster to spread it over: install the extension on every node, preload it (shared_preload_libraries), and run CREATE EXTENSION citus in this database on each of them. Nothing was changed.',
+    )
+  if ((await hasNodes(db)) && (await listNodes(db)).length === 0)
+    throw new DistributionRefused(
+      `No node of the cluster may hold a part of the ledger: add workers (citus_add_node), or let the coordinator hold it (select citus_set_node_property('…', 5432, 'shouldhaveshards', true)). Nothing was changed.`,
+    )
+  const isNew = new Set<string>()
+  for (const table of distributed) if (await distributeTable(db, table, shardsPerNode)) isNew.add(table.name)
+  await addToMetadata(db, 'positions')
+  const shards = await countShards(db)
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+     and oid not in (select logicalrelid from pg_dist_partition where partmethod = 'h')`,
+  )
+  return {
+    tables: distributed.map(({ name, by }) => ({ name, by, shards: shards.get(name)!, isNew: isNew.has(name) })),
+    nodes: await listNodes(db),
+    staying: one(rows).count,
+  }
+}
+
+/** False when it was distributed before. */
+async function distributeTable(
+  db: Queryable,
+  table: (typeof distributed)[number],
+  shardsPerNode: number,
+): Promise<boolean> {
+  const { name, by, beside } = table
+  return await withMigrationLock(db, async () => {
+    const isDone = (await countShards(db)).has(name)
+    if (!isDone) {
+      // A cluster without another node yet is only the coordinator.
+      const shards = Math.max(1, (await listNodes(db)).length) * shardsPerNode
+      // The append-only triggers are created on every shard. Citus calls triggers unsafe, because most are.
+      await db.query('set local citus.enable_unsafe_triggers = on')
+      await db.query(`select set_config('citus.shard_count', $1, true)`, [String(shards)])
+      await db.query('select create_distributed_table($1, $2, colocate_with := $3)', [quoted(name), by, beside])
+    }
+    return !isDone
+  })
+}
+
+/** The table stays on the coordinator, and every node can read and write it there. */
+async function addToMetadata(db: Queryable, name: string): Promise<void> {
+  await withMigrationLock(db, async () => {
+    if (!(await countShards(db)).has(name))
+      await db.query('select citus_add_local_table_to_metadata($1)', [quoted(name)])
+  })
+}
+
+async function withMigrationLock<T>(db: Queryable, work: () => Promise<T>): Promise<T> {
+  await db.query('begin')
+  try {
+    await db.query('set local statement_timeout = 0; set local lock_timeout = 0')
+    await db.query('select pg_advisory_xact_lock($1)', [locks.migration])
+    const result = await work()
+    await db.query('commit')
+    return result
+  } catch (error) {
+    await db.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/** Citus adds the coordinator to pg_dist_node by itself when it first needs a node. */
+async function hasNodes(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ has: boolean }>(`select exists (select from pg_dist_node) as has`)
+  return one(rows).has
+}
+
+async function listNodes(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ node: string }>(
+    `select nodename || ':' || nodeport as node from pg_dist_node
+     where noderole = 'primary' and isactive and shouldhaveshards order by nodeid`,
+  )
+  return rows.map(({ node }) => node)
+}
+
+/** By table; one that is not distributed is missing. */
+async function countShards(db: Queryable): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await db.query<{ name: string; shards: number }>(
+    `select c.relname as name, count(*)::int as shards from pg_dist_shard s join pg_class c on c.oid = s.logicalrelid
+     where c.relnamespace = 'public'::regnamespace group by 1`,
+  )
+  return new Map(rows.map(({ name, shards }) => [name, shards]))
+}

@@ -1,0 +1,78 @@
+/** The statements and lanes for a cluster, on one server that only claims to have Citus: their order and answers, not their distribution. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { Client } from 'pg'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { eventually } from '../../../test/eventually.ts'
+import { newApp, newUsers, openTestService, type TestService } from '../../../test/service.ts'
+import { postForApp } from '../../actions/money/post.ts'
+import { findApp } from '../apps.ts'
+import type { Connection } from '../connection/database.ts'
+import { verifyBooks } from '../verify/verify.ts'
+
+setDefaultTimeout(120_000)
+
+const imitationSql = `set allow_system_table_mods = on;
+  insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+  select 99999, 'citus', 10, 2200, false, '0';
+  create table pg_dist_local_group as select 0 as groupid;
+  grant select on pg_dist_local_group to public;
+  create function run_command_on_coordinator(command text) returns table (result text) language plpgsql
+  as $$ begin return query execute command; end $$`
+
+/** The same server named three times is a coordinator and two other nodes. */
+async function imitate(connection: Connection): Promise<Connection> {
+  const superuser = new Client({ ...connection, user: 'postgres' })
+  await superuser.connect()
+  await superuser.query(imitationSql)
+  await superuser.end()
+  return { ...connection, others: [{ ...connection }, { ...connection }] }
+}
+
+const lanes = 3
+let opened: TestService
+// Another server may have a real cluster, and its superuser is unknown.
+const isOtherServer = process.env['TEST_DATABASE_URL'] !== undefined
+beforeAll(async () => {
+  if (!isOtherServer) opened = await openTestService({ WRITER_LANES: String(lanes) }, undefined, imitate)
+})
+afterAll(async () => await opened?.close())
+
+test.skipIf(isOtherServer)(
+  'batches on several nodes give each reference one outcome, and the books balance',
+  async () => {
+    const { service } = opened
+    const { clientId } = await newApp(service)
+    const app = (await findApp(service.db.pool, clientId))!
+    const users = await newUsers(service, { clientId }, 20)
+    const post = (serviceUserId: string, referenceId: string, direction: 'debit' | 'credit', amountMinor: bigint) =>
+      postForApp(service, app, {
+        referenceType: 'T',
+        description: null,
+        direction,
+        amountMinor,
+        serviceUserId,
+        referenceId,
+      })
+    const results: Awaited<ReturnType<typeof post>>[] = []
+    for (let round = 0; round < 20; round++) {
+      const posts = users.flatMap(({ serviceUserId: id }) => [
+        post(id, `${id} credit ${round}`, 'credit', 100n),
+        post(id, `${id} debit ${round}`, 'debit', round % 5 === 0 ? 100_000n : 10n),
+        post(id, `${id} credit ${round}`, 'credit', 100n),
+      ])
+      results.push(...(await Promise.all(posts)))
+    }
+    const count = (isSuch: (result: (typeof results)[number]) => boolean) => results.filter(isSuch).length
+    expect(count((result) => result.kind === 'outcome' && result.replay !== undefined)).toBe(400)
+    expect(count((result) => result.kind === 'outcome' && result.outcome.refusal === 'INSUFFICIENT_BALANCE')).toBe(80)
+    expect((await post('su_unknown', 'x', 'debit', 1n)).kind).toBe('unknown-user')
+    // A home for each lane and for the careful one, and two other nodes: the third lane's own node is the coordinator.
+    const writers = `select count(*)::int as count from pg_stat_activity where application_name = 'billfold writer' and datname = current_database()`
+    await eventually(async () => (await service.db.pool.query(writers)).rows[0].count, lanes + 1 + 2)
+    await expectBalancedBooks(service)
+    expect(await verifyBooks(service.db.connection, { jobs: 2 })).toMatchObject({ faults: 0, transfers: 720 })
+    // A statement's own error, not the ROLLBACK that its COMMIT returns: that would look like a fault of the node.
+    const faults = opened.logged.map((line) => JSON.parse(line)).filter(({ message }) => /writer failed/.test(message))
+    expect(faults.map(({ code }) => code)).toEqual(faults.map(() => '23505'))
+  },
+)
