@@ -124,7 +124,7 @@ export async function finishWork(db: Queryable, pieces: readonly Piece[]): Promi
     `delete from work w using unnest($2::text[], $3::uuid[]) m(key, lease) where ${mineSql} and not is_requested`,
     namesOf(pieces),
   )
-  // A request may be committed between the two statements: what was not deleted is freed, whatever the reason.
+  // A request may be committed between the two statements: rows that were not deleted are freed in any case.
   if (rowCount !== pieces.length)
     await db.query(
       `update work w set ${freeSql}, failures = 0, last_error = null, failed_at = null
