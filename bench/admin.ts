@@ -33,7 +33,7 @@ const resultsDir = join(import.meta.dir, 'results')
 const dataDir = join(resultsDir, `admin-${users}`)
 await mkdir(dataDir, { recursive: true })
 const cluster = await startCluster(dataDir)
-// Whatever stops it, the load is there for the next run.
+// Also after a failure: the next run needs the load.
 const interrupted = () => void cluster.stop(true).finally(() => process.exit(130))
 process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
 let isDone = false

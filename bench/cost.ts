@@ -5,7 +5,7 @@ import { machineCpuSeconds } from './usage.ts'
 
 type Cores = Pick<Round, 'serverCores' | 'databaseCores' | 'otherCores'>
 
-/** `cpuSeconds` is read before and after: of the server under load. `ours` tells what else of the run was at work. */
+/** `cpuSeconds` is read before and after: of the server under load. `ours` lists the other processes of the run. */
 export async function withCost<T>(
   cluster: Cluster,
   cpuSeconds: () => number,

@@ -34,7 +34,7 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
   const dir = join(resultsDir, `growth-${users}-${transfersPerUser}`)
   await mkdir(dir, { recursive: true })
   const stage = await openStage(dir)
-  // Whatever stops it, the load is there for the next run.
+  // Also after a failure: the next run needs the load.
   const interrupted = () => void stage.close(true).finally(() => process.exit(130))
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   let isDone = false

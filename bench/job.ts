@@ -18,9 +18,9 @@ export type Job = {
   /** Shares of the requests, from 0 to 1. */
   readonly refused: number
   readonly replayed: number
-  /** So many requests a second, evenly, whether or not the last ones are answered; as fast as they are answered unless told. */
+  /** So many requests a second, evenly, whether or not the last ones are answered; without it, as fast as they are answered. */
   readonly perSecond?: number
-  /** Busy answers (503) are expected: whoever gets one sends the same again after a second, until it is done. */
+  /** Busy answers (503) are expected: the client sends the same request again after a second, until it is done. */
   readonly isPatient?: boolean
   /** Begins every referenceId of the round, so that no two rounds share one. */
   readonly mark: string
@@ -41,7 +41,7 @@ export type Result = {
   readonly refused: number
   readonly replayed: number
   readonly read: number
-  /** Requests that were told to come again, each time it happened. */
+  /** Requests that were answered with 503 and sent again, counted each time. */
   readonly busy: number
   /** Answers that were not the expected one, by status. Anything here makes the run worthless. */
   readonly wrong: Readonly<Record<string, number>>

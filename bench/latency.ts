@@ -128,8 +128,8 @@ function latencyTable(rows: readonly Row[]): string {
 }
 
 /**
- * More debits at once than the queues hold, for ten seconds: a hundred in each request of 600 connections, and everyone who is told to
- * come again does, a second later. Then the usual load, at once.
+ * More debits at once than the queues hold, for ten seconds: a hundred in each request of 600 connections, and every request
+ * that is refused is sent again a second later. Then the usual load, at once.
  */
 async function measureOverload({ server }: Site, run: (change: Partial<Job>) => Promise<Taken>) {
   const memoryMb = () => Math.round(usageOf(server.pid).rssBytes / 1e6)

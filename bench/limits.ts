@@ -42,7 +42,7 @@ const byWorkers = (connections: readonly number[]): Case[] =>
     })),
   )
 
-/** Without `full_page_writes` or `fsync` no server is durable: those two tell what the promise costs. */
+/** Without `full_page_writes` or `fsync` no server is durable: these two show what durability costs. */
 const bySetting = (compressions: readonly string[]): Case[] => [
   { name: 'long after a checkpoint' },
   { name: 'right after a checkpoint', isAfterCheckpoint: true },
@@ -102,7 +102,7 @@ export async function measureLimits(args: readonly string[]): Promise<boolean> {
   })
 }
 
-/** With a service of its own, so that no other one works beside it. */
+/** With a separate service, so that no other one works beside it. */
 async function measureCase(stage: Stage, site: Site, one: Case, seconds: number): Promise<Taken> {
   const { database } = site
   const settings = Object.entries(one.settings ?? {})
@@ -147,7 +147,7 @@ async function readCounts(database: BenchDatabase): Promise<{ commits: number; w
   return { commits: Number(row!['commits']), walBytes: Number(row!['wal']) }
 }
 
-/** Looks at what the writers' connections do, some twenty times a second. */
+/** Samples what the writers' connections do, some twenty times a second. */
 async function watchWriters(database: BenchDatabase) {
   const client = new Client(database.connection)
   await client.connect()

@@ -1,4 +1,4 @@
-/** The load, as a process of its own: a job comes in, its result goes out. Each connection has one request under way. */
+/** The load, in a separate process: a job comes in, its result goes out. Each connection has one request under way. */
 import { readFileSync } from 'node:fs'
 import { bulkSize, type Job, type Latency, type Result } from './job.ts'
 import {

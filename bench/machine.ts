@@ -17,7 +17,7 @@ export async function describeMachine(database: BenchDatabase, pgbench: Pgbench 
   }
 }
 
-/** Not every system tells the model. */
+/** Some systems do not report the model. */
 function processorText(): string {
   const model = cpus()[0]?.model ?? 'unknown'
   return model === 'unknown' ? `${cpus().length} × ${arch()}` : `${cpus().length} × ${model} (${arch()})`

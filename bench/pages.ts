@@ -11,7 +11,7 @@ import { buildApp } from '../src/app.ts'
 /** Of each page, after three that warm it up. */
 export const times = 25
 
-/** An operator of its own, signed in: the value of the cookie. */
+/** A new operator, signed in: the value of the cookie. */
 export async function signIn(service: Service): Promise<string> {
   const operator = {
     email: `bench-${crypto.randomUUID()}@example.com`,
@@ -81,7 +81,7 @@ export async function timePages(service: Service, token: string, pages: Record<s
   return rows
 }
 
-/** As the job does, until nobody looks any more: patiently, and after a fault once more. */
+/** As the job does: patiently, until no pages are left, and after a fault once more. */
 async function checkOn(service: Service, done: AbortSignal): Promise<void> {
   const patient = { ...service, db: service.db.longRunning }
   while (!done.aborted) {

@@ -1,4 +1,4 @@
-/** The processes of a run: services, the echo, the load. Each is started here, and ended by whoever started it. */
+/** The processes of a run: services, the echo, the load. Each is started here, and its caller ends it. */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -9,7 +9,7 @@ export function reportText(report: Report): string {
   )
 }
 
-/** Processor time tells what a request costs even on a machine that is busy with something else. */
+/** Processor time shows what a request costs even on a machine that is busy with something else. */
 export function rateTable(rounds: readonly Round[]): string {
   const names = [...new Set(rounds.map((round) => round.name))]
   const rows = names.map((name) => {

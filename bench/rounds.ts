@@ -4,7 +4,7 @@ import type { Latency } from './job.ts'
 export type Round = {
   readonly name: string
   readonly perSecond: number
-  /** Absent for a round of pgbench, which tells no percentiles. */
+  /** Absent for a round of pgbench, which reports no percentiles. */
   readonly latencyMs?: Latency
   /** Processors in use during the round, 1 being a whole one: by the service (or pgbench, or the echo) and the database. */
   readonly serverCores: number

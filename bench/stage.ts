@@ -11,7 +11,7 @@ import { seed, type Seeding } from './seed.ts'
 import { addAcknowledged, type Acknowledged } from './exactness.ts'
 import { serviceCpuSeconds } from './usage.ts'
 
-/** A running service, its database, and what the load was told by it. */
+/** A running service, its database, and the ids that the load needs. */
 export type Site = {
   readonly server: Server
   readonly database: BenchDatabase
@@ -37,7 +37,7 @@ export type Stage = {
 
 export const resultsDir = join(import.meta.dir, 'results')
 
-/** With data of its own, which goes when the work is done or whatever stops it. */
+/** With a new data folder, which is removed when the work is done or has failed. */
 export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
   await mkdir(resultsDir, { recursive: true })
   // Not in the system's temporary folder: where that is held in memory, durable would mean nothing.

@@ -118,7 +118,7 @@ async function openStreams(site: Site, users: readonly string[]): Promise<Stream
   return streams
 }
 
-/** Debits at an even pace, each of another wallet; how long after its answer each stream was told. */
+/** Debits at an even pace, each of another wallet; how long after its answer each stream received the change. */
 async function change(
   { target }: Site,
   users: readonly string[],

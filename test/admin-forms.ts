@@ -16,7 +16,7 @@ import type { Bench } from './topup/rig.ts'
 type Call = { readonly path?: Record<string, string>; readonly fields?: Record<string, string>; readonly by?: Someone }
 type Someone = Visitor & { readonly actor: string }
 
-/** `role` is that of whoever sends a form of their own account. */
+/** `role` is the sender's, for forms that change the sender's own account. */
 export type Form = { readonly isRead?: true; readonly make: (role?: Role) => Promise<Call> }
 
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'

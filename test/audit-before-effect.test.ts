@@ -54,7 +54,7 @@ const bookkeeping = [
   'reference_types',
 ]
 
-/** In a schema of its own, so that nothing takes it for a table of the service. */
+/** In a separate schema, so that nothing takes it for a table of the service. */
 async function watchChanges(): Promise<void> {
   await query(`
     create schema watch;
@@ -142,7 +142,7 @@ const newReceiptCode = async () => {
   return receiptCodeOf(String(body['transactionId']).slice('txn_'.length))
 }
 
-/** Every command, with arguments that are accepted; what stands before is its name. */
+/** Every command, with arguments that are accepted; the key is its name. */
 const lines: Record<string, Line> = {
   'app create': { make: async () => ['--name', 'By hand'] },
   'app list': { isRead: true, make: async () => [] },
@@ -240,7 +240,7 @@ function environment(): Record<string, string> {
   }
 }
 
-// An import switches triggers off, and is looked at below.
+// An import switches triggers off, and is checked below.
 const watched = (await loadCommands()).filter(({ name }) => name !== 'import')
 
 test('the commands whose record is tested are those there are', () => {

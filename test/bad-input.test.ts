@@ -13,7 +13,7 @@ let requests = 0
 beforeAll(async () => {
   opened = await openTestService()
   credentials = await newApp(opened.service)
-  // Each request from an address of its own, so that none is slowed for the wrong secrets of another.
+  // Each request from a new address, so that none is slowed for the wrong secrets of another.
   client = newClient((request) => opened.app.fetch(request, `10.0.0.${++requests}`), credentials)
   su = (await newUser(opened.service, credentials)).serviceUserId
   await client.credit(su, 50)

@@ -32,7 +32,7 @@ async function ensureChromium(): Promise<string> {
 
 const apt = 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends'
 
-/** The system's own packages where we may install them, for they bring the libraries a browser needs; else Playwright's. */
+/** The system's own packages where we may install them, because they bring the libraries a browser needs; else Playwright's. */
 function installers(): string[][] {
   const isRoot = process.getuid?.() === 0
   const cli = createRequire(import.meta.url).resolve('@playwright/test/cli')
@@ -50,7 +50,7 @@ function installers(): string[][] {
 
 /**
  * Only the last --disable-features counts, so those of Playwright are named again. Ours come first: the page of the address
- * bar's suggestions and a process in reserve, which Chromium otherwise starts for every window, and nobody looks at.
+ * bar's suggestions and a process in reserve, which Chromium otherwise starts for every window without need.
  */
 const disabledFeatures = [
   'WebUIOmniboxPopup',
@@ -100,14 +100,14 @@ export async function shareChromium() {
 const unlikePeople = ['--disable-popup-blocking', '--disable-back-forward-cache']
 
 /**
- * One of one's own as people have it: it blocks pop-ups, and Back may show a page just as it was left. Playwright's does neither, and so
- * the shared one does not.
+ * A separate Chromium as people have it: it blocks pop-ups, and Back may show a page just as it was left. Playwright's defaults do
+ * neither, so the shared one does not.
  */
 export async function launchStrictChromium(): Promise<Browser> {
   return await chromium.launch({ ...launchOptions(await ensureChromium()), ignoreDefaultArgs: unlikePeople })
 }
 
-/** The run's shared Chromium, of which closing gives back one's own windows alone; without a run, one of one's own. */
+/** The run's shared Chromium, where closing closes only the caller's windows; without a run, a separate one. */
 export async function launchChromium(): Promise<Browser> {
   const shared = process.env['TEST_CHROMIUM']
   return shared ? await chromium.connect(shared) : await chromium.launch(launchOptions(await ensureShell()))

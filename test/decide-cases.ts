@@ -6,12 +6,12 @@ const max = maxBalanceMinor
 
 /** balance, frozen for, amount, reversal → refusal, or balance and freeze after. One line a case, in the order of checks. */
 export const decideCases: [bigint, Wallet['frozenFor'], bigint, boolean, string][] = [
-  // A frozen wallet refuses a debit before anyone looks at its money.
+  // A frozen wallet refuses a debit before its balance is compared.
   [100n, 'operator', -1n, false, 'WALLET_INACTIVE'],
   [0n, 'operator', -1n, false, 'WALLET_INACTIVE'],
   [-5n, 'debt', -1n, false, 'WALLET_INACTIVE'],
   [-max, 'debt', -1n, false, 'WALLET_INACTIVE'],
-  // The wallet of a deleted user takes no money, whoever sends it; debts of cards come and go, and it stays closed.
+  // The wallet of a deleted user takes no money from any sender; debts of cards come and go, and it stays closed.
   [0n, 'closed', -1n, false, 'WALLET_INACTIVE'],
   [0n, 'closed', 1n, false, 'WALLET_CLOSED'],
   [-5n, 'closed', 6n, true, 'WALLET_CLOSED'],
@@ -34,7 +34,7 @@ export const decideCases: [bigint, Wallet['frozenFor'], bigint, boolean, string]
   // Credits post on a frozen wallet, and leave an operator's freeze alone.
   [5n, 'operator', 1n, false, '6 operator'],
   [-5n, 'operator', 10n, false, '5 operator'],
-  // A reversal posts whatever the balance; a debt freezes, and thaws when it is repaid.
+  // A reversal posts at any balance; a debt freezes, and thaws when it is repaid.
   [5n, null, -5n, true, '0 active'],
   [5n, null, -6n, true, '-1 debt'],
   [5n, 'operator', -6n, true, '-1 operator'],

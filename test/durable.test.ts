@@ -1,4 +1,4 @@
-/** Money is acknowledged when the disk has it, whatever the server or its role was set to. */
+/** Money is acknowledged when the disk has it, under any settings of the server or its role. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { grantBonus } from '../src/actions/money/manage-wallets.ts'
 import { closeService, openService } from '../src/actions/service.ts'

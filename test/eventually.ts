@@ -1,9 +1,9 @@
-/** What somebody else brings about in their own time: a background job, another process, the server. */
+/** Waiting for what a background job, another process or the server brings about. */
 import { expect } from 'bun:test'
 
 const withinMs = 60_000
 
-/** Looks until it sees what is expected; what it saw last is told, when that is something else. */
+/** Asks until the answer is the expected one; the error has the last answer. */
 export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfer<T>): Promise<void> {
   const endsAt = performance.now() + withinMs
   for (;;) {
@@ -15,8 +15,8 @@ export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfe
 }
 
 /**
- * A promise about time, kept in one of a few tries: a machine that stands still for a moment makes any of them late, and what
- * really takes too long does so each time. `measure` does it once more and tells how many milliseconds it took.
+ * A promise about time, kept in one of a few tries: a machine that pauses makes any of them late, and what really takes too
+ * long does so each time. `measure` does it once more and returns how many milliseconds it took.
  */
 export async function expectWithin(limitMs: number, measure: () => Promise<number>): Promise<void> {
   const took = [await measure()]

@@ -1,4 +1,4 @@
-/** A wire to PostgreSQL that can be cut, refused, made slow or silent, or cut at the moment of a commit. */
+/** A wire to PostgreSQL that can be cut, refused, made slow or silent, or cut just after a commit. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import type { Connection } from '../src/store/connection/open-client.ts'
 
@@ -36,7 +36,7 @@ export async function openForwarder(given: Connection) {
     forward(wire, far, near, (chunk) => state.cutsCommits && chunk.includes('COMMIT\0'))
   }
 
-  /** What arrives on a dead wire is taken and forgotten, and the end of one side is not told to the other. */
+  /** A dead wire takes bytes and drops them, and does not report the end of one side to the other. */
   const forward = (wire: Wire, from: Socket, to: Socket, isTheEnd: (chunk: Buffer) => boolean) => {
     let sent = Promise.resolve()
     let delayed = 0
@@ -85,7 +85,7 @@ export async function openForwarder(given: Connection) {
     mend: () => {
       Object.assign(state, { isCut: false, isSilent: false, delayMs: 0, cutsCommits: false })
     },
-    /** The connections of this moment are forgotten: nothing more passes, and nobody is told. New ones are good. */
+    /** Drops the connections that are open now without closing them: nothing more passes. New ones work. */
     silence: () => {
       for (const wire of wires) wire.isDead = true
     },
@@ -94,7 +94,7 @@ export async function openForwarder(given: Connection) {
       state.isSilent = true
       for (const wire of wires) wire.isDead = true
     },
-    /** Connections are reset when the answer to a commit is on its way: it is done, and nobody knows. */
+    /** Connections are reset when the answer to a commit is on its way: it is done, and the client cannot know. */
     cutCommits: () => {
       state.cutsCommits = true
     },

@@ -1,6 +1,6 @@
 /**
- * Ports that nobody listens on at this moment, one after the other, and that nobody gets by chance: systems hand out ports above
- * these by themselves, and other tests, which run at the same time, are given none of them for a while.
+ * Free ports, one after the other, which no other process gets by chance: systems hand out ports above these by themselves, and
+ * other tests, which run at the same time, are given none of them for a while.
  */
 import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -32,7 +32,7 @@ function debitText(referenceId: string): string {
   return postText({ path: '/api/server/wallet/debit', body })
 }
 
-/** How often the log tells of a request with this status. */
+/** Waits until the log has so many requests with this status. */
 async function waitForStatus(status: number, times: number): Promise<void> {
   const line = new RegExp(`"message":"request".*"status":${status},`, 'g')
   for (let waited = 0; (service.output().match(line) ?? []).length < times; waited += 20) {

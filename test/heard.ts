@@ -1,4 +1,4 @@
-/** What the service asks of the database, heard as it is sent, and the connection it is sent on. */
+/** Records the queries that the service sends to the database, with their connections. */
 import { Client } from 'pg'
 
 export type Heard = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }

@@ -35,7 +35,7 @@ export async function openIdentityRig() {
       await letPass(opened.service.db.pool, ms - lateMs)
       lateMs = ms
     },
-    /** Goes to an address nobody was at before, or back to one; the one left. */
+    /** Goes to a new address, or back to a known one; returns the one left. */
     move: (to = `10.1.${++addresses >> 8}.${addresses & 255}`) => {
       const left = address
       address = to

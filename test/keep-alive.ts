@@ -37,7 +37,7 @@ export function startClients(
         if (!isLast) continue
       } catch (error) {
         client.failures.push(error instanceof Error ? error.message : String(error))
-        // Of a process that is killed the system closes the connections first and the port last: whoever comes back at once may
+        // When a process is killed, the system closes its connections first and its port last: a client that reconnects at once may
         // still be given to it, and is cut off again.
         await sleep(50)
       }

@@ -1,4 +1,4 @@
-/** Who waits for a row that somebody else holds. On a cluster the one who waits is a node's. */
+/** Which backends wait for a row that another one holds. On a cluster the waiting one is a node's. */
 
 const waitsIn = (activity: string) => `from ${activity} where datname = current_database() and wait_event_type = 'Lock'`
 const oneServer = waitsIn('pg_stat_activity')

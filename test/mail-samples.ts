@@ -1,4 +1,4 @@
-/** One of every mail there is, for tests and for people to look at. */
+/** One of every mail there is, for tests and for pictures. */
 import { chooseLanguage } from '../src/languages/languages.ts'
 import type { Letter } from '../src/actions/mails/letter.ts'
 import {

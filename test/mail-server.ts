@@ -58,7 +58,7 @@ export async function startMailServer() {
     // Another test may be trying just now whether the port is free.
     while (!(await listenOnce(port))) await Bun.sleep(20)
   }
-  // It is left and taken again, and nobody else may be there meanwhile.
+  // The port is closed and opened again, and no other process may take it meanwhile.
   const port = await freePort()
   await listen(port)
   return {

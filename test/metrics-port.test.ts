@@ -1,4 +1,4 @@
-/** The metrics on a port of their own, of one process and of several. */
+/** The metrics on a separate port, of one process and of several. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
@@ -23,13 +23,13 @@ async function start(environment: Record<string, string> = {}) {
 
 const statusOf = async (url: string, init: RequestInit = {}) => (await fetch(url, init)).status
 
-/** By what the metrics say, /healthz was asked so often. A worker that does not tell in time is counted as it was last heard. */
+/** The calls of /healthz by the metrics. A worker that does not answer in time is counted with its last answer. */
 async function expectCounted(times: number, url: string, headers: Record<string, string> = {}): Promise<void> {
   const line = /^billfold_http_request_seconds_count\{route="\/healthz",method="GET",status="200"\} (\d+)$/m
   await eventually(async () => line.exec(await (await fetch(url, { headers })).text())?.[1], String(times))
 }
 
-/** Each on a connection of its own, so that the kernel spreads them over the workers. */
+/** Each on a new connection, so that the kernel spreads them over the workers. */
 async function ask(service: ServiceProcess, times: number): Promise<void> {
   const alive = () => statusOf(`${service.url}/healthz`, { headers: { connection: 'close' } })
   const asked = await Promise.all(Array.from({ length: times }, alive))
@@ -56,7 +56,7 @@ test('one scrape of METRICS_PORT shows all workers as one, one that died and tho
   expect([await statusOf(url), await statusOf(`${service.url}/metrics`, { headers })]).toEqual([404, 404])
   await ask(service, 40)
   await expectCounted(40, url, headers)
-  // What both look at is told once: there is one database, and one version.
+  // What both workers measure is reported once: there is one database, and one version.
   const { rows } = await opened.service.db.pool.query<{ max: string }>(
     `select current_setting('max_connections') as max`,
   )

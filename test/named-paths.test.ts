@@ -20,7 +20,7 @@ const exists = (path: string, from: string) =>
     extensions.some((extension) => existsSync(join(root, base, path + extension))),
   )
 
-/** Folders of this repository: text with a slash is a path when it starts with one, or ends like a file of ours. */
+/** Folders of this repository: text with a slash is a path when it starts with one, or ends like one of our files. */
 const rooms =
   'src|sdk|conform|sandbox|example|bench|test|docs|deploy|store|actions|api|widget|admin|web|ledger|cards|cli|languages|work|platform|process'
 const isPath = (text: string) =>

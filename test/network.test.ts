@@ -37,7 +37,7 @@ const readyz = () => opened.app.fetch(new Request('http://billfold.test/readyz')
 
 type Timed = { readonly what: string; readonly status: number; readonly ms: number; readonly headers: Headers }
 
-/** 401 is what a stranger is told. */
+/** 401 is the answer to an unknown caller. */
 const isNotFine = ({ status }: Timed) => status !== 200 && status !== 401
 
 async function timed(what: string, asked: Promise<Reply | Response>): Promise<Timed> {
@@ -46,7 +46,7 @@ async function timed(what: string, asked: Promise<Reply | Response>): Promise<Ti
   return { what, status, headers, ms: performance.now() - startedAt }
 }
 
-/** What a service hears in one moment: reads, writes, a new session, and the question whether it can work. */
+/** What a service is asked at once: reads, writes, a new session, and the question whether it can work. */
 function askEverything(): Promise<Timed>[] {
   const [one, two, three, four] = users as [string, string, string, string]
   return [
@@ -79,7 +79,7 @@ describe('a network that forgets connections and tells nobody', () => {
     const stopJobs = startJobs(opened.service)
     const stopWork = startWork(opened.service, kindsOf(opened.service))
     let stood = await standSilence()
-    // A machine that stands still in the middle of it makes any of them late. What is always late is so each time.
+    // A machine that pauses in the middle makes any of them late. What is always late is so each time.
     for (let tries = 1; tries < 4 && stood.tooLate.length + stood.notOver.length > 0; tries++)
       stood = await standSilence()
     const { during } = stood
@@ -88,7 +88,7 @@ describe('a network that forgets connections and tells nobody', () => {
     expect(away.length).toBeGreaterThan(0)
     expect(away.filter(({ headers }) => !(Number(headers.get('retry-after')) > 0))).toEqual([])
     expect(during.filter(({ status }) => ![200, 401, 503].includes(status))).toEqual([])
-    // Whoever asks while nothing passes is told so; the first may be told what was true a second ago.
+    // Callers get 503 while nothing passes; the first may get what was true a second ago.
     expect(during.filter(({ what, status }) => what === 'readyz' && status === 503).length).toBeGreaterThan(0)
     await stopJobs()
     await stopWork()
@@ -154,7 +154,7 @@ describe('a pool', () => {
   test('gives a statement to the server with a limit that ends before its own, so that none is left behind', async () => {
     const { db } = opened.service
     const stopped = async () => sqlState(await db.pool.query('select pg_sleep(20)').catch((error: unknown) => error))
-    // The server has half a second to say so; one that stands still for that long is asked again.
+    // The server has half a second to answer; one that pauses for that long is asked again.
     await eventually(stopped, '57014')
     await eventually(async () => {
       const { rows } = await db.pool.query(`select 1 from pg_stat_activity where query like '%pg_sleep(20)%'
@@ -185,7 +185,7 @@ describe('a pool', () => {
     one.release()
     const { rows } = await pool.query<{ now: Date; same: boolean }>('select now() = statement_timestamp() as same')
     expect(rows[0]!.same).toBeTrue()
-    // Its server process ends when it hears that the connection is closed.
+    // Its server process ends when it notices that the connection is closed.
     const left = `select 1 from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`
     await eventually(async () => (await pool.query(left)).rows, [])
   })

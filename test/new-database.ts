@@ -1,4 +1,4 @@
-/** A database that nobody has used yet, for tests of everything but its creation: initdb costs most of a second each time. */
+/** An unused database, for tests of everything but its creation: initdb costs most of a second each time. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'

@@ -24,13 +24,13 @@ afterEach(async () => {
   await removeFolder(folder)
 })
 
-/** Commands of all processes of a group; the embedded PostgreSQL has one of its own. */
+/** Commands of all processes of a group; the embedded PostgreSQL has a separate one. */
 function groupOf(pid: number): string[] {
   const { stdout } = Bun.spawnSync(['pgrep', '-g', String(pid), '-a'])
   return stdout.toString().split('\n').filter(Boolean)
 }
 
-/** Started on a terminal of its own, which makes it the leader of a group of its own as well. */
+/** Started on a new terminal, which makes it the leader of a new group as well. */
 async function startInTerminal(command: string[], environment: Record<string, string>) {
   let output = ''
   const ready = Promise.withResolvers<void>()
@@ -60,7 +60,7 @@ async function startInTerminal(command: string[], environment: Record<string, st
 
 /** Nothing is left of the group, and the database was stopped by the last who left it. */
 async function expectAllEnded(pid: number): Promise<void> {
-  // A process that was killed by its parent's last act may take a moment to be gone.
+  // A process that its parent killed last may take a little time to be gone.
   for (let waited = 0; waited < 30_000 && groupOf(pid).length > 0; waited += 50) await Bun.sleep(50)
   expect(groupOf(pid)).toEqual([])
   expect(isStopped(dataDir)).toBe(true)

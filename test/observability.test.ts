@@ -115,7 +115,7 @@ test('what waits in the database is told with its age, and what the server says 
   expect(await metric('billfold_database_connections')).toBeGreaterThan(1)
   expect(await metric('billfold_database_connections_max')).toBeGreaterThan(10)
   expect(await metric('billfold_database_transaction_age')).toBeGreaterThan(0)
-  // A machine that stands still while its clock is read makes it look wrong, until it is read again.
+  // A machine that pauses while its clock is read makes it look wrong, until it is read again.
   await eventually(async () => (await metric('billfold_clock_skew_seconds')) < 1, true)
 })
 

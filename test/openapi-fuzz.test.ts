@@ -85,7 +85,7 @@ const knownOf = (path: string): Known => {
 
 let addresses = 0
 
-/** A client of its own each time, so that nobody is slowed or limited for what another did. */
+/** A new client address each time, so that no call is slowed or limited for what another did. */
 function nextAddress(): string {
   addresses++
   return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`
@@ -118,7 +118,7 @@ async function sendOne(number: number): Promise<void> {
   let response: Response
   let tries = 0
   try {
-    // As a client does: a machine that is too busy for a moment may say so, and the same request again tells what became of it.
+    // As a client does: a machine that is too busy answers 503, and the same request again returns what became of it.
     do response = await opened.app.fetch(request.clone(), nextAddress())
     while (response.status === 503 && operation.path !== '/readyz' && ++tries < 5)
   } catch (error) {
@@ -130,7 +130,7 @@ async function sendOne(number: number): Promise<void> {
   if (response.status === 401) forget(sessions, new URL(request.url).searchParams.get('session'))
   if (response.status === 404) forget(visitors, made.values?.['serviceUserId'])
   const isJson = response.headers.get('content-type') === 'application/json'
-  // A stream has no end of its own, and the answer to a HEAD no body.
+  // A stream does not end by itself, and the answer to a HEAD has no body.
   if (!response.ok || !isJson || request.method === 'HEAD') return await response.body?.cancel()
   const body = (await response.json()) as Record<string, unknown>
   const accepted = operation.path.endsWith('/bulk') ? withAccepted(made, body) : made
@@ -151,7 +151,7 @@ function forget(list: string[], value: unknown): void {
   if (index >= 0) list.splice(index, 1)
 }
 
-/** Whether the file lets this body pass. Fields that it does not name are nobody's business. */
+/** Whether the file accepts this body. Fields that it does not name are ignored. */
 function isAllowed({ request, operation: { method, path, body }, values, isSpoiled }: Made): boolean {
   // What a card processor signed is never refused for its shape: that would only make it send it again.
   if (path.startsWith('/api/processor/')) return true
@@ -194,7 +194,7 @@ function noteMoved(
   fault: (what: string) => void,
 ): void {
   const id = String(body['transactionId'])
-  // Of a request whose first answer was that nobody knows, the repeat may be the one that tells.
+  // When the first answer was 503, the repeat may be the first to return the transfer.
   if (body['replayed'] === true && !(wasOpen && !posted.has(id))) return
   const minor = BigInt(Math.round(Number(amount) * 100))
   const before = moved.get(String(serviceUserId))

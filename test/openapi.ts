@@ -29,8 +29,8 @@ addFormats.default(ajv)
 const validators = new Map<string, ValidateFunction>()
 
 /**
- * The same way to send, but an answer that the document does not know throws. It is also kept in `undocumented`, for where nobody
- * sees what is thrown: behind a server, say.
+ * The same way to send, but an answer that the document does not describe throws. It is also kept in `undocumented`, for callers that do
+ * not see what is thrown: behind a server, for example.
  */
 export function documented<More extends unknown[]>(
   send: (request: Request, ...more: More) => Promise<Response>,
@@ -108,7 +108,7 @@ function bodyProblems(name: string, { content }: Answer, { headers }: Response, 
 export function validatorOf(name: string, schema: object): ValidateFunction {
   let validator = validators.get(name)
   if (!validator) {
-    // A document of its own, so that references into the components resolve.
+    // A separate document, so that references into the components resolve.
     validator = ajv.compile({
       ...(closed(schema) as object),
       components: { schemas: closed(document.components.schemas) },

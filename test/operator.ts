@@ -9,7 +9,7 @@ export const host = 'http://127.0.0.1:3000'
 
 export type Visitor = {
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>
-  /** Sends a form as a page of ours would; `_token` and headers can be overridden, undefined leaves one out. */
+  /** Sends a form as one of our pages would; `_token` and headers can be overridden, undefined leaves one out. */
   readonly post: (path: string, fields?: Fields, headers?: Record<string, string | undefined>) => Promise<Response>
   readonly cookies: Map<string, string>
 }

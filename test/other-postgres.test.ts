@@ -16,7 +16,7 @@ const suites = [
 ]
 
 describe.skipIf(majors.length === 0)('on a PostgreSQL that is not the embedded one', () => {
-  // Seven suites in one test: each of their own tests has its limit, and all of them together take minutes on a busy machine.
+  // Seven suites in one test: each of the inner tests has its limit, and all of them together take minutes on a busy machine.
   const withinMs = 600_000
   test.each(majors)(
     'PostgreSQL %s keeps every promise',

@@ -29,7 +29,7 @@ export function newPage(send: Send, baseUrl = 'http://billfold.test') {
   }
 }
 
-/** An address nobody in any test has yet. */
+/** A new address. */
 export function newEmail(): string {
   return `${randomBytes(6).toString('hex')}@example.com`
 }
@@ -37,7 +37,7 @@ export function newEmail(): string {
 export type Letter = { readonly to: string; readonly subject: string; readonly text: string }
 
 /**
- * The mails to an address so far, oldest first, without the welcome, which comes at a moment of its own. They are sent in the
+ * The mails to an address so far, oldest first, without the welcome, which comes at any time. They are sent in the
  * background, several at once: this waits for the given number, and takes their order from the names of their files.
  */
 export async function mailsTo(email: string, logged: readonly string[], count: number): Promise<Letter[]> {

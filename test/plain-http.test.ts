@@ -67,7 +67,7 @@ async function run(command: string[], environment: Record<string, string> = {}):
   return (await child.exited) === 0 ? out : `${out}${err}`
 }
 
-/** As it stands in the guide, but that it waits for four seconds and not for ten: an answer is going to be lost. */
+/** As the guide has it, but it waits for four seconds and not for ten: an answer is going to be lost. */
 const written: Record<string, [from: string, to: string]> = {
   'wallet.sh': ['--max-time 10', '--max-time 4'],
   'wallet.py': ['TIMEOUT_SECONDS = 10', 'TIMEOUT_SECONDS = 4'],
@@ -83,7 +83,7 @@ async function write(file: string): Promise<void> {
   await Bun.write(join(folder, file), code.replace(from, to))
 }
 
-/** Pays and is paid back, over the network that loses answers, and tells what the guide says it tells. */
+/** Pays and refunds, over the network that loses answers, and reports what the guide says it reports. */
 async function expectWholeFlow(file: string, command: string[]): Promise<void> {
   const { serviceUserId } = await newUser(opened.service, app)
   await client.credit(serviceUserId, 100)

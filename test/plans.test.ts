@@ -1,7 +1,7 @@
 /**
- * The plans of what is asked all day, on a database of 20,000 users that was never analysed, as one is just after a
- * restore. Each statement is heard as the service sends it and explained on the very connection that it was sent on, so
- * with that connection's settings.
+ * The plans of the frequent statements, on a database of 20,000 users that was never analysed, as one is just after a
+ * restore. Each statement is recorded as the service sends it and explained on the same connection, so with that
+ * connection's settings.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { checkBooks } from '../src/actions/money/check-books.ts'

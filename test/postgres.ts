@@ -46,8 +46,8 @@ export async function testDatabase(): Promise<TestDatabase> {
 }
 
 /**
- * To drop a database PostgreSQL waits for a checkpoint, a second and more. Nobody waits for that but the server, which does what it was told
- * although the one who told it has gone; what is left nevertheless, `dropStale` finds.
+ * To drop a database PostgreSQL waits for a checkpoint, a second and more. The caller does not wait: the server finishes the statement
+ * after the connection is gone, and `dropStale` finds what is left nevertheless.
  */
 async function leaveToDrop(name: string): Promise<void> {
   const nodes = (await findCluster()) ?? [await connectionTo()]
@@ -188,7 +188,7 @@ async function cloneTemplate(admin: Client, template: string, name: string): Pro
       await admin.query(`create database ${name} template ${template}`)
       return
     } catch (error) {
-      // Object in use: autovacuum happens to look at the template.
+      // Object in use: autovacuum happens to work on the template.
       if (triesLeft === 0 || sqlState(error) !== '55006') throw error
     }
   }
@@ -214,7 +214,7 @@ function isStaleClone(name: string): boolean {
   return madeOn === machine && !isAlive(Number(pid))
 }
 
-/** The server's own vacuum may be at work in it, which our role may not end; it ends by itself in a moment. So does what looks after a cluster. */
+/** The server's own vacuum may be at work in it, which our role may not end; it ends soon. So does a cluster's maintenance process. */
 async function dropDatabase(admin: Client, name: string, tries = 300): Promise<void> {
   try {
     await admin.query(`drop database if exists ${name} with (force)`)

@@ -51,7 +51,7 @@ export async function startProcess(environment: Record<string, string>): Promise
   void ended.then((code) => {
     const said = `the service ended with ${code}: ${output}`
     ready.reject(new Error(said))
-    // Whoever looks at a test that failed wants to know.
+    // The reader of a failed test needs it.
     if (!isAsked) process.stderr.write(`${said}\n`)
   })
   const url = await ready.promise

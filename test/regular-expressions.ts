@@ -39,7 +39,7 @@ export function* nastyTexts({ source, flags }: RegExp): Generator<(length: numbe
   }
 }
 
-/** Groups, alternatives and what stands between them. What is looked ahead for, and how often things come, does not matter. */
+/** Groups, alternatives and what is between them. Lookaheads and repetition counts do not matter. */
 function parse(source: string): { choices: Node[][] } {
   const tokens =
     source.match(/\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u....|\\x..|\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?[:=!]|\{\d+,?\d*\}|./gsu) ??
@@ -93,7 +93,7 @@ const candidates = [
   '\u0000',
 ]
 
-/** Up to three characters that a token stands for. */
+/** Up to three characters that a token matches. */
 function characterFinder(flags: string): (token: string) => string[] {
   return (token) => {
     const only = new RegExp(`^(?:${token})$`, flags)

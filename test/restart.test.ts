@@ -52,7 +52,7 @@ async function waitForAnswers(load: Load, more: number): Promise<void> {
 test('a process that is asked to end answers everything that was sent to it, and books nothing it did not answer', async () => {
   const before = await countBooked()
   const service = await startProcess({ DATABASE_URL: opened.databaseUrl })
-  // Nobody listens once it has ended: a client that is refused has seen the whole restart.
+  // No process listens once it has ended: a client that is refused has seen the whole restart.
   const load = startClients(service.url, 16, creditOf, (client) => !isRefused(client))
   await waitForAnswers(load, 5)
   expect(await service.stop()).toBe(0)
@@ -82,7 +82,7 @@ describe('with two workers', () => {
     await load.stop()
     expect(failuresOf(load)).toEqual([])
     expect(await countBooked()).toBe(before + answersOf(load))
-    // What those that are gone have counted is still counted; a worker that does not answer in time, as it was last heard.
+    // The counts of ended workers stay; a worker that does not answer in time is counted with its last answer.
     const counted = /request_seconds_count\{route="\/api\/server\/wallet\/credit",method="POST",status="200"\} (\d+)/
     const metrics = async () => await (await fetch(`${service.url}/metrics`)).text()
     await eventually(async () => Number(counted.exec(await metrics())?.[1]), answersOf(load))

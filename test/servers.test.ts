@@ -38,7 +38,7 @@ async function ask<T extends object>(url: string, sql: string): Promise<T[]> {
   return rows
 }
 
-/** As a client does: one that was told to come again does. */
+/** As a client does: after a 503 it sends the request again. */
 async function insist(send: () => Promise<{ readonly status: number }>): Promise<number> {
   let { status } = await send()
   while (status === 503) ({ status } = await send())
@@ -111,7 +111,7 @@ describe.skipIf(!major)('a primary and its standby', () => {
     // Every server process reads the settings again when it comes to it; the pool has one so far.
     const isReadOnly = `select current_setting('default_transaction_read_only') as is`
     await eventually(async () => (await db.pool.query(isReadOnly)).rows, [{ is: 'on' }])
-    // The first to notice is told; whoever comes next is on the other server.
+    // The first caller to notice gets 503; the next one is on the other server.
     const first = await transact(db, makeTable).catch((error: unknown) => error)
     expect(first).toBeInstanceOf(Error)
     await transact(db, makeTable)
@@ -142,7 +142,7 @@ describe.skipIf(!major)('/readyz', () => {
     }
   })
 
-  // Only root may give a database a disk of its own, which is small enough to be filled.
+  // Only root may mount a separate disk for a database, which is small enough to be filled.
   test.skipIf(!isRoot)('is 503 on a disk that is full, and 200 when there is room again', async () => {
     const server = await start(major!, {
       settings: ['autovacuum=off'],
@@ -180,7 +180,7 @@ describe.skipIf(!major)('connections', () => {
   })
   afterAll(removeAll)
 
-  /** As the server counts them, which it does a moment after one is opened or closed; the one that asks is left out. */
+  /** As the server counts them, which it does shortly after one is opened or closed; the one that asks is left out. */
   const expectUsed = (connections: number) =>
     eventually(async () => {
       const sql = 'select sum(numbackends)::int - 1 as used from pg_stat_database'
@@ -212,7 +212,7 @@ describe.skipIf(!major)('connections', () => {
 
   test('of a process are never more than DATABASE_CONNECTIONS, whatever it has to do', async () => {
     const environment = { DATABASE_URL: server.url, DATABASE_CONNECTIONS: '5' }
-    // A role of its own: connections of the commands below may be there a moment longer than they.
+    // A separate role: connections of the commands below may outlive them by a little.
     await ask(server.url, 'create role watched superuser login')
     const service = await startProcess({ ...environment, DATABASE_URL: server.url.replace('billfold@', 'watched@') })
     try {

@@ -1,4 +1,4 @@
-/** A service on a database of its own, and an app and users to try it with. */
+/** A service on a new database, and an app and users to try it with. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,12 +22,12 @@ export type TestService = {
   readonly service: Service
   readonly app: App
   readonly logged: string[]
-  /** For a process of its own on the same database. */
+  /** For another process on the same database. */
   readonly databaseUrl: string
   readonly close: () => Promise<void>
 }
 
-/** Argon2id as ever, but the least that it can cost: tests sign in thousands of times. Processes of their own pay in full. */
+/** Argon2id at its lowest cost: tests sign in thousands of times. Real processes pay in full. */
 const passwordCost = { memoryCost: 8, timeCost: 1 }
 
 export const secretsKey = Buffer.alloc(32, 'test key').toString('base64')
@@ -38,7 +38,7 @@ export async function openTestService(
   through: (connection: Connection) => Connection | Promise<Connection> = (connection) => connection,
 ): Promise<TestService> {
   const database = await testDatabase()
-  // Mails that nobody reads go there.
+  // Mails that no test reads go there.
   const dataDir = await mkdtemp(join(tmpdir(), 'billfold-service-'))
   const logged: string[] = []
   const usual = { DEMO: '0', LOG_LEVEL: 'debug', SECRETS_KEY: secretsKey, DATA_DIR: dataDir }

@@ -1,4 +1,4 @@
-/** With a synchronous standby, what was acknowledged is there after a failover, whatever was done to the wait for it. */
+/** With a synchronous standby, what was acknowledged is there after a failover, even if the wait for the standby was cancelled. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { buildApp } from '../src/app.ts'
 import { closeService, openService, type Service } from '../src/actions/service.ts'
@@ -47,7 +47,7 @@ async function startLoad() {
       const reference = `debit-${asked.length}`
       asked.push(reference)
       await ask(reference)
-      // A repeat is answered from what was read: it must not tell of what a failover would lose.
+      // A repeat is answered from what was read: it must not report what a failover would lose.
       if (number % 2) await ask(asked[Math.floor(Math.random() * asked.length)]!)
     }
   }

@@ -17,7 +17,7 @@ export type Pair = {
   /** As a role that may cancel and terminate the others. */
   readonly asAdmin: Connection
   readonly standby: Connection
-  /** Whatever the primary writes from now on does not reach the standby, and nobody is told. */
+  /** From now on, what the primary writes does not reach the standby, and no connection is closed. */
   readonly separate: () => void
   /** The standby finds the primary again, and catches up. */
   readonly reunite: () => void

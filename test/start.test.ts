@@ -42,7 +42,7 @@ describe('with the embedded database', () => {
   afterAll(() => rm(dataDir, { recursive: true, force: true }))
 
   test('a second start on the same data, beside the first or after it, finds everything', async () => {
-    // Without a port of their own each finds one.
+    // Without PORT each finds a free one.
     const first = await startProcess({ DATA_DIR: dataDir, PORT: '0' })
     const second = await startProcess({ DATA_DIR: dataDir, PORT: '0' })
     for (const { url } of [first, second]) await expectReady(url)
@@ -133,7 +133,7 @@ describe('the end', () => {
     await blocker.query('select 1 from wallets where id = $1 for update', [user.userId])
     const debit = client.debit(user.serviceUserId, 1)
     debit.catch(() => {})
-    // It asks for the row again and again, for a moment each time.
+    // It asks for the row again and again, with a short wait each time.
     while ((await opened.service.db.pool.query(lockWaitsSql)).rowCount === 0) await Bun.sleep(5)
     const release = async () => {
       await blocker.query('rollback')
@@ -177,7 +177,7 @@ describe('the end', () => {
   test('a second Ctrl-C ends the service at once', async () => {
     const { service, release } = await withDebitUnderWay({ LOG_LEVEL: 'info' })
     process.kill(service.pid, 'SIGINT')
-    // Two that are sent before the first is heard are one.
+    // Two signals that arrive before the first is handled count as one.
     await eventually(() => service.output().includes('"message":"draining"'), true)
     expect(await service.stop('SIGINT')).toBe(130)
     await release()

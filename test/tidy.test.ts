@@ -1,4 +1,4 @@
-/** The house keeps its shape: which folder may know which, and what may stand where. */
+/** The structure of the repository: which folder may import which, and what may be where. */
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 import { readFile } from 'node:fs/promises'

@@ -19,7 +19,7 @@ const ageing = [
 
 export const topupTables = ['topups', 'topup_movements', 'processor_events', 'work']
 
-/** All their moments, whatever columns a migration adds. Below zero, time goes back. */
+/** All their times, including columns that a migration adds. Below zero, time goes back. */
 export async function letPass(db: Queryable, ms: number, tables = ageing): Promise<void> {
   const { rows } = await db.query<{ table: string; moments: string[] }>(
     `select table_name as table, array_agg(column_name::text) as moments from information_schema.columns
@@ -39,7 +39,7 @@ export async function letPass(db: Queryable, ms: number, tables = ageing): Promi
   await db.query('update operators set totp_step = totp_step - round($1 / 30000.0)::bigint where totp_step > 0', [ms])
 }
 
-/** Of these top-ups the queue attempts now, whatever was planned. */
+/** The queue attempts these top-ups now, regardless of their schedule. */
 export async function makeTopupsDue(db: Queryable, where: string, values: unknown[] = []): Promise<void> {
   await db.query(
     `insert into work (kind, key, due_at) select 'resolve-topup', id, now() from topups where ${where}
@@ -50,7 +50,7 @@ export async function makeTopupsDue(db: Queryable, where: string, values: unknow
 
 const dayMs = 86_400_000
 
-/** For what must happen on one day, in UTC: whoever is about to see it end waits for the next to begin. */
+/** For what must happen on one day, in UTC: shortly before midnight it waits for the next day. */
 export async function beginDayThatStays(forMs = 60_000): Promise<void> {
   const leftMs = dayMs - (Date.now() % dayMs)
   if (leftMs < forMs) await Bun.sleep(leftMs + 100)

@@ -88,7 +88,7 @@ test('ten thousand random movements of few wallets end in answers, and no deadlo
       const reference = `random-${++sent}`
       const ask = () => (isDebit ? client.debit(su, amount, reference) : client.credit(su, amount, reference))
       let reply = await ask()
-      // As a client does: a machine that stands still may not know in time. A deadlock would be another answer.
+      // As a client does: a machine that pauses may not know in time. A deadlock would be another answer.
       while (reply.status === 503) reply = await ask()
       statuses.add(reply.status)
       if (reply.status === 200) moved.set(su, moved.get(su)! + (isDebit ? -amount : amount))

@@ -1,6 +1,6 @@
 /**
  * Waiting for something in a document, asked from outside. Playwright's own waits bring some 300 kB of script into every
- * document that they look at, twice where they hand out an element: a third of what it costs Chromium to load a page.
+ * document that they read, twice where they return an element: a third of what it costs Chromium to load a page.
  */
 import type { Frame, Page } from '@playwright/test'
 import { hasLeft } from './chromium.ts'

@@ -181,9 +181,9 @@ test('credits that race the deletion of their user keep the account or are refus
 
 test('a credit that waits for the wallet while its user is deleted finds nobody', async () => {
   let statuses = await creditAndDelete()
-  // Both wait with a limit, which a machine that stands still meanwhile may use up: then they know nothing, and it is tried again.
+  // Both wait with a limit, which a machine that pauses may use up: then the answer is 503, and it is tried again.
   for (let tries = 1; tries < 5 && statuses.includes(503); tries++) statuses = await creditAndDelete()
-  // Whoever gets the row first is right, and the other one knows it.
+  // The first to lock the row wins, and the other one notices.
   expect([
     [200, 404],
     [409, 200],

@@ -25,7 +25,7 @@ export function newWindows(
     return page
   }
 
-  /** Not for one that a test has changed for good, by a clock of its own or a script in every document. */
+  /** Not for one that a test has changed for good, by a fake clock or a script in every document. */
   async function giveBack(page: Page): Promise<void> {
     if (!reusable.has(page) || page.isClosed()) return await page.context().close()
     await wipe(page)

@@ -11,7 +11,7 @@ export type Scene = {
   /** The same database; on a cluster on each of its nodes. */
   readonly servers: readonly ClientConfig[]
   readonly random: Random
-  /** Undefined where nobody would start the server again. */
+  /** Undefined where no supervisor restarts the server. */
   readonly postmasterPid: (() => Promise<number>) | undefined
   /** Wallets that the load uses. */
   readonly walletIds: readonly string[]

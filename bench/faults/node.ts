@@ -1,4 +1,4 @@
-/** One of the services of a fault run: a real process, with a wire of its own to the database. */
+/** One of the services of a fault run: a real process with its own wire to the database. */
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
@@ -33,7 +33,7 @@ export async function startNode(
   }
   let current: ServiceProcess | undefined = await startProcess(environment)
   const restart = async () => {
-    // The database may be away at this very moment, or its wire cut: a supervisor would try again, too.
+    // The database may be away now, or its wire cut: a supervisor would try again, too.
     while (current === undefined) {
       current = await startProcess(environment).catch(() => undefined)
       if (current === undefined) await sleep(500)

@@ -61,7 +61,7 @@ function note(text: string): void {
 
 /** Prometheus' own. */
 const foreign = new Set(['up'])
-/** Of these every value that there can be is told from the start, so that one that is not there is a mistake. */
+/** Every value of these is reported from the start, so that one that is missing is a mistake. */
 const closed = new Set(['state', 'lane', 'pool', 'result', 'who', 'kind', 'secret'])
 /** What only time or trouble brings about, such as a refusal or a job that fails. */
 const open = new Set(['billfold_operations_total', 'billfold_job_runs_total'])

@@ -16,7 +16,7 @@ const root = new URL('../../', import.meta.url).pathname
 const readText = (path: string) => readFile(join(root, 'deploy', path), 'utf8')
 const parse = (text: string): unknown => Bun.YAML.parse(text)
 
-/** What stands there; undefined when nothing does. */
+/** The value at that path, or undefined. */
 const at = (tree: unknown, ...path: string[]): unknown =>
   path.reduce((found, key) => (found as Record<string, unknown> | undefined)?.[key], tree)
 

@@ -1,4 +1,4 @@
-/** deploy/nginx.conf, run in front of a real service with a certificate of its own; where this machine has no nginx, there is nothing to try. */
+/** deploy/nginx.conf, run in front of a real service with a new certificate; skipped where this machine has no nginx. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createConnection, createServer, type Server } from 'node:net'

@@ -140,7 +140,7 @@ test('the books are wrong', async () => {
   expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 1])
   expect(said[2]!.json).toMatchObject({ isExact: false })
   expect((said[2]!.json as { found: { walletId: string }[] }).found[0]!.walletId).toBe(userId)
-  // The ledger tells the right balance.
+  // The ledger has the right balance.
   await opened.service.db.pool.query(
     'update wallets set balance = (select sum(amount) from transfers where wallet_id = $1) where id = $1',
     [userId],

@@ -17,7 +17,7 @@ export function box(name: string, language = 'sh'): string[] {
 
 export type Said = { readonly exitCode: number; readonly json: Record<string, unknown> }
 
-/** Types the lines of a box, with what stands for its variables, and gives what each said. */
+/** Types the lines of a box, with values for its variables, and returns what each printed. */
 export async function play(
   name: string,
   environment: Record<string, string>,
