@@ -6,7 +6,7 @@ import { openMetrics } from '../src/platform/metrics.ts'
 import { openDatabase } from '../src/store/connection/database.ts'
 import { buildApp } from '../src/app.ts'
 import { newClient } from './client.ts'
-import { hear } from './heard.ts'
+import { recordQueries } from './recorded-queries.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from './service.ts'
 
 let opened: TestService
@@ -28,12 +28,12 @@ async function settingsWhereMoneyMoves(setting: string): Promise<string[]> {
     expect(plain[0]!.synchronous_commit).toBe(setting)
     const credentials = await newApp(service)
     const { userId, serviceUserId } = await newUser(service, credentials)
-    const heard = await hear(async () => {
+    const recorded = await recordQueries(async () => {
       const client = newClient(buildApp(service).fetch, credentials)
       expect((await client.credit(serviceUserId, 5)).status).toBe(200)
       await grantBonus(service, operator, { walletId: userId, amountMinor: 5n, referenceId: userId, reason: 'test' })
     })
-    const movers = new Set(heard.flatMap(({ client, text }) => (text.includes('into transfers') ? [client] : [])))
+    const movers = new Set(recorded.flatMap(({ client, text }) => (text.includes('into transfers') ? [client] : [])))
     const shown = [...movers].map(async (client) => {
       const { rows } = await client.query<{ synchronous_commit: string }>('show synchronous_commit')
       return rows[0]!.synchronous_commit

@@ -11,7 +11,7 @@ import { isAlive, readPidFile } from '../src/store/embedded/server-process.ts'
 import type { EmbeddedConnection } from '../src/store/embedded/registration.ts'
 
 export const isRoot = process.getuid?.() === 0
-export const nobody = { uid: 65_534, gid: 65_534 }
+export const unprivileged = { uid: 65_534, gid: 65_534 }
 
 export type ServiceProcess = {
   pid: number
@@ -29,10 +29,10 @@ type Options = { as?: Owner; project?: string }
 const projectDir = fileURLToPath(new URL('..', import.meta.url))
 
 /** False where another user could not even read the program, as in a checkout below /root. */
-export const canBeNobody = isRoot && (await canEnter(projectDir)) && (await canEnter(dirname(process.execPath)))
+export const canBeUnprivileged = isRoot && (await canEnter(projectDir)) && (await canEnter(dirname(process.execPath)))
 
 function canEnter(folder: string): Promise<boolean> {
-  return canReach({ ...nobody, spawn: nobody }, folder)
+  return canReach({ ...unprivileged, spawn: unprivileged }, folder)
 }
 
 /** A folder for one test, removed by `removeFolder` together with a server that may still run in it. */

@@ -74,8 +74,8 @@ async function standSilence() {
   return { during, tooLate: during.filter(({ ms }) => ms > 8_000), notOver: after.filter(isNotFine) }
 }
 
-describe('a network that forgets connections and tells nobody', () => {
-  test('for three seconds costs nobody more than eight, and is over within five', async () => {
+describe('a network that drops connections without closing them', () => {
+  test('for three seconds costs no caller more than eight, and is over within five', async () => {
     const stopJobs = startJobs(opened.service)
     const stopWork = startWork(opened.service, kindsOf(opened.service))
     let stood = await standSilence()
@@ -109,7 +109,7 @@ describe('a network that forgets connections and tells nobody', () => {
     })
   }, 180_000)
 
-  test('for one moment turns no reader away: what was asked is asked again on another connection', async () => {
+  test('once turns no reader away: what was asked is asked again on another connection', async () => {
     for (let round = 0; round < 3; round++) {
       await Promise.all(Array.from({ length: 10 }, () => opened.service.db.pool.query('select pg_sleep(0.1)')))
       // The apps' directory is read again as well.
@@ -191,8 +191,8 @@ describe('a pool', () => {
   })
 })
 
-describe('a transaction of ours', () => {
-  test('that nobody works on is ended by the server, and the row it held is free', async () => {
+describe('an open transaction', () => {
+  test('that is idle is ended by the server, and the row it held is free', async () => {
     const { db } = opened.service
     const holder = await db.pool.connect()
     const { rows } = await holder.query<{ idle: string }>(

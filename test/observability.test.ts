@@ -63,7 +63,7 @@ test('operations are counted by app and what they came to, batches and waits by 
   expect(await metric(`billfold_build_info{version="${manifest.version}"`)).toBe(1)
 })
 
-test('fifty apps have a count of their own, and the rest one together', async () => {
+test('fifty apps have their own counts, and the rest one together', async () => {
   const metrics = openMetrics()
   const refused = { kind: 'unknown-user' } as const
   for (let i = 0; i < 60; i++) metrics.posted(`app_${i}`, 'debit', refused)
@@ -78,7 +78,7 @@ test('fifty apps have a count of their own, and the rest one together', async ()
   expect(text).toContain('billfold_operations_total{app="app_3",direction="credit",result="UNAVAILABLE"} 1\n')
 })
 
-test('what waits in the database is told with its age, and what the server says of itself', async () => {
+test('what waits in the database is reported with its age, and what the server says of itself', async () => {
   const { userId } = await newUser(opened.service, { clientId })
   const { pool } = opened.service.db
   await pool.query(
@@ -189,7 +189,7 @@ test('the log has one JSON object a line, and the id that the answer names', asy
   for (const line of opened.logged) expect(line.endsWith('}\n')).toBeTrue()
 })
 
-test('a method nobody heard of is no label of its own', async () => {
+test('an unknown method is no label', async () => {
   await opened.app.fetch(new Request('http://billfold.test/healthz', { method: 'EVIL' }))
   const text = await opened.service.metrics.render()
   expect(text).not.toContain('EVIL')

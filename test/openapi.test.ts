@@ -49,7 +49,7 @@ test.each<[string, Sent, string]>([
   expect(problemsOf(sent)).toContain(problem)
 })
 
-test('such an answer throws, and is kept for where nobody sees that', async () => {
+test('such an answer throws, and is kept for where the error is not seen', async () => {
   const kept: string[] = []
   const send = documented(async () => Response.json(good, { status: 201, headers }), kept)
   const sending = send(new Request(`http://billfold.test${path}`, { method: 'POST' }))

@@ -14,7 +14,7 @@ import { longRunning } from '../src/store/connection/database.ts'
 import { insertSeed } from '../src/store/seed.ts'
 import { findChangedWallets } from '../src/store/wallets.ts'
 import { newClient } from './client.ts'
-import { hear, type Heard } from './heard.ts'
+import { recordQueries, type RecordedQuery } from './recorded-queries.ts'
 import { newOperator, type TestOperator } from './operator.ts'
 import { newPage } from './page.ts'
 import { newApp, openTestService, type Credentials, type TestService, type TestUser } from './service.ts'
@@ -81,7 +81,7 @@ type Node = {
 }
 
 /** The plan for any values; and the one for these, where the connection may make one for them. */
-async function plansOf({ client, text, values }: Heard): Promise<Node[]> {
+async function plansOf({ client, text, values }: RecordedQuery): Promise<Node[]> {
   const { rows: modes } = await client.query<{ plan_cache_mode: string }>('show plan_cache_mode')
   const mode = modes[0]!.plan_cache_mode
   await client.query(`set plan_cache_mode = force_generic_plan`)
@@ -94,7 +94,7 @@ async function plansOf({ client, text, values }: Heard): Promise<Node[]> {
   return mode === 'auto' ? [...all, await planFor({ client, text, values })] : all
 }
 
-async function planFor({ client, text, values }: Heard): Promise<Node> {
+async function planFor({ client, text, values }: RecordedQuery): Promise<Node> {
   return toPlan((await client.query(`explain (format json) ${text}`, [...values])).rows)
 }
 
@@ -104,7 +104,7 @@ function toPlan(rows: Record<string, unknown>[]): Node {
 }
 
 /** What a transaction sets for itself holds for the statements after it: they are explained with it too. */
-const isSetting = ({ text }: Heard) => /^select set_config\('\w+', '\w+', true\)/.test(text)
+const isSetting = ({ text }: RecordedQuery) => /^select set_config\('\w+', '\w+', true\)/.test(text)
 
 const allowedIndexes = Object.values(indexesOf).flat()
 
@@ -205,7 +205,7 @@ const paths: Path[] = [
     ['links_live', 'widget_sessions_user_id'],
   ],
   [
-    'a look at the wallets of 15,000 open widgets',
+    'a check of the wallets of 15,000 open widgets',
     1,
     async () => {
       const seen = people.slice(0, 15_000).map(({ userId }) => ({ walletId: userId, sequence: 1, frozenFor: null }))
@@ -216,13 +216,13 @@ const paths: Path[] = [
 
 test.each(paths)('without statistics %s walks large tables by their keys', async (_, statements, work, also = []) => {
   const client = newClient(opened.app.fetch, credentials)
-  const heard = await hear(() => work(client))
-  const large = heard.filter(({ text }) => Object.keys(indexesOf).some((table) => text.includes(` ${table} `)))
+  const recorded = await recordQueries(() => work(client))
+  const large = recorded.filter(({ text }) => Object.keys(indexesOf).some((table) => text.includes(` ${table} `)))
   expect(large.length).toBeGreaterThanOrEqual(statements)
   const wrong: string[] = []
   for (const each of large) {
-    const setting = heard.findLast(
-      (other, i) => isSetting(other) && i < heard.indexOf(each) && other.client === each.client,
+    const setting = recorded.findLast(
+      (other, i) => isSetting(other) && i < recorded.indexOf(each) && other.client === each.client,
     )
     if (setting) await each.client.query(`begin; ${setting.text}`)
     for (const plan of await plansOf(each))
@@ -234,10 +234,10 @@ test.each(paths)('without statistics %s walks large tables by their keys', async
   expect(wrong).toEqual([])
 })
 
-const ofBooks = (heard: Heard[]) =>
-  heard.filter(({ text }) => ['transfers', 'outcomes', 'wallets'].some((table) => text.includes(` ${table} `)))
+const ofBooks = (recorded: RecordedQuery[]) =>
+  recorded.filter(({ text }) => ['transfers', 'outcomes', 'wallets'].some((table) => text.includes(` ${table} `)))
 
-test('without statistics the check of the books walks what it looks at by its keys', async () => {
+test('without statistics the check of the books walks what it reads by its keys', async () => {
   const service = longRunning(opened.service)
   /** The parts of the check that are due, once. */
   const check = async (...parts: ('next_pass_at' | 'next_slice_at')[]) => {
@@ -245,7 +245,7 @@ test('without statistics the check of the books walks what it looks at by its ke
       (part) => `${part} = ${parts.some((due) => due === part) ? `'-infinity'` : `'infinity'`}`,
     )
     await service.db.pool.query(`update books_check set ${columns.join(', ')}`)
-    return await hear(() => checkBooks(service))
+    return await recordQueries(() => checkBooks(service))
   }
   // Every wallet is new to the first pass: it follows thousands of them, each by its key.
   const stretches = ofBooks(await check('next_pass_at')).filter(({ text }) => text.includes('unnest($1::uuid[]'))

@@ -43,7 +43,7 @@ async function listDatabases(url: string): Promise<string[]> {
   return rows.map(({ datname }) => datname)
 }
 
-test('eight processes that ask at once each get a migrated database of their own', async () => {
+test('eight processes that ask at once each get their own migrated database', async () => {
   const latest = (await readMigrations()).length
   const databases = await Promise.all(Array.from({ length: 8 }, () => runProgram()))
   expect(new Set(databases.map(({ name }) => name)).size).toBe(8)

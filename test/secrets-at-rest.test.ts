@@ -81,7 +81,7 @@ test('a second factor that is set up, or being set up, is readable neither in th
   expect(await signsIn(done, secret)).toBe(true)
 })
 
-test('a second factor that is moved to another operator signs nobody in', async () => {
+test('a second factor that is moved to another operator does not sign in', async () => {
   const [victim, thief] = [await newOperator(rig), await newOperator(rig)]
   await enrol(victim)
   const secret = await enrol(thief)

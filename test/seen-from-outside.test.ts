@@ -32,7 +32,7 @@ afterAll(async () => {
 const ask = (where: TestService, path: string, headers: Record<string, string> = {}, address = '127.0.0.1') =>
   where.app.fetch(new Request(`https://wallet.example${path}`, { headers }), address)
 
-test('production tells browsers to come by https alone, unless a proxy does', async () => {
+test('production asks browsers for https alone, unless a proxy does', async () => {
   for (const path of ['/healthz', '/admin/sign-in', '/nowhere', '/api/server/wallet'])
     expect((await ask(strict, path)).headers.get('strict-transport-security')).toBe('max-age=31536000')
   for (const where of [opened, proxied])
@@ -48,7 +48,7 @@ test('without a token the metrics are for this machine alone', async () => {
   expect((await ask(proxied, '/metrics', { 'x-forwarded-for': '127.0.0.1' }, '10.0.0.7')).status).toBe(200)
 })
 
-test('with a token the metrics are for whoever has it', async () => {
+test('with a token the metrics are for callers that have it', async () => {
   expect((await ask(strict, '/metrics', { authorization: `Bearer ${token}` }, '10.0.0.7')).status).toBe(200)
   for (const authorization of ['', 'Bearer', `Bearer ${token}x`, token])
     expect((await ask(strict, '/metrics', { authorization })).status).toBe(404)
@@ -59,7 +59,7 @@ async function askPort(metricsToken: string | undefined, headers: Record<string,
   return (await answerMetrics({ metricsToken }, async () => 'counts', request, address)).status
 }
 
-test('on a port of their own the metrics are for whoever has the token, or this machine by its socket alone', async () => {
+test('on a separate port the metrics are for callers that have the token, or this machine by its socket alone', async () => {
   expect(await askPort(undefined, {}, '127.0.0.1')).toBe(200)
   expect(await askPort(undefined, {}, '10.0.0.7')).toBe(404)
   expect(await askPort(undefined, { 'x-forwarded-for': '127.0.0.1' }, '10.0.0.7')).toBe(404)

@@ -60,8 +60,8 @@ describe.skipIf(!major)('a primary and its standby', () => {
   test('the one that takes writes is used, whichever comes first, and the other one after a failover', async () => {
     const primary = await start(major!)
     const standby = await start(major!, { standbyOf: primary })
-    const nobody = await freePort()
-    const hosts = [nobody, standby.port, primary.port].map((port) => `127.0.0.1:${port}`).join(',')
+    const unusedPort = await freePort()
+    const hosts = [unusedPort, standby.port, primary.port].map((port) => `127.0.0.1:${port}`).join(',')
     const environment = {
       DATABASE_URL: `postgres://billfold@${hosts}/postgres?target_session_attrs=read-write`,
     }
@@ -198,7 +198,7 @@ describe.skipIf(!major)('connections', () => {
     expect(logged.filter((line) => line.includes('connections'))).toEqual([])
   })
 
-  test('that others have taken are told of, and the service starts', async () => {
+  test('that others have taken are reported, and the service starts', async () => {
     const held = await Promise.all(
       Array.from({ length: 10 }, () => openClient({ connectionString: server.url }, { name: 'test' })),
     )
@@ -210,7 +210,7 @@ describe.skipIf(!major)('connections', () => {
     for (const one of held) await one.end()
   })
 
-  test('of a process are never more than DATABASE_CONNECTIONS, whatever it has to do', async () => {
+  test('of a process are never more than DATABASE_CONNECTIONS, under any load', async () => {
     const environment = { DATABASE_URL: server.url, DATABASE_CONNECTIONS: '5' }
     // A separate role: connections of the commands below may outlive them by a little.
     await ask(server.url, 'create role watched superuser login')

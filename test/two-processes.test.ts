@@ -107,7 +107,7 @@ const tookToKnow = async (probe: () => Promise<boolean>): Promise<number> => {
   return performance.now() - startedAt
 }
 
-describe('news between processes', () => {
+describe('changes between processes', () => {
   test('a rotated secret, changed scopes and a deactivated app are known to the other process within a second', async () => {
     await expectWithin(1_000, async () => {
       const app = await newApp(opened.service)

@@ -152,7 +152,7 @@ async function newMember(): Promise<TestUser & { readonly email: string }> {
   return { userId: created!.userId, serviceUserId: created!.serviceUserId!, email }
 }
 
-test('credits that race the deletion of their user keep the account or are refused: never is there money nobody sees', async () => {
+test('credits that race the deletion of their user keep the account or are refused: never is there money without an owner', async () => {
   const ends = new Set<string>()
   for (let round = 0; round < 8; round++) {
     const member = await newMember()
@@ -179,7 +179,7 @@ test('credits that race the deletion of their user keep the account or are refus
   expect(ends.size).toBeGreaterThan(0)
 })
 
-test('a credit that waits for the wallet while its user is deleted finds nobody', async () => {
+test('a credit that waits for the wallet while its user is deleted finds no user', async () => {
   let statuses = await creditAndDelete()
   // Both wait with a limit, which a machine that pauses may use up: then the answer is 503, and it is tried again.
   for (let tries = 1; tries < 5 && statuses.includes(503); tries++) statuses = await creditAndDelete()

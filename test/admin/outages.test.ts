@@ -170,7 +170,7 @@ test('the database is slow', async () => {
   // A debit that waits for the row gives up after a short time, and is repeated.
   let pid: number | undefined
   await until(async () => {
-    const { rows } = await db.query<{ blocked_by: number[] }>(look)
+    const { rows } = await db.query<{ blocked_by: number[] }>(select)
     pid = rows.flatMap(({ blocked_by }) => blocked_by)[0]
     return pid !== undefined
   })

@@ -92,7 +92,7 @@ test('every alert asks for metrics that there are, by labels that they have', ()
   expect(rules.flatMap(({ alert, expr }) => mistakesIn(expr).map((mistake) => `${alert}: ${mistake}`))).toEqual([])
 })
 
-test('every alert has a name of its own, a severity, a sentence, and a runbook that is written', async () => {
+test('every alert has its own name, a severity, a sentence, and a runbook that is written', async () => {
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
   const anchors = anchorsOf(await readText('docs/operations/runbooks.md'))
   for (const { alert, labels, annotations } of rules) {

@@ -31,7 +31,7 @@ const instruction = (text: string, name: string) =>
   JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, 'm').exec(text)![1]!) as string[]
 
 describe('the image', () => {
-  test('its command ends the service on SIGTERM, and its health check tells a good one from none', async () => {
+  test('its command ends the service on SIGTERM, and its health check distinguishes a good one from none', async () => {
     const text = await readText('Dockerfile')
     const [bun, ...command] = [...instruction(text, 'ENTRYPOINT'), ...instruction(text, 'CMD')]
     const check = JSON.parse(/^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(text)![1]!) as string[]

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient, type Client } from '../../../test/client.ts'
-import { hear } from '../../../test/heard.ts'
+import { recordQueries } from '../../../test/recorded-queries.ts'
 import { linkUser, newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
 
 setDefaultTimeout(180_000)
@@ -78,7 +78,7 @@ test.each(
   'a page %j looks at 5,000 entries at most and the one it begins with, whatever the wallet holds, after %s',
   async (query, statistics) => {
     await opened.service.db.longRunning.pool.query(statistics)
-    const heard = await hear(async () => void (await readPage(query)))
+    const heard = await recordQueries(async () => void (await readPage(query)))
     const walks = heard.filter(({ text }) => text.includes(' transfers '))
     expect(walks).toHaveLength(1)
     const [{ client: connection, text, values }] = walks as [(typeof walks)[0]]

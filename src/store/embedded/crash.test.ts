@@ -7,7 +7,7 @@ import {
   isRoot,
   isStopped,
   makeFolder,
-  nobody,
+  unprivileged,
   postmasterPid,
   query,
   removeFolder,
@@ -120,7 +120,7 @@ test.if(isRoot)(
     await first.release()
     const expected = first.connection.host
     for (const trap of [
-      ['chown', `${nobody.uid}`],
+      ['chown', `${unprivileged.uid}`],
       ['chmod', '0777'],
     ]) {
       await mkdir(expected, { mode: 0o700 })

@@ -2,7 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaul
 import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { canBeNobody, isRoot, isStopped, makeFolder, nobody, postmasterPid } from '../../../test/embedded-process.ts'
+import {
+  canBeUnprivileged,
+  isRoot,
+  isStopped,
+  makeFolder,
+  unprivileged,
+  postmasterPid,
+} from '../../../test/embedded-process.ts'
 import { complaintOf, query, removeFolder, startService } from '../../../test/embedded-process.ts'
 import { copyNewDatabase } from '../../../test/new-database.ts'
 import { startEmbedded, type Embedded } from './embedded.ts'
@@ -162,9 +169,9 @@ describe('the data folder may lie', () => {
 
 describe.if(isRoot)('as root', () => {
   test('the owner of the data folder runs the server', async () => {
-    const owned = await makeFolder(nobody)
+    const owned = await makeFolder(unprivileged)
     const { release } = await startEmbedded({ dataDir: owned, log })
-    expect((await stat(join(owned, 'postgres'))).uid).toBe(nobody.uid)
+    expect((await stat(join(owned, 'postgres'))).uid).toBe(unprivileged.uid)
     await release()
     await removeFolder(owned)
   })
@@ -186,11 +193,11 @@ describe.if(isRoot)('as root', () => {
   })
 })
 
-describe.if(canBeNobody || !isRoot)('as an ordinary user', () => {
-  const ordinary = isRoot ? { as: nobody } : {}
+describe.if(canBeUnprivileged || !isRoot)('as an ordinary user', () => {
+  const ordinary = isRoot ? { as: unprivileged } : {}
 
   test('the server starts, is joined by a second service, and stops', async () => {
-    const owned = await makeFolder(isRoot ? nobody : undefined)
+    const owned = await makeFolder(isRoot ? unprivileged : undefined)
     const [first, second] = await Promise.all([
       startService(join(owned, 'data'), ordinary),
       startService(join(owned, 'data'), ordinary),

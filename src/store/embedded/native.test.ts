@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
-  canBeNobody,
+  canBeUnprivileged,
   isRoot,
   makeFolder,
-  nobody,
+  unprivileged,
   query,
   removeFolder,
   startService,
@@ -54,13 +54,13 @@ test("the package's links are made where they are missing", async () => {
   expect(await listLinks(native)).toContain('libpq.so.5')
 })
 
-test.if(isRoot && canBeNobody)(
+test.if(isRoot && canBeUnprivileged)(
   "an ordinary user runs a copy of a package that is root's and lacks its links",
   async () => {
     const native = await makeProject(join(folder, 'project'))
-    const owned = await makeFolder(nobody)
+    const owned = await makeFolder(unprivileged)
     for (const start of ['first', 'second']) {
-      const service = await startService(join(owned, 'data'), { project: join(folder, 'project'), as: nobody })
+      const service = await startService(join(owned, 'data'), { project: join(folder, 'project'), as: unprivileged })
       expect(await query<object>(service.connection, `select '${start}' as start`)).toEqual([{ start }])
       await service.leave()
     }

@@ -1,11 +1,11 @@
 /** Records the queries that the service sends to the database, with their connections. */
 import { Client } from 'pg'
 
-export type Heard = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }
+export type RecordedQuery = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }
 
 /** Everything that any connection of this process is asked while the work goes on, each text once. */
-export async function hear(work: () => Promise<void>): Promise<Heard[]> {
-  const heard = new Map<string, Heard>()
+export async function recordQueries(work: () => Promise<void>): Promise<RecordedQuery[]> {
+  const recorded = new Map<string, RecordedQuery>()
   // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
   const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => unknown
   Client.prototype.query = function (this: Client, ...asked: unknown[]) {
@@ -13,7 +13,7 @@ export async function hear(work: () => Promise<void>): Promise<Heard[]> {
     const text = typeof first === 'string' ? first : first.text
     const given = typeof first === 'string' ? values : (first.values ?? values)
     if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text))
-      heard.set(text, { client: this, text, values: Array.isArray(given) ? given : [] })
+      recorded.set(text, { client: this, text, values: Array.isArray(given) ? given : [] })
     return query.apply(this, asked)
   } as typeof Client.prototype.query
   try {
@@ -21,5 +21,5 @@ export async function hear(work: () => Promise<void>): Promise<Heard[]> {
   } finally {
     Client.prototype.query = query as typeof Client.prototype.query
   }
-  return [...heard.values()]
+  return [...recorded.values()]
 }
