@@ -166,7 +166,7 @@ test('the database is slow', async () => {
   expect(await age.textContent()).toMatch(/transaction[1-9]\d* s$/)
   const { count, check } = await doctorOf('database-away', 'Writes')
   expect(check.state).toBe('good')
-  const [look, end] = box('database-slow', 'sql') as [string, string]
+  const [select, end] = box('database-slow', 'sql') as [string, string]
   // A debit that waits for the row gives up after a short time, and is repeated.
   let pid: number | undefined
   await until(async () => {
@@ -211,7 +211,7 @@ test('the card processor is away', async () => {
   const { count, check } = await doctorOf('processor-away', 'Card processor')
   expect(check).toMatchObject({ state: 'bad' })
   expect(check.fix).toContain('#the-card-processor-is-away')
-  // The processor is back, at first with errors of its own.
+  // The processor is back, at first with errors.
   standIn.failNext(500, 1_000)
   cable.mend()
   expect((await payer.create(10)).status).toBe(503)
