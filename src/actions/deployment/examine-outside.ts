@@ -131,7 +131,7 @@ const unseen: Check = {
 
 function publicUrlFix(said: string): string {
   if (/certificate|self.signed|CERT|altname/i.test(said))
-    return 'Check the name, the chain and the end of the certificate. Name a private authority in NODE_EXTRA_CA_CERTS.'
+    return 'The certificate: check its name, its chain and its expiry date. Name a private authority in NODE_EXTRA_CA_CERTS.'
   return 'Check that the service runs, that the name is in the DNS, and that proxy and firewall allow port 443.'
 }
 
