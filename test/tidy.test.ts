@@ -254,6 +254,11 @@ test('SQL and the driver are in the store alone', () => {
   expect(strays.map(({ path }) => path)).toEqual([])
 })
 
+test('the store reads a single row with one() or maybe(), which say whether it may be absent', () => {
+  const strays = inFolder('src/store/').filter(({ text }) => /\brows\[0\]/.test(text))
+  expect(strays.map(({ path }) => path)).toEqual([])
+})
+
 test('only the configuration reads the environment', () => {
   const strays = inFolder('src/').filter(
     ({ path, text }) =>

@@ -1,7 +1,7 @@
 /** Corrections: debits and credits by hand, what each waits for, and what became of it. Money moves only in the writer. */
 import type { Queryable, Transaction } from './connection/database.ts'
-import { referenceKeyOfUuid } from './outcomes.ts'
 import { addWork, dropWork } from './work/work.ts'
+import { maybe, one } from './connection/rows.ts'
 
 /** Approved: it is being posted. */
 export const correctionStates = ['waiting', 'approved', 'done', 'refused', 'declined', 'withdrawn'] as const
@@ -30,15 +30,9 @@ export type Correction = NewCorrection & {
   readonly refusal: string | null
 }
 
-type Row = Omit<Correction, 'corrects'> & { readonly corrects: string | null }
-
-const columns = `id, wallet_id as "walletId", amount as "amountMinor", counter_account as "counterAccount", reason, corrects,
-  needs_approval as "needsApproval", asked_by as "askedBy", state, asked_at as "askedAt", decided_by as "decidedBy",
+const columns = `id, wallet_id as "walletId", amount as "amountMinor", counter_account as "counterAccount", reason,
+  replace(corrects::text, '-', '') as corrects, needs_approval as "needsApproval", asked_by as "askedBy", state, asked_at as "askedAt", decided_by as "decidedBy",
   decided_at as "decidedAt", decision_reason as "decisionReason", refusal`
-
-function toCorrection(row: Row): Correction {
-  return { ...row, corrects: row.corrects === null ? null : referenceKeyOfUuid(row.corrects) }
-}
 
 /** Longer than posting takes: should the process that decided die before it has posted, another one does. */
 const postWithinMs = 15_000
@@ -61,13 +55,13 @@ export async function insertCorrection(tx: Transaction, correction: NewCorrectio
 }
 
 export async function findCorrection(db: Queryable, id: string): Promise<Correction | undefined> {
-  const { rows } = await db.query<Row>(`select ${columns} from corrections where id = $1`, [id])
-  return rows[0] && toCorrection(rows[0])
+  const { rows } = await db.query<Correction>(`select ${columns} from corrections where id = $1`, [id])
+  return maybe(rows)
 }
 
 export async function lockCorrection(tx: Transaction, id: string): Promise<Correction | undefined> {
-  const { rows } = await tx.query<Row>(`select ${columns} from corrections where id = $1 for update`, [id])
-  return rows[0] && toCorrection(rows[0])
+  const { rows } = await tx.query<Correction>(`select ${columns} from corrections where id = $1 for update`, [id])
+  return maybe(rows)
 }
 
 export async function updateCorrectionDecided(
@@ -108,20 +102,20 @@ export async function listCorrections(
   if (walletId) conditions.push(`wallet_id = $${values.push(walletId)}`)
   if (after)
     conditions.push(`(asked_at, id) < (select asked_at, id from corrections where id = $${values.push(after)})`)
-  const { rows } = await db.query<Row>(
+  const { rows } = await db.query<Correction>(
     `select ${columns} from corrections where ${conditions.join(' and ')} order by asked_at desc, id desc limit $1`,
     values,
   )
-  return rows.map(toCorrection)
+  return rows
 }
 
 /** Those that wait for a second person, the oldest first. */
 export async function listWaitingCorrections(db: Queryable, limit: number): Promise<Correction[]> {
-  const { rows } = await db.query<Row>(
+  const { rows } = await db.query<Correction>(
     `select ${columns} from corrections where state = 'waiting' order by asked_at, id limit $1`,
     [limit],
   )
-  return rows.map(toCorrection)
+  return rows
 }
 
 /** How many wait for a second person, counted up to a thousand, and since when the oldest one does. */
@@ -130,7 +124,7 @@ export async function countWaitingCorrections(db: Queryable): Promise<{ count: n
     `select count(*)::int as count, min(asked_at) as "oldestAt"
      from (select asked_at from corrections where state = 'waiting' order by asked_at limit 1000) w`,
   )
-  return rows[0]!
+  return one(rows)
 }
 
 /** What of one transaction is taken back or given back already, or may be: of those that are not refused for good. */
@@ -140,7 +134,7 @@ export async function sumCorrectionsOf(tx: Transaction, key: string, sign: 1 | -
      where corrects = $1 and state in ('waiting', 'approved', 'done') and sign(amount) = $2`,
     [key, sign],
   )
-  return rows[0]!.sum
+  return one(rows).sum
 }
 
 /**
@@ -160,7 +154,7 @@ export async function sumAlone(tx: Transaction, walletId: string, askedBy: strin
      ) alone`,
     [walletId, askedBy],
   )
-  return rows[0]!.sum
+  return one(rows).sum
 }
 
 /** Whether a bonus of this reference was begun for the wallet. */
@@ -179,11 +173,11 @@ export async function listCorrectionsAbout(
   { ids, keys }: { ids: readonly string[]; keys: readonly string[] },
 ): Promise<Correction[]> {
   if (ids.length === 0 && keys.length === 0) return []
-  const { rows } = await db.query<Row>(
+  const { rows } = await db.query<Correction>(
     `select ${columns} from corrections where id = any($1::uuid[])
      union select ${columns} from corrections where corrects = any($2::uuid[]) and state in ('waiting', 'approved', 'done')
      order by "askedAt" limit 500`,
     [ids, keys],
   )
-  return rows.map(toCorrection)
+  return rows
 }

@@ -1,6 +1,7 @@
 /** Mails that notify a user of what happened: a row for each notification, kept for a while after it is sent. */
 import type { Queryable } from './connection/database.ts'
 import { addWork } from './work/work.ts'
+import { maybe } from './connection/rows.ts'
 
 export type NewMail = {
   /** The notification's own key: of two mails with the same key one is kept. */
@@ -56,7 +57,7 @@ export async function updateMailTried(db: Queryable, fact: string): Promise<Sent
      returning user_id as "userId", detail, email, language, extract(epoch from now() - created_at)::float8 * 1000 as "ageMs"`,
     [fact],
   )
-  return rows[0]
+  return maybe(rows)
 }
 
 export type KeptMail = {
@@ -86,8 +87,9 @@ export async function updateMailAgain(db: Queryable, userId: string, fact: strin
        and not exists (select from work w where w.key = m.fact and ${isWaitingSql}) returning m.kind`,
     [fact, userId],
   )
-  if (rows[0]) await addWork(db, { kind: 'send-mail', key: fact })
-  return rows[0]?.kind
+  const mail = maybe(rows)
+  if (mail) await addWork(db, { kind: 'send-mail', key: fact })
+  return mail?.kind
 }
 
 /* The reader of a mail. */
@@ -114,7 +116,7 @@ export async function findMailReader(db: Queryable, userId: string): Promise<Mai
      from users u left join mail_settings s on s.user_id = u.id where u.id = $1 and u.email is not null`,
     [userId],
   )
-  return rows[0]
+  return maybe(rows)
 }
 
 /** Returns what is stopped after the change; `isWanted` resumes a kind. Undefined for a deleted user. */
@@ -132,7 +134,7 @@ export async function updateMailChoice(
      returning stopped`,
     [userId, choice, isWanted],
   )
-  return rows[0]?.stopped
+  return maybe(rows)?.stopped
 }
 
 /** Writes only a change: people sign in far more often than they change the language. */

@@ -3,6 +3,7 @@ import { referenceKeyOf } from './outcomes.ts'
 import { serviceNamespace } from '../ledger/reference.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
 import { findTransferByReference, type Transfer } from './wallets.ts'
+import { one } from './connection/rows.ts'
 
 export type Movement = {
   readonly topupId: string
@@ -22,7 +23,8 @@ const columns = `topup_id as "topupId", number, reference_type as "referenceType
 /** How many movements the top-up has. The caller holds the lock of its row in topups, so the next number is free. */
 export async function countMovements(tx: Transaction, topupId: string): Promise<number> {
   const text = 'select count(*)::int as count from topup_movements where topup_id = $1'
-  return (await tx.query<{ count: number }>(text, [topupId])).rows[0]!.count
+  const { rows } = await tx.query<{ count: number }>(text, [topupId])
+  return one(rows).count
 }
 
 export async function insertMovement(

@@ -1,5 +1,6 @@
 /** Top-ups by card: what the card processor answered last. When to ask it again is in the queue. */
 import type { Queryable, Transaction } from './connection/database.ts'
+import { maybe, one } from './connection/rows.ts'
 
 export type TopupState = 'created' | 'processing' | 'succeeded' | 'failed' | 'cancelled'
 type TopupProblem = 'mismatch' | 'credit-refused'
@@ -59,7 +60,7 @@ export async function findUnresolved(db: Queryable, userId: string): Promise<'to
      from topups t where user_id = $1`,
     [userId],
   )
-  return rows[0]?.is_open ? 'topup' : rows[0]?.is_disputed ? 'dispute' : undefined
+  return maybe(rows)?.is_open ? 'topup' : maybe(rows)?.is_disputed ? 'dispute' : undefined
 }
 
 /** Those of the user that may yet be paid, newest first. */
@@ -83,12 +84,14 @@ export async function updateTopupPayment(db: Queryable, id: string, paymentInten
 }
 
 export async function findTopup(db: Queryable, id: string): Promise<Topup | undefined> {
-  return (await db.query<Topup>(`select ${columns} from topups where id = $1`, [id])).rows[0]
+  const { rows } = await db.query<Topup>(`select ${columns} from topups where id = $1`, [id])
+  return maybe(rows)
 }
 
 export async function findTopupByPayment(db: Queryable, paymentIntentId: string): Promise<Topup | undefined> {
   const text = `select ${columns} from topups where payment_intent_id = $1`
-  return (await db.query<Topup>(text, [paymentIntentId])).rows[0]
+  const { rows } = await db.query<Topup>(text, [paymentIntentId])
+  return maybe(rows)
 }
 
 /** Those of this user among the payments. */
@@ -130,7 +133,7 @@ export type TopupChanges = Pick<
  */
 export async function isTopupVersion(tx: Transaction, { id, version }: Topup): Promise<boolean> {
   const { rows } = await tx.query<{ version: bigint }>('select version from topups where id = $1 for update', [id])
-  return rows[0]?.version === version
+  return maybe(rows)?.version === version
 }
 
 /** For a caller that holds the lock. */
@@ -154,7 +157,7 @@ export async function updateTopup(tx: Transaction, { id }: Topup, changes: Topup
       changes.updatedAt,
     ],
   )
-  return rows[0]!
+  return one(rows)
 }
 
 /** A row without payment_intent_id has no payment that a payer knows of: there is nothing to wait for. */
@@ -177,7 +180,7 @@ export async function countDeclines(
      from topups where user_id = $1 and declined_at > $2`,
     [userId, since],
   )
-  return rows[0]!
+  return one(rows)
 }
 
 /** The user has begun no other since. */
@@ -275,7 +278,7 @@ async function findSpanEnd(db: Queryable, filter: TopupFilter, page: TopupPage):
      order by ${order} offset ${topupSpan} limit 1`,
     values,
   )
-  return rows[0]
+  return maybe(rows)
 }
 
 /** What lies between the last one shown and the last one that may be looked at. */
@@ -316,7 +319,7 @@ export async function countMatchingTopups(
     `select count(*) as count from (select 1 from topups where ${conditions.join(' and ') || 'true'} limit $1) t`,
     values,
   )
-  return Number(rows[0]!.count)
+  return Number(one(rows).count)
 }
 
 /** Of this amount, begun in the span of time. */

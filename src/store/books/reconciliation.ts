@@ -5,6 +5,7 @@ import type { Queryable, Transaction } from '../connection/database.ts'
 import { locks } from '../locks.ts'
 import { referenceKeySql } from '../outcomes.ts'
 import { addWork } from '../work/work.ts'
+import { maybe, one } from '../connection/rows.ts'
 
 export type ProcessorName = 'stripe' | 'sandbox'
 
@@ -63,7 +64,7 @@ const lastDaySql = `(clock_timestamp() at time zone 'UTC' - interval '26 hours')
 /** By the database's clock: a day that may be read, because it is over. */
 export async function isDayOver(db: Queryable, day: string): Promise<boolean> {
   const { rows } = await db.query<{ is_over: boolean }>(`select $1::date <= ${lastDaySql} as is_over`, [day])
-  return rows[0]!.is_over
+  return one(rows).is_over
 }
 
 /** Every day since the first one, and a week at the beginning. Each new day is added to the queue. */
@@ -80,7 +81,8 @@ export async function insertDueDays(db: Queryable): Promise<void> {
 
 export async function findDay(db: Queryable, day: string): Promise<ReconciliationDay | undefined> {
   const text = `select ${columns} from reconciliation_days where day = $1`
-  return (await db.query<ReconciliationDay>(text, [day])).rows[0]
+  const { rows } = await db.query<ReconciliationDay>(text, [day])
+  return maybe(rows)
 }
 
 /** Reads the day from its beginning, whatever was read of it before. */
@@ -254,7 +256,7 @@ export async function findOpenDifference(
     `${differenceSql} where d.payment_intent_id = $1 and d.kind = $2 and ${isOpenSql}`,
     [paymentIntentId, kind],
   )
-  return rows[0]
+  return maybe(rows)
 }
 
 export type ResolvedDifference = OpenDifference & {
@@ -317,7 +319,7 @@ export async function getReconciliationState(db: Queryable): Promise<Reconciliat
        (array_agg(problem order by day) filter (where problem is not null))[1] as problem, clock_timestamp() as now
      from reconciliation_days`,
   )
-  return rows[0]!
+  return one(rows)
 }
 
 export type DayTotals = ReconciliationDay & {

@@ -1,6 +1,7 @@
 /** What waits in the queue, what failed and why: for operators and for metrics. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { workKinds, type WorkKind } from './work.ts'
+import { maybe } from '../connection/rows.ts'
 
 /** A run that failed so often in a row needs a person. */
 export const failuresToReport = 3
@@ -47,7 +48,8 @@ export async function getWorkLevels(db: Queryable): Promise<Readonly<Record<Work
 /** When it is run next; null when it is not. */
 export async function findWorkDueAt(db: Queryable, kind: WorkKind, key: string): Promise<Date | null> {
   const text = 'select due_at as "dueAt" from work where kind = $1 and key = $2 and given_up_at is null'
-  return (await db.query<{ dueAt: Date }>(text, [kind, key])).rows[0]?.dueAt ?? null
+  const { rows } = await db.query<{ dueAt: Date }>(text, [kind, key])
+  return maybe(rows)?.dueAt ?? null
 }
 
 export type FailedWork = {

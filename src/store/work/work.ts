@@ -3,6 +3,7 @@
  * that processes with different clocks agree on what is due and whose lease has run out.
  */
 import type { Queryable, Transaction } from '../connection/database.ts'
+import { maybe } from '../connection/rows.ts'
 
 export const workKinds = [
   'resolve-topup',
@@ -67,7 +68,8 @@ export async function dropWork(tx: Transaction, kind: WorkKind, key: string): Pr
 /** Claims since the last request. */
 export async function getAttempts(db: Queryable, kind: WorkKind, key: string): Promise<number> {
   const text = 'select attempts from work where kind = $1 and key = $2'
-  return (await db.query<{ attempts: number }>(text, [kind, key])).rows[0]?.attempts ?? 0
+  const { rows } = await db.query<{ attempts: number }>(text, [kind, key])
+  return maybe(rows)?.attempts ?? 0
 }
 
 export type Piece = {

@@ -9,6 +9,7 @@ import { confirmSql } from './connection.ts'
 import { ledgerRowsSql } from './ledger-rows.ts'
 import { resolveLinks, type ResolvedLink } from './resolve-links.ts'
 import { asReplay, type PendingPosting, type PostingResult } from './posting.ts'
+import { maybe } from '../connection/rows.ts'
 
 export type CarefulAnswers = {
   readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
@@ -68,9 +69,9 @@ async function lock(
   )
   const [outcomes, locked] = await Promise.all([reading, Promise.all(locks)])
   const wallets = new Map<string, Wallet>()
-  ids.forEach((id, i) => {
-    const row = locked[i]?.rows[0]
-    if (row) wallets.set(id, { balanceMinor: row[0], sequence: Number(row[1]), frozenFor: row[2] })
+  locked.forEach(({ rows }, i) => {
+    const row = maybe(rows)
+    if (row) wallets.set(ids[i]!, { balanceMinor: row[0], sequence: Number(row[1]), frozenFor: row[2] })
   })
   return [wallets, outcomes]
 }

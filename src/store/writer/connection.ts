@@ -2,6 +2,7 @@
 import { nodeNumberSql, writerSettingsSql } from '../cluster/batch.ts'
 import { openClient, within, type ClientOptions, type Connection, type OpenClient } from '../connection/open-client.ts'
 import { locks } from '../locks.ts'
+import { one } from '../connection/rows.ts'
 
 export type WriterClient = {
   readonly client: OpenClient
@@ -64,7 +65,7 @@ export async function openWriterClient(
         values: [locks.writerNumber],
       }),
     ])
-    return { client, number: rows[0]!.number, doubts: () => doubts }
+    return { client, number: one(rows).number, doubts: () => doubts }
   }
   try {
     return await within(client, openWithinMs, setUp())
