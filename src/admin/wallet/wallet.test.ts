@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transact } from '../../store/connection/database.ts'
+import { addWork } from '../../store/work/work.ts'
 import { lockUser, updateUserDeleted } from '../../store/people/users.ts'
 import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import { mailsTo } from '../../../test/page.ts'
@@ -97,7 +98,7 @@ test('a form sends a mail again, once even if the form is sent twice; the audit 
   expect((await again({ fact: 'topup:of-nobody', form: crypto.randomUUID() })).status).toBe(409)
   expect((await again({ form: 'once' })).status).toBe(422)
   // A mail that waits to be sent cannot be sent again.
-  await bench.service.db.pool.query(`update mails set due_at = now() + interval '1 hour' where fact = $1`, [fact])
+  await addWork(bench.service.db.pool, { kind: 'send-mail', key: fact, afterMs: 3_600_000 })
   expect((await again({ form: crypto.randomUUID() })).status).toBe(409)
   expect(await text(support.get(page))).not.toContain('Send again')
 })
