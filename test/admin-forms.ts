@@ -1,4 +1,4 @@
-/** Every form of the admin area, with input that is accepted, and who sends it. */
+/** Every form of the admin area, with valid input and the operator who sends it. */
 import { generateSync } from 'otplib'
 import { startSession } from '../src/actions/operators/manage-sessions.ts'
 import { totpContext } from '../src/actions/operators/second-factor.ts'
@@ -12,11 +12,11 @@ import { postInJanuary } from './january.ts'
 import { newApp, newUser } from './service.ts'
 import type { Bench } from './topup/rig.ts'
 
-/** Made before the form is sent, so that what makes it is not watched. Without `by` it is the admin who sends it. */
+/** Prepared before the form is sent, so that the preparation is not recorded. Without `by` the admin sends it. */
 type Call = { readonly path?: Record<string, string>; readonly fields?: Record<string, string>; readonly by?: Someone }
 type Someone = Visitor & { readonly actor: string }
 
-/** `role` is the sender's, for forms that change the sender's own account. */
+/** `role` is the role of the operator who sends a form about their own account. */
 export type Form = { readonly isRead?: true; readonly make: (role?: Role) => Promise<Call> }
 
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
@@ -243,7 +243,7 @@ txn_${crypto.randomUUID()},2026-01-05 12:00:00,payout,usd,-1.00,0.00,`,
     '/admin/account/sessions/end-all': { make: async (role) => ({ by: await signedIn('full', role) }) },
   }
 
-  /** An app to which 10 are owed for a day in January. */
+  /** An app with 10 to be paid out for a day in January. */
   async function owedApp(): Promise<string> {
     const { clientId } = await newApp(bench.service)
     await postInJanuary(bench.service, clientId)
@@ -263,7 +263,7 @@ txn_${crypto.randomUUID()},2026-01-05 12:00:00,payout,usd,-1.00,0.00,`,
     return order.id
   }
 
-  /** By the link that the page shows. */
+  /** The path of the link that the page shows. */
   async function invite(): Promise<string> {
     const page = await (await admin.post('/admin/operators/invite', { role: 'viewer' })).text()
     return /\/admin\/welcome\?token=[\w-]+/.exec(page)![0]

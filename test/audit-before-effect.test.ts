@@ -1,6 +1,6 @@
 /**
- * Everything an operator or the command line changes is on record in the transaction that changes it, or before. Every form
- * of the admin area and every command is sent once; triggers write down each change of a row, by transaction and in order.
+ * Every change by an operator or the command line is in the audit log, in the same transaction or before it. The tests send every form
+ * of the admin area and run every command once; triggers record each changed row, in order and with its transaction.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -43,7 +43,7 @@ afterAll(async () => {
 const query = async <T>(sql: string, values: unknown[] = []) =>
   (await bench.service.db.pool.query(sql, values)).rows as T[]
 
-/** They say nothing about what was done: counts of tries, of requests, of the books' check, which form was sent, which types there are. */
+/** These hold only counters and caches: attempts, requests, the check of the books, submitted forms, known reference types. */
 const bookkeeping = [
   'limits',
   'minutes',
@@ -54,7 +54,7 @@ const bookkeeping = [
   'reference_types',
 ]
 
-/** In a separate schema, so that nothing takes it for a table of the service. */
+/** In a separate schema, so that it is not mistaken for a table of the service. */
 async function watchChanges(): Promise<void> {
   await query(`
     create schema watch;
@@ -74,10 +74,10 @@ async function watchChanges(): Promise<void> {
 }
 
 /**
- * What is written in the background of what was done to prepare is there, and none of it falls into the time that is watched; nor
- * does the note that an operator was seen, which is made after half a minute.
+ * Waits until the background writes of the preparation are done, so that none is recorded as a change. Also marks every operator as just
+ * seen, because the service would update that after half a minute.
  */
-async function settle(): Promise<void> {
+async function waitForBackgroundWrites(): Promise<void> {
   const { db, repeats, referenceTypes } = bench.service
   await Promise.all([repeats.close(), referenceTypes.close(), runDue(bench.service, sendMail)])
   await query('update operator_sessions set seen_at = now()')
@@ -88,9 +88,9 @@ async function settle(): Promise<void> {
 
 type Change = { number: bigint; name: string; operation: string; transaction: bigint; actor: string | null }
 
-/** What happened, and what of it happened without a record of this actor in its own transaction or before. */
+/** All changes, and those without an audit record of this actor in the same transaction or before. */
 async function changesBy(actor: string, act: () => Promise<unknown>): Promise<{ changed: string[]; silent: string[] }> {
-  await settle()
+  await waitForBackgroundWrites()
   await query('truncate watch.changes')
   await act()
   const all = await query<Change>('select * from watch.changes order by number')
@@ -104,7 +104,7 @@ async function changesBy(actor: string, act: () => Promise<unknown>): Promise<{ 
 
 const posts = adminRoutes.filter((route) => route.method === 'POST')
 
-describe('a form of the admin area is on record before or with what it changes:', () => {
+describe('a form of the admin area is in the audit log before or with its changes:', () => {
   test.each(posts.map((route) => [route.path]))('POST %s', async (route) => {
     const form = known.forms[route]
     if (!form)
@@ -123,7 +123,7 @@ describe('a form of the admin area is on record before or with what it changes:'
   })
 })
 
-test('the forms whose record is tested are those of the admin area', () => {
+test('the forms whose audit record is tested are those of the admin area', () => {
   const there = new Set(posts.map((route) => route.path))
   expect(Object.keys(known.forms).filter((path) => !there.has(path))).toEqual([])
 })
@@ -142,7 +142,7 @@ const newReceiptCode = async () => {
   return receiptCodeOf(String(body['transactionId']).slice('txn_'.length))
 }
 
-/** Every command, with arguments that are accepted; the key is its name. */
+/** Every command by its name, with valid arguments. */
 const lines: Record<string, Line> = {
   'app create': { make: async () => ['--name', 'By hand'] },
   'app list': { isRead: true, make: async () => [] },
@@ -197,7 +197,7 @@ const lines: Record<string, Line> = {
       return [path!['id']!]
     },
   },
-  // Neither the service nor the page is there; that is an answer too.
+  // Neither the service nor the page exists; the command reports that.
   conform: {
     isRead: true,
     make: async () => {
@@ -210,7 +210,7 @@ const lines: Record<string, Line> = {
   // This database lacks the extension: the command is refused, and changes nothing.
   distribute: { isRead: true, make: async () => [] },
   verify: { isRead: true, make: async () => [] },
-  // The processor of the command's own environment is the sandbox.
+  // The card processor in the command's environment is the sandbox.
   reconcile: { make: async () => [] },
   'reconcile settle': {
     make: async () => {
@@ -240,15 +240,15 @@ function environment(): Record<string, string> {
   }
 }
 
-// An import switches triggers off, and is checked below.
+// An import disables triggers; a separate test below covers it.
 const watched = (await loadCommands()).filter(({ name }) => name !== 'import')
 
-test('the commands whose record is tested are those there are', () => {
+test('the commands whose audit record is tested are all commands', () => {
   const there = new Set(watched.map(({ name }) => name))
   expect(Object.keys(lines).filter((name) => !there.has(name))).toEqual([])
 })
 
-describe('a command is on record before or with what it changes:', () => {
+describe('a command is in the audit log before or with its changes:', () => {
   test.each(watched.map(({ name }) => [name]))('%s', async (name) => {
     const line = lines[name]
     if (!line) throw new Error(`No arguments are known for ${name}: add them to lines, so that its record is tested.`)

@@ -1,4 +1,4 @@
-/** One suite over every field of every server route: the right 4xx with a named field, never a 5xx, and no money moves. */
+/** Every field of every server route with bad input: the right 4xx that names the field, never a 5xx, and no money moves. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client } from './client.ts'
@@ -13,7 +13,7 @@ let requests = 0
 beforeAll(async () => {
   opened = await openTestService()
   credentials = await newApp(opened.service)
-  // Each request from a new address, so that none is slowed for the wrong secrets of another.
+  // Each request has a new address, so that wrong secrets of one do not slow another.
   client = newClient((request) => opened.app.fetch(request, `10.0.0.${++requests}`), credentials)
   su = (await newUser(opened.service, credentials)).serviceUserId
   await client.credit(su, 50)
@@ -57,7 +57,7 @@ const badAmounts = [
   nul,
 ]
 
-/** Keys that are undefined are left out, so this is also the test of each field missing. */
+/** Undefined keys are left out, so this also tests each missing field. */
 const body = (changes: Record<string, unknown>) => JSON.stringify({ ...good(), ...changes })
 
 async function send(path: string, text: BodyInit, headers: Record<string, string> = {}) {
@@ -166,7 +166,7 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_REQUEST'])
   })
 
-  test(`${path} is not led astray by __proto__ and constructor`, async () => {
+  test(`${path} treats __proto__ and constructor as ordinary keys`, async () => {
     const text = `{"__proto__":{"amount":5,"isAdmin":true},"constructor":{"prototype":{"amount":5}},${body({ amount: undefined }).slice(1)}`
     const reply = await send(path, text)
     expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_AMOUNT'])
@@ -206,7 +206,7 @@ describe.each([debitPath, creditPath])('%s', (path) => {
     },
   )
 
-  test(`${path} counts credentials only in the body`, async () => {
+  test(`${path} accepts credentials only in the body`, async () => {
     const { clientId: _, clientSecret: __, ...rest } = good()
     const query = new URLSearchParams(credentials)
     const basic = btoa(`${credentials.clientId}:${credentials.clientSecret}`)
@@ -291,7 +291,7 @@ describe('the wrong method or path', () => {
     '/api/server/wallet': 'GET',
     '/api/server/wallet/check-balance': 'GET',
   }
-  test.each(Object.entries(paths))('%s has %s and nothing else', async (path, allowed) => {
+  test.each(Object.entries(paths))('%s has %s and no other method', async (path, allowed) => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND']) {
       if (method === allowed) continue
       const response = await opened.app.fetch(new Request(origin + path, { method }))

@@ -19,7 +19,7 @@ export type Ask = {
   readonly isReversal: boolean
   readonly isByOperator: boolean
   readonly reference: number
-  /** Its text is one that PostgreSQL cannot store, so it fails every batch that writes it. */
+  /** Its text is one that PostgreSQL cannot store, so every batch with it fails. */
   readonly isPoison: boolean
 }
 
@@ -48,7 +48,7 @@ export const starts: fc.Arbitrary<Start> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ balanceMinor: fc.bigInt(-9n, 0n), frozenFor: fc.constant('closed') }) },
 )
 
-/** Few references, so that most lists repeat one: with the same content and with other content. */
+/** Few references, so that most lists repeat one, with the same or with other content. */
 export const asks: fc.Arbitrary<Ask> = fc
   .record({
     wallet: fc.nat(walletCount - 1),
@@ -83,7 +83,6 @@ export type OutcomeRow = Omit<Outcome, 'referenceKey' | 'walletId'> & {
   readonly sequence: number | null
 }
 
-/** All rows of one run. */
 export type Rows = {
   readonly wallets: readonly Wallet[]
   readonly transfers: readonly TransferRow[]
@@ -91,7 +90,7 @@ export type Rows = {
   readonly positions: Readonly<Record<string, readonly [debited: bigint, credited: bigint, transfers: number]>>
 }
 
-/** The state of one run as the rules have it: what was recorded, and each wallet now. */
+/** The state of one run by the rules: the recorded outcomes, and the current wallets. */
 export type Model = {
   wallets: Wallet[]
   readonly recorded: Map<number, { readonly ask: Ask; readonly step: Step }>
@@ -102,11 +101,11 @@ type Posted = { readonly ask: Ask; readonly answer: Answer; readonly sequence: n
 const accountOf = ({ way }: Ask) => (way === 'service' ? 'cards' : way)
 
 const isReachable = ({ way }: Ask) => way !== 'stolen' && way !== 'missing'
-/** Postings of one lane key are decided in the order of the list; those of several keys in any order. */
+/** Postings of one lane key are decided in the order of the list; postings of different keys in any order. */
 const keyOf = ({ wallet, way }: Ask) => `${wallet} ${way}`
 const isReplay = (answer: Answer) => 'kind' in answer && answer.kind === 'outcome' && answer.replay !== undefined
 
-/** Checks one list of postings with its answers, and moves the model on. */
+/** Checks one list of postings with its answers, and advances the model. */
 export function checkList(model: Model, list: readonly Ask[], answers: readonly Answer[], rows: Rows): void {
   const sequences = new Map(rows.transfers.map(({ reference, sequence }) => [reference, sequence]))
   const posted = list.map((ask, i) => ({ ask, answer: answers[i]!, sequence: sequences.get(ask.reference) }))
@@ -132,12 +131,12 @@ export function checkList(model: Model, list: readonly Ask[], answers: readonly 
 
 const isRecorded = ({ refusal }: Step) => refusal !== 'WALLET_INACTIVE' && refusal !== 'WALLET_CLOSED'
 
-/** An order of the decisions that explains every answer and sequence, each line kept in its own order; undefined when there is none. */
+/** An order of the decisions that explains every answer and sequence and keeps each line's own order; undefined if there is none. */
 function findOrder(before: Wallet, lines: readonly (readonly Posted[])[]): [Posted, Step][] | undefined {
   const tried = new Set<string>()
   const search = (wallet: Wallet, next: readonly number[]): [Posted, Step][] | undefined => {
     if (next.every((n, i) => n === lines[i]!.length)) return []
-    // The postings before `next` determine the wallet, as their answers say which of them posted.
+    // The wallet depends only on the postings before `next`: their answers say which of them posted.
     if (tried.has(next.join())) return undefined
     tried.add(next.join())
     for (const [i, line] of lines.entries()) {
@@ -154,7 +153,7 @@ function findOrder(before: Wallet, lines: readonly (readonly Posted[])[]): [Post
   )
 }
 
-/** The decision, when it is what the answer says. One that failed was not written: it changes nothing. */
+/** The decision, if it agrees with the answer. A failed posting was not written: it changes nothing. */
 function stepOf(wallet: Wallet, { ask, answer, sequence }: Posted): Step | undefined {
   const [step] = decideInTurn(wallet, [ask as Operation]) as [Step]
   if (answer instanceof Error)
@@ -191,7 +190,7 @@ function checkReplay(model: Model, ask: Ask, answer: Answer): void {
   expect(answer.replay).toMatchObject({ amountMinor: ask.amountMinor, mismatch })
 }
 
-/** Of one line, every use after a recorded one is a replay. */
+/** In one line, every use of a reference after a recorded one is a replay. */
 function checkRepeatsInOrder(posted: readonly Posted[]): void {
   for (const line of Map.groupBy(posted, ({ ask }) => keyOf(ask)).values()) {
     const recorded = new Set<number>()

@@ -1,4 +1,4 @@
-/** The invariants every test of money ends in, asked of the database itself and not of the code under test. */
+/** The invariants that every test of money checks at its end, in the database itself and not through the code under test. */
 import { expect } from 'bun:test'
 import type { Queryable } from '../src/store/connection/database.ts'
 

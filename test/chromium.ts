@@ -1,4 +1,4 @@
-/** A real Chromium for the browser tests: Playwright's own, or the system's; installed when there is none. */
+/** A real Chromium for the browser tests: Playwright's own, or the system's; installed if there is none. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type Frame, type LaunchOptions, type Page } from '@playwright/test'
@@ -9,7 +9,6 @@ const places = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-/** Undefined when there is none on this machine. */
 function findChromium(): string | undefined {
   const own = chromium.executablePath()
   if (own && existsSync(own)) return own
@@ -32,7 +31,7 @@ async function ensureChromium(): Promise<string> {
 
 const apt = 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends'
 
-/** The system's own packages where we may install them, because they bring the libraries a browser needs; else Playwright's. */
+/** The system's packages if we may install them, because they include the libraries of a browser; otherwise Playwright's. */
 function installers(): string[][] {
   const isRoot = process.getuid?.() === 0
   const cli = createRequire(import.meta.url).resolve('@playwright/test/cli')
@@ -49,8 +48,8 @@ function installers(): string[][] {
 }
 
 /**
- * Only the last --disable-features counts, so those of Playwright are named again. Ours come first: the page of the address
- * bar's suggestions and a process in reserve, which Chromium otherwise starts for every window without need.
+ * Only the last --disable-features counts, so Playwright's features are repeated here. Ours come first: the pages of the address
+ * bar's suggestions and a spare process, which Chromium would start for every window although no test uses them.
  */
 const disabledFeatures = [
   'WebUIOmniboxPopup',
@@ -73,8 +72,8 @@ const disabledFeatures = [
 ]
 
 /**
- * Where it is installed, the headless shell: the same engine without what a person has around a page, such as the pop-up
- * blocker, for about a quarter less processor time.
+ * The headless shell, if installed: the same engine without the browser around the page (such as the pop-up blocker), for about a
+ * quarter less processor time.
  */
 async function ensureShell(): Promise<string> {
   const whole = await ensureChromium()
@@ -82,38 +81,38 @@ async function ensureShell(): Promise<string> {
 }
 
 function launchOptions(executablePath: string): LaunchOptions {
-  // As root Chromium refuses to start with its sandbox; a machine for tests often is root.
+  // As root Chromium does not start with its sandbox, and test machines often run as root.
   const isRoot = process.getuid?.() === 0
   return {
     executablePath,
-    // The shell would put frames of other sites into the process of the page around them.
+    // The shell would put frames of other sites into the process of their parent page.
     args: [`--disable-features=${disabledFeatures.join()}`, '--site-per-process', ...(isRoot ? ['--no-sandbox'] : [])],
   }
 }
 
-/** One Chromium for the files of a whole run: with `variables` in its environment a file opens its windows in it. */
+/** One Chromium for all files of a run: a file with `variables` in its environment opens its windows there. */
 export async function shareChromium() {
   const server = await chromium.launchServer(launchOptions(await ensureShell()))
   return { variables: { TEST_CHROMIUM: server.wsEndpoint() }, close: () => server.close() }
 }
 
-const unlikePeople = ['--disable-popup-blocking', '--disable-back-forward-cache']
+const playwrightDefaults = ['--disable-popup-blocking', '--disable-back-forward-cache']
 
 /**
- * A separate Chromium as people have it: it blocks pop-ups, and Back may show a page just as it was left. Playwright's defaults do
- * neither, so the shared one does not.
+ * A separate browser with the defaults that people have: it blocks pop-ups, and Back can restore a page from the cache. Playwright
+ * disables both, so the shared browser has neither.
  */
 export async function launchStrictChromium(): Promise<Browser> {
-  return await chromium.launch({ ...launchOptions(await ensureChromium()), ignoreDefaultArgs: unlikePeople })
+  return await chromium.launch({ ...launchOptions(await ensureChromium()), ignoreDefaultArgs: playwrightDefaults })
 }
 
-/** The run's shared Chromium, where closing closes only the caller's windows; without a run, a separate one. */
+/** The run's shared Chromium, where `close` closes only the caller's windows; without a run, a new one. */
 export async function launchChromium(): Promise<Browser> {
   const shared = process.env['TEST_CHROMIUM']
   return shared ? await chromium.connect(shared) : await chromium.launch(launchOptions(await ensureShell()))
 }
 
-/** Runs a script that ends the document it runs in, and perhaps its own answer with it. What follows is for the caller to wait for. */
+/** Runs a script that leaves its document, and may therefore get no answer. The caller waits for the result. */
 export async function leaveBy(shown: Page | Frame, script: (argument: string) => void, argument = ''): Promise<void> {
   try {
     await shown.evaluate(script, argument)
@@ -122,5 +121,5 @@ export async function leaveBy(shown: Page | Frame, script: (argument: string) =>
   }
 }
 
-/** Whether a script had no answer because its document was gone before. */
+/** Whether a script got no answer because its document was gone. */
 export const hasLeft = (error: unknown) => /context was destroyed|navigat/.test((error as Error).message)

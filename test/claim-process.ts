@@ -1,6 +1,6 @@
 /**
- * A process that claims a piece of every kind of work and never ends it, for tests that kill it:
- * `bun test/claim-process.ts <database url>` says which pieces it has claimed, and then does nothing more.
+ * Claims one piece of every kind of work and never finishes it, for tests that kill the process:
+ * `bun test/claim-process.ts <database url>` prints the claimed pieces, and then waits.
  */
 import { openDatabase } from '../src/store/connection/database.ts'
 import { claimWork } from '../src/store/work/work.ts'

@@ -29,7 +29,7 @@ export async function runCommand(
   return { exitCode, stdout, stderr }
 }
 
-/** In this process, which saves the half second of processor time that starting one costs. */
+/** Runs in this process: starting another one costs half a second of processor time. */
 export async function callCommand(
   args: readonly string[],
   environment: Record<string, string>,

@@ -8,7 +8,7 @@ setDefaultTimeout(120_000)
 
 const root = new URL('..', import.meta.url).pathname
 
-/** How often each line of each file of `src` ran in a process that posts so many debits. */
+/** How often each line of each file of `src` ran in a process that posts this many debits. */
 async function measure(debits: number): Promise<Map<string, Map<string, number>>> {
   const folder = await mkdtemp(join(tmpdir(), 'billfold-coverage-'))
   const reporting = ['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`]
@@ -30,7 +30,7 @@ async function measure(debits: number): Promise<Map<string, Map<string, number>>
   )
 }
 
-/** A file is on the path of a debit when one of its lines runs once more for each debit more. */
+/** A file is on the path of a debit if one of its lines runs once more for each additional debit. */
 async function findPath(): Promise<string[]> {
   const [few, many] = [await measure(10), await measure(110)]
   const isOnPath = ([file, lines]: [string, Map<string, number>]) =>

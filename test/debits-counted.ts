@@ -1,4 +1,4 @@
-/** Run by `debit-path.test.ts` under coverage: so many debits of one app, one after the other, over the real app. */
+/** `debit-path.test.ts` runs this under coverage: a number of debits of one app, one after the other, through the real app. */
 import { expect, test } from 'bun:test'
 import { newClient } from './client.ts'
 import { newApp, newUser, openTestService } from './service.ts'

@@ -1,12 +1,12 @@
-/** The rules of the money, one line a case, in the order of the checks. Run against `decide`, and against the database. */
+/** The rules of the ledger, one case a line, in the order of the checks. Run against `decide`, and against the database. */
 import type { Wallet } from '../src/ledger/decide.ts'
 import { maxBalanceMinor } from '../src/ledger/money.ts'
 
 const max = maxBalanceMinor
 
-/** balance, frozen for, amount, reversal → refusal, or balance and freeze after. One line a case, in the order of checks. */
+/** balance, frozen for, amount, reversal → refusal, or balance and freeze after. */
 export const decideCases: [bigint, Wallet['frozenFor'], bigint, boolean, string][] = [
-  // A frozen wallet refuses a debit before its balance is compared.
+  // A frozen wallet refuses a debit before its balance is checked.
   [100n, 'operator', -1n, false, 'WALLET_INACTIVE'],
   [0n, 'operator', -1n, false, 'WALLET_INACTIVE'],
   [-5n, 'debt', -1n, false, 'WALLET_INACTIVE'],
@@ -17,7 +17,7 @@ export const decideCases: [bigint, Wallet['frozenFor'], bigint, boolean, string]
   [-5n, 'closed', 6n, true, 'WALLET_CLOSED'],
   [0n, 'closed', -5n, true, '-5 closed'],
   [-5n, 'closed', 5n, false, '0 closed'],
-  // Then the money.
+  // Then the balance.
   [0n, null, -1n, false, 'INSUFFICIENT_BALANCE'],
   [99n, null, -100n, false, 'INSUFFICIENT_BALANCE'],
   [0n, null, -max - 1n, false, 'INSUFFICIENT_BALANCE'],
@@ -26,15 +26,15 @@ export const decideCases: [bigint, Wallet['frozenFor'], bigint, boolean, string]
   [1n, null, max, false, 'BALANCE_LIMIT'],
   [max, 'operator', 1n, false, 'BALANCE_LIMIT'],
   [-max, 'debt', -1n, true, 'BALANCE_LIMIT'],
-  // What is left posts.
+  // Everything else posts.
   [100n, null, -100n, false, '0 active'],
   [100n, null, -1n, false, '99 active'],
   [0n, null, 1n, false, '1 active'],
   [max - 1n, null, 1n, false, `${max} active`],
-  // Credits post on a frozen wallet, and leave an operator's freeze alone.
+  // Credits post on a frozen wallet, and do not end an operator's freeze.
   [5n, 'operator', 1n, false, '6 operator'],
   [-5n, 'operator', 10n, false, '5 operator'],
-  // A reversal posts at any balance; a debt freezes, and thaws when it is repaid.
+  // A reversal posts at any balance; a debt freezes the wallet until it is repaid.
   [5n, null, -5n, true, '0 active'],
   [5n, null, -6n, true, '-1 debt'],
   [5n, 'operator', -6n, true, '-1 operator'],

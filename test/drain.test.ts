@@ -1,4 +1,4 @@
-/** What hangs does not hold the end of the process. */
+/** Work that hangs does not delay the end of the process beyond its limit. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { isStopped, makeFolder, postmasterPid, removeFolder } from './embedded-process.ts'
@@ -10,7 +10,7 @@ import { newApp, newUser, openTestService } from './service.ts'
 
 setDefaultTimeout(180_000)
 
-/** The announcement, the limit of the drain, and room for a busy machine. */
+/** The announcement, the limit of the drain, and a margin for a busy machine. */
 const limitMs = 45_000
 
 test('a database that has gone silent, with a request and an event stream open, does not keep SIGTERM waiting', async () => {
@@ -39,12 +39,12 @@ test('a database that has gone silent, with a request and an event stream open, 
   expect([0, 1]).toContain(code!)
 })
 
-test('an embedded database that does not stop is left behind after the limit, and the log says what was waited for', async () => {
+test('an embedded database that does not stop is abandoned after the limit, and the log says what the service waited for', async () => {
   const folder = await makeFolder()
   const dataDir = join(folder, 'data')
   await copyNewDatabase(dataDir)
   const service = await startProcess({ DATA_DIR: dataDir })
-  // The last that the start asks the database for.
+  // The last step of the start that uses the database.
   while (!service.output().includes('Create the first admin')) await Bun.sleep(20)
   const postmaster = (await postmasterPid(dataDir))!
   process.kill(postmaster, 'SIGSTOP')

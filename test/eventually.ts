@@ -1,13 +1,13 @@
-/** Waiting for what a background job, another process or the server brings about. */
+/** Waiting for effects outside the test: a background job, another process, the server. */
 import { expect } from 'bun:test'
 
 const withinMs = 60_000
 
-/** Asks until the answer is the expected one; the error has the last answer. */
-export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfer<T>): Promise<void> {
+/** Repeats `read` until it returns the expected value; on a time-out the error shows the last value. */
+export async function eventually<T>(read: () => Promise<T> | T, expected: NoInfer<T>): Promise<void> {
   const endsAt = performance.now() + withinMs
   for (;;) {
-    const seen = await look()
+    const seen = await read()
     if (Bun.deepEquals(seen, expected)) return
     if (performance.now() > endsAt) throw new Error(`saw ${Bun.inspect(seen)} instead of ${Bun.inspect(expected)}`)
     await Bun.sleep(20)
@@ -15,8 +15,8 @@ export async function eventually<T>(look: () => Promise<T> | T, expected: NoInfe
 }
 
 /**
- * A promise about time, kept in one of a few tries: a machine that pauses makes any of them late, and what really takes too
- * long does so each time. `measure` does it once more and returns how many milliseconds it took.
+ * The limit must hold in one of a few attempts: a machine that stalls can make any of them late, but a real regression is late every
+ * time. `measure` repeats the work and returns its milliseconds.
  */
 export async function expectWithin(limitMs: number, measure: () => Promise<number>): Promise<void> {
   const took = [await measure()]

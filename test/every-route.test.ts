@@ -157,7 +157,7 @@ test.each(others.map((each) => [named(each.page), each] as const))('%s refuses',
   await expectAccepted(where, tested.good, page.path === '/metrics' ? ['200'] : answers, tested.goodAddress)
 })
 
-test('the routes that were tried are many, and so are the calls', () => {
+test('the suite covers many routes with many calls', () => {
   expect(json.length + adminRoutes.length + others.length).toBeGreaterThan(90)
   expect(tried).toBeGreaterThan(2_000)
 })

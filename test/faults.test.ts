@@ -1,4 +1,4 @@
-/** What breaks, breaks here: the service, the database, both, in the middle of money. */
+/** Kills the service, the database, or both, and breaks connections, while money moves. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { newApp, newUser, newUsers, openTestService, type TestService } from './
 
 setDefaultTimeout(180_000)
 
-/** A stream of debits that keeps coming, remembers every reference, and what each was answered. */
+/** A continuous stream of debits that records every reference and its answer. */
 function startLoad(
   send: () => ServiceProcess,
   credentials: { clientId: string; clientSecret: string },
@@ -42,7 +42,7 @@ function startLoad(
   return {
     answers,
     ask,
-    /** Until so many more have their answer: it is in the middle of its work then. */
+    /** Waits until this many more are answered: the load is then in full progress. */
     more: async (count: number) => {
       const goal = answered() + count
       while (answered() < goal) await Bun.sleep(20)
@@ -54,7 +54,7 @@ function startLoad(
   }
 }
 
-/** Every unanswered request is sent again with its reference; then each must count once. */
+/** Sends every unanswered request again with its reference; then each must count once. */
 async function expectExactlyOnce(load: ReturnType<typeof startLoad>, service: TestService['service']): Promise<void> {
   const unanswered = [...load.answers].filter(([, reply]) => reply === undefined).map(([reference]) => reference)
   const sendAgain = async () => {
@@ -81,7 +81,7 @@ describe('a service under load', () => {
   })
   afterAll(() => opened.close())
 
-  test('a service killed under load and started again has lost nothing and doubled nothing', async () => {
+  test('a service killed under load and restarted has lost nothing and posted nothing twice', async () => {
     const credentials = await newApp(opened.service)
     const users = await newUsers(opened.service, credentials, 5)
     const environment = { DATABASE_URL: opened.databaseUrl }
@@ -104,14 +104,14 @@ describe('a service under load', () => {
     await process.stop()
   })
 
-  test('a service that is asked to end under load answers everything in flight, and takes nothing new', async () => {
+  test('a service that receives SIGTERM under load answers everything in flight, and accepts nothing new', async () => {
     const credentials = await newApp(opened.service)
     const { serviceUserId: su } = await newUser(opened.service, credentials)
     const process = await startProcess({ DATABASE_URL: opened.databaseUrl })
     const client = newClient(process.send, credentials, process.url)
     await client.credit(su, 1000)
     const debits = Array.from({ length: 300 }, () => client.debit(su, 1))
-    // The first has its answer, so the others are on their way.
+    // The first is answered, so the others are in flight.
     await Promise.race(debits)
     const stopped = process.stop()
     const replies = await Promise.allSettled(debits)
@@ -137,7 +137,7 @@ describe('broken connections', () => {
     const replies: Reply[] = []
     for (let round = 0; round < 60; round++) {
       const debits = Array.from({ length: 25 }, () => client.debit(su, 1))
-      // Somewhere between the first statement and the last answer. Once: however slow the machine, there is time to connect again.
+      // Somewhere between the first statement and the last answer. Only once, so that a slow machine has time to reconnect.
       await Bun.sleep(Math.random() * 10)
       const { rowCount } = await opened.service.db.pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -153,7 +153,7 @@ describe('broken connections', () => {
     await opened.close()
   })
 
-  test('a lock that is not given up in time is 503 with Retry-After, and the same request later counts once', async () => {
+  test('a lock that is not released in time is 503 with Retry-After, and the same request later counts once', async () => {
     const opened = await openTestService()
     const credentials = await newApp(opened.service)
     const { serviceUserId: su, userId } = await newUser(opened.service, credentials)
@@ -161,7 +161,7 @@ describe('broken connections', () => {
     await client.credit(su, 10)
     const blocker = await opened.service.db.pool.connect()
     await blocker.query('begin')
-    // The server would end it after ten seconds, which eight and a busy machine may come to.
+    // The server would end it after ten seconds, and the eight seconds here can take that long on a busy machine.
     await blocker.query('set local idle_in_transaction_session_timeout = 0')
     await blocker.query('select 1 from wallets where id = $1 for update', [userId])
     const reply = await client.debit(su, 1, 'held')
@@ -197,7 +197,7 @@ describe('the embedded database', () => {
     )
     await load.more(50)
     const gone = await killPostmaster(dataDir)
-    // The next one runs, and answers come again.
+    // The next server runs, and answers come again.
     while ([gone, null].includes(await postmasterPid(dataDir))) await Bun.sleep(20)
     await load.more(50)
     await killPostmaster(dataDir)

@@ -1,8 +1,8 @@
-/** A wire to PostgreSQL that can be cut, refused, made slow or silent, or cut just after a commit. */
+/** A TCP proxy to PostgreSQL that can be cut, refused, made slow or silent, or cut while a commit is answered. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import type { Connection } from '../src/store/connection/open-client.ts'
 
-/** A connection that was given as an URL, in its parts: in an URL the driver would look for its host, not in `host`. */
+/** Splits a connection string into its parts: with a string, the driver would ignore `host`. */
 function partsOf({ connectionString, ...rest }: Connection): Connection {
   if (connectionString === undefined) return rest
   const { hostname, port, username, password, pathname } = new URL(connectionString)
@@ -36,7 +36,7 @@ export async function openForwarder(given: Connection) {
     forward(wire, far, near, (chunk) => state.cutsCommits && chunk.includes('COMMIT\0'))
   }
 
-  /** A dead wire takes bytes and drops them, and does not report the end of one side to the other. */
+  /** A dead wire drops its data, and does not report the end of one side to the other. */
   const forward = (wire: Wire, from: Socket, to: Socket, isTheEnd: (chunk: Buffer) => boolean) => {
     let sent = Promise.resolve()
     let delayed = 0
@@ -45,7 +45,7 @@ export async function openForwarder(given: Connection) {
       if (isTheEnd(chunk)) return cut(wire)
       const { delayMs } = state
       if (delayMs === 0 && delayed === 0) return void to.write(chunk)
-      // Nothing overtakes what is on its way, also when the wire is quick again: a network never mixes up a stream.
+      // Keeps the order of the data, also when the delay ends: TCP never reorders a stream.
       delayed++
       sent = sent.then(async () => {
         await Bun.sleep(delayMs)
@@ -75,9 +75,9 @@ export async function openForwarder(given: Connection) {
   return {
     connection,
     url: `postgres://${target.user}:${String(target.password ?? '')}@127.0.0.1:${port}/${target.database}`,
-    /** How many connections are open through it, dead ones left out. */
+    /** Open connections, without dead ones. */
     count: () => [...wires].filter((wire) => !wire.isDead).length,
-    /** Connections are reset, and new ones refused. */
+    /** Resets the connections, and refuses new ones. */
     cut: () => {
       state.isCut = true
       for (const wire of wires) cut(wire)
@@ -85,20 +85,20 @@ export async function openForwarder(given: Connection) {
     mend: () => {
       Object.assign(state, { isCut: false, isSilent: false, delayMs: 0, cutsCommits: false })
     },
-    /** Drops the connections that are open now without closing them: nothing more passes. New ones work. */
+    /** Existing connections go silent: no data passes, and neither side is notified. New ones work. */
     silence: () => {
       for (const wire of wires) wire.isDead = true
     },
-    /** The same, also for new ones, until it is mended; those that were forgotten stay so. */
+    /** The same for new connections too, until `mend`; connections that went silent stay silent. */
     goSilent: () => {
       state.isSilent = true
       for (const wire of wires) wire.isDead = true
     },
-    /** Connections are reset when the answer to a commit is on its way: it is done, and the client cannot know. */
+    /** Resets a connection when the answer to a commit passes: it is committed, and the client does not know. */
     cutCommits: () => {
       state.cutsCommits = true
     },
-    /** Everything takes so much longer, in both directions. */
+    /** Delays the data in both directions. */
     slowDown: (ms: number) => {
       state.delayMs = ms
     },

@@ -1,6 +1,6 @@
 /**
- * Free ports, one after the other, which no other process gets by chance: systems hand out ports above these by themselves, and
- * other tests, which run at the same time, are given none of them for a while.
+ * Ports that are free now, and that no other process gets by chance: the system assigns ports above these, and the tests that run
+ * at the same time do not get them for a while.
  */
 import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 const folder = join(tmpdir(), `billfold-ports-${process.getuid?.() ?? 0}`)
 const givenForMs = 10 * 60_000
 
-/** The first of so many. */
+/** The first of `count` consecutive ports. */
 export async function freePort(count = 1): Promise<number> {
   mkdirSync(folder, { recursive: true })
   for (let tries = 1; tries <= 200; tries++) {
@@ -20,7 +20,7 @@ export async function freePort(count = 1): Promise<number> {
   throw new Error('there is no free port')
 }
 
-/** One file for each that was given away: of two who make it at once, one does. */
+/** One file for each port in use: of two processes that create it at once, only one succeeds. */
 function take(port: number): boolean {
   const file = join(folder, String(port))
   try {

@@ -1,4 +1,4 @@
-/** Callers that stop in the middle, hang up, or do not wait for their answer, over real connections. */
+/** Callers that stop in the middle, disconnect, or do not wait for their answer, over real connections. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient, type Client } from './client.ts'
 import { openConnection, postText } from './keep-alive.ts'
@@ -32,7 +32,7 @@ function debitText(referenceId: string): string {
   return postText({ path: '/api/server/wallet/debit', body })
 }
 
-/** Waits until the log has so many requests with this status. */
+/** Waits until the log has this many requests with the status. */
 async function waitForStatus(status: number, times: number): Promise<void> {
   const line = new RegExp(`"message":"request".*"status":${status},`, 'g')
   for (let waited = 0; (service.output().match(line) ?? []).length < times; waited += 20) {
@@ -64,7 +64,7 @@ test.each([
   },
 )
 
-test('hanging up in the middle of a body is a 499 in the log, no fault, and nothing to warn of', async () => {
+test('disconnecting in the middle of a body is a 499 in the log, no fault, and no warning', async () => {
   for (const half of [
     debitText('gone').slice(0, -10),
     chunked(debitText('gone')).replace(/\r\n\r\n.*$/, '\r\n\r\n5\r\n{"cli\r\n'),
@@ -82,7 +82,7 @@ test('hanging up in the middle of a body is a 499 in the log, no fault, and noth
 test('of two requests sent at once on one connection none is booked without an answer', async () => {
   const before = Number(await client.balance(user.serviceUserId))
   const connection = await openConnection(service.url)
-  // The runtime closes a connection on which a request comes before the last one has its answer.
+  // The runtime closes a connection when a request arrives before the last one is answered.
   const first = connection.exchange(debitText('pipelined-1') + debitText('pipelined-2'))
   expect(
     await first.then(
@@ -92,7 +92,7 @@ test('of two requests sent at once on one connection none is booked without an a
   ).toStartWith('closed unanswered')
   await Bun.sleep(300)
   expect(await client.balance(user.serviceUserId)).toBe(before)
-  // Both references are free: sent again, one after the other, both are booked.
+  // Both references are unused: sent again, one after the other, both are booked.
   for (const reference of ['pipelined-1', 'pipelined-2'])
     expect((await client.debit(user.serviceUserId, 1, reference)).body['replayed']).toBeUndefined()
   expect(await client.balance(user.serviceUserId)).toBe(before - 2)

@@ -1,4 +1,4 @@
-/** The rules and the dashboard speak of metrics that a started service really has, and of runbooks that are written. */
+/** The alert rules and the dashboard use metrics that a started service has, and runbooks that exist. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { newClient } from '../client.ts'
@@ -20,7 +20,7 @@ type Rule = {
 
 let opened: TestService
 let process: ServiceProcess
-/** By the name of a series: the labels it has, with the values that were seen. */
+/** For each series: its labels, with the values that occurred. */
 const known = new Map<string, Map<string, Set<string>>>()
 let rules: Rule[]
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const client = newClient(process.send, app, process.url)
   await client.credit(serviceUserId, 5)
   await client.debit(serviceUserId, 1)
-  // A call that is refused, and the jobs that run from time to time; the books are checked by one of them.
+  // A refused call and the periodic jobs, so that their series appear; one of the jobs checks the books.
   await newClient(process.send, { ...app, clientSecret: 'bfs_wrong' }, process.url).debit(serviceUserId, 1)
   const parsed = Bun.YAML.parse(await readText('deploy/alerts.yaml')) as { groups: { rules: Rule[] }[] }
   rules = parsed.groups.flatMap((group) => group.rules)
@@ -40,7 +40,7 @@ beforeAll(async () => {
   for (let text = ''; late.some((metric) => !metric.test(text));) {
     await Bun.sleep(100)
     text = await (await fetch(`${process.url}/metrics`)).text()
-    note(text)
+    recordSeries(text)
   }
 })
 afterAll(async () => {
@@ -48,7 +48,7 @@ afterAll(async () => {
   await opened.close()
 })
 
-function note(text: string): void {
+function recordSeries(text: string): void {
   for (const [, name] of text.matchAll(/^# TYPE (\S+) (?:gauge|counter)$/gm))
     known.set(name!, known.get(name!) ?? new Map())
   for (const [, name, labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
@@ -59,11 +59,11 @@ function note(text: string): void {
   }
 }
 
-/** Prometheus' own. */
+/** From Prometheus itself. */
 const foreign = new Set(['up'])
-/** Every value of these is reported from the start, so that one that is missing is a mistake. */
+/** Every value of these labels is exported from the start, so a value that is missing is a mistake. */
 const closed = new Set(['state', 'lane', 'pool', 'result', 'who', 'kind', 'secret'])
-/** What only time or trouble brings about, such as a refusal or a job that fails. */
+/** Series whose values appear only later or after a failure, such as a refusal or a failed job. */
 const open = new Set(['billfold_operations_total', 'billfold_job_runs_total'])
 
 function mistakesIn(expr: string): string[] {
@@ -87,12 +87,12 @@ function mistakesIn(expr: string): string[] {
   return mistakes
 }
 
-test('every alert asks for metrics that there are, by labels that they have', () => {
+test('every alert uses existing metrics, by labels that they have', () => {
   expect(rules.length).toBeGreaterThan(20)
   expect(rules.flatMap(({ alert, expr }) => mistakesIn(expr).map((mistake) => `${alert}: ${mistake}`))).toEqual([])
 })
 
-test('every alert has its own name, a severity, a sentence, and a runbook that is written', async () => {
+test('every alert has a unique name, a severity, a sentence, and a runbook that exists', async () => {
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
   const anchors = anchorsOf(await readText('docs/operations/runbooks.md'))
   for (const { alert, labels, annotations } of rules) {
@@ -103,7 +103,7 @@ test('every alert has its own name, a severity, a sentence, and a runbook that i
   }
 })
 
-test('every panel of the dashboard asks for metrics that there are, and every metric is on it', async () => {
+test('every panel of the dashboard uses existing metrics, and every metric is on it', async () => {
   type Panel = { title: string; type: string; targets?: { expr: string }[] }
   const { panels } = JSON.parse(await readText('deploy/dashboard.json')) as { panels: Panel[] }
   const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })))

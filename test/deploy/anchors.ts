@@ -1,4 +1,4 @@
-/** The addresses of a document's chapters, as GitHub and its like make them of their headings. */
+/** The anchors of a document's headings, as GitHub generates them. */
 export function anchorsOf(markdown: string): string[] {
   const withoutCode = markdown.replace(/^```[\s\S]*?^```$/gm, '')
   return [...withoutCode.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>

@@ -1,4 +1,4 @@
-/** What lies in deploy/ speaks of settings, paths and ports that there are, and gives the drain the time it takes. */
+/** The files in deploy/ use existing settings, paths and ports, and leave enough time for the drain. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, writeFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,22 +16,22 @@ const root = new URL('../../', import.meta.url).pathname
 const readText = (path: string) => readFile(join(root, 'deploy', path), 'utf8')
 const parse = (text: string): unknown => Bun.YAML.parse(text)
 
-/** The value at that path, or undefined. */
+/** Undefined if there is nothing at the path. */
 const at = (tree: unknown, ...path: string[]): unknown =>
   path.reduce((found, key) => (found as Record<string, unknown> | undefined)?.[key], tree)
 
-/** Everything that an object, however deep, has under this key. */
+/** Every value with this key, at any depth. */
 function under(tree: unknown, key: string): unknown[] {
   if (typeof tree !== 'object' || tree === null) return []
   return Object.entries(tree).flatMap(([name, value]) => [...(name === key ? [value] : []), ...under(value, key)])
 }
 
-/** In exec form: a JSON list. */
+/** Parses an instruction in exec form, a JSON list. */
 const instruction = (text: string, name: string) =>
   JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, 'm').exec(text)![1]!) as string[]
 
 describe('the image', () => {
-  test('its command ends the service on SIGTERM, and its health check distinguishes a good one from none', async () => {
+  test('its command ends the service on SIGTERM, and its health check distinguishes a healthy one from none', async () => {
     const text = await readText('Dockerfile')
     const [bun, ...command] = [...instruction(text, 'ENTRYPOINT'), ...instruction(text, 'CMD')]
     const check = JSON.parse(/^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(text)![1]!) as string[]
@@ -60,7 +60,7 @@ describe('the image', () => {
     await database.drop()
   })
 
-  test('it is pinned, not root’s, has what it copies, and leaves out what it must not have', async () => {
+  test('it is pinned, does not run as root, contains what it copies, and leaves out what it must', async () => {
     const text = await readText('Dockerfile')
     for (const [, image] of text.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)) expect(image).toMatch(/:\d+\.\d+/)
     expect(text).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
@@ -80,7 +80,7 @@ describe('the image', () => {
   })
 })
 
-test('compose has a PostgreSQL 18 with a volume, waits for it, and gives the end its time', async () => {
+test('compose has a PostgreSQL 18 with a volume, waits for it, and gives the shutdown enough time', async () => {
   const compose = parse(await readText('compose.yaml'))
   const billfold = (...path: string[]) => at(compose, 'services', 'billfold', ...path)
   expect(at(compose, 'services', 'postgres', 'image')).toMatch(/^postgres:18\./)
@@ -96,13 +96,13 @@ describe('the chart', () => {
   const chart = join(root, 'deploy/helm/billfold')
   const helm = Bun.which('helm')
 
-  test.skipIf(!helm)('helm finds nothing wrong with it', async () => {
+  test.skipIf(!helm)('helm lint finds no fault', async () => {
     const given = ['--set', 'publicUrl=https://wallet.example', '--set', 'secret.existing=s']
     const { code, output } = await run([helm!, 'lint', '--strict', chart, ...given])
     expect([code, output]).toEqual([0, expect.any(String)])
   })
 
-  /** What Helm would leave, near enough to be read: lines of its language gone, values in their places. */
+  /** Roughly what Helm would render: lines with only template code removed, values replaced. */
   async function readTemplate(file: string): Promise<unknown[]> {
     const text = await readFile(join(chart, 'templates', file), 'utf8')
     const plain = text
@@ -113,7 +113,7 @@ describe('the chart', () => {
     return plain.split(/^---$/m).map(parse)
   }
 
-  test('every template is YAML of a known kind, and every value that it asks for is there', async () => {
+  test('every template is YAML of a known kind, and every value that it uses exists', async () => {
     const kinds: string[] = []
     const values = parse(await readFile(join(chart, 'values.yaml'), 'utf8'))
     const files = (await readdir(join(chart, 'templates'))).sort()
@@ -139,7 +139,7 @@ describe('the chart', () => {
     ])
   })
 
-  test('its settings are settings, its probes ask what there is, and the end has its time', async () => {
+  test('its settings are settings, its probes use existing paths, and the shutdown has enough time', async () => {
     const values = parse(await readFile(join(chart, 'values.yaml'), 'utf8'))
     const settings = at(values, 'settings') as Record<string, string>
     expect(Object.keys(settings).filter((name) => !variableNames.includes(name))).toEqual([])
@@ -163,9 +163,9 @@ describe('the chart', () => {
   })
 })
 
-test.skipIf(!Bun.which('systemd-analyze'))('systemd understands the unit', async () => {
+test.skipIf(!Bun.which('systemd-analyze'))('systemd accepts the unit', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'billfold-unit-'))
-  // It looks for the program too, which is not where it will be.
+  // systemd also checks that the program exists, and it is not at that path here.
   const unit = (await readText('billfold.service')).replace('/srv/billfold/node_modules/.bin/bun', '/bin/true')
   const file = join(folder, 'billfold.service')
   await writeFile(file, unit)
@@ -174,12 +174,12 @@ test.skipIf(!Bun.which('systemd-analyze'))('systemd understands the unit', async
   await rm(folder, { recursive: true })
 })
 
-test.skipIf(!Bun.which('caddy'))('Caddy understands its file', async () => {
+test.skipIf(!Bun.which('caddy'))('Caddy accepts its file', async () => {
   const { code, output } = await run(['caddy', 'adapt', '--config', 'deploy/Caddyfile', '--adapter', 'caddyfile'])
   expect([code, output]).toEqual([0, expect.stringContaining('"flush_interval":-1')])
 })
 
-test('every alert is one for Prometheus', async () => {
+test('every alert rule is valid for Prometheus', async () => {
   const promtool = Bun.which('promtool')
   if (!promtool) return expect(at(parse(await readText('alerts.yaml')), 'groups')).toBeArray()
   expect((await run([promtool, 'check', 'rules', 'deploy/alerts.yaml'])).code).toBe(0)

@@ -1,4 +1,4 @@
-/** deploy/nginx.conf, run in front of a real service with a new certificate; skipped where this machine has no nginx. */
+/** deploy/nginx.conf in front of a real service, with a self-signed certificate; skipped on a machine without nginx. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createConnection, createServer, type Server } from 'node:net'
@@ -27,7 +27,7 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
   let ca: string
   let proxy: Bun.Subprocess
   let lossy: Server
-  /** How often an answer was lost between the service and nginx. */
+  /** Answers lost between the service and nginx. */
   let lost = 0
   let app: Credentials
   let client: Client
@@ -70,7 +70,7 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
     if (code !== 0) throw new Error(output)
   }
 
-  /** A way to the service on which every answer is lost, after the service has given it. */
+  /** A proxy that loses every answer after the service has sent it. */
   async function startLossy(): Promise<Server> {
     const server = createServer((near) => {
       const far = createConnection(servicePort, '127.0.0.1')
@@ -87,7 +87,7 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
     return server
   }
 
-  /** The file as it is, but for ports, names of files, and a second way to the service. */
+  /** The file unchanged, except for ports, file names, and a second upstream. */
   async function startNginx(port: number, plainPort: number): Promise<void> {
     const { port: lossyPort } = lossy.address() as { port: number }
     const changes: [from: string, to: string][] = [
@@ -121,19 +121,19 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
     }
   }
 
-  test('plain HTTP is sent to TLS, and TLS leads to the service', async () => {
+  test('plain HTTP redirects to TLS, and TLS leads to the service', async () => {
     const plain = await fetch(`${plainUrl}/widget/wallet?x=1`, { redirect: 'manual' })
     expect([plain.status, plain.headers.get('location')]).toEqual([308, 'https://localhost/widget/wallet?x=1'])
     await eventually(async () => (await get('/readyz')).status, 200)
   })
 
-  test('/metrics is closed to the outside, with any headers, and open inside', async () => {
+  test('/metrics is closed to outside callers, whatever address they claim, and open inside', async () => {
     for (const headers of [{}, { 'x-forwarded-for': '127.0.0.1' }, { authorization: 'Bearer x' }])
       expect((await get('/metrics', headers)).status).toBe(404)
     expect((await fetch(`http://127.0.0.1:${servicePort}/metrics`)).status).toBe(200)
   })
 
-  test('the service sees the caller’s address, and not what the caller claims', async () => {
+  test('the service sees the caller’s address, and not the one that the caller claims', async () => {
     const headers = {
       [probeHeader]: await sealProbe(opened.service.secrets, new Date()),
       'x-forwarded-for': '192.0.2.9',

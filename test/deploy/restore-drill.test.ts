@@ -1,4 +1,4 @@
-/** The restore drill of docs/operations/backup.md, line by line: a real back-up, a clean server, the books proved, and debits that go on. */
+/** The restore drill of docs/operations/backup.md, line by line: a real back-up, a clean server, verified books, and further debits. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'billfold-drill-'))
-  // `npx billfold`, as it is in the project's folder.
+  // A replacement for `npx billfold` that runs this checkout.
   const project = new URL('../../', import.meta.url).pathname
   await writeFile(join(folder, 'npx'), `#!/bin/sh\nshift\nexec ${process.execPath} ${project}src/cli.ts "$@"\n`)
   await chmod(join(folder, 'npx'), 0o755)
@@ -31,7 +31,7 @@ async function command(url: string, ...args: string[]): Promise<Record<string, u
   return JSON.parse(stdout) as Record<string, unknown>
 }
 
-/** Types the lines of the box, from a service with money in it to an empty database, and goes on there. */
+/** Runs the commands of the named code block, from a service with money to an empty database, and then debits there. */
 async function drill(name: string, from: string, clean: string, programs = ''): Promise<void> {
   const { clientId, clientSecret } = await command(from, 'app', 'create', '--name', 'Shop')
   const user = ['--email', 'ada@example.com', '--first', 'Ada', '--last', 'Lovelace', '--link', String(clientId)]
@@ -53,7 +53,7 @@ async function drill(name: string, from: string, clean: string, programs = ''): 
   const script = ['set -eux', `cd ${folder}`, ...lines].join('\n')
   const { code, output } = await run(['sh', '-c', script], environment)
   expect([code, output]).toEqual([0, expect.stringContaining('The books are exact: 1 wallets, 2 transfers')])
-  // What comes after the back-up is not in it.
+  // A debit after the back-up is not in it.
   await there.debit(serviceUserId, 1)
   await before.stop()
 
@@ -66,14 +66,14 @@ async function drill(name: string, from: string, clean: string, programs = ''): 
   expect(await command(clean, 'verify')).toMatchObject({ isExact: true, transfers: 3 })
 }
 
-test('an export is restored into a clean database, and debits go on where they were', async () => {
+test('an export is restored into a clean database, and debits continue there', async () => {
   const [from, clean] = [await testDatabase(), await testDatabase()]
   await drill('restore-export', from.url, clean.url)
   await Promise.all([from.drop(), clean.drop()])
 })
 
 describe.skipIf(majors.length === 0)('with a PostgreSQL that brings pg_dump', () => {
-  test('a dump is restored into a clean server, and debits go on where they were', async () => {
+  test('a dump is restored into a clean server, and debits continue there', async () => {
     const [major] = majors
     const [server, other] = await Promise.all([startOtherServer(major!), startOtherServer(major!)])
     const admin = new Postgres({ connectionString: other.url })

@@ -50,7 +50,7 @@ test('a double charge is claimed', async () => {
   const { serviceUserId } = await newWallet()
   await client.credit(serviceUserId, 20)
   await client.debit(serviceUserId, 5, 'order-1001')
-  // Sent again, it moves nothing; sent under another reference, it is the double charge.
+  // A repeat moves nothing; the same debit under another reference is the double charge.
   await client.debit(serviceUserId, 5, 'order-1001')
   const second = (await client.debit(serviceUserId, 5, 'order-1001-again')).body
   const variables = {
@@ -140,7 +140,7 @@ test('the books are wrong', async () => {
   expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 1])
   expect(said[2]!.json).toMatchObject({ isExact: false })
   expect((said[2]!.json as { found: { walletId: string }[] }).found[0]!.walletId).toBe(userId)
-  // The ledger has the right balance.
+  // The sum of the transfers is the right balance.
   await opened.service.db.pool.query(
     'update wallets set balance = (select sum(amount) from transfers where wallet_id = $1) where id = $1',
     [userId],
@@ -149,7 +149,7 @@ test('the books are wrong', async () => {
   expect(JSON.parse(again.stdout)).toMatchObject({ isExact: true })
 })
 
-test('the table of settings has every one, and none that is not', async () => {
+test('the table of settings has every setting, and no other', async () => {
   const text = await readFile(new URL('../../docs/operations/settings.md', import.meta.url), 'utf8')
   const chapter = text.split('\n## Settings\n')[1]!.split('\n## ')[0]!
   const rows = [...chapter.matchAll(/^\| (`[^|]*`) *\|/gm)].map(([, cell]) => cell!)

@@ -1,4 +1,4 @@
-/** Requests made from the OpenAPI document by a seed: as it says, and broken in every way one can think of. */
+/** Requests generated from the OpenAPI document by a seed: valid ones, and ones broken in many ways. */
 import document from '../../docs/openapi.json'
 
 type Schema = {
@@ -41,7 +41,7 @@ export const operations: readonly Operation[] = Object.entries(
     }),
 )
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Numbers from 0 to 1; the same seed gives the same numbers (mulberry32). */
 export function openRandom(seed: number) {
   let state = seed >>> 0
   const next = (): number => {
@@ -60,7 +60,7 @@ export function openRandom(seed: number) {
 
 export type Random = ReturnType<typeof openRandom>
 
-/** By the name of a field or parameter: a value that means something to the service. Undefined for a name it does not know. */
+/** A value that exists in the service, for the name of a field or parameter; undefined for other names. */
 export type Known = (name: string) => unknown
 
 /** A value that the schema allows. */
@@ -103,7 +103,7 @@ function resolved($ref: string): Schema {
   return found as Schema
 }
 
-/** What no schema here allows, or what only some allow: whether it is refused is for the document to say. */
+/** Values that no schema, or only some schemas, allow: the document decides whether they are refused. */
 const odd: readonly unknown[] = [
   undefined,
   null,
@@ -138,9 +138,9 @@ const odd: readonly unknown[] = [
 export type Made = {
   readonly request: Request
   readonly operation: Operation
-  /** What the body held, before its text was broken; undefined where it was broken or is none. */
+  /** The fields of the body before its text was broken; undefined if there is no body or its text was broken. */
   readonly values: Readonly<Record<string, unknown>> | undefined
-  /** Its values may be good, but its body is none, is too much, or says to be something else. */
+  /** The values may be valid, but the request is broken in another way: its body, size, content type, method or site. */
   readonly isSpoiled: boolean
 }
 
@@ -167,7 +167,7 @@ export function makeRequest(operation: Operation, random: Random, known: Known):
   if (text !== undefined) {
     if (spoil === 'text') text = random.pick([text.slice(0, -1), `[${text}]`, '', 'null', `${text}x`])
     if (spoil === 'twice') {
-      // One that was broken to be none at all is not in the text.
+      // A field that was set to undefined is not in the text.
       const names = Object.keys(JSON.parse(text) as object)
       text = `{${JSON.stringify(random.pick(names) ?? 'x')}:1,${text.slice(1)}`
     }
