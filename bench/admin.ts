@@ -1,8 +1,8 @@
 /**
- * `npx bun bench/admin.ts [wallets]`: how long each page of the admin area and each kind of search takes, with 100,000 wallets, ten
+ * `npx bun bench/admin.ts [wallets]`: the time of each page of the admin area and of each kind of search, with 100,000 wallets, ten
  * times as many transfers over a year (a tenth of them in one wallet), top-ups, and 200,000 entries in the audit log. The goal is
  * 200 ms in the database, with a million wallets and ten million transfers too: `npx bun bench/admin.ts 1000000`. A load that was
- * stopped goes on where it stood; with `--keep` it stays for the next run.
+ * stopped resumes; with `--keep` it stays for the next run.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ const resultsDir = join(import.meta.dir, 'results')
 const dataDir = join(resultsDir, `admin-${users}`)
 await mkdir(dataDir, { recursive: true })
 const cluster = await startCluster(dataDir)
-// Also after a failure: the next run needs the load.
+// An interrupted load stays for the next run.
 const interrupted = () => void cluster.stop(true).finally(() => process.exit(130))
 process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
 let isDone = false
@@ -53,7 +53,7 @@ async function run(database: BenchDatabase): Promise<void> {
   await growWallet(database, clientId, hot, transfersPerUser + hotTransfers)
   await addTheRest(database, clientId)
   const db = openDatabase(database.connection)
-  // As the job has done it by the time there are two days of them.
+  // The job has merged them by the time there are two days of them.
   await mergeMinutes(db.longRunning)
   const config = parseConfig({ DEMO: '0', LOG_LEVEL: 'silent' })
   const log = openLog('silent', () => {})
@@ -76,7 +76,7 @@ async function run(database: BenchDatabase): Promise<void> {
   await db.pool.end()
 }
 
-/** What people leave behind besides entries: top-ups, minutes, the audit log; one wallet in a hundred is frozen. */
+/** Rows besides transfers: top-ups, minutes, the audit log; one wallet in a hundred is frozen. */
 function theRest(clientId: string): string[] {
   return [
     `insert into reference_types select 'app:bench-' || n, 'TYPE_' || type from generate_series(1, 1000) n, generate_series(1, 5) type

@@ -5,7 +5,7 @@ import { onStage, type Site } from './stage.ts'
 
 const firstPosition = '(select counter_account, day, writer from positions order by 1, 2, 3 limit 1)'
 
-/** Each breaks the books by one row, and is undone again. The trigger that guards the entries is off meanwhile. */
+/** Each breaks the books by one row, and repairs it. The trigger that protects the transfers is off in between. */
 const breaks: [name: string, broken: string, repaired: string][] = [
   [
     'a balance',
@@ -56,7 +56,7 @@ export async function measureBooks(args: readonly string[]): Promise<void> {
 
 async function measureSite({ database, server }: Site): Promise<void> {
   const seconds = async (fact: string) => await waitFor(database, fact)
-  // The service ran while the rows came; from here on it is a database that was just upgraded.
+  // The service ran while the rows were inserted; from here on, this is a database that was just upgraded.
   await database.query(`delete from verified_wallets`)
   await database.query(
     `update books_check set checked_up_to = null, pass = null, last_round_at = null, cursor = null, problems = '[]', next_pass_at = now(), next_slice_at = now(),
@@ -69,7 +69,7 @@ async function measureSite({ database, server }: Site): Promise<void> {
     `select id from wallets order by id offset (select count(*) * 3 / 4 from wallets) limit 1`,
   )
   for (const [name, broken, repaired] of breaks) {
-    // A round that hurries already would come to the row sooner.
+    // A pass that already hurries would reach the row sooner.
     await seconds('not is_hurried')
     await database.query(broken, [wallet!['id']!])
     show(`${name}: found after`, await seconds(`problems <> '[]'`))
@@ -85,7 +85,7 @@ async function measureSite({ database, server }: Site): Promise<void> {
   )
 }
 
-/** How long until the row of the check is so. */
+/** Waits until the condition holds for the row of the check, and returns the seconds. */
 async function waitFor(database: BenchDatabase, fact: string): Promise<number> {
   const startedAt = performance.now()
   for (;;) {

@@ -1,4 +1,4 @@
-/** A database server of the run's own: the embedded one, with the settings the service gives it. */
+/** A separate database server for the run: the embedded one, with the settings the service gives it. */
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,12 +13,12 @@ export type BenchDatabase = {
 }
 
 export type Cluster = {
-  /** As it is, when there is one of that name already. */
+  /** An existing database of that name is opened unchanged. */
   readonly openDatabase: (name: string) => Promise<BenchDatabase>
   readonly dropDatabase: (name: string) => Promise<void>
-  /** Of the server and all its processes, since it started. */
+  /** Of the server and all its processes, since its start. */
   readonly cpuSeconds: () => number
-  /** With `keep` the data stays, for the next run to go on with. */
+  /** With `keep` the data stays, and the next run resumes with it. */
   readonly stop: (keep?: boolean) => Promise<void>
 }
 
@@ -49,7 +49,7 @@ export function databaseOn(url: string, connection: ClientConfig): BenchDatabase
   return { url, connection, query: (text, values) => queryOnce(connection, text, values) }
 }
 
-/** Numbers come as text, so that none is rounded. */
+/** Returns numbers as text, so that none is rounded. */
 async function queryOnce(
   connection: ClientConfig,
   text: string,

@@ -1,5 +1,5 @@
 /**
- * Is a change faster? Debits on this checkout and on another one (or on this one with other settings), in turn, in one run:
+ * Is a change faster? Alternates debits on this checkout and on another one (or on this one with other settings) in one run:
  * `bun bench/compare.ts [--dir <checkout>] [--base <checkout>] [--cycles 10] [--call check-balance|bulk] [NAME=value …]`
  */
 import { parseArgs } from 'node:util'
@@ -57,7 +57,7 @@ function round(stage: Stage, name: string, { target, server, acknowledged }: Sit
   return runRound(stage, name, server, job, acknowledged)
 }
 
-/** The processor time of a request is the figure that noise on a shared machine hardly touches. */
+/** The processor time of a request is the figure that noise on a shared machine affects least. */
 function summary(rounds: readonly Round[]): string {
   const of = (read: (round: Round) => number) => median(rounds.map(read))
   const micros = (cores: 'serverCores' | 'databaseCores') =>

@@ -1,4 +1,4 @@
-/** The comparison as a picture, for a README: `bun bench/comparison.ts <result.json>` draws it again. */
+/** The comparison as a chart for the README: `bun bench/comparison.ts <result.json>` draws it again. */
 import type { Report } from './measure.ts'
 
 type Bar = { readonly label: string; readonly perSecond: number; readonly kind: 'ours' | 'theirs' | 'bound' }

@@ -1,11 +1,11 @@
-/** What a piece of work cost in processor time: ours, the database's, and what the rest of the machine used meanwhile. */
+/** The processor time of a piece of work: ours, the database's, and that of the rest of the machine. */
 import type { Cluster } from './cluster.ts'
 import type { Round } from './rounds.ts'
 import { machineCpuSeconds } from './usage.ts'
 
 type Cores = Pick<Round, 'serverCores' | 'databaseCores' | 'otherCores'>
 
-/** `cpuSeconds` is read before and after: of the server under load. `ours` lists the other processes of the run. */
+/** `cpuSeconds` reads the processor time of the server under load. `ours` returns the processors that the rest of the run used. */
 export async function withCost<T>(
   cluster: Cluster,
   cpuSeconds: () => number,

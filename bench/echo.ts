@@ -1,4 +1,4 @@
-/** The least a JSON service can do on this runtime: the same router, the same bodies, no work. What a debit is held against. */
+/** The least work of a JSON service on this runtime: the same router, the same bodies, nothing else. The baseline of a debit. */
 import { Hono } from 'hono'
 
 const app = new Hono()

@@ -30,7 +30,7 @@ const query = async (text: string) => (await client.query<Record<string, string>
 const check = (posted: number) =>
   checkExactness({ url: '', connection: {}, query }, { posted, refused: 0, replayed: 0 }, 1)
 
-test('true books have no fault', async () => {
+test('exact books have no fault', async () => {
   expect((await check(1)).faults).toEqual([])
 })
 

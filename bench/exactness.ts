@@ -1,4 +1,4 @@
-/** After the load, the books: everything that was acknowledged is there once, nothing else is, and all sums agree. */
+/** Checks the books after the load: every acknowledged operation is there once, there is no other, and all sums agree. */
 import type { BenchDatabase } from './cluster.ts'
 import type { Result } from './job.ts'
 
@@ -12,11 +12,10 @@ export function addAcknowledged(total: Acknowledged, result: Result): void {
 
 export type Exactness = {
   readonly acknowledged: Acknowledged
-  /** What does not agree, in words; empty when all does. */
+  /** Each disagreement as a sentence; empty if the books are exact. */
   readonly faults: readonly string[]
 }
 
-/** `seeded` transfers were there before the load. */
 export async function checkExactness(
   database: BenchDatabase,
   acknowledged: Acknowledged,

@@ -11,7 +11,7 @@ function scripted(name: string, rates: readonly number[]): Contender {
   }
 }
 
-test('each round is held against the base rounds beside it', async () => {
+test('each round is compared with the base rounds beside it', async () => {
   const base = scripted('base', [100, 200, 400])
   const { comparisons, basePerSecond } = await takeTurns(base, [scripted('x', [300, 150])], 2, () => {})
   expect(comparisons[0]!.overBase).toEqual([2, 0.5])
@@ -25,7 +25,7 @@ test('a figure is met at its goal and missed beyond it', () => {
   expect(figureTable([toFigure('memory after the load', [151])])).toContain('151 MB  151 … 151      130 MB  missed')
 })
 
-test('the picture has a bar for what was measured, and none for what was not', () => {
+test('the chart has a bar for each measured figure, and no others', () => {
   const machine = { processor: '2 × <any>', memory: '1 GB', system: '', runtime: '', postgres: '', pgbench: '' }
   const svg = drawComparison({
     basePerSecond: 8000,

@@ -4,13 +4,13 @@ import { median } from './rounds.ts'
 export type Figure = {
   readonly name: string
   readonly goal: string
-  /** The median of what was measured, and how far the single measurements went. */
+  /** The median, and the lowest and highest single measurement. */
   readonly value: number
   readonly lowest: number
   readonly highest: number
   readonly isMet: boolean
   readonly unit: '' | 'MB'
-  /** As it was measured before: on the first machine of bench/README.md, or where it was first asked for; with 512 connections, not 1,024. */
+  /** The value measured earlier: on the first machine of bench/README.md, or when first required; with 512 connections, not 1,024. */
   readonly former: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** `npm run bench -- --growth`: does it slow down as it grows? A ledger with a year behind it against an almost empty one, in one run. */
+/** `npm run bench -- --growth`: does it slow down as it grows? A ledger of a year against an almost empty one, in one run. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -17,7 +17,7 @@ import { busyText, rateTable } from './report.ts'
 import { median, takeTurns, type Contender } from './rounds.ts'
 import { openStage, runRound, type Site, type Stage } from './stage.ts'
 
-/** False when the books do not agree. */
+/** False if the books are not exact. */
 export async function measureGrowth(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
@@ -34,7 +34,7 @@ export async function measureGrowth(args: readonly string[]): Promise<boolean> {
   const dir = join(resultsDir, `growth-${users}-${transfersPerUser}`)
   await mkdir(dir, { recursive: true })
   const stage = await openStage(dir)
-  // Also after a failure: the next run needs the load.
+  // An interrupted load stays for the next run.
   const interrupted = () => void stage.close(true).finally(() => process.exit(130))
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   let isDone = false
@@ -134,7 +134,7 @@ async function readWal(site: Site, { measure }: Contender): Promise<number> {
   return ((await position()) - before) / (site.acknowledged.posted - posted)
 }
 
-/** Of three starts beside the running service, each in milliseconds. */
+/** The milliseconds of three starts beside the running service. */
 async function startTimes(site: Site, faultsFile: string): Promise<string> {
   const taken: number[] = []
   for (let i = 0; i < 3; i++) {
@@ -192,7 +192,7 @@ async function timeAdmin({ database, target }: Site): Promise<PageRow[]> {
 
 type Size = { name: string; rows: number; heap: number; indexes: number }
 
-/** What each table takes, for each of its rows: the bytes of docs/scaling.md. */
+/** The bytes of each table and of each of its rows: the figures of docs/scaling.md. */
 async function readSizes(database: BenchDatabase): Promise<{ rows: Size[]; text: string }> {
   const found = await database.query(
     `select relname as name, reltuples::bigint as rows, pg_table_size(oid) as heap, pg_indexes_size(oid) as indexes

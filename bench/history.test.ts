@@ -11,7 +11,7 @@ setDefaultTimeout(60_000)
 const steps = { users: 30, entries: 60 }
 const history = { users: 100, transfersPerUser: 7 }
 
-test('a load that is stopped again and again has exact books each time, and ends with every row there once', async () => {
+test('a load that is stopped again and again has exact books each time, and ends with every row once', async () => {
   const opened = await testDatabase()
   const database = databaseOn(opened.url, opened.connection)
   const client = new Client(opened.connection)

@@ -1,7 +1,7 @@
 /**
- * Years of use, made in minutes: users with their wallets and links, and as many entries of each as wanted, spread over a year
- * in the order in which time would have brought them. The books are exact after every step, and a load that was stopped goes
- * on where it stood: what was done is written down in the transaction that did it.
+ * Years of use, generated in minutes: users with their wallets and links, and a given number of entries for each, spread over a year
+ * in chronological order. The books are exact after every step, and a stopped load resumes: each step records its progress in its own
+ * transaction.
  */
 import { mergedWriter } from '../src/store/books/merge-positions.ts'
 import { openProgress } from '../src/cli/progress.ts'
@@ -9,10 +9,10 @@ import type { BenchDatabase } from './cluster.ts'
 
 export type History = { readonly users: number; readonly transfersPerUser: number }
 
-/** What each wallet is given with its first entry, in minor units; every other entry takes one of them. */
+/** The first entry credits this to each wallet, in minor units; every other entry debits one minor unit. */
 export const givenMinor = 5_000_000
 
-/** Of one transaction: large enough that round trips do not count, small enough to be seen moving, and to be lost. */
+/** The size of one transaction: large enough that round trips do not matter, small enough to show progress, and to lose. */
 const usualSteps = { users: 50_000, entries: 200_000 }
 const days = 365
 
@@ -24,7 +24,7 @@ insert into bench.load
 select '#client', #users, #transfers, (date_trunc('day', now() at time zone 'UTC') - interval '${days} days') at time zone 'UTC'
 where not exists (select from bench.load)`
 
-/** The client app of a load that was begun in this database. */
+/** The load that was begun in this database. */
 export async function findLoad(database: BenchDatabase): Promise<(History & { clientId: string }) | undefined> {
   const [is] = await database.query(`select to_regclass('bench.load') as load`)
   if (!is?.['load']) return undefined
@@ -53,7 +53,7 @@ export async function loadHistory(
   }
   await database.query(slicesSql(steps.users))
   const slices = await database.query('select * from bench.slices order by place')
-  // An index that is made at the end is made by sorting; one that is there meanwhile is walked for every row.
+  // Creating an index at the end sorts once; an existing index would be searched for every row.
   if (slices.some((slice) => Number(slice['rounds']) < transfersPerUser))
     for (const [table, key] of Object.entries(keys))
       await database.query(`alter table ${table} drop constraint if exists ${key.slice(0, key.indexOf(' '))}`)
@@ -94,7 +94,7 @@ with person as (
 )
 insert into links (id, client_id, user_id) select 'su_' || replace(gen_random_uuid()::text, '-', ''), $3, id from person`
 
-/** The first wallet of each. */
+/** The first wallet of each slice. */
 function slicesSql(usersPerSlice: number): string {
   return `
 insert into bench.slices
@@ -102,7 +102,7 @@ select (number - 1) / ${usersPerSlice}, id, 0 from (select id, row_number() over
 where number % ${usersPerSlice} = 1 and not exists (select from bench.slices)`
 }
 
-/** Entries with the key of their reference, and what they are written into: the ledger, and the positions of their days. */
+/** Entries with the key of their reference, and the inserts into the ledger and the positions of their days. */
 const entrySql = (entries: string) => `entry as materialized (
   select e.*, encode(substring(sha256(convert_to(namespace, 'UTF8') || '\\x00'::bytea || convert_to(type, 'UTF8') || '\\x00'::bytea
     || convert_to(reference_id, 'UTF8')) from 1 for 16), 'hex')::uuid as reference_key
@@ -121,7 +121,7 @@ const entrySql = (entries: string) => `entry as materialized (
     debited = p.debited + excluded.debited, credited = p.credited + excluded.credited, transfers = p.transfers + excluded.transfers
 )`
 
-/** The next entries of a slice of wallets, all with the key of their reference, and the time at which it was their turn. */
+/** The next entries of a slice of wallets, each with the key of its reference and its time. */
 function stepSql(slices: number, transfersPerUser: number, clientId: string): string {
   const account = `'app:${clientId}'`
   const isIn = `id >= $2::uuid and ($3::uuid is null or id < $3::uuid)`
@@ -140,7 +140,7 @@ with wallet as (
 update bench.slices set rounds = $5::integer where place = $1::integer`
 }
 
-/** One wallet that is busier than all others: entries until it has so many, from its last one on until this day. */
+/** One wallet that is busier than all others: adds entries until it has this many, from its last one until today. */
 export async function growWallet(
   database: BenchDatabase,
   clientId: string,
@@ -156,7 +156,7 @@ export async function growWallet(
   }
 }
 
-/** Those after the `$2`th up to the `$3`th, of the `$4` that there will be. */
+/** The entries after the `$2`th up to the `$3`th, of `$4` in the end. */
 function busySql(account: string): string {
   return `
 with ${entrySql(`
@@ -169,7 +169,7 @@ with ${entrySql(`
 update wallets w set sequence = e.sequence, balance = e.balance from entry e where w.id = $1::uuid and e.sequence = $3::integer`
 }
 
-/** A bar in a terminal; elsewhere a line for every tenth. */
+/** A progress bar in a terminal; elsewhere a line for every tenth. */
 function openMeter(total: number): (done: number) => void {
   const progress = openProgress({ errors: process.stderr })
   const startedAt = performance.now()

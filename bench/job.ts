@@ -1,4 +1,4 @@
-/** What the load process is asked to do in one round, and what it answers. Both travel between two processes. */
+/** The job of the load process for one round, and its result. Both travel between two processes. */
 
 export type Target = {
   readonly port: number
@@ -11,41 +11,41 @@ export type Target = {
 export type Job = {
   readonly target: Target
   readonly call: 'debit' | 'check-balance' | 'bulk'
-  /** How many of the users take part, from the first on: 1 is one hot wallet. */
+  /** The number of users that take part, from the first on: 1 is one hot wallet. */
   readonly users: number
   readonly connections: number
   readonly seconds: number
   /** Shares of the requests, from 0 to 1. */
   readonly refused: number
   readonly replayed: number
-  /** So many requests a second, evenly, whether or not the last ones are answered; without it, as fast as they are answered. */
+  /** Requests per second at an even rate, whether or not the last ones are answered; by default as fast as they are answered. */
   readonly perSecond?: number
-  /** Busy answers (503) are expected: the client sends the same request again after a second, until it is done. */
+  /** Busy answers (503) are expected: the load repeats such a request after a second, until it succeeds. */
   readonly isPatient?: boolean
-  /** Begins every referenceId of the round, so that no two rounds share one. */
+  /** The prefix of every referenceId of the round, so that no two rounds share one. */
   readonly mark: string
 }
 
 /** Percentiles over all answers of a round, in milliseconds. */
 export type Latency = { readonly p50: number; readonly p99: number; readonly p999: number; readonly max: number }
 
-/** Of a request for many at once. */
+/** The operations in one bulk request. */
 export const bulkSize = 100
 
 export type Result = {
-  /** Operations, of which a request of bulk has many. */
+  /** Operations: a bulk request has many. */
   readonly perSecond: number
   readonly seconds: number
-  /** Answers, by what was asked for and came: each was checked. */
+  /** Checked answers, by the kind of request. */
   readonly posted: number
   readonly refused: number
   readonly replayed: number
   readonly read: number
-  /** Requests that were answered with 503 and sent again, counted each time. */
+  /** Answers that asked to repeat the request, each counted. */
   readonly busy: number
-  /** Answers that were not the expected one, by status. Anything here makes the run worthless. */
+  /** Unexpected answers, by status. Any of them makes the run worthless. */
   readonly wrong: Readonly<Record<string, number>>
   readonly latencyMs: Latency
-  /** What the load process itself used, per second of the round: 1 is a whole core. */
+  /** Processors that the load process itself used: 1 is a whole core. */
   readonly loadCores: number
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- latency`: how long an answer takes, by the number of connections, at half of the highest rate, beside what else
- * the database does, and what three times too much does to it. It ends with the exact count, as every run.
+ * `npm run bench -- latency`: the time of an answer, by the number of connections, at half of the highest rate, beside other work of
+ * the database, and under three times too much load. Ends with the exact count, like every run.
  */
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { usageOf } from './usage.ts'
 type Taken = Round & Result
 type Row = readonly [name: string, rounds: readonly Taken[]]
 
-/** False when the books do not agree. */
+/** False if the books are not exact. */
 export async function measureLatency(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
@@ -56,7 +56,7 @@ function usual({ target }: Site, seconds: number): Omit<Job, 'mark'> {
   return { target, call: 'debit', users: Infinity, connections: 128, seconds, refused: 0, replayed: 0 }
 }
 
-/** Each once, then each again: what the machine does meanwhile hits all of them. */
+/** Runs all cases in turn, several times, so that noise of the machine affects all of them. */
 async function inTurn<T extends string | number>(
   cases: readonly T[],
   cycles: number,
@@ -67,7 +67,7 @@ async function inTurn<T extends string | number>(
   return rows.map(([one, rounds]) => [String(one), rounds])
 }
 
-/** What runs beside a load of half the highest rate. Each is started with it, and its end is not waited for by the load. */
+/** Work beside a load of half the highest rate. Each starts with the load, which does not wait for its end. */
 const besides: Record<string, (site: Site) => () => Promise<unknown>> = {
   'half the highest rate': () => async () => {},
   '… and a checkpoint':
@@ -128,8 +128,8 @@ function latencyTable(rows: readonly Row[]): string {
 }
 
 /**
- * More debits at once than the queues hold, for ten seconds: a hundred in each request of 600 connections, and every request
- * that is refused is sent again a second later. Then the usual load, at once.
+ * More debits at once than the queues hold, for ten seconds: a hundred in each request of 600 connections. A refused request is
+ * repeated after a second. Then the usual load, at once.
  */
 async function measureOverload({ server }: Site, run: (change: Partial<Job>) => Promise<Taken>) {
   const memoryMb = () => Math.round(usageOf(server.pid).rssBytes / 1e6)
@@ -156,7 +156,7 @@ async function measureOverload({ server }: Site, run: (change: Partial<Job>) => 
   return {
     facts,
     text: [
-      `60,000 debits at once: ${over.perSecond.toFixed(0)} a second (10,000 at once: ${fill.perSecond.toFixed(0)}), ${over.busy} requests were told to come again, ` +
+      `60,000 debits at once: ${over.perSecond.toFixed(0)} a second (10,000 at once: ${fill.perSecond.toFixed(0)}), ${over.busy} requests were refused and repeated, ` +
         `and all were done in the end, the last after ${(over.latencyMs.max / 1000).toFixed(1)} s.`,
       `Memory, the most of each third: ${facts.memoryMb.thirds.join(', ')} MB; right after: the usual load does ${facts.afterOverBefore.toFixed(2)} of before.`,
     ].join('\n'),

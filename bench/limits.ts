@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- limits`: what several processes on one database wait for, and what each setting of the server is worth. Both
- * tables are taken in turn, each row once, then each again; it ends with the exact count, as every run.
+ * `npm run bench -- limits`: what several processes on one database wait for, and the effect of each setting of the server. Both
+ * tables are measured in turn, each row once, then each again. Ends with the exact count, like every run.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,17 +19,16 @@ type Taken = Round &
   Result & {
     readonly perCommit: number
     readonly walBytes: number
-    /** What the writers' connections were found waiting for, by how often; `processor` is none of it. */
+    /** The wait events of the writers' connections, by frequency; `processor` means that a connection did not wait. */
     readonly waits: ReadonlyMap<string, number>
   }
 
-/** One row: a service with these variables, on a server with these settings. */
 type Case = {
   readonly name: string
   readonly env?: Readonly<Record<string, string>>
   readonly connections?: number
   readonly settings?: Readonly<Record<string, string>>
-  /** The first change of each page after it logs the whole page. */
+  /** The first change of a page after a checkpoint logs the whole page. */
   readonly isAfterCheckpoint?: boolean
 }
 
@@ -42,7 +41,7 @@ const byWorkers = (connections: readonly number[]): Case[] =>
     })),
   )
 
-/** Without `full_page_writes` or `fsync` no server is durable: these two show what durability costs. */
+/** Without `full_page_writes` or `fsync` no server is durable: those two rows show the price of durability. */
 const bySetting = (compressions: readonly string[]): Case[] => [
   { name: 'long after a checkpoint' },
   { name: 'right after a checkpoint', isAfterCheckpoint: true },
@@ -59,7 +58,7 @@ const bySetting = (compressions: readonly string[]): Case[] => [
   { name: 'track_io_timing = on', settings: { track_io_timing: 'on', track_wal_io_timing: 'on' } },
 ]
 
-/** False when the books do not agree. */
+/** False if the books are not exact. */
 export async function measureLimits(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
@@ -102,7 +101,7 @@ export async function measureLimits(args: readonly string[]): Promise<boolean> {
   })
 }
 
-/** With a separate service, so that no other one works beside it. */
+/** With a separate service, so that no other one runs beside it. */
 async function measureCase(stage: Stage, site: Site, one: Case, seconds: number): Promise<Taken> {
   const { database } = site
   const settings = Object.entries(one.settings ?? {})
@@ -128,7 +127,7 @@ async function measureCase(stage: Stage, site: Site, one: Case, seconds: number)
     const after = await readCounts(database)
     return {
       ...round,
-      perCommit: round.posted / (after.commits - before.commits - watch.looks()),
+      perCommit: round.posted / (after.commits - before.commits - watch.samples()),
       walBytes: (after.walBytes - before.walBytes) / round.posted,
       waits,
     }
@@ -147,12 +146,12 @@ async function readCounts(database: BenchDatabase): Promise<{ commits: number; w
   return { commits: Number(row!['commits']), walBytes: Number(row!['wal']) }
 }
 
-/** Samples what the writers' connections do, some twenty times a second. */
+/** Samples the wait events of the writers' connections, about twenty times a second. */
 async function watchWriters(database: BenchDatabase) {
   const client = new Client(database.connection)
   await client.connect()
   const waits = new Map<string, number>()
-  let looks = 0
+  let samples = 0
   const over = new AbortController()
   const watching = (async () => {
     for (; !over.signal.aborted; await Bun.sleep(50)) {
@@ -160,12 +159,12 @@ async function watchWriters(database: BenchDatabase) {
         `select coalesce(wait_event_type || ' ' || wait_event, 'processor') as wait from pg_stat_activity
          where application_name = 'billfold writer' and state = 'active' and datname = current_database()`,
       )
-      looks++
+      samples++
       for (const { wait } of rows) waits.set(wait, (waits.get(wait) ?? 0) + 1)
     }
   })()
   return {
-    looks: () => looks,
+    samples: () => samples,
     stop: async () => {
       over.abort()
       await watching

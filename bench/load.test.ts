@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { bulkSize, type Job } from './job.ts'
-import { buildTemplate, hugeAmount, smallAmount, writeReference, type Place } from './request-template.ts'
+import { buildTemplate, hugeAmount, smallAmount, writeReference, type Offsets } from './request-template.ts'
 import { answerLength, countDone, isBusy, isReplay, statusOf } from './response.ts'
 
 const job: Job = {
@@ -14,12 +14,12 @@ const job: Job = {
   mark: '7-1',
 }
 
-test('a debit is written in place, and stays a request of the length it says', () => {
+test('a debit is written in place, and the request keeps its declared length', () => {
   const template = buildTemplate(job, 4)
-  const [place] = template.places as [Place]
-  template.bytes.write('su_9', place.userAt)
-  writeReference(template.bytes, place, 1_234_567)
-  hugeAmount.copy(template.bytes, place.amountAt)
+  const [position] = template.offsets as [Offsets]
+  template.bytes.write('su_9', position.userAt)
+  writeReference(template.bytes, position, 1_234_567)
+  hugeAmount.copy(template.bytes, position.amountAt)
   const [head, body] = template.bytes.toString().split('\r\n\r\n')
   expect(head).toContain(`Content-Length: ${body!.length}`)
   expect(JSON.parse(body!)).toEqual({
@@ -31,23 +31,23 @@ test('a debit is written in place, and stays a request of the length it says', (
     referenceId: 'order-7-1-01234567',
     description: 'One order',
   })
-  smallAmount.copy(template.bytes, place.amountAt)
+  smallAmount.copy(template.bytes, position.amountAt)
   expect(JSON.parse(template.bytes.toString().split('\r\n\r\n')[1]!)).toMatchObject({ amount: 0.01 })
 })
 
-test('each of many debits is written in its own place', () => {
-  const { bytes, places } = buildTemplate({ ...job, call: 'bulk' }, 4)
-  expect(places).toHaveLength(bulkSize)
-  for (const [i, place] of places.entries()) {
-    bytes.write(`su_${i % 10}`, place.userAt)
-    writeReference(bytes, place, i)
-    if (i === 7) hugeAmount.copy(bytes, place.amountAt)
+test('each of many debits is written at its own offsets', () => {
+  const { bytes, offsets } = buildTemplate({ ...job, call: 'bulk' }, 4)
+  expect(offsets).toHaveLength(bulkSize)
+  for (const [i, position] of offsets.entries()) {
+    bytes.write(`su_${i % 10}`, position.userAt)
+    writeReference(bytes, position, i)
+    if (i === 7) hugeAmount.copy(bytes, position.amountAt)
   }
   const [head, body] = bytes.toString().split('\r\n\r\n')
   expect(head).toContain(`Content-Length: ${body!.length}`)
   const { operations } = JSON.parse(body!) as { operations: Record<string, unknown>[] }
   expect(operations.map(({ serviceUserId, amount, referenceId }) => [serviceUserId, amount, referenceId])).toEqual(
-    places.map((_, i) => [`su_${i % 10}`, i === 7 ? 900_000 : 0.01, `order-7-1-${String(i).padStart(8, '0')}`]),
+    offsets.map((_, i) => [`su_${i % 10}`, i === 7 ? 900_000 : 0.01, `order-7-1-${String(i).padStart(8, '0')}`]),
   )
   expect(countDone(Buffer.from('{"results":[{"status":200},{"status":400},{"status":200}]}'))).toBe(2)
 })
@@ -60,7 +60,7 @@ test('an answer is complete only with the last byte of its body', () => {
   expect(isReplay(answer)).toBe(true)
 })
 
-test('servers may spell the length header as they like', () => {
+test('servers may spell the length header in any case', () => {
   const answer = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
   expect(answerLength(answer)).toBe(answer.length)
   expect(isReplay(answer)).toBe(false)
@@ -68,7 +68,7 @@ test('servers may spell the length header as they like', () => {
 
 const many = (status: number) => `HTTP/1.1 200 OK\r\n\r\n{"results":[{"status":200},{"status":${status},"code":"X"}]}`
 
-test('an answer that asks to come again is one, alone or among many', () => {
+test('an answer that asks to repeat the request is recognised, alone or among many', () => {
   expect(isBusy(Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 2\r\n\r\n{}'))).toBe(true)
   expect([503, 400].map((status) => isBusy(Buffer.from(many(status))))).toEqual([true, false])
 })

@@ -1,4 +1,4 @@
-/** The load, in a separate process: a job comes in, its result goes out. Each connection has one request under way. */
+/** The load, as a separate process: a job comes in, its result goes out. Each connection has one request in flight. */
 import { readFileSync } from 'node:fs'
 import { bulkSize, type Job, type Latency, type Result } from './job.ts'
 import {
@@ -6,7 +6,7 @@ import {
   hugeAmount,
   smallAmount,
   writeReference,
-  type Place,
+  type Offsets,
   type RequestTemplate,
 } from './request-template.ts'
 import { answerLength, countDone, isBusy, isReplay, statusOf } from './response.ts'
@@ -15,7 +15,7 @@ type Line = {
   readonly template: RequestTemplate
   held: Buffer | undefined
   isFinished: boolean
-  /** Or, where requests have their times, when it should have been sent: who waits for a free connection waits for us. */
+  /** At a fixed rate, the time at which it was due: waiting for a free connection counts as latency. */
   sentAt: number
   asked: 'posted' | 'refused' | 'replayed' | 'read'
   user: number
@@ -45,7 +45,7 @@ function readUsers(file: string): Users {
   return users
 }
 
-/** The last references that were posted, with their users: what a replay sends again. */
+/** The last posted references with their users: a replay repeats one of them. */
 const recentSize = 4096
 
 async function runJob(job: Job): Promise<Result> {
@@ -60,7 +60,7 @@ async function runJob(job: Job): Promise<Result> {
   const recentReferences = new Int32Array(recentSize)
   let references = 0
   let open = job.connections
-  /** Where requests have their times: connections without one under way, and how many were sent. */
+  /** At a fixed rate: connections without a request in flight, and the number of requests sent. */
   const idle: Bun.Socket<Line>[] = []
   let sent = 0
   const ended = Promise.withResolvers<void>()
@@ -69,10 +69,10 @@ async function runJob(job: Job): Promise<Result> {
   let stopAt = startedAt + job.seconds * 1000
 
   function choose(line: Line): void {
-    for (const place of line.template.places) chooseOne(line, place)
+    for (const position of line.template.offsets) chooseOne(line, position)
   }
 
-  function chooseOne(line: Line, place: Place): void {
+  function chooseOne(line: Line, position: Offsets): void {
     const { bytes } = line.template
     const dice = Math.random()
     line.user = (Math.random() * userCount) | 0
@@ -87,10 +87,10 @@ async function runJob(job: Job): Promise<Result> {
       line.reference = references++
     }
     const userFrom = line.user * (users.length + 1)
-    users.bytes.copy(bytes, place.userAt, userFrom, userFrom + users.length)
-    if (place.amountAt === -1) return
-    ;(line.asked === 'refused' ? hugeAmount : smallAmount).copy(bytes, place.amountAt)
-    writeReference(bytes, place, line.reference)
+    users.bytes.copy(bytes, position.userAt, userFrom, userFrom + users.length)
+    if (position.amountAt === -1) return
+    ;(line.asked === 'refused' ? hugeAmount : smallAmount).copy(bytes, position.amountAt)
+    writeReference(bytes, position, line.reference)
   }
 
   function check(line: Line, answer: Buffer): void {
@@ -119,7 +119,7 @@ async function runJob(job: Job): Promise<Result> {
 
   function write(socket: Bun.Socket<Line>): void {
     const line = socket.data
-    // A request is far smaller than a socket's buffer, which is empty: it held only the last request.
+    // A request is far smaller than the socket's buffer, which is empty: it held only the last request.
     if (socket.write(line.template.bytes) !== line.template.bytes.length) throw new Error('a request was cut short')
   }
 
@@ -175,7 +175,7 @@ async function runJob(job: Job): Promise<Result> {
   }
   const { perSecond } = job
   if (perSecond !== undefined) {
-    // Only now, or the first ones would be late for connections that were not there yet.
+    // Only after all connections are open: otherwise the first requests would be late.
     startedAt = performance.now()
     stopAt = startedAt + job.seconds * 1000
     const pace = setInterval(() => sendWhatIsDue(perSecond), 1)

@@ -1,4 +1,4 @@
-/** Where the figures come from; without it they mean nothing. */
+/** The machine of a run: figures mean nothing without it. */
 import { arch, cpus, platform, release, totalmem } from 'node:os'
 import type { BenchDatabase } from './cluster.ts'
 import type { Pgbench } from './pgbench.ts'
@@ -17,7 +17,7 @@ export async function describeMachine(database: BenchDatabase, pgbench: Pgbench 
   }
 }
 
-/** Some systems do not report the model. */
+/** Not every system reports the model. */
 function processorText(): string {
   const model = cpus()[0]?.model ?? 'unknown'
   return model === 'unknown' ? `${cpus().length} × ${arch()}` : `${cpus().length} × ${model} (${arch()})`

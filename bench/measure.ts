@@ -12,40 +12,40 @@ import { runRound, type Site, type Stage } from './stage.ts'
 
 export type Report = Awaited<ReturnType<typeof measure>>
 
-export async function measure(options: Options, stage: Stage, note: (text: string) => void) {
+export async function measure(options: Options, stage: Stage, log: (text: string) => void) {
   const startedAt = new Date().toISOString()
-  note('starting the service with 100,000 wallets')
+  log('starting the service with 100,000 wallets')
   const site = await stage.openSite('spread', { users: 100_000, transfersPerUser: 1 })
   const sites = [site]
-  note('preparing pgbench')
+  log('preparing pgbench')
   const pgbench = await stage.openPgbench()
-  if (!pgbench) note(pgbenchMissing)
+  if (!pgbench) log(pgbenchMissing)
   const contenders = await openContenders(options, stage, site, pgbench)
-  note('starting the service once more on the same database, with a worker on each processor')
+  log('starting the service once more on the same database, with a worker on each processor')
   const workers = await stage.openBeside(site, { WORKERS: String(availableParallelism()) })
-  // Twice the connections, so that each worker has batches as large as the one process has.
+  // Twice the connections, so that the batches of each worker are as large as those of the one process.
   const connections = options.connections * 2
   contenders.push({ name: 'workers', measure: () => debits(options, stage, 'workers', workers, { connections }) })
   contenders.push({ name: 'many', measure: () => debits(options, stage, 'many', site, { connections: 1024 }) })
-  note('starting the service with 20,000 wallets that were never analysed')
+  log('starting the service with 20,000 wallets that were never analysed')
   const unanalysed = await stage.openSite('unanalysed', { users: 20_000, transfersPerUser: 1, isUnanalysed: true })
   sites.push(unanalysed)
   contenders.push({ name: 'unanalysed', measure: () => debits(options, stage, 'unanalysed', unanalysed) })
   if (options.isLarge) {
-    note('making 1,000,000 wallets and 10,000,000 transfers; this takes minutes')
+    log('making 1,000,000 wallets and 10,000,000 transfers; this takes minutes')
     const large = await stage.openSite('large', { users: 1_000_000, transfersPerUser: 10 })
     sites.push(large)
     contenders.push({ name: 'large', measure: () => debits(options, stage, 'large', large) })
   }
   const base = { name: 'debits', measure: () => debits(options, stage, 'debits', site) }
-  note('warming up')
+  log('warming up')
   for (const contender of [base, ...contenders]) await contender.measure()
   const measured = await takeTurns(base, contenders, options.cycles, (round, done, of) =>
-    note(`${String(done).padStart(3)}/${of}  ${roundText(round)}`),
+    log(`${String(done).padStart(3)}/${of}  ${roundText(round)}`),
   )
-  note(`load for ${options.memorySeconds} s, watching memory`)
+  log(`load for ${options.memorySeconds} s, watching memory`)
   const memory = await watchMemory(stage, site, jobOn(options, site, { seconds: options.memorySeconds }))
-  note('checking the books')
+  log('checking the books')
   const checks = await Promise.all(sites.map((s) => checkExactness(s.database, s.acknowledged, s.seededTransfers)))
   return {
     startedAt,
@@ -98,7 +98,7 @@ function jobOn(options: Options, { target }: Site, change: Partial<Job>): Omit<J
   return { target, call: 'debit', users: Infinity, connections, seconds, refused: 0, replayed: 0, ...change }
 }
 
-/** With a hundred operations in each request, as many are under way as fill the batches. */
+/** With a hundred operations in each request, this many requests fill the batches. */
 const bulkConnections = 16
 
 const figureOf = {
@@ -122,7 +122,7 @@ function toFigures(measured: Measured, memory: Memory): Figure[] {
   const overBaseOf = (wanted: string) => measured.comparisons.find(({ name }) => name === wanted)?.overBase
   const pgbench = overBaseOf('pgbench')
   const ratios = measured.comparisons.flatMap(({ name, overBase }) => {
-    // Not compared with the usual load, but with pgbench in the same cycle.
+    // Compared with pgbench in the same cycle, not with the usual load.
     if (name === 'workers' || name === 'many') {
       const overPgbench = pgbench?.map((each, i) => overBase[i]! / each)
       return overPgbench ? [toFigure(overPgbenchOf[name], overPgbench)] : []

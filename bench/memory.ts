@@ -1,4 +1,4 @@
-/** Whether the service stays small: its resident memory, a sample a second, under an unbroken load. */
+/** Does the service stay small? Its resident memory, sampled every second, under a continuous load. */
 import { runRound, type Site, type Stage } from './stage.ts'
 import type { Job } from './job.ts'
 import { median } from './rounds.ts'
@@ -8,7 +8,7 @@ export type Memory = {
   readonly seconds: number
   readonly samplesMb: readonly number[]
   readonly endMb: number
-  /** The last sixth of the samples over the sixth after the first third, when everything is warm. */
+  /** The last sixth of the samples divided by the sixth after the first third, when everything is warm. */
   readonly growth: number
 }
 

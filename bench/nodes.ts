@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [--seconds 8] [--lanes 1] [--processes 1]`:
- * debits on a database that is there already, on one server or on a cluster, and the processor time that each of its nodes spends
- * on one. Where the address names several nodes, the lanes have their batches coordinated by one after the other. What it leaves behind is
- * an app, its users and their transfers: take a database that is for trying. Nodes on other machines show no time.
+ * debits on an existing database, on one server or on a cluster, and the processor time of each of its nodes per debit. If the
+ * address names several nodes, the lanes take them as coordinators in turn. It leaves an app, its users and their transfers behind:
+ * use a test database. Nodes on other machines show no time.
  */
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -68,10 +68,10 @@ export async function measureNodes(args: readonly string[]): Promise<boolean> {
   return faults.length === 0
 }
 
-type Place = { readonly name: string; readonly database: BenchDatabase }
+type DatabaseNode = { readonly name: string; readonly database: BenchDatabase }
 
-/** The coordinator first; the one server where there is no cluster. */
-async function listNodes(database: BenchDatabase): Promise<Place[]> {
+/** The coordinator first; without a cluster, the one server. */
+async function listNodes(database: BenchDatabase): Promise<DatabaseNode[]> {
   const [extension] = await database.query(`select 1 as here from pg_extension where extname = 'citus'`)
   if (!extension) return [{ name: 'database', database }]
   const nodes = await database.query(
@@ -88,8 +88,8 @@ async function listNodes(database: BenchDatabase): Promise<Place[]> {
   })
 }
 
-/** As its own file names it; no number where that is another machine's. */
-async function findPostmaster({ name, database }: Place): Promise<{ name: string; pid: number }> {
+/** Read from the server's own file; NaN if the server is on another machine. */
+async function findPostmaster({ name, database }: DatabaseNode): Promise<{ name: string; pid: number }> {
   const [row] = await database.query(`select pg_read_file('postmaster.pid') as file`)
   const pid = Number.parseInt(row!['file']!, 10)
   const isHere = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).startsWith('postgres')

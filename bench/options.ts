@@ -1,4 +1,3 @@
-/** What is measured, and for how long. */
 import { parseArgs } from 'node:util'
 
 export type Options = {
@@ -13,23 +12,23 @@ export type Options = {
 export const usage = `npm run bench [-- flags]
 
   --quick          a first impression in about two minutes; the committed chart stays as it is
-  --large          also a database of 1 million wallets and 10 million transfers (some minutes to make, 6 GB of disk)
+  --large          also a database of 1 million wallets and 10 million transfers (takes some minutes and 6 GB of disk)
   --long           five minutes of load for the memory figure, instead of 30 seconds
-  --connections N  connections of the load; 128 unless told
+  --connections N  connections of the load; 128 by default
   --help           this
 
 npm run bench -- --growth [--users 1000000] [--transfers 10] [--cycles 7] [--keep]
 
   debits on a ledger of that many wallets and transfers each, over a year, against an almost empty one; its start, verify, pages and
-  sizes. The load shows how far it is, and goes on where it stood when it is stopped and started again; --keep leaves the data there
+  sizes. The load shows its progress, and resumes when it is stopped and started again; --keep leaves the data there
 
 npm run bench -- latency [--seconds 4] [--cycles 3]
 
-  how long an answer takes: by connections, at half of the highest rate, beside a checkpoint, verify and export, and with far too much at once
+  the time of an answer: by connections, at half of the highest rate, beside a checkpoint, verify and export, and under overload
 
 npm run bench -- limits [--seconds 4] [--cycles 3] [--connections 128,1024]
 
-  what 1, 2, 4 and 8 processes on one database wait for, and what each setting of the server is worth
+  what 1, 2, 4 and 8 processes on one database wait for, and the effect of each setting of the server
 
 npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]
 
@@ -38,7 +37,7 @@ npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--
 
 npm run bench -- nodes --database URL [--users 20000] [--connections 128,2000] [--seconds 8]
 
-  debits on a database that is for trying, on one server or a cluster, and the processor time of each node for one
+  debits on a test database, on one server or a cluster, and the processor time of each node per debit
 
 npm run bench -- books [--users 100000] [--transfers 9] [--unanalysed]
 

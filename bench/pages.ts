@@ -1,4 +1,4 @@
-/** How long the service takes for pages of the admin area, and the database for what they ask of it. */
+/** The time of pages of the admin area in the service, and of their statements in the database. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -8,10 +8,10 @@ import { startSession } from '../src/actions/operators/manage-sessions.ts'
 import type { Service } from '../src/actions/service.ts'
 import { buildApp } from '../src/app.ts'
 
-/** Of each page, after three that warm it up. */
+/** Repetitions of each page, after three that warm it up. */
 export const times = 25
 
-/** A new operator, signed in: the value of the cookie. */
+/** Creates an operator and signs in; returns the value of the cookie. */
 export async function signIn(service: Service): Promise<string> {
   const operator = {
     email: `bench-${crypto.randomUUID()}@example.com`,
@@ -25,10 +25,10 @@ export async function signIn(service: Service): Promise<string> {
 
 export type PageRow = { page: string; medianMs: number; worstMs: number; databaseMs: number; kilobytes: number }
 
-/** What the page that is under way has waited for its statements; those it sends at once add up. */
+/** The time that the current page has waited for its statements; concurrent statements add up. */
 const asking = new AsyncLocalStorage<{ ms: number }>()
 
-/** Adds the time of each statement to the page that sent it, and leaves those of jobs alone. */
+/** Adds the time of each statement to the page that sent it, and ignores those of jobs. */
 function watchStatements(): void {
   // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
   const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => unknown
@@ -42,7 +42,7 @@ function watchStatements(): void {
   } as typeof Client.prototype.query
 }
 
-/** The whole of what the service does for a page: session, queries, rendering. While the check of the books goes on. */
+/** Times everything the service does for a page: session, queries, rendering. Runs beside the check of the books. */
 export async function timePages(service: Service, token: string, pages: Record<string, string>): Promise<PageRow[]> {
   const app = buildApp(service)
   const headers = { cookie: `billfold-session=${token}` }
@@ -61,7 +61,7 @@ export async function timePages(service: Service, token: string, pages: Record<s
         app.fetch(new Request(`http://127.0.0.1:3000${path}`, { headers })),
       )
       bytes = (await response.arrayBuffer()).byteLength
-      // A search that has one hit leads to its page.
+      // A search with one hit redirects to its page.
       if (response.status !== 200 && response.status !== 303) throw new Error(`${path} answered ${response.status}`)
       if (i < 3) continue
       taken.push(performance.now() - startedAt)
@@ -81,11 +81,11 @@ export async function timePages(service: Service, token: string, pages: Record<s
   return rows
 }
 
-/** As the job does: patiently, until no pages are left, and after a fault once more. */
+/** Checks the books like the job does, with its longer time limits, and again after a fault, until the pages are timed. */
 async function checkOn(service: Service, done: AbortSignal): Promise<void> {
-  const patient = { ...service, db: service.db.longRunning }
+  const longRunning = { ...service, db: service.db.longRunning }
   while (!done.aborted) {
-    await checkBooks(patient).catch((error: unknown) => console.log(`the check of the books: ${String(error)}`))
+    await checkBooks(longRunning).catch((error: unknown) => console.log(`the check of the books: ${String(error)}`))
     await sleep(1_000)
   }
 }

@@ -1,4 +1,4 @@
-/** PostgreSQL's own yardstick: TPC-B, the debit and credit of 1985, by PostgreSQL's own program. */
+/** PostgreSQL's own benchmark program with TPC-B, the debit and credit of 1985. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import type { Cluster } from './cluster.ts'
@@ -36,7 +36,7 @@ export async function preparePgbench(cluster: Cluster): Promise<Pgbench | undefi
   return {
     version: spawnSync(program, ['--version']).stdout.toString().trim(),
     measure: async (seconds) => {
-      // It vacuums its small tables before each run by itself, as it wants to be run.
+      // pgbench vacuums its small tables before each run, as its documentation recommends.
       const whole = String(Math.max(1, Math.round(seconds)))
       const { result: output, cores } = await withCost(
         cluster,

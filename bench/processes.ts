@@ -1,4 +1,4 @@
-/** The processes of a run: services, the echo, the load. Each is started here, and its caller ends it. */
+/** The processes of a run: services, the echo, the load. The caller that starts one also stops it. */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import type { Job, Result } from './job.ts'
 export type Server = {
   readonly port: number
   readonly pid: number
-  /** From the start of the process until it took requests. */
+  /** From the start of the process until it accepted requests. */
   readonly readyAfterMs: number
   readonly stop: () => Promise<void>
 }
@@ -15,8 +15,8 @@ export type Server = {
 export const projectDir = join(import.meta.dir, '..')
 
 /**
- * The service as anyone would run it, its log at the default level going to /dev/null: it pays for every line, and no
- * terminal or disk pays for it too. `dir` may be another checkout, to compare two versions.
+ * The service in its usual configuration, with its log at the default level going to /dev/null: it pays for every line, but no
+ * terminal or disk does. `dir` may be another checkout, to compare two versions.
  */
 export async function startService(
   { dir = projectDir, databaseUrl, env = {} }: { dir?: string; databaseUrl: string; env?: Record<string, string> },

@@ -1,4 +1,4 @@
-/** A run in words, for the terminal. */
+/** The report of a run as text, for the terminal. */
 import { figureTable, table } from './figures.ts'
 import type { Report } from './measure.ts'
 import { median, type Round } from './rounds.ts'
@@ -9,7 +9,7 @@ export function reportText(report: Report): string {
   )
 }
 
-/** Processor time shows what a request costs even on a machine that is busy with something else. */
+/** Processor time shows the cost of a request even on a machine that is busy with other work. */
 export function rateTable(rounds: readonly Round[]): string {
   const names = [...new Set(rounds.map((round) => round.name))]
   const rows = names.map((name) => {

@@ -1,15 +1,15 @@
-/** A whole HTTP request as bytes, of which only the user, the amount and the reference change, in place. */
+/** A whole HTTP request as bytes, in which only the user, the amount and the reference are overwritten. */
 import { bulkSize, type Job } from './job.ts'
 
 export type RequestTemplate = {
   readonly bytes: Buffer
-  /** Where each operation of the request has what changes. */
-  readonly places: readonly Place[]
+  /** The offsets of the changing parts, for each operation of the request. */
+  readonly offsets: readonly Offsets[]
 }
 
-export type Place = {
+export type Offsets = {
   readonly userAt: number
-  /** -1 where the call has none. */
+  /** -1 if the call has none. */
   readonly amountAt: number
   readonly referenceAt: number
 }
@@ -50,23 +50,23 @@ function toPost({ target }: Job, path: string, body: string, size: number): Requ
   const text =
     `POST /api/server/wallet/${path} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-  const places: Place[] = []
-  for (let at = 0; places.length < size; at = places.at(-1)!.referenceAt) {
+  const offsets: Offsets[] = []
+  for (let at = 0; offsets.length < size; at = offsets.at(-1)!.referenceAt) {
     const userAt = text.indexOf('"#', at) + 1
     const amountAt = text.indexOf(String(smallAmount), userAt)
-    places.push({ userAt, amountAt, referenceAt: text.indexOf(`-${'0'.repeat(referenceDigits)}"`, amountAt) + 1 })
+    offsets.push({ userAt, amountAt, referenceAt: text.indexOf(`-${'0'.repeat(referenceDigits)}"`, amountAt) + 1 })
   }
-  return { bytes: Buffer.from(text), places }
+  return { bytes: Buffer.from(text), offsets }
 }
 
 function buildCheckBalance({ target }: Job, userLength: number): RequestTemplate {
   const user = '#'.repeat(userLength)
   const query = `clientId=${target.clientId}&clientSecret=${target.clientSecret}&serviceUserId=${user}&requiredAmount=19.99`
   const text = `GET /api/server/wallet/check-balance?${query} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\n\r\n`
-  return { bytes: Buffer.from(text), places: [{ userAt: text.indexOf(user), amountAt: -1, referenceAt: -1 }] }
+  return { bytes: Buffer.from(text), offsets: [{ userAt: text.indexOf(user), amountAt: -1, referenceAt: -1 }] }
 }
 
-export function writeReference(bytes: Buffer, { referenceAt }: Place, reference: number): void {
+export function writeReference(bytes: Buffer, { referenceAt }: Offsets, reference: number): void {
   let rest = reference
   for (let at = referenceAt + referenceDigits - 1; at >= referenceAt; at--) {
     bytes[at] = 48 + (rest % 10)

@@ -1,14 +1,14 @@
-/** Just enough of HTTP/1.1 to know where an answer ends and what it says: the load must cost little beside the service. */
+/** Just enough of HTTP/1.1 to find the end of an answer and its meaning: the load must cost little beside the service. */
 
 const blankLine = Buffer.from('\r\n\r\n')
 const replayedField = Buffer.from('"replayed":true')
 const busyField = Buffer.from('"status":503')
 const doneField = Buffer.from('"status":200')
 
-/** Set by the first answer: servers differ in how they write the header, but each writes it always the same. */
+/** Set by the first answer: servers spell the header differently, but each always spells it the same. */
 let lengthHeader: Buffer | undefined
 
-/** The length of the first answer in these bytes, or 0 when it is not all there yet. */
+/** The length of the first answer in these bytes, or 0 if it is not complete. */
 export function answerLength(bytes: Buffer): number {
   const headEnd = bytes.indexOf(blankLine)
   if (headEnd === -1) return 0
@@ -30,7 +30,7 @@ function findLengthHeader(head: string): Buffer {
   return Buffer.from(found[0], 'latin1')
 }
 
-/** Of `HTTP/1.1 200 OK`. */
+/** Reads the status of `HTTP/1.1 200 OK`. */
 export function statusOf(bytes: Buffer): number {
   return (bytes[9]! - 48) * 100 + (bytes[10]! - 48) * 10 + (bytes[11]! - 48)
 }
@@ -39,14 +39,14 @@ export function isReplay(bytes: Buffer): boolean {
   return bytes.includes(replayedField)
 }
 
-/** How many operations of an answer to many were done. */
+/** The number of operations of a bulk answer that succeeded. */
 export function countDone(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(doneField); at !== -1; at = bytes.indexOf(doneField, at + 1)) count++
   return count
 }
 
-/** That it, or an operation of it, is to be sent again. */
+/** Whether the request, or an operation of it, has to be repeated. */
 export function isBusy(bytes: Buffer): boolean {
   return statusOf(bytes) === 503 || bytes.includes(busyField)
 }

@@ -1,4 +1,4 @@
-/** Short rounds in turn, A B A C A …: noise hits both sides of a ratio, and each ratio is taken between neighbours. */
+/** Short rounds in turn, A B A C A …: noise affects both sides of a ratio, and each ratio is taken between neighbours. */
 import type { Latency } from './job.ts'
 
 export type Round = {
@@ -9,7 +9,7 @@ export type Round = {
   /** Processors in use during the round, 1 being a whole one: by the service (or pgbench, or the echo) and the database. */
   readonly serverCores: number
   readonly databaseCores: number
-  /** By everything that is no part of the run. Well above zero, and the figures say more about the neighbours than about us. */
+  /** Of all processes outside the run. Well above zero, the figures describe the neighbours more than us. */
   readonly otherCores: number
 }
 
@@ -18,7 +18,7 @@ export type Contender = { readonly name: string; readonly measure: () => Promise
 export type Comparison = {
   readonly name: string
   readonly perSecond: number
-  /** Of each cycle, the base over the contender and the contender over the base; the figure is the median. */
+  /** In each cycle, the contender divided by the base; the figure is the median. */
   readonly overBase: readonly number[]
 }
 

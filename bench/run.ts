@@ -1,4 +1,4 @@
-/** `npm run bench`: its own database, service and load; every figure is a ratio of rounds taken in turn in this run. */
+/** `npm run bench`: its own database, service and load; every figure is a ratio of alternating rounds of this run. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { measureBooks } from './books.ts'
@@ -35,7 +35,7 @@ async function run(options: Options): Promise<void> {
     console.log(`\n${reportText(report)}`)
     const name = options.isQuick ? 'quick' : 'full'
     await writeFile(join(resultsDir, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`)
-    // The picture that is committed shows only what is worth showing.
+    // The committed chart shows only full runs on a quiet machine.
     const pictureDir = options.isQuick || isBusy(report.rounds) ? 'bench/results' : 'bench'
     await writeFile(join(import.meta.dir, '..', pictureDir, 'comparison.svg'), drawComparison(report))
     console.log(`\nwritten: bench/results/${name}.json, ${pictureDir}/comparison.svg`)

@@ -1,4 +1,4 @@
-/** An app and its users with money: made by the command line as anyone would, or, if asked for, with years of history. */
+/** An app and its users with money: created by the command line, or with years of history. */
 import { writeFile } from 'node:fs/promises'
 import type { BenchDatabase } from './cluster.ts'
 import { findLoad, givenMinor, loadHistory, type History } from './history.ts'
@@ -7,13 +7,13 @@ import { projectDir } from './processes.ts'
 
 export type Seeding = {
   readonly users: number
-  /** How many transfers each wallet already has: one credit, then debits. */
+  /** The transfers that each wallet already has: one credit, then debits. */
   readonly transfersPerUser: number
-  /** As right after a restore: nothing was ever analysed, and autovacuum does not come. */
+  /** Like after a restore: nothing was ever analysed, and autovacuum is off. */
   readonly isUnanalysed?: boolean
 }
 
-/** What each wallet is given at first: enough for any round, too little for what is to be refused. */
+/** The first credit of each wallet: enough for any round, too little for the debits that must be refused. */
 const funded = String(givenMinor / 100)
 
 export async function seed(
@@ -41,14 +41,14 @@ async function createApp(database: BenchDatabase, dir: string): Promise<App> {
   return { clientId: app.clientId, clientSecret: app.clientSecret }
 }
 
-/** As anyone would, by the command line. */
+/** Through the command line. */
 async function found(database: BenchDatabase, users: number, dir: string): Promise<App> {
   const app = await createApp(database, dir)
   await billfold(dir, database, ['seed', '--users', String(users), '--link', app.clientId, '--credit', funded])
   return app
 }
 
-/** With years of history; a load that was stopped goes on, with a new secret for its app. */
+/** With years of history; a stopped load resumes, with a new secret for its app. */
 async function grow(database: BenchDatabase, history: History, dir: string): Promise<App> {
   const load = await findLoad(database)
   if (load && (load.users !== history.users || load.transfersPerUser !== history.transfersPerUser))

@@ -1,4 +1,4 @@
-/** Everything a run needs, started once: the server, the service on a seeded database, the echo, the load. */
+/** Everything a run needs, started once: the database server, the service on a seeded database, the echo, the load. */
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startCluster, type BenchDatabase, type Cluster } from './cluster.ts'
@@ -11,7 +11,7 @@ import { seed, type Seeding } from './seed.ts'
 import { addAcknowledged, type Acknowledged } from './exactness.ts'
 import { serviceCpuSeconds } from './usage.ts'
 
-/** A running service, its database, and the ids that the load needs. */
+/** A running service, its database, and the operations that it acknowledged to the load. */
 export type Site = {
   readonly server: Server
   readonly database: BenchDatabase
@@ -37,10 +37,10 @@ export type Stage = {
 
 export const resultsDir = join(import.meta.dir, 'results')
 
-/** With a new data folder, which is removed when the work is done or has failed. */
+/** Runs the work on new data, which is removed when the work ends or is interrupted. */
 export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
   await mkdir(resultsDir, { recursive: true })
-  // Not in the system's temporary folder: where that is held in memory, durable would mean nothing.
+  // Not in the system's temporary folder: if that is in memory, a durable write would mean nothing.
   const stage = await openStage(await mkdtemp(join(resultsDir, 'data-')))
   let leaving: Promise<void> | undefined
   const interrupted = () => void (leaving ??= stage.close().finally(() => process.exit(130)))
@@ -48,7 +48,7 @@ export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T>
   try {
     return await work(stage)
   } finally {
-    // What was under way fails when the stage goes; its fault must not end the process before the data is gone.
+    // Work in progress fails when the stage closes; that error must not end the process before the data is removed.
     await (leaving ?? stage.close())
   }
 }
@@ -95,7 +95,7 @@ export async function openStage(dir: string): Promise<Stage> {
 
 let rounds = 0
 
-/** One round of load on a server. What a service acknowledges is added up, for the books to be checked against. */
+/** One round of load on a server. Adds up the acknowledged operations, to check the books against them. */
 export async function runRound(
   { load, cluster }: Pick<Stage, 'load' | 'cluster'>,
   name: string,

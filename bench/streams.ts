@@ -1,6 +1,6 @@
 /**
- * `npx bun bench/streams.ts [--streams 10000] [--seconds 15]`: what open widgets cost. One process holds that many event
- * streams, each of another wallet; then nothing happens, then wallets change, by the same process and by another one.
+ * `npx bun bench/streams.ts [--streams 10000] [--seconds 15]`: the cost of open widgets. One process holds that many event streams,
+ * each of another wallet; first nothing happens, then wallets change, through the same process and through another one.
  */
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ async function run(stage: Stage): Promise<void> {
   await writeFile(join(resultsDir, 'streams.json'), `${JSON.stringify({ count, rate, seconds, rows }, null, 2)}\n`)
 }
 
-/** Sessions that outlive the measurement, and a connection for each, as a browser holds one. */
+/** Opens a connection for each user, as a browser does, with sessions that outlive the measurement. */
 async function openStreams(site: Site, users: readonly string[]): Promise<Stream[]> {
   const tokens = users.map(() => newSessionToken())
   await site.database.query(
@@ -110,7 +110,7 @@ async function openStreams(site: Site, users: readonly string[]): Promise<Stream
         },
       },
     })
-    // The listener's queue of new connections is short.
+    // The listen queue for new connections is short.
     if (i % 100 === 99) while (streams.slice(-100).some(({ events }) => events === 0)) await sleep(20)
   }
   for (const until = performance.now() + 30_000; streams.some(({ events }) => events === 0); await sleep(50))
@@ -118,7 +118,7 @@ async function openStreams(site: Site, users: readonly string[]): Promise<Stream
   return streams
 }
 
-/** Debits at an even pace, each of another wallet; how long after its answer each stream received the change. */
+/** Debits at an even rate, each of another wallet; records how long after its answer each stream received the event. */
 async function change(
   { target }: Site,
   users: readonly string[],

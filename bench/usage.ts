@@ -1,4 +1,4 @@
-/** What a process uses, as the system sees it. */
+/** Memory and processor time of a process, as the system reports them. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -9,7 +9,7 @@ export function usageOf(pid: number): Usage {
   return process.platform === 'linux' ? fromProc(pid) : fromPs(pid)
 }
 
-/** The clock ticks of /proc are hundredths of a second on every Linux that runs Bun, the pages as large as the system says. */
+/** The clock ticks of /proc are hundredths of a second on every Linux that runs Bun; the system reports the page size. */
 const pageBytes = process.platform === 'linux' ? Number(spawnSync('getconf', ['PAGESIZE']).stdout) : 0
 
 function fromProc(pid: number): Usage {
@@ -17,7 +17,7 @@ function fromProc(pid: number): Usage {
   return { cpuSeconds: (fields[11]! + fields[12]!) / 100, rssBytes: fields[21]! * pageBytes }
 }
 
-/** From the parent's pid (1) on. The name before, in parentheses, may hold spaces; these fields do not. */
+/** The fields from the parent's pid (1) on. The name before them, in parentheses, may contain spaces. */
 function statOf(pid: string): number[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   return stat
@@ -26,7 +26,7 @@ function statOf(pid: string): number[] {
     .map(Number)
 }
 
-/** A process and its children, those that ended included; not a number where there is no /proc. */
+/** A process and its children, including ended ones; NaN without /proc. */
 export function familyCpuSeconds(pid: number): number {
   if (process.platform !== 'linux' || Number.isNaN(pid)) return Number.NaN
   let total = ticks(statOf(String(pid)), 11, 15)
@@ -36,13 +36,13 @@ export function familyCpuSeconds(pid: number): number {
       const fields = statOf(name)
       if (fields[1] === pid) total += ticks(fields, 11, 13)
     } catch {
-      // It ended while we looked; its time is now in the parent's.
+      // It ended in the meantime; its time is now in the parent's.
     }
   }
   return total / 100
 }
 
-/** With its workers, where that can be seen. */
+/** With its workers, where the system reports them. */
 export function serviceCpuSeconds(pid: number): number {
   return process.platform === 'linux' ? familyCpuSeconds(pid) : usageOf(pid).cpuSeconds
 }
@@ -60,7 +60,7 @@ function ticks(fields: readonly number[], from: number, to: number): number {
   return fields.slice(from, to).reduce((a, b) => a + b, 0)
 }
 
-/** Of all processors together, since the machine started: what everything on it used. */
+/** All processors together, since the machine started. */
 export function machineCpuSeconds(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000
 }

@@ -1,4 +1,4 @@
-/** Money is acknowledged when the disk has it, under any settings of the server or its role. */
+/** Money is acknowledged only when it is on disk, under any settings of the server or its role. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { grantBonus } from '../src/actions/money/manage-wallets.ts'
 import { closeService, openService } from '../src/actions/service.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** The setting of every connection that enters transfers, in a service that was opened with the database set so. */
+/** The setting of every connection that inserts transfers, in a service opened on a database with this setting. */
 async function settingsWhereMoneyMoves(setting: string): Promise<string[]> {
   const { config, log, now, db } = opened.service
   const { rows } = await db.pool.query<{ name: string }>('select current_database() as name')
@@ -46,14 +46,14 @@ async function settingsWhereMoneyMoves(setting: string): Promise<string[]> {
   }
 }
 
-test('a database that is set to acknowledge before the disk has it is overruled wherever money moves', async () => {
+test('a database set to acknowledge before the data is on disk is overruled wherever money moves', async () => {
   const settings = await settingsWhereMoneyMoves('off')
   expect(settings.length).toBeGreaterThan(0)
   expect(new Set(settings)).toEqual(new Set(['on']))
 })
 
 test.each(['local', 'remote_write', 'remote_apply'])(
-  'a choice of %s, which the disk has too, is kept',
+  'the setting %s, which waits for the disk too, is kept',
   async (choice) => {
     expect(new Set(await settingsWhereMoneyMoves(choice))).toEqual(new Set([choice]))
   },

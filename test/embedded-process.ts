@@ -17,7 +17,7 @@ export type ServiceProcess = {
   pid: number
   connection: EmbeddedConnection
   logs: string[]
-  /** Ends its input, waits for the end. */
+  /** Ends its input and waits for its exit. */
   leave: () => Promise<void>
   /** kill -9, and waits until the process is gone. */
   kill: () => Promise<void>
@@ -28,14 +28,14 @@ type Options = { as?: Owner; project?: string }
 
 const projectDir = fileURLToPath(new URL('..', import.meta.url))
 
-/** False where another user could not even read the program, as in a checkout below /root. */
+/** False if another user cannot read the program, as in a checkout below /root. */
 export const canBeUnprivileged = isRoot && (await canEnter(projectDir)) && (await canEnter(dirname(process.execPath)))
 
 function canEnter(folder: string): Promise<boolean> {
   return canReach({ ...unprivileged, spawn: unprivileged }, folder)
 }
 
-/** A folder for one test, removed by `removeFolder` together with a server that may still run in it. */
+/** A folder for one test; `removeFolder` removes it, and ends a server that still runs in it. */
 export async function makeFolder(owner?: Owner): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'billfold-embedded-'))
   await chmod(folder, 0o755)
@@ -58,7 +58,7 @@ function isPostgres(pid: number): boolean {
   return stdout.includes('postgres') && !stdout.startsWith('Z')
 }
 
-/** Starts a service process and waits until it has joined; rejects with its sentence if it was refused. */
+/** Starts a service process and waits until it has joined; rejects with its error message if it was refused. */
 export async function startService(dataDir: string, options: Options = {}): Promise<ServiceProcess> {
   const project = options.project ?? projectDir
   const child = spawn(process.execPath, [join(project, 'test', 'embedded-service.ts'), dataDir], {
@@ -106,12 +106,11 @@ export async function postmasterPid(dataDir: string): Promise<number | null> {
   return (await readPidFile(join(dataDir, 'postgres')))?.pid ?? null
 }
 
-/** True once no server runs in the folder any more. */
 export function isStopped(dataDir: string): boolean {
   return !existsSync(join(dataDir, 'postgres', 'postmaster.pid'))
 }
 
-/** What an attempt that must fail says; the words of success are none that a test expects. */
+/** The error message of an attempt that must fail; no test expects the text for success. */
 export function complaintOf(attempt: Promise<unknown>): Promise<string> {
   return attempt.then(
     () => 'it did not fail',

@@ -3,18 +3,18 @@ import { Client } from 'pg'
 
 export type RecordedQuery = { readonly client: Client; readonly text: string; readonly values: readonly unknown[] }
 
-/** Everything that any connection of this process is asked while the work goes on, each text once. */
+/** The statements that all connections of this process send during the work, each text once. */
 export async function recordQueries(work: () => Promise<void>): Promise<RecordedQuery[]> {
   const recorded = new Map<string, RecordedQuery>()
   // oxlint-disable-next-line typescript/unbound-method -- It is called with its own client below.
-  const query = Client.prototype.query as (this: Client, ...asked: unknown[]) => unknown
-  Client.prototype.query = function (this: Client, ...asked: unknown[]) {
-    const [first, values] = asked as [string | { text?: string; values?: unknown[] }, unknown]
+  const query = Client.prototype.query as (this: Client, ...sent: unknown[]) => unknown
+  Client.prototype.query = function (this: Client, ...sent: unknown[]) {
+    const [first, values] = sent as [string | { text?: string; values?: unknown[] }, unknown]
     const text = typeof first === 'string' ? first : first.text
     const given = typeof first === 'string' ? values : (first.values ?? values)
     if (text && /^\s*(with|select|insert|update|delete)\b/i.test(text))
       recorded.set(text, { client: this, text, values: Array.isArray(given) ? given : [] })
-    return query.apply(this, asked)
+    return query.apply(this, sent)
   } as typeof Client.prototype.query
   try {
     await work()

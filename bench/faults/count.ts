@@ -1,4 +1,4 @@
-/** After a fault run: what was acknowledged against what is in the ledger, reference by reference. */
+/** After a fault run: compares the acknowledged operations with the ledger, reference by reference. */
 import type { BenchDatabase } from '../cluster.ts'
 import { checkExactness } from '../exactness.ts'
 import type { LoadReport } from './load.ts'
@@ -7,15 +7,15 @@ export type Count = {
   readonly operations: number
   readonly posted: number
   readonly refused: number
-  /** Requests that ended without an answer or in 503, and were asked for again. */
+  /** Requests that ended without an answer or in 503, and were repeated. */
   readonly unknown: number
   /** Acknowledged as posted, and not in the ledger. */
   readonly lost: number
-  /** In the ledger more than once, or though they were refused. */
+  /** In the ledger more than once, or although they were refused. */
   readonly doubled: number
   /** Answers to a repeat that differ from the first answer. */
   readonly contradictions: number
-  /** Entries whose amount is not what was asked for, or whose balance is not what was answered. */
+  /** Transfers whose amount differs from the request, or whose balance differs from the answer. */
   readonly different: number
   readonly surprises: Readonly<Record<string, number>>
   readonly longestGapMs: number

@@ -1,4 +1,4 @@
-/** What can go wrong in a fault run: each breaks something, says what, and mends it again after a while. */
+/** The faults of a fault run: each breaks something, names it, and repairs it after a while. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
@@ -11,7 +11,7 @@ export type Scene = {
   /** The same database; on a cluster on each of its nodes. */
   readonly servers: readonly ClientConfig[]
   readonly random: Random
-  /** Undefined where no supervisor restarts the server. */
+  /** Undefined if no process would restart the server. */
   readonly postmasterPid: (() => Promise<number>) | undefined
   /** Wallets that the load uses. */
   readonly walletIds: readonly string[]
@@ -33,7 +33,7 @@ export const faults: Readonly<Record<string, Fault>> = {
 
   'kill -9 of a backend, and recovery': async (scene) => {
     const [pid] = await backends(scene, `application_name = 'billfold writer' or ${isOfCitus}`)
-    // A server elsewhere has numbers that mean something else here.
+    // The process ids of a server on another machine mean something else here.
     if (pid !== undefined && (scene.postmasterPid || (await isPostgres(pid)))) process.kill(pid, 'SIGKILL')
   },
 
@@ -113,7 +113,7 @@ async function repeat(times: number, everyMs: number, act: () => Promise<void>):
   }
 }
 
-/** What a coordinator asks of the other nodes. */
+/** The connections that a coordinator opens to the other nodes. */
 const isOfCitus = `application_name like 'citus_internal%'`
 
 async function backends({ servers, random }: Scene, condition: string): Promise<number[]> {
@@ -134,7 +134,7 @@ async function onAll({ servers, random }: Scene, act: string, condition: string)
   })
 }
 
-/** The database may be away: then there is nothing to do to it. */
+/** Does nothing while the database is down. */
 async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ ...config, connectionTimeoutMillis: 5_000, application_name: 'fault run' })
   client.on('error', () => {})

@@ -1,6 +1,6 @@
 /**
- * Clients that debit and credit, remember every reference and its first answer, and send some of them again. What got no
- * answer is open until it was asked for again with success.
+ * Clients that debit and credit, record every reference and its first answer, and repeat some of them. An unanswered request is
+ * undecided until a repeat succeeds.
  */
 import type { Node } from './node.ts'
 import type { Random } from './random.ts'
@@ -10,34 +10,34 @@ export type Asked = {
   readonly direction: 'debit' | 'credit'
   readonly serviceUserId: string
   readonly amount: number
-  /** Status and balance of the first answer that was one; undefined while its fate is open. */
+  /** Status and balance of the first real answer; undefined while the outcome is undecided. */
   answer?: { readonly status: number; readonly balance: number }
-  /** When that answer came, by performance.now(). */
+  /** The time of that answer, by performance.now(). */
   answeredAt?: number
 }
 
 export type LoadReport = {
   readonly asked: readonly Asked[]
-  /** Requests that ended in no answer, or in 503. */
+  /** Requests that ended without an answer, or in 503. */
   readonly unknown: number
-  /** Answers to a repeat that were not the first answer again: there must be none. */
+  /** Answers to a repeat that differ from the first answer: there must be none. */
   readonly contradictions: readonly string[]
-  /** Answers of 500 and other statuses that nothing explains. */
+  /** Answers of 500 and other unexpected statuses. */
   readonly surprises: ReadonlyMap<string, number>
-  /** The longest time in which no request of any client was answered. */
+  /** The longest time without an answer to any client. */
   readonly longestGapMs: number
 }
 
 export type FaultLoad = {
   readonly stop: () => Promise<LoadReport>
-  /** When the last answer came, by performance.now(). */
+  /** The time of the last answer, by performance.now(). */
   readonly lastAnswerAt: () => number
   readonly count: () => number
 }
 
 type Target = { readonly clientId: string; readonly clientSecret: string; readonly serviceUserIds: readonly string[] }
 
-/** As the contract's own sketch of a client waits. */
+/** The time-out of the client sketched in the contract. */
 const clientTimeoutMs = 10_000
 
 export function startFaultLoad(
@@ -90,7 +90,7 @@ export function startFaultLoad(
     const item: Asked = {
       reference: `fault-${asked.length}`,
       direction: random.next() < 0.7 ? 'debit' : 'credit',
-      // A few wallets are asked for much more often than the others.
+      // A few wallets are used much more often than the others.
       serviceUserId: random.pick(random.next() < 0.3 ? target.serviceUserIds.slice(0, 3) : target.serviceUserIds),
       amount: random.between(1, 5_000) / 100,
     }
@@ -105,11 +105,11 @@ export function startFaultLoad(
     stop: async () => {
       state.isOn = false
       await Promise.all(running)
-      // Whose fate is open is asked for again, until it is known.
+      // Repeat every undecided request until its outcome is known.
       for (let open = asked.filter(isOpen); open.length > 0; open = asked.filter(isOpen))
         for (let i = 0; i < open.length; i += 64)
           await Promise.all(open.slice(i, i + 64).map((item) => send(item, random.pick(nodes))))
-      // And everything once more: a repeat is the first answer again, and moves nothing.
+      // Repeat a sample once more: a repeat returns the first answer again, and moves nothing.
       const sample = asked.filter((_, i) => i % 10 === 0)
       for (let i = 0; i < sample.length; i += 64)
         await Promise.all(sample.slice(i, i + 64).map((item) => send(item, random.pick(nodes))))

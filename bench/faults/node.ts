@@ -1,4 +1,4 @@
-/** One of the services of a fault run: a real process with its own wire to the database. */
+/** One of the services of a fault run: a real process, with its own wire to the database. */
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
@@ -15,8 +15,8 @@ export type Node = {
 }
 
 /**
- * What its processes say of errors is added to the file when they end. Of a cluster the workers are named too, without a wire
- * between, and have a lane each.
+ * The errors that its processes log are appended to the file when they end. On a cluster the address also names the workers, which
+ * it reaches without a wire, and each has a lane.
  */
 export async function startNode(
   database: ClientConfig,
@@ -33,7 +33,7 @@ export async function startNode(
   }
   let current: ServiceProcess | undefined = await startProcess(environment)
   const restart = async () => {
-    // The database may be away now, or its wire cut: a supervisor would try again, too.
+    // The database may be down or its wire cut: try again, as a supervisor would.
     while (current === undefined) {
       current = await startProcess(environment).catch(() => undefined)
       if (current === undefined) await sleep(500)

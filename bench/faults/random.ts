@@ -5,7 +5,7 @@ export type Random = {
   readonly pick: <T>(items: readonly T[]) => T
 }
 
-/** mulberry32: 32 bits of state, good enough to choose with. */
+/** mulberry32: 32 bits of state, enough for random choices. */
 export function openRandom(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]`: random faults of all kinds on two services and their
- * database, under load, and then the exact count: every acknowledged operation once, every refused one not at all.
+ * `npm run bench -- faults [--minutes 2] [--seed N] [--clients 48] [--pause ms] [--only words]`: random faults of all kinds on two
+ * services and their database, under load, and then the exact count: every acknowledged operation once, every refused one not at all.
  */
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -72,7 +72,7 @@ type Opened = Pick<Scene, 'servers' | 'postmasterPid'> & {
   readonly stop: () => Promise<void>
 }
 
-/** A server of the run's own; or a new database of TEST_DATABASE_URL's, on every node if that is a cluster. */
+/** A separate server for the run; or a new database on the server of TEST_DATABASE_URL, on every node if that is a cluster. */
 async function openScene(dataDir: string): Promise<Opened> {
   if (process.env['TEST_DATABASE_URL']) {
     const { name, url, connection, drop } = await testDatabase()
@@ -93,7 +93,7 @@ async function openScene(dataDir: string): Promise<Opened> {
 
 type Times = Record<string, { times: number; longestUntilBackMs: number }>
 
-/** One fault after the other, with a rest between them in which everything must come back by itself. */
+/** One fault after the other, with pauses in which everything must recover by itself. */
 async function breakThings(scene: Scene, load: FaultLoad, names: readonly string[], forMs: number): Promise<Times> {
   const times: Times = {}
   await sleep(2_000)
