@@ -1,7 +1,7 @@
 /** Random batches of postings, and the check that their answers and rows are what `decideInTurn` decides. */
 import { expect } from 'bun:test'
 import * as fc from 'fast-check'
-import type { Operation, Wallet } from '../src/ledger/decide.ts'
+import type { Wallet } from '../src/ledger/decide.ts'
 import { maxBalanceMinor } from '../src/ledger/money.ts'
 import { decideInTurn, type Step } from '../src/ledger/plan.ts'
 import type { Outcome } from '../src/store/outcomes.ts'
@@ -155,7 +155,7 @@ function findOrder(before: Wallet, lines: readonly (readonly Posted[])[]): [Post
 
 /** The decision, if it agrees with the answer. A failed posting was not written: it changes nothing. */
 function stepOf(wallet: Wallet, { ask, answer, sequence }: Posted): Step | undefined {
-  const [step] = decideInTurn(wallet, [ask as Operation]) as [Step]
+  const [step] = decideInTurn(wallet, [ask]) as [Step]
   if (answer instanceof Error)
     return ask.isPoison && isRecorded(step) ? { wallet, refusal: 'WALLET_INACTIVE' } : undefined
   if (ask.isPoison && isRecorded(step)) return undefined
@@ -171,12 +171,13 @@ function stepOf(wallet: Wallet, { ask, answer, sequence }: Posted): Step | undef
   return isSame ? step : undefined
 }
 
+const size = (minor: bigint) => (minor < 0n ? -minor : minor)
+
 function checkReplay(model: Model, ask: Ask, answer: Answer): void {
   const first = model.recorded.get(ask.reference)
   if (!first || answer instanceof Error || answer.kind !== 'outcome')
     throw new Error(`a replay of nothing: ${show(ask)}`)
   const { step } = first
-  const size = (minor: bigint) => (minor < 0n ? -minor : minor)
   const mismatch = [
     ...(size(first.ask.amountMinor) === size(ask.amountMinor) ? [] : ['amount']),
     ...(first.ask.wallet === ask.wallet && ask.way !== 'missing' ? [] : ['user']),

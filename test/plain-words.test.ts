@@ -71,7 +71,7 @@ test('comments and exported names use plain words', async () => {
   const found = (await Promise.all(paths.map(findingsIn))).flat()
   if (process.env['UPDATE'] === '1') {
     const unclean = [...new Set(found.map(({ path }) => path))]
-    console.log(found.map(describe).join('\n'))
+    process.stderr.write(`${found.map(describe).join('\n')}\n`)
     await writeFile(pendingFile, `${JSON.stringify(unclean, null, 2)}\n`)
   }
   const pending = new Set(JSON.parse(await readFile(pendingFile, 'utf8')) as string[])

@@ -135,6 +135,8 @@ async function runJob(job: Job, variables: Record<string, string>): Promise<Ran 
   return { name, passed, failed: isGood ? 0 : Math.max(1, failed), seconds, cpuSeconds }
 }
 
+const hasBrowser = (job: Job) => job.some(needsBrowser)
+
 async function test(only: string[]): Promise<boolean> {
   useMemoryForFiles()
   // Keeps the shared server running to the end, so that its template is made once.
@@ -149,7 +151,6 @@ async function test(only: string[]): Promise<boolean> {
   for (const path of leftOut) console.log(`     left out on a cluster: ${path}: ${reasonToLeaveOut(path)}`)
   const files = asked.filter((path) => !leftOut.includes(path))
   const jobs = jobsOf(files)
-  const hasBrowser = (job: Job) => job.some(needsBrowser)
   const browserJobs = jobs.filter(hasBrowser)
   const otherJobs = jobs.filter((job) => !hasBrowser(job))
   const chromium = browserJobs.length > 0 ? await shareChromium() : undefined

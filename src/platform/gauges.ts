@@ -16,6 +16,9 @@ export type Sources = {
   readonly freeBytes: () => Promise<number | undefined>
 }
 
+const ofWork = (read: (level: WorkLevel) => number) => (known: DatabaseGauges) =>
+  Object.fromEntries(workKinds.map((kind) => [kind, read(known.work[kind])]))
+
 export function watchAll(registry: Registry, { depths, pools, streams, gauges, freeBytes }: Sources): void {
   const own = (name: string, help: string, label: string | undefined, read: Measure['read']) =>
     gauge(registry, { name, help, label, read, aggregator: 'sum' })
@@ -85,8 +88,6 @@ export function watchAll(registry: Registry, { depths, pools, streams, gauges, f
   )
   shared('billfold_mails_waiting', 'Mails that no mail server has accepted yet.', ({ mails }) => mails.count)
   shared('billfold_mail_oldest_seconds', 'Age of the oldest waiting mail.', ({ mails }) => mails.oldestSeconds)
-  const ofWork = (read: (level: WorkLevel) => number) => (known: DatabaseGauges) =>
-    Object.fromEntries(workKinds.map((kind) => [kind, read(known.work[kind])]))
   shared(
     'billfold_work_waiting',
     'Background work that is due now or later and does not run, by kind; counted up to ten thousand.',

@@ -54,15 +54,17 @@ function openLanes(having: Service, kind: Kind) {
   let isAway = false
   let idle = Promise.withResolvers<void>()
 
+  const mayRun = () => !isClosed && !isAway
+
   function startLane(): void {
-    if (running >= concurrency || isClosed || isAway) return
+    if (running >= concurrency || !mayRun()) return
     if (running++ === 0) idle = Promise.withResolvers()
     void lane()
   }
 
   async function lane(): Promise<void> {
     try {
-      while (!isClosed && !isAway) {
+      while (mayRun()) {
         const pieces = await claimWork(service.db.pool, { kind: name, limit: batch, leaseMs, isAtMostOnce })
         if (pieces.length === 0) break
         // More may be due: the next lane looks, up to as many as run at once.

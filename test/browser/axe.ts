@@ -91,10 +91,11 @@ function listComponents(): string[] {
     return path
   }
   const inline = [...document.querySelectorAll('style')].map((style) => style.textContent).join()
-  const hasText = (element: Element) =>
-    element instanceof HTMLInputElement ||
-    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent!.trim() !== '')
-  const seen = [...document.body.querySelectorAll('*')].filter((each) => hasText(each) && each.checkVisibility())
+  const seen = [...document.body.querySelectorAll('*')].filter((element) => {
+    const texts = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)
+    const hasText = element instanceof HTMLInputElement || texts.some((node) => node.textContent!.trim() !== '')
+    return hasText && element.checkVisibility()
+  })
   return [...new Set(seen.map((element) => `${missing} ${inline} ${pathOf(element)}`))]
 }
 

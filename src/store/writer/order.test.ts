@@ -82,8 +82,9 @@ test('a repeat in the middle of a list does not let the postings behind it overt
   expect(results.map((result) => result.kind === 'outcome' && result.replay !== undefined)).toEqual([false, true, true])
 })
 
+const ignore = () => {}
+
 test('a posting joins a batch only when every predecessor has its answer or is in that batch', () => {
-  const ignore = () => {}
   const pendingAfter = (predecessor: ReturnType<typeof newPending> | undefined) =>
     newPending(posting({ walletId: 'w' }, 1n), 0, predecessor, ignore, ignore)
   const first = pendingAfter(undefined)

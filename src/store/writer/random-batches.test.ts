@@ -179,6 +179,8 @@ const outcomesSql = `select wallet_id, sequence, amount, balance, reference_key,
 const positionsSql = `select counter_account, sum(debited)::bigint as debited, sum(credited)::bigint as credited,
   sum(transfers)::integer as transfers from positions where counter_account = 'cards' or counter_account like $1 group by 1`
 
+const byReference = <T extends { reference: number }>(rows: T[]) => rows.toSorted((a, b) => a.reference - b.reference)
+
 async function readRows({ name, wallets, references, cardsBefore }: Run): Promise<Rows> {
   const { pool } = opened.service.db
   const ids = wallets.map(({ id }) => id)
@@ -193,7 +195,6 @@ async function readRows({ name, wallets, references, cardsBefore }: Run): Promis
     reference: references.get(referenceKeyOfUuid(row.reference_key))!,
     wallet: ids.indexOf(row.wallet_id),
   })
-  const byReference = <T extends { reference: number }>(rows: T[]) => rows.toSorted((a, b) => a.reference - b.reference)
   return {
     wallets: ids.map((id) => {
       const { balance, sequence, frozen_for } = byId.get(id)
