@@ -52,7 +52,7 @@ export async function isCluster(db: Queryable): Promise<boolean> {
 export async function distribute(db: Queryable, shardsPerNode = 1): Promise<Distribution> {
   if (!(await isCluster(db)))
     throw new DistributionRefused(
-      'This database has no Citus, so there is no cluster to spread it over: install the extension on every node, preload it (shared_preload_libraries), and run CREATE EXTENSION citus in this database on each of them. Nothing was changed.',
+      'This database has no Citus, so there is no cluster to distribute it over: install the extension on every node, preload it (shared_preload_libraries), and run CREATE EXTENSION citus in this database on each of them. Nothing was changed.',
     )
   if ((await hasNodes(db)) && (await listNodes(db)).length === 0)
     throw new DistributionRefused(
