@@ -84,9 +84,10 @@ test('a repeat in the middle of a list does not let the postings behind it overt
 
 const ignore = () => {}
 
+const pendingAfter = (predecessor: ReturnType<typeof newPending> | undefined) =>
+  newPending(posting({ walletId: 'w' }, 1n), 0, predecessor, ignore, ignore)
+
 test('a posting joins a batch only when every predecessor has its answer or is in that batch', () => {
-  const pendingAfter = (predecessor: ReturnType<typeof newPending> | undefined) =>
-    newPending(posting({ walletId: 'w' }, 1n), 0, predecessor, ignore, ignore)
   const first = pendingAfter(undefined)
   const second = pendingAfter(first)
   const third = pendingAfter(second)
