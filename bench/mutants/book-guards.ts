@@ -66,7 +66,7 @@ export const bookGuards: readonly Guarded[] = [
   {
     area: 'the writer',
     file: 'src/store/writer/fast-statement.ts',
-    tests: [randomBatches],
+    tests: [randomBatches, writer],
     mutants: [
       [`w.balance + c.lowest >= 0`, `w.balance + c.net >= 0`],
       [`w.balance + c.highest <=`, `w.balance + c.net <=`],

@@ -14,7 +14,7 @@ export type Wallet = {
 export type Operation = {
   /** Above zero a credit, below zero a debit. */
   readonly amountMinor: bigint
-  /** A reversal takes back money (a charge-back): it posts whatever the balance is, and a debt freezes the wallet. */
+  /** A reversal takes back money (a charge-back): it posts at any balance, and a debt freezes the wallet. */
   readonly isReversal: boolean
   /** A correction by an operator. An operator's freeze does not stop it. */
   readonly isByOperator?: boolean

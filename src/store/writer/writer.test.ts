@@ -173,6 +173,15 @@ describe.each([
   })
 })
 
+test('a repeat that names a wallet there is none of is answered with the first outcome', async () => {
+  const user = await walletWith(10n, null)
+  await post(user, 5n, { referenceId: 'of another' })
+  expect(await post({ ...user, userId: newId() }, 5n, { referenceId: 'of another' })).toMatchObject({
+    outcome: { balanceMinor: 15n, walletId: user.userId },
+    replay: { mismatch: ['user'] },
+  })
+})
+
 test('one reference of the service three times at once is one movement', async () => {
   const user = await walletWith(10n, null)
   const results = await Promise.all([1, 2, 3].map(() => post(user, 5n, { referenceId: 'twice' })))
