@@ -12,7 +12,7 @@ const root = new URL('..', import.meta.url).pathname
 async function measure(debits: number): Promise<Map<string, Map<string, number>>> {
   const folder = await mkdtemp(join(tmpdir(), 'billfold-coverage-'))
   const reporting = ['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`]
-  const child = Bun.spawn([process.execPath, 'test', ...reporting, './test/debits-counted.ts'], {
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', '180000', ...reporting, './test/debits-counted.ts'], {
     cwd: root,
     env: { ...process.env, DEBITS: String(debits) },
     stdout: 'pipe',

@@ -27,8 +27,8 @@ const isPath = (text: string) =>
   new RegExp(`^(\\./)?(${rooms})/[\\w./-]+$`).test(text) ||
   /^[\w./-]+\.(ts|tsx|md|sql|css|sh|yaml|yml|conf)$/.test(text)
 
-/** Files of PostgreSQL and Patroni, and what measurements write. */
-const notCommitted = /^(postgresql(\.auto)?\.conf|db1\.yml|bench\/results\/.*)$/
+/** Files of PostgreSQL and Patroni, and folders that measurements and screenshots are written to. */
+const notCommitted = /^(postgresql(\.auto)?\.conf|db1\.yml|bench\/results\/.*|test\/screenshots)$/
 
 function missingIn(path: string, text: string): string[] {
   const named = [...text.matchAll(/`([^`\n]+)`/g)].map(([, each]) => each!.replace(/[#:].*$/, ''))
