@@ -83,7 +83,8 @@ async function waitForBackgroundWrites(): Promise<void> {
   await query('update operator_sessions set seen_at = now()')
   const busy = `select query from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend' and state <> 'idle'`
-  await eventually(async () => [db.pool.waitingCount, await query(busy)], [0, []])
+  const running = 'select kind, key from work where leased_until > now()'
+  await eventually(async () => [db.pool.waitingCount, await query(busy), await query(running)], [0, [], []])
 }
 
 type Change = { number: bigint; name: string; operation: string; transaction: bigint; actor: string | null }
