@@ -104,7 +104,7 @@ export async function payOrder(billfold: Billfold, store: Store, user: ShopUser,
   }
 }
 
-/** Credits the wallet that paid, even if another one is linked now. The referenceType makes it a reference of its own, one per payment. */
+/** Credits the wallet that paid, even if another one is linked now. Its referenceType makes it a separate reference, one per payment. */
 export async function refundOrder(billfold: Billfold, store: Store, user: ShopUser, order: Order): Promise<Outcome> {
   const orderId = order.id
   if (order.status === 'refunded') return { kind: 'refunded', orderId }

@@ -1,14 +1,14 @@
-/** The sandbox's bookings, made from its payments: it keeps no others, and takes no fees. */
+/** Derives the sandbox's bookings from its payments. The sandbox takes no fees. */
 import type { AccountLine, LinePage, LineSpan } from '../src/cards/processor.ts'
 import { decodePayment, type SandboxPayment } from './payment.ts'
 import type { SandboxStore } from './payment-store.ts'
 
 const paymentsPerPage = 100
 
-/** Goes through all payments, for an old one may have been refunded yesterday. */
+/** Reads all payments, because an old one may have been refunded yesterday. */
 export async function listLines(store: SandboxStore, { from, until, after = '' }: LineSpan): Promise<LinePage> {
   const rows = await store.listAfter(after, paymentsPerPage)
-  // The switches of the panel are a row among the payments.
+  // The panel's settings are a row in the same store.
   const payments = rows.filter(({ id }) => id.startsWith('pi_')).map(({ document }) => decodePayment(document))
   const lines = payments.flatMap(linesOf).filter(({ createdAt }) => createdAt >= from && createdAt < until)
   return { lines, next: rows.length < paymentsPerPage ? undefined : rows.at(-1)!.id }

@@ -13,11 +13,11 @@ import type { SandboxRow, SandboxStore } from './payment-store.ts'
 
 export type SandboxDeps = {
   readonly store: SandboxStore
-  /** Our own endpoint; a function, because a port may be known only once the service listens. */
+  /** A function, because the port may be known only once the service listens. */
   readonly webhookUrl: () => string
   readonly webhookSecret: string
   readonly now: () => Date
-  /** Unguessable, and of letters and digits only: client secrets are made of it. */
+  /** Unguessable, letters and digits only: client secrets contain it. */
   readonly newId: () => string
   /** Where the sandbox's pages are mounted, `/sandbox`. */
   readonly basePath: string
@@ -31,7 +31,7 @@ export async function findPayment(store: SandboxStore, id: string): Promise<Sand
   return row && decodePayment(row.document)
 }
 
-/** An id comes from an address that anybody may write. PostgreSQL has no text with a NUL in it. */
+/** An id comes from a URL, which a caller may forge. PostgreSQL text cannot hold a NUL. */
 async function findRow(store: SandboxStore, id: string): Promise<SandboxRow | undefined> {
   return /^\w{1,100}$/.test(id) && id !== settingsId ? await store.find(id) : undefined
 }
@@ -41,14 +41,14 @@ export async function listPayments(store: SandboxStore, limit: number): Promise<
   return rows.filter((row) => row.id !== settingsId).map((row) => decodePayment(row.document))
 }
 
-/** True when this payment was written, false when one with its id exists already. */
+/** False when a payment with this id exists. */
 export async function insertPayment(store: SandboxStore, payment: SandboxPayment): Promise<boolean> {
   return store.put(rowOf(payment, 1))
 }
 
 /**
- * Reads, lets due things happen, applies the change, writes if nobody wrote in between, and begins again if somebody did: of
- * two refunds at once, the second sees the first. Undefined when there is no such payment.
+ * Reads the payment, applies what is due and then the change, and writes with compare-and-set. Starts again when another writer
+ * was first: of two concurrent refunds, the second sees the first. Undefined when there is no such payment.
  */
 export async function changePayment(
   deps: SandboxDeps,

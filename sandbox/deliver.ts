@@ -6,9 +6,9 @@ import { signatureHeader, signBody } from './signature.ts'
 const answerWithinMs = 5_000
 
 /**
- * Sends the webhooks of a payment whose time has come. Returns the milliseconds until there is more to do; undefined when there is
- * nothing left. The caller lets one process at a time do it: one that dies on the way leaves its webhooks to the next, so that a
- * webhook may be sent twice and is never lost.
+ * Sends the due webhooks of a payment. Returns the milliseconds until the payment is due again; undefined when nothing is left to
+ * do. The caller runs it in one process at a time. If that process dies, the next run sends the rest: a webhook may be sent twice
+ * and is never lost.
  */
 export async function deliverDue(deps: SandboxDeps, id: string): Promise<number | undefined> {
   const { mode } = await readSettings(deps.store)
@@ -24,12 +24,12 @@ export async function deliverDue(deps: SandboxDeps, id: string): Promise<number 
   return dueAt === undefined ? undefined : Math.max(dueAt - deps.now().getTime(), 0)
 }
 
-/** It names a payment, and nothing else that a receiver could be tempted to believe. */
+/** The body only names the payment, so that the receiver has to ask for its state. */
 export function webhookBody(paymentIntentId: string, { id, type, createdAt }: SandboxEvent): string {
   return JSON.stringify({ id, type, createdAt: new Date(createdAt).toISOString(), paymentIntentId })
 }
 
-/** The status our endpoint answered, or 0. The body is signed when it is sent, so that a late webhook is as valid as a prompt one. */
+/** Returns the status of the answer, or 0 without one. Signs at sending time, so that a late webhook is as valid as a prompt one. */
 async function post(deps: SandboxDeps, paymentIntentId: string, event: SandboxEvent): Promise<number> {
   const body = webhookBody(paymentIntentId, event)
   const signature = signBody(body, deps.webhookSecret, deps.now())

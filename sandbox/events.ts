@@ -1,6 +1,6 @@
 import type { ChangeContext, SandboxPayment } from './payment.ts'
 
-/** How the panel wants webhooks to behave from now on. */
+/** The panel's choice of how later webhooks are delivered. */
 export const deliveryModes = ['once', 'twice', 'late', 'out-of-order', 'never'] as const
 export type DeliveryMode = (typeof deliveryModes)[number]
 
@@ -11,12 +11,12 @@ export type SandboxEvent = {
   readonly deliveries: readonly Delivery[]
 }
 
-/** `held` waits for an operator to press a button; `gave-up` was tried as often as it may be. */
+/** `held` waits for a button of the panel; `gave-up` has used all its attempts. */
 export type Delivery = {
   readonly state: 'waiting' | 'held' | 'delivered' | 'gave-up'
   readonly dueAt: number
   readonly attempts: number
-  /** What our endpoint answered last; 0 when it did not answer. */
+  /** The last status our endpoint answered; 0 without an answer. */
   readonly answered: number | undefined
 }
 
@@ -41,7 +41,7 @@ function firstDeliveries({ mode, now, lateMs }: ChangeContext): Delivery[] {
   return [mode === 'never' ? { ...prompt, state: 'held' } : prompt]
 }
 
-/** An event that has not gone out yet goes out after the newer one. */
+/** Delays the waiting deliveries of an event until after the newer event. */
 function putBack(event: SandboxEvent, afterMs: number): SandboxEvent {
   const later = (delivery: Delivery) =>
     delivery.state === 'waiting' ? { ...delivery, dueAt: Math.max(delivery.dueAt, afterMs) + 500 } : delivery
@@ -50,7 +50,7 @@ function putBack(event: SandboxEvent, afterMs: number): SandboxEvent {
 
 export type DueDelivery = { readonly event: SandboxEvent; readonly index: number; readonly delivery: Delivery }
 
-/** The waiting deliveries whose time has come, in the order they are to be sent. */
+/** In sending order. */
 export function dueDeliveries(payment: SandboxPayment, now: number): DueDelivery[] {
   return payment.events
     .flatMap((event) => event.deliveries.map((delivery, index) => ({ event, index, delivery })))
@@ -58,7 +58,7 @@ export function dueDeliveries(payment: SandboxPayment, now: number): DueDelivery
     .sort((a, b) => a.delivery.dueAt - b.delivery.dueAt)
 }
 
-/** When a payment next needs attention by itself. */
+/** The next time a webhook or a change of the payment is due. */
 export function nextDueAt(payment: SandboxPayment): number | undefined {
   const waiting = payment.events.flatMap((event) => event.deliveries).filter(({ state }) => state === 'waiting')
   const times = [...waiting.map((delivery) => delivery.dueAt), ...(payment.later ? [payment.later.at] : [])]
@@ -73,7 +73,7 @@ function changeDelivery(payment: SandboxPayment, due: DueDelivery, change: Parti
   return { ...payment, events: payment.events.map((event) => (event.id === due.event.id ? changed(event) : event)) }
 }
 
-/** Any 2xx is a delivery; anything else, and silence, is tried again a few times. */
+/** Any 2xx counts as delivered. Any other answer, or none, is retried up to five times. */
 export function recordAnswer(payment: SandboxPayment, due: DueDelivery, answered: number, now: number): SandboxPayment {
   const attempts = due.delivery.attempts + 1
   if (answered >= 200 && answered < 300) return changeDelivery(payment, due, { state: 'delivered', answered, attempts })
@@ -82,7 +82,7 @@ export function recordAnswer(payment: SandboxPayment, due: DueDelivery, answered
   return changeDelivery(payment, due, { dueAt: now + wait, answered, attempts })
 }
 
-/** The panel's "deliver": once more, now or after a while, whatever became of it before. */
+/** The panel's "deliver": adds a delivery, even if an earlier one succeeded. */
 export function deliverAgain(payment: SandboxPayment, eventId: string, dueAt: number): SandboxPayment {
   const again: Delivery = { state: 'waiting', dueAt, attempts: 0, answered: undefined }
   const events = payment.events.map((event) =>
@@ -91,14 +91,14 @@ export function deliverAgain(payment: SandboxPayment, eventId: string, dueAt: nu
   return { ...payment, events }
 }
 
-/** All of a payment's webhooks once more, the newest first. */
+/** Sends all webhooks of the payment again, the newest first. */
 export function deliverReversed(payment: SandboxPayment, now: number): SandboxPayment {
   return payment.events
     .toReversed()
     .reduce((changed, event, index) => deliverAgain(changed, event.id, now + index), payment)
 }
 
-/** The panel's "never": what has not gone out yet stays here. */
+/** The panel's "never": holds the deliveries that are still waiting. */
 export function holdEvent(payment: SandboxPayment, eventId: string): SandboxPayment {
   const events = payment.events.map((event) =>
     event.id === eventId ? { ...event, deliveries: event.deliveries.map(held) } : event,

@@ -11,7 +11,7 @@ import { readSettings, writeSettings } from './settings.ts'
 
 const shownPayments = 50
 
-/** Where a developer plays bank, network and bad luck. It has no sign-in: the sandbox does not exist in production. */
+/** Lets a developer simulate the bank, the network and failures. It has no sign-in: production has no sandbox. */
 export function panelRoutes(deps: SandboxPageDeps): Hono {
   const app = new Hono()
   app.use(
@@ -58,7 +58,7 @@ export function panelRoutes(deps: SandboxPageDeps): Hono {
   return app
 }
 
-/** What is no form has no fields. */
+/** A body that is not a form has no fields. */
 async function readForm(c: Context): Promise<Record<string, unknown>> {
   return await c.req.parseBody().catch(() => ({}))
 }
@@ -91,7 +91,7 @@ async function showPanel(c: Context, deps: SandboxPageDeps, status: 200 | 404 | 
   return c.html(renderPage({ deps, title: 'Panel', wide: true, children }), status)
 }
 
-/** A page elsewhere must not press these buttons for a developer who happens to visit it. */
+/** CSRF: another site must not press these buttons for a developer who visits it. */
 const sameSiteOnly: MiddlewareHandler = async (c, next) => {
   if (c.req.method !== 'GET' && !isFromOwnPage({ isProduction: false }, c.req.raw, { mustNameOrigin: false })) {
     return c.text('Open the panel itself and press the button there.', 403)

@@ -10,7 +10,7 @@ type FormProps = {
   mistake?: { field: keyof TypedCard | undefined; message: string } | undefined
 }
 
-/** Sent with every form of the payer: who may act on this payment, and where to go afterwards. */
+/** Every payer form sends the right to act on the payment, and the page to return to. */
 function HiddenFields({ payment, way }: { payment: SandboxPayment; way: Way }) {
   return (
     <>
@@ -22,11 +22,11 @@ function HiddenFields({ payment, way }: { payment: SandboxPayment; way: Way }) {
 }
 
 /**
- * What was typed is never sent back into the page, and the browser is asked neither to fill in nor to remember a card: the
- * only cards that belong here are on the list below the form.
+ * The page never repeats what the payer typed, and asks the browser neither to fill in nor to remember a card: only the test
+ * cards listed below the form belong here.
  */
 export function CardPage({ deps, payment, way, mistake }: FormProps) {
-  // The page around the frame says how much it is, and what became of the last card.
+  // The page around the frame shows the amount and the result of the last card.
   const isTold = way.isEmbedded && mistake?.field === undefined
   return (
     <section class="sandbox-card">

@@ -9,7 +9,7 @@ import { isCardMistake, parseCard } from './test-cards.ts'
 
 const look: Transition = (payment) => payment
 
-/** The card form, the bank's challenge, and the same for a script: what a payer meets. The client secret is the right to act. */
+/** The payer's routes: the card form and the bank's challenge, as pages and for a script. The client secret authorises the payer. */
 export function payerRoutes(deps: SandboxPageDeps): Hono {
   const app = new Hono()
   app.use(bodyLimit({ maxSize: 8 * 1024, onError: (c) => c.text('This is longer than any form here.', 413) }))
@@ -81,7 +81,7 @@ async function readForm(c: Context): Promise<(name: string) => string> {
   return textFields(await c.req.parseBody().catch(() => undefined))
 }
 
-/** Whatever was sent, a field is text; a file, a list or a number is no text. */
+/** Reads every field as text. A file, a list or a number reads as empty. */
 function textFields(sent: unknown): (name: string) => string {
   const fields = new Map(sent && typeof sent === 'object' ? Object.entries(sent) : [])
   return (name) => {
@@ -90,14 +90,14 @@ function textFields(sent: unknown): (name: string) => string {
   }
 }
 
-/** How the payer came here: from a page to go back to, or in a frame of a page that shows amount and outcome itself. */
+/** `returnTo`: the page to return to. `isEmbedded`: the form is in a frame, and the page around it shows amount and outcome. */
 export type Way = { readonly returnTo: string; readonly isEmbedded: boolean }
 
 function parseWay(field: (name: string) => string | undefined): Way {
   return { returnTo: parseReturn(field('return')), isEmbedded: field('embedded') === '1' }
 }
 
-/** Only a path of our own origin: anything else would make the sandbox send people wherever a link says. */
+/** Accepts only a path of our own origin: anything else would be an open redirect. */
 function parseReturn(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : ''
 }
@@ -143,7 +143,7 @@ async function show(
   return c.html(renderPage({ deps, title, isEmbedded, children }), status)
 }
 
-/** A frame inside a frame is checked against every page around it, so the app's pages must be named beside our own. */
+/** A browser checks frame-ancestors against every enclosing page, so the list needs the app's origins and our own. */
 export function contentSecurityPolicy(parents: readonly string[] | 'nobody'): string {
   const origins =
     parents === 'nobody' ? [] : ["'self'", ...parents.filter((origin) => /^https?:\/\/[\w.:[\]-]+$/.test(origin))]

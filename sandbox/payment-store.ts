@@ -1,10 +1,10 @@
 /**
- * Where the sandbox keeps its payments. The service gives it a table, so that payments survive a restart and every process sees the
- * same ones; a row is opaque text to the store.
+ * The sandbox's store of payments. The service backs it with a table, so that payments survive a restart and every process sees the
+ * same ones. The store treats a document as opaque text.
  */
 export type SandboxRow = {
   readonly id: string
-  /** 1 when a row is first written, one more with every change. */
+  /** Starts at 1; every change adds one. */
   readonly version: number
   readonly document: string
   readonly createdAt: Date
@@ -14,11 +14,11 @@ export type SandboxStore = {
   find(id: string): Promise<SandboxRow | undefined>
   /**
    * Compare and set: writes only over version `row.version - 1` (none, for version 1), atomically. False when another writer was
-   * first. `dueAt`: when something is to happen by itself (a payment ends, a webhook is sent); the service then calls `deliverDue`.
+   * first. At `dueAt` (a payment ends, a webhook is due) the service calls `deliverDue`.
    */
   put(row: SandboxRow & { readonly dueAt: Date | undefined }): Promise<boolean>
-  /** By `createdAt`, the newest first. */
+  /** The newest first, by `createdAt`. */
   listNewest(limit: number): Promise<readonly SandboxRow[]>
-  /** By id, those after this one. */
+  /** Ordered by id, after this one. */
   listAfter(id: string, limit: number): Promise<readonly SandboxRow[]>
 }

@@ -3,8 +3,8 @@ import { withEvent, type DeliveryMode, type SandboxEvent } from './events.ts'
 import type { CardScenario } from './test-cards.ts'
 
 /**
- * The sandbox's rules: what a payment is and how it changes. Pure; one payment is one document, its refunds, dispute and webhooks
- * in it, so that a compare-and-set of the document makes every change atomic, and a change and its webhook inseparable.
+ * The sandbox's rules: what a payment is and how it changes. Pure. One document holds a payment with its refunds, dispute and
+ * webhooks, so that one compare-and-set writes a change together with its webhook.
  */
 export type SandboxPayment = {
   readonly id: string
@@ -16,7 +16,7 @@ export type SandboxPayment = {
   readonly amountMinor: bigint
   readonly status: PaymentStatus
   readonly receivedMinor: bigint
-  /** The times are missing on payments of an older version. */
+  /** Payments written by an older version lack the times. */
   readonly paidAt?: number
   readonly refunds: readonly {
     readonly id: string
@@ -33,13 +33,13 @@ export type SandboxPayment = {
       }
     | undefined
   readonly decline: { readonly code: string; readonly message: string } | undefined
-  /** What will happen by itself, and when. */
+  /** The next scheduled change of the payment. */
   readonly later: { readonly at: number; readonly outcome: 'succeeded' | 'failed' | 'disputed' } | undefined
   readonly events: readonly SandboxEvent[]
   readonly createdAt: number
 }
 
-/** Everything a change takes from outside itself. */
+/** The inputs of a change other than the payment. */
 export type ChangeContext = {
   readonly now: number
   readonly newId: () => string
@@ -51,7 +51,7 @@ export type ChangeContext = {
 
 export type Transition = (payment: SandboxPayment, context: ChangeContext) => SandboxPayment | Refusal
 
-/** Trying a card on a payment that has taken money, is taking it or has ended changes nothing: a double click never charges twice. */
+/** Changes nothing on a payment that is paid, processing or ended: a double click never charges twice. */
 export function attempt(scenario: CardScenario): Transition {
   return (payment, context) =>
     isOpen(payment) ? withEvents(payment, play(payment, scenario, context), context) : payment
@@ -91,7 +91,7 @@ export function answerChallenge(approved: boolean): Transition {
   }
 }
 
-/** Lets the time pass: what was due by now has happened. */
+/** Applies the scheduled change if it is due. */
 export function advance(payment: SandboxPayment, context: ChangeContext): SandboxPayment {
   if (!payment.later || payment.later.at > context.now) return payment
   const { outcome } = payment.later
@@ -101,7 +101,7 @@ export function advance(payment: SandboxPayment, context: ChangeContext): Sandbo
   return openDispute(arrived, context)
 }
 
-/** The panel's "now": does at once what would have happened later. */
+/** The panel's "now": applies the scheduled change at once. */
 export function hasten(payment: SandboxPayment, context: ChangeContext): SandboxPayment {
   return payment.later ? advance({ ...payment, later: { ...payment.later, at: context.now } }, context) : payment
 }
@@ -131,7 +131,7 @@ export function refund(key: string, amountMinor: bigint): Transition {
   }
 }
 
-/** Only what the payment still holds can be disputed, and only once; otherwise nothing happens. */
+/** Disputes what is not refunded. Changes nothing if there is a dispute already, or nothing left to dispute. */
 export function openDispute(payment: SandboxPayment, context: ChangeContext): SandboxPayment {
   const amountMinor = payment.receivedMinor - refundedMinor(payment)
   if (payment.dispute || amountMinor === 0n) return payment
@@ -157,7 +157,7 @@ function refundedMinor(payment: SandboxPayment): bigint {
   return payment.refunds.reduce((sum, made) => sum + made.amountMinor, 0n)
 }
 
-/** Every attempt is told of, even one that ends in the status it began with: a second decline is news. */
+/** Every attempt adds an event, even when the status stays the same: a second decline is reported too. */
 function withEvents(before: SandboxPayment, after: SandboxPayment, context: ChangeContext): SandboxPayment {
   const declinedNow = after.decline && after.decline !== before.decline
   return withEvent(after, declinedNow ? 'payment.declined' : `payment.${after.status}`, context)
@@ -183,7 +183,7 @@ export function paymentView(payment: SandboxPayment, challengeUrl: string): Paym
   }
 }
 
-/** JSON has no bigint: every field whose name ends in `Minor` is written as text. */
+/** JSON has no bigint: fields whose names end in `Minor` are text in the document. */
 export function encodePayment(payment: SandboxPayment): string {
   return JSON.stringify(payment, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }

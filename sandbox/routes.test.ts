@@ -75,7 +75,7 @@ describe('the form', () => {
     expect(html).not.toMatch(/ on[a-z]+=| style=/)
   })
 
-  test('pays and goes back where it was told', async () => {
+  test('the card form pays and returns to the given page', async () => {
     const payment = await create()
     const form = { ...card, secret: payment.clientSecret, return: '/widget/topup?done=1' }
     const answer = await post(`/sandbox/card/${payment.id}`, form)
@@ -102,11 +102,11 @@ describe('the form', () => {
     expect(html).toContain('never type a real card')
     expect(html).toContain('aria-invalid="true"')
     expect(html).not.toContain('5105105105105100')
-    // The page also has random ids, so only a whole value or word counts.
+    // The page also contains random ids, so check for a whole value or word only.
     expect(html).not.toMatch(/["'>\s]987["'<\s]/)
   })
 
-  test('leads to the challenge, which can be approved and refused without a script', async () => {
+  test('the card form leads to the challenge, which can be approved and refused without a script', async () => {
     const [first, second] = [await create(), await create()]
     for (const [payment, answer, status] of [
       [first, 'approve', 'succeeded'],
@@ -219,7 +219,7 @@ describe('the form for a script', () => {
     }
     const kept = JSON.stringify(await deps.store.listNewest(10))
     for (const part of ['5105', '9995', '4242', '987', '12 / 40']) {
-      // Ids and times are long runs of digits: only text of the card itself, between quotes or spaces, counts.
+      // Ids and times are long runs of digits, so check for the card's text between quotes or spaces only.
       expect(kept).not.toMatch(new RegExp(`["\\s]${part}`))
     }
     expect(kept).not.toContain('4242424242424242')
@@ -279,7 +279,7 @@ describe('panel', () => {
     expect((await post('/sandbox/panel/settings', { mode: 'sometimes' })).status).toBe(422)
   })
 
-  test('knows no other payment, action or event', async () => {
+  test('the panel refuses an unknown payment, action or event', async () => {
     const { id } = await paid()
     for (const path of [
       'pi_none/dispute',
@@ -292,7 +292,7 @@ describe('panel', () => {
     }
   })
 
-  test('the panel is not pressed from another site', async () => {
+  test('another site cannot press the buttons of the panel', async () => {
     const { id } = await paid()
     const foreign: Record<string, string>[] = [
       { origin: 'https://evil.example' },
@@ -308,7 +308,7 @@ describe('panel', () => {
 })
 
 describe('headers', () => {
-  test('the card form may be framed by the app of its top-up, and the panel by nobody', async () => {
+  test('the card form may be framed by the app of its top-up, and the panel by no page', async () => {
     const { id, clientSecret } = await create()
     const form = (await get(`/sandbox/card/${id}?secret=${clientSecret}`)).headers
     expect(form.get('content-security-policy')).toBe(

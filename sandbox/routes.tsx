@@ -6,13 +6,13 @@ import { contentSecurityPolicy, payerRoutes } from './payer-routes.tsx'
 
 const isForm = /^(application\/(x-www-form-urlencoded|json)|multipart\/form-data)\s*(;|$)/i
 
-/** Everything the sandbox serves; to be mounted at `deps.basePath`. */
+/** All routes of the sandbox. Mount them at `deps.basePath`. */
 export function sandboxRoutes(deps: SandboxPageDeps): Hono {
   const app = new Hono()
   app.use(async (c, next) => {
     await next()
     c.header('cache-control', 'no-store')
-    // With `no-referrer` a browser would send `Origin: null` with our own forms; the addresses here hold client secrets.
+    // The URLs contain client secrets. `no-referrer` would make browsers send `Origin: null` with our own forms.
     c.header('referrer-policy', 'same-origin')
     c.header('x-content-type-options', 'nosniff')
     if (!c.res.headers.has('content-security-policy')) {

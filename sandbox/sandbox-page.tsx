@@ -5,12 +5,12 @@ import { moneyText } from '../src/ledger/money.ts'
 import type { CurrencyDecimals } from '../src/cards/processor.ts'
 import type { SandboxDeps } from './change.ts'
 
-/** What the sandbox's pages need beside what the sandbox itself needs. */
+/** The sandbox's dependencies, and those of its pages. */
 export type SandboxPageDeps = SandboxDeps & {
   readonly decimalsOf: CurrencyDecimals
-  /** The service's own stylesheet, linked before the sandbox's. */
+  /** The service's stylesheet, linked before the sandbox's. */
   readonly stylesheetHref?: string
-  /** The origins that may frame the top-up page, and so the card form inside it; none but our own when left out. */
+  /** The origins that may frame the top-up page, and so the card form inside it. Default: only our own. */
   readonly frameAncestors?: (topup: { userId: string; topupId: string }) => Promise<readonly string[]>
 }
 

@@ -69,7 +69,7 @@ async function setMode(mode: DeliveryMode): Promise<void> {
   await writeSettings(deps.store, { mode, outage: false })
 }
 
-/** Lets time pass in small steps, as the delivering loop would see it. */
+/** Advances the clock in small steps and delivers after each. */
 async function pass(seconds: number): Promise<void> {
   for (let step = 0; step < seconds * 2; step += 1) {
     clock += 500
@@ -77,7 +77,7 @@ async function pass(seconds: number): Promise<void> {
   }
 }
 
-/** As the queue does, by the clock of the test. */
+/** Delivers like the queue, by the test's clock. */
 async function deliverAll(): Promise<void> {
   const due = (await listPayments(store, 100)).filter((payment) => (nextDueAt(payment) ?? Infinity) <= clock)
   await Promise.all(due.map(({ id }) => deliverDue(deps, id)))
@@ -114,7 +114,7 @@ describe('what a card does', () => {
     expect(await retrieve(second)).toMatchObject({ status: 'failed' })
   })
 
-  test('a payment that is disputed later is disputed later', async () => {
+  test('a card of a later dispute pays first and is disputed later', async () => {
     const payment = await create()
     await play(payment, { kind: 'disputed-later' })
     expect(await retrieve(payment)).toMatchObject({ status: 'succeeded', disputed: 'none' })
@@ -123,7 +123,7 @@ describe('what a card does', () => {
     expect(types()).toEqual(['payment.succeeded', 'dispute.opened'])
   })
 
-  test('paying twice at once charges once and tells once', async () => {
+  test('paying twice at once charges once and sends one event', async () => {
     const payment = await create()
     await Promise.all(Array.from({ length: 10 }, () => play(payment, { kind: 'succeeds' })))
     expect((await findPayment(deps.store, payment.id))?.events.map((event) => event.type)).toEqual([
@@ -141,7 +141,7 @@ describe('what a card does', () => {
 })
 
 describe('webhooks', () => {
-  test('once and signed, with the payment to look at', async () => {
+  test('webhooks reach our endpoint once, signed, and name the payment', async () => {
     const payment = await create()
     await play(payment, { kind: 'succeeds' })
     await pass(3)
@@ -156,7 +156,7 @@ describe('webhooks', () => {
     expect(heard[0]).toEqual(heard[1])
   })
 
-  test('late, and still with a valid signature', async () => {
+  test('late webhooks still have a valid signature', async () => {
     await setMode('late')
     const payment = await create()
     await play(payment, { kind: 'succeeds' })
@@ -173,7 +173,7 @@ describe('webhooks', () => {
     expect(heard).toEqual([])
   })
 
-  test('out of order: the newer one overtakes', async () => {
+  test('out of order, the newer webhook overtakes the older one', async () => {
     await setMode('out-of-order')
     const payment = await create()
     await play(payment, { kind: 'declined', code: 'generic_decline', message: 'no' })
@@ -193,7 +193,7 @@ describe('webhooks', () => {
     expect(types()).toEqual(['payment.declined', 'payment.succeeded', 'payment.succeeded', 'payment.declined'])
   })
 
-  test('again after an answer that was no success, until they are taken', async () => {
+  test('webhooks are sent again until an answer is a success', async () => {
     answers = [500, 503]
     await play(await create(), { kind: 'succeeds' })
     await pass(10)

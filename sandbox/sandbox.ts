@@ -17,7 +17,7 @@ import { readSettings } from './settings.ts'
 import { readSignedBody } from './signature.ts'
 import type { SandboxStore } from './payment-store.ts'
 
-/** A card processor for development: no account, no network, no real card, and everything that can go wrong at will. */
+/** A card processor for development. It needs no account, network or real card, and simulates every failure on request. */
 export function createSandboxProcessor(settings: SandboxDeps): CardProcessor {
   const deps = { ...settings, store: reachable(settings.store) }
   return {
@@ -37,7 +37,7 @@ export function createSandboxProcessor(settings: SandboxDeps): CardProcessor {
   }
 }
 
-/** Its card form is a page of our own origin: nothing foreign to allow. */
+/** The card form has our own origin, so the page's policy allows no other. */
 const sandboxPage: ProcessorPage = {
   kind: 'sandbox',
   publishableKey: 'pk_sandbox',
@@ -49,7 +49,7 @@ const sandboxPage: ProcessorPage = {
 
 const unknownPayment = refuse('payment-unknown', 'The card processor does not know this payment.')
 
-/** The id comes from the key, so the same order sent twice at once is one insert that succeeds and one that finds it. */
+/** The id is a hash of the key: of two concurrent identical orders, one inserts the payment and the other finds it. */
 async function createPayment(deps: SandboxDeps, order: PaymentOrder): Promise<Payment | Refusal> {
   await refuseWhenOut(deps.store)
   if (order.amountMinor <= 0n) return refuse('amount-unsupported', 'The amount must be more than zero.')
@@ -121,8 +121,8 @@ export function challengePath(basePath: string, payment: SandboxPayment): string
 }
 
 /**
- * What a payer with this client secret does: the sandbox's own pages call it. Undefined for an unknown payment and a wrong
- * secret alike.
+ * Applies a payer's change, authorised by the client secret. Undefined for an unknown payment, a wrong secret and a refused
+ * change.
  */
 export async function changeAsPayer(
   deps: SandboxDeps,
@@ -138,7 +138,7 @@ export async function changeAsPayer(
   return changed && !('refused' in changed) ? changed : undefined
 }
 
-/** To its callers the sandbox is a remote service: a store that does not answer is a processor that does not. */
+/** Callers see the sandbox as a remote service: a store that fails means a processor that does not answer. */
 function reachable(store: SandboxStore): SandboxStore {
   return {
     find: (id) => store.find(id).catch(throwUnavailable),

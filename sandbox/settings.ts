@@ -2,7 +2,7 @@ import { ProcessorUnavailable } from '../src/cards/processor.ts'
 import { deliveryModes, type DeliveryMode } from './events.ts'
 import type { SandboxStore } from './payment-store.ts'
 
-/** What the panel switches, for every process. An outage hides the processor from the rest of the service, not from the panel. */
+/** The panel's settings, shared by every process. An outage makes the processor unavailable to the service, not to the panel. */
 export type SandboxSettings = { readonly mode: DeliveryMode; readonly outage: boolean }
 
 export const settingsId = 'settings'
@@ -12,7 +12,7 @@ export async function readSettings(store: SandboxStore): Promise<SandboxSettings
   return row ? (JSON.parse(row.document) as SandboxSettings) : { mode: deliveryModes[0], outage: false }
 }
 
-/** Two people pressing at once: the later one wins. */
+/** Of two concurrent writes the later one wins. */
 export async function writeSettings(store: SandboxStore, settings: SandboxSettings): Promise<void> {
   const document = JSON.stringify(settings)
   for (let tries = 0; tries < 20; tries += 1) {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { WebhookReading } from '../src/cards/processor.ts'
 
-/** Signs as Stripe does: an HMAC over the time and the body exactly as sent, so that neither can be changed or used again later. */
+/** Signs like Stripe: an HMAC over the time and the raw body, so that neither can be changed or replayed later. */
 export const signatureHeader = 'billfold-sandbox-signature'
 
 const toleranceSeconds = 300

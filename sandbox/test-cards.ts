@@ -1,4 +1,4 @@
-/** What a card does in the sandbox. The numbers are Stripe's test numbers where Stripe has one for the purpose. */
+/** The test cards and what each does. A number is Stripe's test number where Stripe has one for the purpose. */
 export type CardScenario =
   | { readonly kind: 'succeeds' }
   | { readonly kind: 'declined'; readonly code: string; readonly message: string }
@@ -37,8 +37,8 @@ export type TypedCard = { readonly number: string; readonly expiry: string; read
 export type CardMistake = { readonly field: keyof TypedCard; readonly message: string }
 
 /**
- * Reads a typed card. Nothing of it leaves this function but the scenario it stands for: a number that is no test card could be
- * somebody's real one, so it is never kept, logged or shown again.
+ * Returns only the scenario of a typed card. A number that is not a test card may be a real one, so the sandbox never stores, logs
+ * or shows it.
  */
 export function parseCard(typed: TypedCard, now: Date): CardScenario | CardMistake {
   const digits = typed.number.replaceAll(/[\s-]/g, '')
@@ -71,7 +71,7 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** A card is good to the end of the month on it: the instant returned is the first that is too late. */
+/** Returns the first instant after the month on the card. */
 function parseExpiry(text: string): Date | undefined {
   const [, month, year] = /^(0?[1-9]|1[0-2])\s*(?:\/\s*)?(\d{2}|20\d{2})$/.exec(text.trim()) ?? []
   if (month === undefined || year === undefined) return undefined

@@ -4,11 +4,10 @@
  */
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
-const pendingFile = join(import.meta.dir, 'not-yet-plain.json')
 
 const inComments: readonly (readonly [RegExp, string])[] = [
   [/\b(whoever|whom|nobody|somebody)\b/i, 'name the subject: caller, operator, another process, no caller'],
@@ -66,15 +65,7 @@ async function findingsIn(path: string): Promise<Finding[]> {
 
 const describe = ({ path, line, says, instead }: Finding) => `${path}:${line}: “${says}” → ${instead}`
 
-/** `UPDATE=1` lists every finding and writes anew which files still have some; the file must end up empty, and then go. */
 test('comments and exported names use plain words', async () => {
   const found = (await Promise.all(paths.map(findingsIn))).flat()
-  if (process.env['UPDATE'] === '1') {
-    const unclean = [...new Set(found.map(({ path }) => path))]
-    process.stderr.write(`${found.map(describe).join('\n')}\n`)
-    await writeFile(pendingFile, `${JSON.stringify(unclean, null, 2)}\n`)
-  }
-  const pending = new Set(JSON.parse(await readFile(pendingFile, 'utf8')) as string[])
-  const strays = found.filter(({ path }) => !pending.has(path))
-  expect(strays.map(describe)).toEqual([])
+  expect(found.map(describe)).toEqual([])
 })

@@ -117,7 +117,7 @@ function unescaped(key: string): string {
 function endOfString(text: string, start: number): number {
   const end = text.indexOf('"', start + 1)
   if (text.charCodeAt(end - 1) !== 0x5c) return end
-  // After a backslash only a scan from the start of the string can tell whether this quote ends it.
+  // After a backslash, only a scan from the start of the string shows whether this quote ends it.
   let at = start + 1
   while (text.charCodeAt(at) !== 0x22) at += text.charCodeAt(at) === 0x5c ? 2 : 1
   return at

@@ -16,7 +16,7 @@ async function readLanguage(code: string): Promise<Language> {
   return { ...words, code, dir: directionOf(code) }
 }
 
-/** In the order of their own names, which is the order in which the account view lists them. */
+/** Sorted by the native name of each language; the account view lists them in this order. */
 const codes = readdirSync(new URL('.', import.meta.url), { withFileTypes: true })
   .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
   .sort((a, b) => languageName(a).localeCompare(languageName(b), 'en'))

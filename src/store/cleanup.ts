@@ -1,6 +1,6 @@
 /**
- * Removes what has had its day, by the database's clock, in small batches. Several processes may try: one does it, the others
- * go on. Every table of the service is named here: it goes some time, or there is a reason why it stays.
+ * Deletes expired rows, by the database's clock, in small batches. Of several processes one cleans up, the others skip. This file
+ * names every table of the service: either its rows expire, or a reason says why they stay.
  */
 import { deleteEndedSecrets } from './apps.ts'
 import { deleteOldLines } from './books/reconciliation.ts'
@@ -8,22 +8,22 @@ import type { Database, Transaction } from './connection/database.ts'
 import { locks, runInSteps } from './locks.ts'
 import { deletePendingTotp } from './operators.ts'
 
-/** Small steps hold few locks, and leave a database that was away for a month usable while it catches up. */
+/** Small steps hold few locks, and keep the database usable while it catches up after a long pause. */
 const batchSize = 1_000
 
 const dayMs = 24 * 60 * 60_000
 
 type Ending = {
   readonly key: string
-  /** The column that says when it ended. An index begins with it, unless people make the rows by hand. */
+  /** The column with the end of the row. An index starts with it, unless operators make the rows by hand. */
   readonly end: string
-  /** How long a row is kept after that. */
+  /** How long a row is kept after its end. */
   readonly keepMs: number
 }
 
-/** What ends. A row that only waits for its owner to come back is kept no longer than that. */
+/** Tables whose rows expire. */
 export const ending: Readonly<Record<string, Ending>> = {
-  // For a day the account page tells which browsers used the wallet.
+  // The account page lists the browsers that used the wallet in the last day.
   widget_sessions: { key: 'token_hash', end: 'expires_at', keepMs: dayMs },
   link_codes: { key: 'code_hash', end: 'expires_at', keepMs: 0 },
   mailed_codes: { key: '(email, purpose)', end: 'expires_at', keepMs: 0 },
@@ -33,23 +33,23 @@ export const ending: Readonly<Record<string, Ending>> = {
   limits: { key: 'key', end: 'ends_at', keepMs: 0 },
   operator_sessions: { key: 'id', end: 'ends_at', keepMs: 0 },
   operator_invites: { key: 'token_hash', end: 'expires_at', keepMs: 0 },
-  // A form counts in the session it was shown in, and that ends after twelve hours.
+  // A form is valid in the session that showed it, and a session ends after twelve hours.
   operator_forms: { key: 'id', end: 'sent_at', keepMs: 7 * dayMs },
   // The overview shows the last day.
   minutes: { key: '(minute, process)', end: 'minute', keepMs: 2 * dayMs },
-  // The page of an app shows the last week, and the last time of each answer.
+  // The page of an app shows the last week, and when each answer last occurred.
   app_calls: { key: '(client_id, hour, route, code)', end: 'hour', keepMs: 31 * dayMs },
-  // Long after the last attempt; until then its row keeps the notification from being sent again.
+  // Long after the last attempt. Until then the row prevents a second mail of the notification.
   mails: { key: 'fact', end: 'created_at', keepMs: 30 * dayMs },
-  // For an operator to see why it failed, and to run it again. Work that waits or runs has not ended.
+  // An operator sees here why it failed, and can run it again. Work that waits or runs has no given_up_at.
   work: { key: '(kind, key)', end: 'given_up_at', keepMs: 30 * dayMs },
-  // Processors give up sending an event again after a few days.
+  // Processors stop resending an event after a few days.
   processor_events: { key: 'id', end: 'received_at', keepMs: 90 * dayMs },
-  // For whoever looks into a reference. The money never depends on it: that is for the outcome, which stays.
+  // For operators who investigate a reference. Money depends only on the outcome, which stays.
   repeats: { key: '(reference_key, wallet_id, amount)', end: 'first_at', keepMs: 90 * dayMs },
 }
 
-/** What stays, and why that is no growth without an end, or one that must be. */
+/** Tables whose rows stay, and why their growth is bounded or necessary. */
 export const staying: Readonly<Record<string, string>> = {
   transfers: 'the ledger: nothing of it ever goes',
   outcomes: 'a reference is answered again for ever',
@@ -84,15 +84,15 @@ export const staying: Readonly<Record<string, string>> = {
   billfold_migrations: 'one row for each migration',
 }
 
-/** How many rows went; 0 also when another process is at it. */
+/** Returns the number of deleted rows; 0 also when another process is cleaning up. */
 export async function deleteExpired(db: Database, keep: Kept = { processorLinesDays: 730 }): Promise<number> {
   return await runInSteps(db, locks.cleanup, (tx) => deleteSome(tx, keep))
 }
 
-/** What the settings say about how long. */
+/** Retention from the settings. */
 type Kept = { readonly processorLinesDays: number }
 
-/** Of every table in one step: a process that leaves because another is at it can be sure that the other looks at all of them. */
+/** Each step covers every table, so a process that skips can rely on the other one to clean all of them. */
 async function deleteSome(tx: Transaction, { processorLinesDays }: Kept): Promise<number> {
   let deleted = 0
   for (const [table, each] of Object.entries(ending)) deleted += await deleteFrom(tx, table, each)

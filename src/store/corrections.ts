@@ -1,16 +1,16 @@
-/** Corrections: debits and credits by hand, what each waits for, and what became of it. Money moves only in the writer. */
+/** Corrections: debits and credits by hand, with their approval and their result. Only the writer moves money. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import { addWork, dropWork } from './work/work.ts'
 import { maybe, one } from './connection/rows.ts'
 
-/** Approved: it is being posted. */
+/** `approved` means that the posting is in progress. */
 export const correctionStates = ['waiting', 'approved', 'done', 'refused', 'declined', 'withdrawn'] as const
 export type CorrectionState = (typeof correctionStates)[number]
 
 export type NewCorrection = {
   readonly id: string
   readonly walletId: string
-  /** Above zero into the wallet, below zero out of it. */
+  /** Above zero a credit, below zero a debit. */
   readonly amountMinor: bigint
   readonly counterAccount: string
   readonly reason: string
@@ -34,7 +34,7 @@ const columns = `id, wallet_id as "walletId", amount as "amountMinor", counter_a
   replace(corrects::text, '-', '') as corrects, needs_approval as "needsApproval", asked_by as "askedBy", state, asked_at as "askedAt", decided_by as "decidedBy",
   decided_at as "decidedAt", decision_reason as "decisionReason", refusal`
 
-/** Longer than posting takes: should the process that decided die before it has posted, another one does. */
+/** Longer than posting takes. If the deciding process dies before it has posted, another one posts after this time. */
 const postWithinMs = 15_000
 
 async function addPosting(tx: Transaction, id: string): Promise<void> {
@@ -77,8 +77,8 @@ export async function updateCorrectionDecided(
 }
 
 /**
- * Stores the ledger's answer; true when it changed the row. A transfer outweighs a refusal that another process got just before,
- * when the wallet was in another state.
+ * Stores the ledger's answer; true when it changed the row. A transfer replaces a refusal that another process got just
+ * before, when the wallet was in another state.
  */
 export async function updateCorrectionPosted(tx: Transaction, id: string, refusal: string | null): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -91,7 +91,7 @@ export async function updateCorrectionPosted(tx: Transaction, id: string, refusa
   return rowCount === 1
 }
 
-/** Newest first, after the one named. */
+/** Newest first, after the correction `after`. */
 export async function listCorrections(
   db: Queryable,
   { state, walletId, after, limit }: { state?: string; walletId?: string; after?: string; limit: number },
@@ -109,7 +109,7 @@ export async function listCorrections(
   return rows
 }
 
-/** Those that wait for a second person, the oldest first. */
+/** Corrections that wait for a second operator, oldest first. */
 export async function listWaitingCorrections(db: Queryable, limit: number): Promise<Correction[]> {
   const { rows } = await db.query<Correction>(
     `select ${columns} from corrections where state = 'waiting' order by asked_at, id limit $1`,
@@ -118,7 +118,7 @@ export async function listWaitingCorrections(db: Queryable, limit: number): Prom
   return rows
 }
 
-/** How many wait for a second person, counted up to a thousand, and since when the oldest one does. */
+/** Counts the corrections that wait for a second operator, up to a thousand, and returns since when the oldest one waits. */
 export async function countWaitingCorrections(db: Queryable): Promise<{ count: number; oldestAt: Date | null }> {
   const { rows } = await db.query<{ count: number; oldestAt: Date | null }>(
     `select count(*)::int as count, min(asked_at) as "oldestAt"
@@ -127,7 +127,7 @@ export async function countWaitingCorrections(db: Queryable): Promise<{ count: n
   return one(rows)
 }
 
-/** What of one transaction is taken back or given back already, or may be: of those that are not refused for good. */
+/** Sums the corrections of one transaction in one direction: those done, and those that may still be done. */
 export async function sumCorrectionsOf(tx: Transaction, key: string, sign: 1 | -1): Promise<bigint> {
   const { rows } = await tx.query<{ sum: bigint }>(
     `select coalesce(sum(amount), 0)::bigint as sum from corrections
@@ -138,8 +138,8 @@ export async function sumCorrectionsOf(tx: Transaction, key: string, sign: 1 | -
 }
 
 /**
- * What somebody moved in the wallet on their own in the last day, both ways added up. A bonus is on record before it is posted, once for
- * each time that its form was sent.
+ * Sums what the operator moved in the wallet without approval in the last day; debits and credits both add up. A bonus is in the
+ * audit log before it is posted, once for each time its form was sent, hence the grouping by reference.
  */
 export async function sumAlone(tx: Transaction, walletId: string, askedBy: string): Promise<bigint> {
   const { rows } = await tx.query<{ sum: bigint }>(
@@ -157,7 +157,7 @@ export async function sumAlone(tx: Transaction, walletId: string, askedBy: strin
   return one(rows).sum
 }
 
-/** Whether a bonus of this reference was begun for the wallet. */
+/** True when the audit log has an order of this bonus for the wallet. */
 export async function hasBonusOrder(tx: Transaction, walletId: string, referenceId: string): Promise<boolean> {
   const { rows } = await tx.query(
     `select from audit where subject = 'wallet:' || $1::uuid and action = 'wallet.bonus-ordered'
@@ -167,7 +167,7 @@ export async function hasBonusOrder(tx: Transaction, walletId: string, reference
   return rows.length > 0
 }
 
-/** Of some entries: the corrections that made them, by id, and those that correct them, by key. The caller keeps both lists short. */
+/** Lists the corrections that made some entries (`ids`), and those that correct them (`keys`). The caller keeps both lists short. */
 export async function listCorrectionsAbout(
   db: Queryable,
   { ids, keys }: { ids: readonly string[]; keys: readonly string[] },

@@ -1,22 +1,22 @@
-/** Mails that notify a user of what happened: a row for each notification, kept for a while after it is sent. */
+/** Mails that notify a user: one row for each notification, kept for a month. */
 import type { Queryable } from './connection/database.ts'
 import { addWork } from './work/work.ts'
 import { maybe } from './connection/rows.ts'
 
 export type NewMail = {
-  /** The notification's own key: of two mails with the same key one is kept. */
+  /** The notification's unique key: of two mails with the same key, only one is stored. */
   readonly fact: string
   readonly userId: string
   readonly kind: string
   readonly detail: object
-  /** Undefined: to the user's own address. */
+  /** Default: the user's current address. */
   readonly email?: string | undefined
   readonly language?: string | undefined
-  /** Of this kind to this user. */
+  /** The limit of mails of this kind to this user. */
   readonly maxADay: number
 }
 
-/** A mail server that is away for a day must not fill the database. */
+/** A mail server outage of a day must not fill the database. */
 const maxWaiting = 10_000
 
 const isWaitingSql = `w.kind = 'send-mail' and w.given_up_at is null`
@@ -50,7 +50,7 @@ export type SentMail = {
   readonly ageMs: number
 }
 
-/** Counts the try. Undefined when the mail is gone, as its user is deleted. */
+/** Counts the attempt. Undefined when the mail no longer exists, because its user is deleted. */
 export async function updateMailTried(db: Queryable, fact: string): Promise<SentMail | undefined> {
   const { rows } = await db.query<SentMail>(
     `update mails set tries = tries + 1 where fact = $1
@@ -64,12 +64,12 @@ export type KeptMail = {
   readonly fact: string
   readonly kind: string
   readonly createdAt: Date
-  /** When it is tried next; null once it was handed to the mail server, or given up. */
+  /** The time of the next attempt; null after the mail was sent or given up. */
   readonly dueAt: Date | null
   readonly tries: number
 }
 
-/** Newest first, of those that are still kept. */
+/** Newest first. */
 export async function listMailsOfUser(db: Queryable, userId: string, limit: number): Promise<KeptMail[]> {
   const { rows } = await db.query<KeptMail>(
     `select m.fact, m.kind, m.created_at as "createdAt", w.due_at as "dueAt", m.tries
@@ -80,7 +80,7 @@ export async function listMailsOfUser(db: Queryable, userId: string, limit: numb
   return rows
 }
 
-/** Due once more, as if it were new; its kind. Undefined when it waits already, or is not a mail of this user. */
+/** Makes the mail due again, like a new one, and returns its kind. Undefined when it is already waiting, or is not a mail of this user. */
 export async function updateMailAgain(db: Queryable, userId: string, fact: string): Promise<string | undefined> {
   const { rows } = await db.query<{ kind: string }>(
     `update mails m set tries = 0, created_at = now() where m.fact = $1 and m.user_id = $2
@@ -101,9 +101,9 @@ export type MailChoice = (typeof mailChoices)[number]
 export type MailReader = {
   readonly email: string
   readonly firstName: string
-  /** The one they chose. */
+  /** The language the user chose. */
   readonly language: string | null
-  /** Of the page they signed in on last. */
+  /** The language of the page of their last sign-in. */
   readonly pageLanguage: string | null
   readonly stopped: readonly MailChoice[]
 }
@@ -119,7 +119,7 @@ export async function findMailReader(db: Queryable, userId: string): Promise<Mai
   return maybe(rows)
 }
 
-/** Returns what is stopped after the change; `isWanted` resumes a kind. Undefined for a deleted user. */
+/** Returns the stopped kinds after the change; `isWanted` resumes a kind. Undefined for a deleted user. */
 export async function updateMailChoice(
   db: Queryable,
   userId: string,
@@ -137,7 +137,7 @@ export async function updateMailChoice(
   return maybe(rows)?.stopped
 }
 
-/** Writes only a change: people sign in far more often than they change the language. */
+/** Writes only a change: users sign in far more often than they change the language. */
 export async function upsertMailLanguage(db: Queryable, userId: string, language: string): Promise<void> {
   await db.query(
     `insert into mail_settings as s (user_id, language) values ($1, $2)

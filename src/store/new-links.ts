@@ -1,10 +1,10 @@
-/** Links whose first payment its user is yet to be notified of. The queue searches for it, so that no debit has to. */
+/** Links whose user is not yet notified of the first payment. The queue searches for it, so that debits need not. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import { isServiceOwnSql } from './outcomes.ts'
 import { transferColumns, type Transfer } from './wallets.ts'
 import { addWork } from './work/work.ts'
 
-/** Searched from the entry after the newest one that the wallet has now. */
+/** The search starts after the wallet's newest entry. */
 export async function insertNewLink(
   db: Queryable,
   { linkId, clientId, userId }: { linkId: string; clientId: string; userId: string },
@@ -17,12 +17,12 @@ export async function insertNewLink(
   if (rowCount === 1) await addWork(db, { kind: 'find-first-payment', key: linkId })
 }
 
-/** How many entries of a wallet one search reads: the next one continues after them. */
+/** How many entries of a wallet one search reads. The next search continues after them. */
 const span = 1_000
 
 /**
- * In one statement, so that the entries and the wallet's sequence are of one snapshot. The older the link, the rarer the search:
- * after a tenth of its age, at least ten seconds and at most an hour; at once where the span ended before the wallet's entries did.
+ * One statement, so that the entries and the wallet's sequence are of one snapshot. The next search runs after a tenth of the link's
+ * age, at least ten seconds and at most an hour; at once when the wallet has entries beyond the span.
  */
 const searchSql = `
 with searched as materialized (
@@ -60,13 +60,13 @@ export type FirstPayment = {
 
 export type Search = {
   readonly payments: readonly FirstPayment[]
-  /** Links without a payment yet: when to search again. */
+  /** For links without a payment yet: when to search again. */
   readonly afterMs: ReadonlyMap<string, number>
 }
 
 /**
- * Searches for the first payments of these links. Rows of new_links go with this transaction when the payment is found, and when the
- * link was disconnected or had no payment for thirty days.
+ * Searches for the first payments of these links. Deletes a row of new_links when its payment is found, its link is disconnected, or
+ * thirty days have passed.
  */
 export async function takeFirstPayments(tx: Transaction, linkIds: readonly string[]): Promise<Search> {
   const { rows } = await tx.query<Row>(searchSql, [linkIds])

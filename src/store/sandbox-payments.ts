@@ -1,8 +1,8 @@
-/** Stores the sandbox processor's payments, so that every process sees the same. */
+/** Stores the sandbox processor's payments, so that every process sees the same ones. */
 import { transact, type Database } from './connection/database.ts'
 import { addWork } from './work/work.ts'
 
-/** As the sandbox's own store wants it: the document is opaque here. */
+/** Matches the sandbox's store. The document is opaque here. */
 type SandboxRow = {
   readonly id: string
   readonly version: number
@@ -26,7 +26,7 @@ export function openSandboxPayments(db: Database) {
   }
 }
 
-/** The write is one statement, so that of two writers of one version exactly one writes. */
+/** One statement writes the row, so that of two writers of the same version exactly one succeeds. */
 async function put(db: Database, { id, version, document, createdAt, dueAt }: NewSandboxRow): Promise<boolean> {
   const text =
     version === 1

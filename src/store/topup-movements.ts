@@ -1,4 +1,4 @@
-/** What the ledger is to be told of a top-up, and what it was told. */
+/** The movements of a top-up: what to post to the ledger, and what was posted. */
 import { referenceKeyOf } from './outcomes.ts'
 import { serviceNamespace } from '../ledger/reference.ts'
 import type { Queryable, Transaction } from './connection/database.ts'
@@ -7,20 +7,20 @@ import { one } from './connection/rows.ts'
 
 export type Movement = {
   readonly topupId: string
-  /** 1, 2, 3 … for each top-up. */
+  /** Counts from 1 within each top-up. */
   readonly number: number
   readonly referenceType: string
   readonly referenceId: string
   readonly amountMinor: bigint
   readonly postedAt: Date | null
-  /** The ledger's own no. It cannot refuse a reversal. */
+  /** The ledger's refusal of the credit. The ledger never refuses a reversal. */
   readonly refusal: string | null
 }
 
 const columns = `topup_id as "topupId", number, reference_type as "referenceType", reference_id as "referenceId",
   amount as "amountMinor", posted_at as "postedAt", refusal`
 
-/** How many movements the top-up has. The caller holds the lock of its row in topups, so the next number is free. */
+/** The caller holds the lock of the row in topups, so the next number is free. */
 export async function countMovements(tx: Transaction, topupId: string): Promise<number> {
   const text = 'select count(*)::int as count from topup_movements where topup_id = $1'
   const { rows } = await tx.query<{ count: number }>(text, [topupId])
@@ -40,7 +40,7 @@ export async function insertMovement(
   )
 }
 
-/** In the order in which they must be posted. */
+/** In posting order. */
 export async function listUnpostedMovements(db: Queryable, topupId: string): Promise<Movement[]> {
   const text = `select ${columns} from topup_movements where topup_id = $1 and posted_at is null order by number`
   return (await db.query<Movement>(text, [topupId])).rows
@@ -51,7 +51,7 @@ export async function listMovements(db: Queryable, topupId: string): Promise<Mov
   return (await db.query<Movement>(text, [topupId])).rows
 }
 
-/** True when it was not posted before. */
+/** False when it was posted before. */
 export async function updateMovementPosted(
   db: Queryable,
   { topupId, number }: Movement,
@@ -65,7 +65,7 @@ export async function updateMovementPosted(
   return rowCount === 1
 }
 
-/** The ledger refused the credit: the movements that are not posted never will be, and an operator has to look at the top-up. */
+/** After the ledger refused the credit, the remaining movements are never posted, and an operator has to check the top-up. */
 export async function updateCreditRefused(tx: Transaction, topupId: string, at: Date, refusal: string): Promise<void> {
   await tx.query(
     `update topups set problem = 'credit-refused', credited = 0, refunded = 0, disputed = 0, version = version + 1
@@ -79,7 +79,7 @@ export async function updateCreditRefused(tx: Transaction, topupId: string, at: 
   ])
 }
 
-/** True when this event is seen for the first time. */
+/** False when this event was received before. */
 export async function insertProcessorEvent(
   tx: Transaction,
   event: { id: string; topupId: string; type: string; at: Date },
@@ -91,7 +91,7 @@ export async function insertProcessorEvent(
   return rowCount === 1
 }
 
-/** The credit of a top-up, once it is in the ledger. */
+/** The ledger's entry of the top-up's credit. */
 export async function findTopupCredit(db: Queryable, paymentIntentId: string): Promise<Transfer | undefined> {
   const key = referenceKeyOf({ namespace: serviceNamespace, type: 'TOPUP', id: paymentIntentId })
   return await findTransferByReference(db, key)

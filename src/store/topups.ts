@@ -1,4 +1,4 @@
-/** Top-ups by card: what the card processor answered last. When to ask it again is in the queue. */
+/** Top-ups by card: the last answer of the card processor. The queue holds when to ask again. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import { maybe, one } from './connection/rows.ts'
 
@@ -40,7 +40,7 @@ const columns = `id, user_id as "userId", client_id as "clientId", processor, pa
   declines_told as "declinesTold", declined_at as "declinedAt", problem, created_at as "createdAt",
   updated_at as "updatedAt", expires_at as "expiresAt", version`
 
-/** False when the user is deleted, or being deleted: the row of users is waited for, and read again when it is free. */
+/** False when the user is deleted. `for key share` waits for a deletion in progress and reads the row again after it. */
 export async function insertTopup(db: Queryable, topup: NewTopup): Promise<boolean> {
   const { id, userId, clientId, processor, amountMinor, currency, createdAt, expiresAt } = topup
   const { rowCount } = await db.query(
@@ -51,7 +51,7 @@ export async function insertTopup(db: Queryable, topup: NewTopup): Promise<boole
   return rowCount === 1
 }
 
-/** What of the user's top-ups has no end yet: one that is open, or whose money is on its way to the ledger; or a dispute. */
+/** `topup`: one is open, or has movements that are not posted. `dispute`: one is disputed. */
 export async function findUnresolved(db: Queryable, userId: string): Promise<'topup' | 'dispute' | undefined> {
   const { rows } = await db.query<{ is_open: boolean | null; is_disputed: boolean | null }>(
     `select bool_or(state in ('created', 'processing') or exists (
@@ -63,7 +63,7 @@ export async function findUnresolved(db: Queryable, userId: string): Promise<'to
   return maybe(rows)?.is_open ? 'topup' : maybe(rows)?.is_disputed ? 'dispute' : undefined
 }
 
-/** Those of the user that may yet be paid, newest first. */
+/** The user's top-ups that may still be paid, newest first. */
 export async function listOpenTopups(db: Queryable, userId: string, limit: number): Promise<Topup[]> {
   const { rows } = await db.query<Topup>(
     `select ${columns} from topups where user_id = $1 and state = 'created' order by created_at desc limit $2`,
@@ -73,8 +73,8 @@ export async function listOpenTopups(db: Queryable, userId: string, limit: numbe
 }
 
 /**
- * Only the first payment of a top-up is written. The row may have failed in the meantime for lack of a payment; with one it is
- * worth asking about again.
+ * Writes only the first payment of a top-up. The top-up may have failed meanwhile for lack of a payment; the payment makes it open
+ * again.
  */
 export async function updateTopupPayment(db: Queryable, id: string, paymentIntentId: string): Promise<void> {
   await db.query(
@@ -94,7 +94,7 @@ export async function findTopupByPayment(db: Queryable, paymentIntentId: string)
   return maybe(rows)
 }
 
-/** Those of this user among the payments. */
+/** The top-ups of these payments that belong to the user. */
 export async function listTopupsByPayment(
   db: Queryable,
   userId: string,
@@ -104,14 +104,14 @@ export async function listTopupsByPayment(
   return (await db.query<Topup>(text, [paymentIntentIds, userId])).rows
 }
 
-/** Paid, as far as the payer knows, and not in the wallet yet: the newest few. */
+/** Top-ups that the payer considers paid and that the wallet does not have yet. Newest first. */
 export async function listWaitingTopups(db: Queryable, userId: string, limit: number): Promise<Topup[]> {
   const text = `select ${columns} from topups where user_id = $1 and state = 'processing' and problem is null
     and created_at > now() - interval '30 days' order by created_at desc limit $2`
   return (await db.query<Topup>(text, [userId, limit])).rows
 }
 
-/** What an answer of the processor changes. */
+/** The fields that an answer of the processor changes. */
 export type TopupChanges = Pick<
   Topup,
   | 'state'
@@ -128,15 +128,15 @@ export type TopupChanges = Pick<
 >
 
 /**
- * Locks the top-up until the transaction ends, and tells whether it is still as it was read before the processor was asked. If
- * not, another answer was written down since, and ours may be the older one.
+ * Locks the top-up until the transaction ends. False when the row has changed since it was read: another answer was stored
+ * meanwhile, and ours may be the older one.
  */
 export async function isTopupVersion(tx: Transaction, { id, version }: Topup): Promise<boolean> {
   const { rows } = await tx.query<{ version: bigint }>('select version from topups where id = $1 for update', [id])
   return maybe(rows)?.version === version
 }
 
-/** For a caller that holds the lock. */
+/** The caller holds the lock. */
 export async function updateTopup(tx: Transaction, { id }: Topup, changes: TopupChanges): Promise<Topup> {
   const { rows } = await tx.query<Topup>(
     `update topups set version = version + 1, state = $2, credited = $3, refunded = $4, disputed = $5, dispute = $6,
@@ -160,7 +160,7 @@ export async function updateTopup(tx: Transaction, { id }: Topup, changes: Topup
   return one(rows)
 }
 
-/** A row without payment_intent_id has no payment that a payer knows of: there is nothing to wait for. */
+/** Changes only a row without payment_intent_id: no payer knows of a payment for it, so there is nothing to wait for. */
 export async function updateTopupFailed(db: Queryable, id: string, at: Date): Promise<boolean> {
   const { rowCount } = await db.query(
     `update topups set state = 'failed', updated_at = $2 where id = $1 and payment_intent_id is null and state <> 'failed'`,
@@ -169,7 +169,7 @@ export async function updateTopupFailed(db: Queryable, id: string, at: Date): Pr
   return rowCount === 1
 }
 
-/** How many cards of this user were declined since then, and when the first of them was. */
+/** `firstAt` is the earliest `declined_at` among the counted top-ups. */
 export async function countDeclines(
   db: Queryable,
   userId: string,
@@ -183,13 +183,13 @@ export async function countDeclines(
   return one(rows)
 }
 
-/** The user has begun no other since. */
+/** True when the user has begun no top-up since. */
 export async function isNewestTopup(db: Queryable, { userId, createdAt }: Topup): Promise<boolean> {
   const text = 'select 1 from topups where user_id = $1 and created_at > $2 limit 1'
   return (await db.query(text, [userId, createdAt])).rows.length === 0
 }
 
-/** States of the processor, and what may be wrong with a top-up. */
+/** States of a top-up, and conditions that operators search for. */
 export const topupFilters = [
   'problem',
   'disputed',
@@ -213,9 +213,9 @@ export type TopupFilter = {
 
 export type TopupPage = {
   readonly isOldestFirst?: boolean
-  /** The last of the page before. */
+  /** The last row of the previous page. */
   readonly after?: Cursor | undefined
-  /** The last that may be looked at. */
+  /** The last row that the page may read. */
   readonly to?: Cursor | undefined
   readonly limit: number
 }
@@ -229,7 +229,7 @@ const stateConditions: Partial<Record<TopupFilterState, string>> = {
   refunded: 'refunded > 0',
 }
 
-/** Only conditions that are asked for stand there, so that each is found by its own index. */
+/** Contains only the requested conditions, so that the planner can use the index of each. */
 function conditionsOf(filter: TopupFilter, values: unknown[]): string[] {
   const { userId, clientId, state, from, until } = filter
   const conditions: string[] = []
@@ -246,7 +246,7 @@ function conditionsOf(filter: TopupFilter, values: unknown[]): string[] {
   return conditions
 }
 
-/** The newest first, unless asked for the other way round. */
+/** Newest first, unless `isOldestFirst`. */
 export async function listTopups(db: Queryable, filter: TopupFilter, page: TopupPage): Promise<Topup[]> {
   const values: unknown[] = [page.limit]
   const conditions = conditionsOf(filter, values)
@@ -259,14 +259,14 @@ export async function listTopups(db: Queryable, filter: TopupFilter, page: Topup
   return rows
 }
 
-/** How many top-ups one page looks at for those that fit a filter without an index of its own: rare ones would cost all there are. */
+/** How many top-ups one page reads for a filter without an index: a rare match would otherwise cost a scan of the whole table. */
 export const topupSpan = 20_000
 
 const hasOwnIndex = ({ userId, state }: TopupFilter) =>
   userId !== undefined || state === 'problem' || state === 'disputed'
 const isPlain = ({ clientId, state }: TopupFilter) => clientId === undefined && state === undefined
 
-/** Where a page must stop looking; undefined when it may look at all there are. */
+/** The last row that the page may read; undefined without such a limit. */
 async function findSpanEnd(db: Queryable, filter: TopupFilter, page: TopupPage): Promise<Cursor | undefined> {
   if (hasOwnIndex(filter) || isPlain(filter)) return undefined
   const values: unknown[] = []
@@ -281,7 +281,7 @@ async function findSpanEnd(db: Queryable, filter: TopupFilter, page: TopupPage):
   return maybe(rows)
 }
 
-/** What lies between the last one shown and the last one that may be looked at. */
+/** Selects the rows between the previous page and the last row that this page may read. */
 function pageConditions({ after, to, isOldestFirst }: TopupPage, values: unknown[]): string[] {
   const side = (comparison: string, cursor: Cursor | undefined) =>
     cursor ? [`(created_at, id) ${comparison} ($${values.push(cursor.createdAt)}, $${values.push(cursor.id)})`] : []
@@ -290,9 +290,9 @@ function pageConditions({ after, to, isOldestFirst }: TopupPage, values: unknown
 
 export type FoundTopups = {
   readonly topups: readonly Topup[]
-  /** Where the next page begins; undefined when there is none. */
+  /** The cursor of the next page; undefined on the last one. */
   readonly next: Cursor | undefined
-  /** Fewer than fit on the page were found among those it may look at. */
+  /** True when the page is not full because it reached the last row it may read. */
   readonly isSpanEnd: boolean
 }
 
@@ -306,7 +306,7 @@ export async function findTopupPage(db: Queryable, filter: TopupFilter, page: To
   return { topups, next, isSpanEnd: !isFull && end !== undefined }
 }
 
-/** Those that fit, up to the limit; undefined when it would cost too much to know. */
+/** Counts the matching top-ups, up to the limit; undefined for a filter without an index. */
 export async function countMatchingTopups(
   db: Queryable,
   filter: TopupFilter,
@@ -322,7 +322,7 @@ export async function countMatchingTopups(
   return Number(one(rows).count)
 }
 
-/** Of this amount, begun in the span of time. */
+/** `from` and `until` bound the creation time. */
 export async function listTopupsOfAmount(
   db: Queryable,
   { from, until, amountMinor, limit }: { from: Date; until: Date; amountMinor: bigint; limit: number },

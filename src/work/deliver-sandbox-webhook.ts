@@ -1,4 +1,4 @@
-/** Sends the webhooks of a sandbox payment, and lets happen what happens to it by itself. */
+/** Sends the due webhooks of a sandbox payment, and applies its scheduled change. */
 import { deliverDue } from '../../sandbox/deliver.ts'
 import { done, single, usual, type Kind } from './kind.ts'
 

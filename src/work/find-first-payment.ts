@@ -1,4 +1,4 @@
-/** Finds the first payment of every new link and notifies its user. Debits know nothing of this. */
+/** Finds the first payment of every new link and notifies its user, at no cost to debits. */
 import { notify, sendSoon } from '../actions/mails/notify.ts'
 import type { Service } from '../actions/service.ts'
 import { receiptCodeOf } from '../ledger/receipt-code.ts'
@@ -37,7 +37,7 @@ async function run(service: Service, pieces: readonly Piece[]): Promise<Ended[]>
 export const findFirstPayment: Kind = {
   ...usual,
   name: 'find-first-payment',
-  // Many links wait for weeks: one statement searches for all of a batch.
+  // Many links wait for weeks, so one statement searches for a whole batch.
   batch: 100,
   concurrency: 1,
   run,

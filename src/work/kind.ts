@@ -1,4 +1,4 @@
-/** What a kind of work is: how much of it runs at once, how long a run may take, and what a run comes to. */
+/** A kind of work: how much of it runs concurrently, how long a run may take, and how a run can end. */
 import type { Service } from '../actions/service.ts'
 import type { Piece, WorkKind } from '../store/work/work.ts'
 
@@ -7,11 +7,11 @@ export type Ended =
   | {
       readonly kind: 'again'
       readonly afterMs: number
-      /** Why it failed; absent when the run did what it could and there is more to do. */
+      /** Why the run failed; absent when it did not fail and has more to do. */
       readonly error?: string
       /** False when the attempt does not lengthen the back-off. */
       readonly isCounted?: boolean
-      /** What the work needs does not answer: no more of this kind starts until the next poll. */
+      /** A dependency does not answer: no more work of this kind starts until the next poll or wake-up. */
       readonly isAway?: boolean
     }
   | { readonly kind: 'given-up'; readonly error: string }
@@ -20,17 +20,17 @@ export const done: Ended = { kind: 'done' }
 
 export type Kind = {
   readonly name: WorkKind
-  /** Runs at once in one process. Other kinds have their own. */
+  /** Concurrent runs in one process. */
   readonly concurrency: number
-  /** Pieces of one run; it returns an end for each. */
+  /** Pieces per run. The run returns an end for each. */
   readonly batch: number
   readonly pollMs: number
-  /** A run that takes longer counts as failed, and is not waited for. The lease outlives it. */
+  /** A run that takes longer counts as failed, and the lane does not wait for it. The lease is longer. */
   readonly withinMs: number
   readonly leaseMs: number
-  /** Given up by the claim, so that a process that dies never makes it run twice. */
+  /** The claim itself gives the piece up, so that it never runs twice, even when the process dies. */
   readonly isAtMostOnce: boolean
-  /** After a run that threw. */
+  /** The back-off after a run that threw. */
   readonly retryAfterMs: (attempts: number) => number
   readonly run: (service: Service, pieces: readonly Piece[]) => Promise<readonly Ended[]>
 }

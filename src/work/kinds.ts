@@ -16,7 +16,7 @@ const kinds: readonly Kind[] = [
   deliverSandboxWebhook,
 ]
 
-/** Without a sandbox only its leftovers are taken, and nothing waits for them. */
+/** Without a sandbox only leftover webhook work is removed, so a slow poll is enough. */
 export function kindsOf({ sandbox }: Pick<Service, 'sandbox'>): readonly Kind[] {
   return sandbox ? kinds : kinds.map((kind) => (kind === deliverSandboxWebhook ? { ...kind, pollMs: 60_000 } : kind))
 }

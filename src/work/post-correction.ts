@@ -1,4 +1,4 @@
-/** Posts a correction whose process died between the approval and the ledger. */
+/** Posts a correction whose process died after the approval and before the posting. */
 import { postCorrection as post } from '../actions/money/correct-wallet.ts'
 import { findCorrection } from '../store/corrections.ts'
 import { done, single, usual, type Kind } from './kind.ts'

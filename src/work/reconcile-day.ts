@@ -1,4 +1,4 @@
-/** Reads one day of the processor's bookings, and compares it with the ledger. */
+/** Reads one day of the processor's bookings and compares it with the ledger. */
 import { reconcileDay as reconcile } from '../actions/topups/reconcile.ts'
 import type { Service } from '../actions/service.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'

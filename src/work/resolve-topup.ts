@@ -1,4 +1,4 @@
-/** Asks about top-ups without an end, so that a lost webhook or a crash costs minutes and not money. */
+/** Asks the processor about unresolved top-ups, so that a lost webhook or a crash costs minutes and not money. */
 import { ProcessorUnavailable } from '../cards/processor.ts'
 import { cancelUnpaid } from '../actions/topups/topup-limits.ts'
 import { resolveTopup as resolve, scheduleUnchanged } from '../actions/topups/resolve-topup.ts'
@@ -25,14 +25,14 @@ async function run(service: Service, { key }: Piece): Promise<Ended> {
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
     service.log.warn('a top-up could not be resolved', { topupId: key, ...faultFields(error) })
-    // Not asked, so not counted: the next attempt is no rarer.
+    // The processor did not answer, so the attempt does not lengthen the back-off.
     return { kind: 'again', afterMs: retryAfterMs(), error: error.message, isCounted: false, isAway: true }
   }
 }
 
 async function ask(service: Service, topup: Topup): Promise<void> {
   const resolved = await resolve(service, topup.id)
-  // The processor does not know the payment, or is not the one that made it.
+  // The processor does not know the payment, or another processor made it.
   if (!resolved.payment) return await scheduleUnchanged(service, resolved.topup)
   const now = await getDatabaseTime(service.db.pool)
   if (topup.expiresAt <= now) await cancelUnpaid(service, resolved)

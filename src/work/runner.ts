@@ -1,6 +1,6 @@
 /**
- * Runs the queue. Every process runs every kind, each in lanes of its own, so that a slow or failing kind never delays another.
- * A lane claims, runs, ends, and claims again until nothing is due.
+ * Runs the queue. Every process runs every kind, each in separate lanes, so that a slow or failing kind never delays another.
+ * A lane claims pieces, runs them, records their ends, and repeats until nothing is due.
  */
 import type { Service } from '../actions/service.ts'
 import { inTime } from '../platform/in-time.ts'
@@ -12,7 +12,7 @@ import type { Ended, Kind } from './kind.ts'
 
 const stopWithinMs = 5_000
 
-/** Returns a function that stops it, and waits a short while for the runs under way. */
+/** Returns a function that stops the queue, and waits up to five seconds for the current runs. */
 export function startWork(
   service: Service,
   kinds: readonly Kind[],
@@ -33,13 +33,13 @@ export function startWork(
   }
 }
 
-/** Not at the same instant in every process. */
+/** The random delay spreads the first polls of several processes. */
 function startPolling(wake: () => void, everyMs: number): ReturnType<typeof setInterval> {
   setTimeout(wake, Math.random() * Math.min(everyMs, 1_000))
   return setInterval(wake, everyMs)
 }
 
-/** Runs what is due of a kind, until nothing is or what it needs does not answer. */
+/** Runs the due work of a kind, until nothing is due or a dependency does not answer. */
 export async function runDue(service: Service, kind: Kind): Promise<void> {
   const lanes = openLanes(service, kind)
   lanes.wake()
@@ -67,7 +67,7 @@ function openLanes(having: Service, kind: Kind) {
       while (mayRun()) {
         const pieces = await claimWork(service.db.pool, { kind: name, limit: batch, leaseMs, isAtMostOnce })
         if (pieces.length === 0) break
-        // More may be due: the next lane looks, up to as many as run at once.
+        // More may be due: start the next lane, up to `concurrency`.
         startLane()
         if (await runAndEnd(service, kind, pieces)) isAway = true
       }
@@ -87,7 +87,7 @@ function openLanes(having: Service, kind: Kind) {
   }
 }
 
-/** True when what the work needs does not answer. */
+/** True when a dependency of the work does not answer. */
 async function runAndEnd(service: Service, kind: Kind, pieces: readonly Piece[]): Promise<boolean> {
   const ends = await inTime(kind.run(service, pieces), kind.withinMs).catch((error: unknown) => {
     service.log.warn('work failed', { kind: kind.name, attempts: pieces[0]!.attempts, ...faultFields(error) })

@@ -7,7 +7,7 @@ import { findMailReader, updateMailTried, type MailChoice } from '../store/mails
 import type { Piece } from '../store/work/work.ts'
 import { done, single, usual, type Ended, type Kind } from './kind.ts'
 
-/** The notifications a user can opt out of. The others protect the account, or come once. */
+/** The notifications a user can opt out of. The others protect the account, or are sent once. */
 const choices: Partial<Record<Notification['kind'], MailChoice>> = {
   topup: 'receipts',
   refund: 'receipts',
@@ -17,7 +17,7 @@ const choices: Partial<Record<Notification['kind'], MailChoice>> = {
   'sign-in': 'sign-ins',
 }
 
-/** A user who owes money is notified whatever they chose. */
+/** A user whose refund leaves a debt is notified despite an opt-out. */
 function choiceOf(notification: Notification): MailChoice | undefined {
   const owes = notification.kind === 'refund' && BigInt(notification.balanceMinor) < 0n
   return owes ? undefined : choices[notification.kind]
@@ -25,7 +25,7 @@ function choiceOf(notification: Notification): MailChoice | undefined {
 
 const dayMs = 24 * 60 * 60_000
 
-/** A mail server that was away may have taken the mail all the same: only one that is known to have taken nothing is asked again. */
+/** Retries only on `away`: on `unsure` the mail server may have accepted the mail. */
 async function send(service: Service, { key, attempts }: Piece): Promise<Ended> {
   const { db, config, log, mail } = service
   const sent = await updateMailTried(db.pool, key)

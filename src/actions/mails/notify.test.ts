@@ -27,7 +27,7 @@ const sendMails = (service: Service) => runDue(service, sendMail)
 
 let server: MailServer
 let opened: TestService
-/** As another process on the same database: it shares nothing with the first. */
+/** Acts as another process: it shares only the database. */
 let other: Service
 let app: Credentials
 
@@ -50,15 +50,15 @@ beforeEach(() => void (server.taken.length = 0))
 const both = (work: (service: Service) => Promise<void>) => Promise.all([work(opened.service), work(other)])
 const pool = () => opened.service.db.pool
 const emailOf = (userId: string) => `${userId}@example.com`
-/** What was found is sent in the background: as many as there should be are waited for, and more would be seen. */
+/** Waits until the expected number has arrived, because mails are sent in the background. Returns all, so that a surplus shows. */
 const subjectsOf = async (userId: string, count: number) => {
   for (let tries = 0; tries < 1_500 && server.subjects(emailOf(userId)).length < count; tries++) await Bun.sleep(20)
   return server.subjects(emailOf(userId))
 }
 const declined = { kind: 'declined', amountMinor: '500' } as const
 
-describe('each fact is told once', () => {
-  test('whoever takes the mails, and however many do at once', async () => {
+describe('each notification is sent once', () => {
+  test('by any number of concurrent processes', async () => {
     const users = await newUsers(opened.service, app, 40)
     await both(async (service) => {
       for (const { userId } of users) await notify(service.db.pool, userId, declined, { id: userId })
@@ -69,7 +69,7 @@ describe('each fact is told once', () => {
     expect(server.taken).toHaveLength(40)
   })
 
-  test('a mail whose connection was lost while it was taken is not sent again', async () => {
+  test('a mail whose connection was lost during delivery is not sent again', async () => {
     const { userId } = await newUser(opened.service, app)
     server.behaviour.isHangingUp = true
     await notify(pool(), userId, declined, { id: userId })
@@ -113,7 +113,7 @@ describe('while the mail server is away', () => {
     expect(texts.join()).toMatch(/billfold_mails_total\{result="away"\} [1-9]/)
   })
 
-  test('after a day it is given up, which the log says without saying to whom', async () => {
+  test('after a day it is given up, and the log names no recipient', async () => {
     const { userId } = await newUser(opened.service, app)
     await server.goAway()
     await notify(pool(), userId, declined, { id: userId })
@@ -143,7 +143,7 @@ describe('while the mail server is away', () => {
 describe('the user chooses', () => {
   const receipt = { kind: 'refund', amountMinor: '2500', receipt: 'txn_1', at: new Date().toISOString() } as const
 
-  test('what is stopped does not come, but for a debt; and comes again when it is wanted', async () => {
+  test('a stopped kind is not sent, except for a debt, and is sent again once resumed', async () => {
     const { userId } = await newUser(opened.service, app)
     await updateMailChoice(pool(), userId, 'receipts', false)
     await notify(pool(), userId, { ...receipt, balanceMinor: '0' }, { id: `${userId}:1` })
@@ -189,7 +189,7 @@ describe('the user chooses', () => {
     expect(await send('4', 'fr')).toBe('Ihre Karte wurde abgelehnt')
   })
 
-  test('whoever is deleted is told nothing more, and nothing of theirs is kept', async () => {
+  test('a deleted user gets no more mails, and none of theirs is kept', async () => {
     const { userId, serviceUserId } = await newUser(opened.service, app)
     await insertNewLink(pool(), { linkId: serviceUserId, clientId: app.clientId, userId })
     await updateMailChoice(pool(), userId, 'receipts', false)
@@ -201,7 +201,7 @@ describe('the user chooses', () => {
       expect((await pool().query(`select 1 from ${table} where user_id = $1`, [userId])).rows).toEqual([])
   })
 
-  test('a fact is kept for a month after it was told', async () => {
+  test('a notification is kept for a month after it was sent', async () => {
     const { userId } = await newUser(opened.service, app)
     await notify(pool(), userId, declined, { id: userId })
     const isKept = async (days: number) => {
@@ -229,7 +229,7 @@ const look = async () => {
 }
 
 describe('the first payment to a new app', () => {
-  test('is told once, by whoever finds it, and no later one is', async () => {
+  test('is notified once by any number of processes, and later payments are not', async () => {
     const { client, userId, serviceUserId, subjects } = await newLinked()
     await look()
     expect(await subjects(0)).toEqual([])
@@ -257,7 +257,7 @@ describe('the first payment to a new app', () => {
     expect(await subjects(1)).toEqual(['First payment to Small Hours'])
   })
 
-  test('of a link that was disconnected, or is a month old, is not told', async () => {
+  test('of a link that was disconnected, or is a month old, is not notified', async () => {
     const gone = await newLinked()
     await gone.client.debit(gone.serviceUserId, 1)
     await pool().query('update links set disconnected_at = now() where id = $1', [gone.serviceUserId])
@@ -278,7 +278,7 @@ describe('signing in', () => {
   })
   afterAll(() => rig.close())
 
-  /** The facts themselves: the mails of some may be on their way yet. */
+  /** Reads the rows, because some mails may not be sent yet. */
   const notices = async ({ email }: { email: string }) => {
     const { rows } = await rig.opened.service.db.pool.query<{ detail: object }>(
       `select detail from mails m join users u on u.id = m.user_id where u.email = $1 and kind = 'sign-in'`,
@@ -287,7 +287,7 @@ describe('signing in', () => {
     return rows.map(({ detail }) => detail)
   }
 
-  test('from a new place is told once; from where the account was made, or again from there, never', async () => {
+  test('from a new place is notified once; from where the account was made, or again from there, never', async () => {
     rig.move()
     const person = rig.newPerson()
     await person.newAccount()
@@ -303,7 +303,7 @@ describe('signing in', () => {
     expect((await person.mails(2))[1]!.subject).toBe('New sign-in to your wallet')
   })
 
-  test('from a new place every few minutes is told five times a day', async () => {
+  test('from a new place every few minutes is notified five times a day', async () => {
     rig.move()
     const person = rig.newPerson()
     await person.newAccount()

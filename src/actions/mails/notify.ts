@@ -1,7 +1,7 @@
 /**
- * Mails that notify users of what happened. A notification becomes a row, and work for the queue, in the transaction of its cause.
- * The mail is sent in the background, and retried for a day while the mail server is away. It is sent at most once: losing a mail
- * does no harm, sending one twice does.
+ * Notifies users by mail. The transaction of the cause inserts a row for the notification, and work for the queue.
+ * The queue sends the mail, and retries for a day while the mail server is away. It sends a mail at most once: a lost mail does
+ * less harm than a repeated one.
  */
 import type { Queryable } from '../../store/connection/database.ts'
 import { insertMail } from '../../store/mails.ts'
@@ -9,15 +9,15 @@ import type { Service } from '../service.ts'
 import type { Notification } from './write-letters.ts'
 
 export type NotifyOptions = {
-  /** Unique within its kind: of two notifications with the same id one is sent. */
+  /** Unique within its kind: of two notifications with the same id, only one is sent. */
   readonly id: string
-  /** The language of the page where it happened. */
+  /** The language of the page that caused it. */
   readonly lang?: string | undefined
-  /** Another address than the user's own. */
+  /** Sends to this address instead of the user's current one. */
   readonly email?: string
 }
 
-/** A user who travels signs in from a new address many times a day. */
+/** A travelling user signs in from many new addresses a day. */
 const maxADay = (kind: Notification['kind']) => (kind === 'sign-in' ? 5 : 50)
 
 /** Call it in the transaction of the cause, and `sendSoon` after the commit. */
@@ -39,7 +39,7 @@ export async function notify(
   })
 }
 
-/** Sends what is due now instead of at the next poll. */
+/** Starts sending now instead of at the next poll. */
 export function sendSoon({ wakeUps }: Pick<Service, 'wakeUps'>): void {
   wakeUps.wake('send-mail')
 }

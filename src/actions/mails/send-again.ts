@@ -1,4 +1,4 @@
-/** A mail once more, because somebody says that it never came. */
+/** Sends a mail again, for a user who reports that it never arrived. */
 import { transact } from '../../store/connection/database.ts'
 import { updateMailAgain } from '../../store/mails.ts'
 import { insertForm } from '../../store/operator-invites.ts'
@@ -7,8 +7,8 @@ import type { Service } from '../service.ts'
 import { sendSoon } from './notify.ts'
 
 /**
- * To the address of now, unless it was one that was left; what the user chose not to get is not sent. The form's id is the caller's:
- * sent twice it sends one mail. False when the mail is on its way already, or kept no more.
+ * Sends to the user's current address, or to the address stored with the mail (the old one, after a change). Opt-outs still apply.
+ * A form sent twice has one `formId` and sends one mail. False when the mail is already waiting, or no longer stored.
  */
 export async function sendMailAgain(
   service: Service,

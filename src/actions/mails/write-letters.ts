@@ -10,7 +10,7 @@ import type { Letter } from './letter.ts'
 export type CodeMail =
   | { readonly kind: 'confirm' | 'reset'; readonly appName: string; readonly code: string }
   | { readonly kind: 'taken' | 'unconfirmed'; readonly appName: string }
-  /** `change-old` goes to the current address, `change-new` to the new one. */
+  /** `change-old` is sent to the current address, `change-new` to the new one. */
   | { readonly kind: 'change-old'; readonly code: string; readonly newEmail: string }
   | { readonly kind: 'change-new'; readonly code: string }
 
@@ -79,7 +79,7 @@ type Moved = {
   readonly at: string
 }
 
-/** As stored until it is sent. It has ids and not names, because a name may change before it is sent. */
+/** The stored form. It holds ids instead of names, because a name may change before the mail is sent. */
 export type Notification =
   | { readonly kind: 'welcome'; readonly clientId: string }
   | { readonly kind: 'no-password' }
@@ -201,7 +201,7 @@ export function writeNotification({ language, config }: Writer, notification: No
   }
 }
 
-/** Enough for its owner to recognise. Other readers of the old mailbox do not learn the new address. */
+/** The owner recognises the masked address. Other readers of the old mailbox do not learn the new one. */
 export function maskEmail(email: string): string {
   const at = email.lastIndexOf('@')
   const [first = ''] = email
@@ -209,7 +209,7 @@ export function maskEmail(email: string): string {
 }
 
 /**
- * Makes text that another person wrote safe inside a line of ours: no line breaks, no direction marks, a limited length, and
+ * Makes text that another person wrote safe inside our own line: no line breaks, no direction marks, a limited length, and
  * no web address that a mail program would turn into a link.
  */
 export function safeText(text: string, maxLength = 60): string {
@@ -222,7 +222,7 @@ export function safeText(text: string, maxLength = 60): string {
   return short.replace(/[.:@/](?=\S)/g, '$&\u200c')
 }
 
-/** Of `Firefox/Linux`; either part may be empty. */
+/** `browser` has the form `Firefox/Linux`; either part may be empty. */
 function browserText(browser: string): string {
   return browser
     .split('/')
@@ -249,12 +249,12 @@ function moneyText(minor: bigint, currency: Config['currency'], lang: string): s
 
 const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } as const
 
-/** With its time zone, because the reader's is not known. */
+/** Includes the time zone, because the reader's is unknown. */
 function timeText(at: string, lang: string): string {
   const minute = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const
   const parts = new Intl.DateTimeFormat(lang, { ...day, ...minute }).formatToParts(new Date(at))
   const hour = parts.findIndex(({ type }) => type === 'hour')
-  // The time of day stays on one line.
+  // Keep the time of day on one line.
   return parts.map(({ value }, i) => (i < hour ? value : value.replaceAll(' ', '\u00a0'))).join('')
 }
 

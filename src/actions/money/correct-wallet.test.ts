@@ -43,7 +43,7 @@ import { postForService } from './post.ts'
 setDefaultTimeout(180_000)
 
 let opened: TestService
-/** Another process, as far as the database can tell. */
+/** Acts as another process: it shares only the database. */
 let other: Service
 let shop: Credentials
 let user: TestUser
@@ -70,7 +70,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   user = await newUser(opened.service, shop)
   const grant = { walletId: user.userId, amountMinor: 100_00n, referenceId: newId(), reason: 'Welcome' }
-  // By nobody whose later corrections it would count towards.
+  // As `system`, so that it does not count towards an operator's limit.
   await grantBonus(opened.service, { name: 'system', address: null }, grant)
   bonusKey = referenceKeyOf({ namespace: 'service', type: 'BONUS', id: grant.referenceId })
 })
@@ -135,7 +135,7 @@ describe('below the limit', () => {
     expect(await recorded()).toHaveLength(2)
   })
 
-  test('a large sum in small parts needs a second operator all the same', async () => {
+  test('a large sum in small parts needs a second operator too', async () => {
     expect((await ask(-30_00n)).state).toBe('done')
     expect((await ask(20_00n)).state).toBe('done')
     expect((await ask(1n)).state).toBe('waiting')
@@ -212,7 +212,7 @@ describe('above the limit', () => {
     expect(await approveCorrection(opened.service, shell, asked)).toMatchObject({ correction: { state: 'done' } })
   })
 
-  test('the database itself wants a second person', async () => {
+  test('the database itself requires a second person', async () => {
     const { id } = await ask(-60_00n)
     const force = (by: string | null) =>
       opened.service.db.pool
@@ -238,7 +238,7 @@ describe('above the limit', () => {
     expect((await recorded()).at(-1)).toBe('system correction.posted')
   })
 
-  test('one that had been told to the ledger before the process died is found there', async () => {
+  test('one that was posted before the process died is found in the ledger', async () => {
     const { id } = await ask(-60_00n)
     await opened.service.db.pool.query(
       `update corrections set state = 'approved', decided_by = $2, decided_at = now() - interval '1 minute' where id = $1`,
@@ -285,7 +285,7 @@ describe('a bonus', () => {
     expect(await balance()).toBe(140_00n)
   })
 
-  test('is granted once, or waits once, however many send it at the same moment to two processes', async () => {
+  test('is granted once, or waits once, for any number of concurrent requests to two processes', async () => {
     const ids = [newId(), newId(), newId()]
     const sent = Array.from({ length: 12 }, (_, i) => give(25_00n, ada, ids[i % 3], i % 2 ? other : opened.service))
     const kinds = (await Promise.all(sent)).map(({ kind }) => kind)

@@ -1,6 +1,6 @@
 /**
- * A debit or credit by hand: asked for by one operator, above an amount approved by another, and posted by a reference of its own,
- * which counts once however often it is posted.
+ * A debit or credit by hand. One operator asks for it; above a limit another one approves it. The correction's id is the reference
+ * of the posting, so posting it again moves no money.
  */
 import { correctionType, counterAccountOfApp, magnitude, serviceNamespace } from '../../ledger/reference.ts'
 import { transact, type Transaction } from '../../store/connection/database.ts'
@@ -26,14 +26,14 @@ export const correctionProblems: Readonly<Record<CorrectionProblem, string>> = {
   'too-much': 'Together with its other corrections, that would take back more than the transaction moved.',
 }
 
-/** The counter accounts that a correction of the wallet may have. An app's only where its user was linked to the app. */
+/** The counter accounts allowed for corrections of this wallet. An app's account needs a present or past link of the user. */
 export async function listCorrectionAccounts(service: Service, walletId: string): Promise<string[]> {
   const apps = await listAppsOfUser(service.db.pool, walletId)
   return ['adjustments', 'bonus', ...apps.map(counterAccountOfApp)]
 }
 
 /**
- * Asked again with the same id, as a form is that is sent twice, it answers what became of the first. One below the limit is
+ * A repeated id, as from a form sent twice, returns the first correction in its current state. A correction up to the limit is
  * posted at once.
  */
 export async function askCorrection(
@@ -43,7 +43,7 @@ export async function askCorrection(
 ): Promise<Correction | { readonly problem: CorrectionProblem }> {
   const accounts = await listCorrectionAccounts(service, order.walletId)
   const asked = await transact(service.db, async (tx) => {
-    // The lock of the wallet's row puts all corrections of one wallet in a row: each sees the sums of those before it.
+    // The lock on the wallet's row serialises its corrections: each one sees the sums of those before it.
     if (!(await lockWallet(tx, order.walletId))) return 'unknown-wallet' as const
     const known = await store.findCorrection(tx, order.id)
     if (known) return known
@@ -71,13 +71,13 @@ async function findTransactionProblem(
   if (corrects === null) return undefined
   const transfer = await findTransferByReference(tx, corrects)
   if (transfer?.walletId !== walletId) return 'unknown-transaction'
-  // In the same direction it adds to what was too little, and has no bound.
+  // A correction in the same direction adds to the transaction, and has no bound.
   if (amountMinor < 0n === transfer.amountMinor < 0n) return undefined
   const before = await store.sumCorrectionsOf(tx, corrects, amountMinor < 0n ? -1 : 1)
   return magnitude(before + amountMinor) > magnitude(transfer.amountMinor) ? 'too-much' : undefined
 }
 
-/** Includes what the same operator moved in this wallet alone in the last day: a large sum in small parts is a large sum. */
+/** Includes what this operator moved in this wallet without approval in the last day, so that splitting a sum does not evade the limit. */
 async function isAboveLimit(
   service: Service,
   tx: Transaction,
@@ -89,8 +89,8 @@ async function isAboveLimit(
 }
 
 /**
- * A bonus that a person asks for. Above the limit it is a correction on `bonus`, which waits for a second one. Asked again
- * with its reference it stays what it was the first time, whatever was moved since.
+ * A bonus that an operator asks for. Above the limit it becomes a correction on `bonus`, which waits for a second operator. A
+ * repeated reference keeps its first decision, even if the operator's sum for the day has changed since.
  */
 export async function askBonus(
   service: Service,
@@ -117,7 +117,7 @@ export type Decided =
   | { readonly correction: Correction }
   | { readonly problem: 'unknown' | 'own' | 'not-own' | 'decided' }
 
-/** By another operator than the one who asked. The whole command line counts as one, because it can take any name. */
+/** Only an operator who did not ask may approve. All command-line actors count as one person, because the command line can use any name. */
 export async function approveCorrection(service: Service, actor: Actor, id: string): Promise<Decided> {
   const decided = await decideOn(service, actor, id, { state: 'approved', reason: null })
   return 'problem' in decided ? decided : { correction: await postCorrection(service, actor, decided.correction) }
@@ -127,12 +127,12 @@ export async function declineCorrection(service: Service, actor: Actor, id: stri
   return await decideOn(service, actor, id, { state: 'declined', reason })
 }
 
-/** By the operator who asked. */
+/** Only the operator who asked may withdraw. */
 export async function withdrawCorrection(service: Service, actor: Actor, id: string): Promise<Decided> {
   return await decideOn(service, actor, id, { state: 'withdrawn', reason: null })
 }
 
-/** The row's lock lets one of several decide; the others get `decided`. */
+/** The row lock lets one caller decide; the others get `decided`. */
 async function decideOn(
   service: Service,
   actor: Actor,
@@ -189,7 +189,7 @@ export async function postCorrection(service: Service, actor: Actor, correction:
   })
 }
 
-/** Why the ledger refused. */
+/** Texts for the ledger's refusals. */
 export const correctionRefusals: Readonly<Record<string, string>> = {
   INSUFFICIENT_BALANCE: 'The wallet does not hold that much: a correction never puts a wallet below zero.',
   BALANCE_LIMIT: 'The balance would be too high.',

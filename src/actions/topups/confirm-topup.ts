@@ -1,4 +1,4 @@
-/** What the page asks after the payer has acted. The browser's word counts for nothing: the processor is asked. */
+/** Answers the page after the payer has acted. It trusts only the processor, never the browser. */
 import { ProcessorUnavailable, type Payment, type PaymentStatus } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
@@ -43,7 +43,7 @@ export async function confirmTopup(
     const { declineCode, declineMessage } = payment
     return (await findDeclineLimit(service, userId)) ?? { kind: 'declined', declineCode, declineMessage }
   }
-  // A payment that succeeded without a credit is not what was ordered: the payer waits, and an operator looks at the top-up.
+  // A payment that succeeded without a credit has a problem: the payer sees `processing`, and an operator has to check the top-up.
   const status = payment.status === 'succeeded' ? 'processing' : payment.status
   const { balanceMinor } = (await findWallet(pool, userId))!
   return { kind: 'open', status, balanceMinor, nextAction: payment.nextAction }
@@ -54,7 +54,7 @@ async function look(service: Service, topupId: string): Promise<Payment | undefi
     const resolved = await resolveTopup(service, topupId)
     const declined = resolved.payment
     const { payment } = await stopCardTesting(service, resolved)
-    // A payment that was cancelled for its declines still ended in one, as far as its payer is concerned.
+    // stopCardTesting may have cancelled the payment. The payer still gets the decline.
     return declined?.declineCode === undefined ? payment : declined
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error

@@ -1,4 +1,4 @@
-/** Begins a top-up: a row of ours first, then a payment at the processor, so that no payment is without its row. */
+/** Begins a top-up: inserts our row first and then orders the payment, so that every payment has its row. */
 import { isRefusal, ProcessorUnavailable, type Payment } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
 import { maxBalanceMinor } from '../../ledger/money.ts'
@@ -71,7 +71,7 @@ export async function createTopup(service: Service, session: Session, amountMino
   return { kind: 'created', payment, publishableKey: cards.page.publishableKey, expiresAt: topup.expiresAt }
 }
 
-/** Undefined when the processor did not answer. It may have made the payment all the same, but no payer can pay that one. */
+/** Undefined when the processor did not answer. It may have made the payment, but no payer has its client secret. */
 async function order(service: Service, topup: NewTopup) {
   const { id, userId, amountMinor, currency } = topup
   const names = { topupId: id, userId, idempotencyKey: `topup-${id}` }

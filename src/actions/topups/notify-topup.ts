@@ -1,4 +1,4 @@
-/** What a top-up's user is notified of: what it changed in the wallet, or that it failed. */
+/** Notifies a user of what a top-up changed in the wallet, or that it failed. */
 import { receiptCodeOf } from '../../ledger/receipt-code.ts'
 import type { Transaction } from '../../store/connection/database.ts'
 import type { Outcome } from '../../store/outcomes.ts'
@@ -33,8 +33,8 @@ export async function notifyMovement(
 }
 
 /**
- * Notifies of a declined card once the time to pay has run out: the payer saw the decline on the page, but has left it. A payer
- * who began another top-up since is notified of that one instead. Call it in the one transaction that stores the end.
+ * Notifies of a declined card once the time to pay has run out: the payer saw the decline on the page and left. After a newer
+ * top-up the user is notified of that one instead. Call it in the one transaction that stores the end.
  */
 export async function notifyGivenUp(tx: Transaction, before: Topup, after: Topup): Promise<void> {
   const isEnd = before.state !== 'cancelled' && after.state === 'cancelled'

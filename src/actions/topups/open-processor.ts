@@ -1,4 +1,4 @@
-/** The card processor that the configuration names; undefined for a service without card top-ups. */
+/** Opens the configured card processor; undefined for a service without card top-ups. */
 import { randomUUID } from 'node:crypto'
 import { ProcessorUnavailable, type CardProcessor } from '../../cards/processor.ts'
 import { createSandboxProcessor } from '../../../sandbox/sandbox.ts'
@@ -14,9 +14,9 @@ export const sandboxPath = '/sandbox'
 
 export type Cards = { readonly cards: CardProcessor | undefined; readonly sandbox: Sandbox | undefined }
 
-/** The sandbox is a processor and, to the rest of the service, a remote one: it calls back over HTTP. */
+/** The service treats the sandbox as a remote processor: it calls back over HTTP. */
 type Sandbox = SandboxDeps & {
-  /** Where this process listens, once it does: a port may be chosen by the system. */
+  /** Sets where this process listens: the system may choose the port. */
   readonly setOrigin: (origin: string) => void
 }
 
@@ -27,13 +27,13 @@ export function openCards(config: Config, db: Database, now: () => Date, metrics
     return { cards: counted(createSandboxProcessor(sandbox), metrics), sandbox }
   }
   if (cards.processor !== 'stripe') return { cards: undefined, sandbox: undefined }
-  // Stripe's SDK is 218 files, 45 ms of a start: it is loaded where it is configured alone, and then before any payment.
+  // Stripe's SDK is 218 files and takes 45 ms to load: only a service that uses Stripe loads it, at start and before any payment.
   const { createStripeProcessor } =
     require('../../cards/stripe/stripe.ts') as typeof import('../../cards/stripe/stripe.ts')
   return { cards: counted(createStripeProcessor(stripeSettings(cards)), metrics), sandbox: undefined }
 }
 
-/** Everything that goes to the processor is counted by whether it answered: that is how anybody knows that it is away. */
+/** Counts every call by whether the processor answered: the metric shows an outage. */
 function counted(cards: CardProcessor, metrics: Metrics): CardProcessor {
   const count =
     <Order, Said>(ask: (order: Order) => Promise<Said>) =>
@@ -75,7 +75,7 @@ function openSandbox(config: Config, db: Database, now: () => Date): Sandbox {
   return {
     store: openSandboxPayments(db),
     webhookUrl: () => `${origin}/api/processor/sandbox`,
-    // The same in every process. Whoever forges a webhook of the sandbox only makes us look at a payment.
+    // The same in every process. A forged sandbox webhook only makes us ask the sandbox about a payment.
     webhookSecret: 'whsec_sandbox',
     now,
     newId: () => randomUUID().replaceAll('-', ''),

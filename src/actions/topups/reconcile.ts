@@ -1,6 +1,6 @@
 /**
- * Compares what the card processor booked in our account with the ledger's entries of the same payments, a day at a time and in the
- * background. No transaction is open while the processor is asked.
+ * Compares the card processor's bookings in our account with the ledger's entries of the same payments, one day at a time and in
+ * the background. No transaction is open during a call to the processor.
  */
 import { Gauge, type Registry } from 'prom-client'
 import type { AccountLine } from '../../cards/processor.ts'
@@ -83,7 +83,7 @@ function nameOf({ paymentIntentId, kind }: Pick<OpenDifference, 'paymentIntentId
   return `${paymentIntentId} ${kind}`
 }
 
-/** For an operator who waits for it: these days, or all that are due, from their beginning. */
+/** Runs while an operator waits. Reads these days, or all unfinished ones, from their start. */
 export async function reconcileNow(
   service: Service,
   actor: Actor,
@@ -103,7 +103,7 @@ export async function reconcileNow(
   return [...wanted]
 }
 
-/** Asks for a day to be read again, in the background. False when the day is not over. */
+/** Adds a day to the queue, to be read again. False when the day is not over. */
 export async function orderDay(service: Service, actor: Actor, day: string): Promise<boolean> {
   if (!(await isDayOver(service.db.pool, day))) return false
   await transact(service.db, async (tx) => {
@@ -113,7 +113,7 @@ export async function orderDay(service: Service, actor: Actor, day: string): Pro
   return true
 }
 
-/** The days of a file that are over, with all of its lines. */
+/** Stores all lines of the file, compares its days that are over, and returns those days. */
 export async function reconcileFile(service: Service, actor: Actor, lines: readonly AccountLine[]): Promise<string[]> {
   const days = [...new Set(lines.map(({ createdAt }) => createdAt.toISOString().slice(0, 10)))].sort()
   await recordAudit(service.db.pool, actor, 'reconciliation.file-read', 'reconciliation', { lines: lines.length, days })
@@ -125,7 +125,7 @@ export async function reconcileFile(service: Service, actor: Actor, lines: reado
   return over
 }
 
-/** By an operator. False when the difference is no longer open, or has changed. */
+/** False when the difference is no longer open, or has changed. */
 export async function resolveDifference(
   service: Service,
   actor: Actor,

@@ -1,4 +1,4 @@
-/** An operator refunds a top-up, in part or whole. How much is left to refund is the processor's answer, not ours. */
+/** Refunds a top-up for an operator, in part or whole. The processor decides how much is left to refund. */
 import { isRefusal, ProcessorUnavailable, type Refund, type RefusalCode } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
 import { findTopup } from '../../store/topups.ts'
@@ -10,7 +10,7 @@ import { resolveTopup } from './resolve-topup.ts'
 export type TopupRefund = {
   readonly topupId: string
   readonly amountMinor: bigint
-  /** Of the form that was sent: sent twice, it refunds once. */
+  /** The idempotency key of the form: a form sent twice refunds once. */
   readonly key: string
   readonly reason: string
 }
@@ -18,11 +18,11 @@ export type TopupRefund = {
 export type RefundResult =
   | { readonly kind: 'refunded'; readonly refund: Refund }
   | { readonly kind: 'refused'; readonly code: RefusalCode; readonly message: string }
-  /** Unknown whether it was done. The queue finds out; sending the same form again is safe. */
+  /** The processor may have made the refund. The queue finds out; sending the same form again is safe. */
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'unknown-topup' }
 
-/** The wallet follows what the processor says, and falls below zero if the money is spent already. */
+/** The wallet follows the processor's answer, and falls below zero if the user has spent the money. */
 export async function refundTopup(service: Service, actor: Actor, order: TopupRefund): Promise<RefundResult> {
   const { topupId, amountMinor, key, reason } = order
   const topup = await findTopup(service.db.pool, topupId)
@@ -33,7 +33,7 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
   }
   const { paymentIntentId } = topup
   const detail = { amountMinor: String(amountMinor), key, reason }
-  // Recorded before the processor is asked, so that no refund is ever ordered without an audit record.
+  // Record before asking the processor, so that every ordered refund has an audit record.
   await recordAudit(service.db.pool, actor, 'topup.refund-ordered', `topup:${topupId}`, detail)
   try {
     const refund = await cards.refundPayment({ paymentIntentId, amountMinor, idempotencyKey: `${topupId}-${key}` })
@@ -55,7 +55,7 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
   }
 }
 
-/** The refund is made; should the processor stop answering now, the queue books it. */
+/** The processor has made the refund. If it does not answer now, the queue books it. */
 async function resolveSoon(service: Service, topupId: string): Promise<void> {
   await resolveTopup(service, topupId).catch((error: unknown) => {
     service.log.warn('a refund is booked later', { topupId, ...faultFields(error) })

@@ -1,7 +1,7 @@
 /**
- * The one way money comes in by card. Confirm, webhook and background work all end here, at any rate and concurrently: ask the
- * processor, store its answer together with the movements it implies, then post those movements to the ledger by references
- * that count once. A process may die at any of these steps: the next attempt continues.
+ * The one way money comes in by card. Confirm, webhook and background work all call it, also concurrently. It asks the
+ * processor, stores the answer together with the movements it implies, then posts those movements to the ledger under
+ * idempotent references. If the process dies at any step, the next attempt continues.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payment, ProcessorEvent } from '../../cards/processor.ts'
@@ -32,15 +32,15 @@ export type Resolved = {
 }
 
 const maxTries = 8
-/** Longer than posting takes: should this process die before it has posted the movements, another one does. */
+/** Longer than posting takes. If this process dies before it has posted the movements, another one posts them after this time. */
 const postWithinMs = 60_000
 
-/** Throws ProcessorUnavailable when the processor cannot be asked; what was written down before stays true. */
+/** Throws ProcessorUnavailable when the processor does not answer; the stored state stays as it was. */
 export async function resolveTopup(service: Service, topupId: string, event?: ProcessorEvent): Promise<Resolved> {
   for (let tries = 1; tries <= maxTries; tries++) {
     const before = await findTopup(service.db.pool, topupId)
     if (!before) throw new Error('a top-up vanished')
-    // No transaction is open here: the processor may take its time.
+    // No transaction is open here, because the processor may be slow.
     const payment = await askProcessor(service, before)
     if (!payment) return { topup: await postMovements(service, before), payment }
     const after = await writeDown(service, before, payment, event)
@@ -58,7 +58,7 @@ async function askProcessor(service: Service, topup: Topup): Promise<Payment | u
   return payment
 }
 
-/** Undefined when the row's version has moved on since `before` was read: the answer in hand may be older than the one written down, and is thrown away. */
+/** Undefined when the row has a newer version than `before`: this answer may be older than the stored one, so it is discarded. */
 async function writeDown(
   service: Service,
   before: Topup,
@@ -100,7 +100,7 @@ async function writeDown(
   return after
 }
 
-/** Posts the movements that have no posted_at yet. Each has a reference of its own, so posting one twice moves money once. */
+/** Posts the movements that have no posted_at yet. Each has a unique reference, so posting one twice moves money once. */
 async function postMovements(service: Service, topup: Topup): Promise<Topup> {
   const movements = await listUnpostedMovements(service.db.pool, topup.id)
   for (const movement of movements) {
@@ -120,7 +120,7 @@ async function postMovements(service: Service, topup: Topup): Promise<Topup> {
   return topup
 }
 
-/** Unless the row has a newer version, whose writer scheduled its own attempt. */
+/** Schedules nothing if the row has a newer version: its writer has scheduled an attempt. */
 export async function scheduleUnchanged(service: Service, topup: Topup): Promise<void> {
   await transact(service.db, async (tx) => {
     if (await isTopupVersion(tx, topup))
@@ -128,7 +128,7 @@ export async function scheduleUnchanged(service: Service, topup: Topup): Promise
   })
 }
 
-/** For a caller that holds the lock of the top-up. */
+/** The caller holds the lock of the top-up. */
 async function scheduleAttempt(
   tx: Transaction,
   topup: Topup,
@@ -155,9 +155,9 @@ async function post(service: Service, topup: Topup, movement: Movement): Promise
     referenceId,
     description: movementTexts[referenceType as MovementType],
   })
-  // The user is deleted, and the payment of a top-up that had failed came all the same: an operator gives it back.
+  // The user was deleted after the top-up had failed, and its payment arrived later. An operator refunds it.
   if (result.kind === 'unknown-user') return { refusal: 'WALLET_CLOSED' }
-  // A wallet is as old as its user, and neither a credit nor a reversal asks whether it is frozen.
+  // Unreachable: every user has a wallet, and a freeze stops neither a credit nor a reversal.
   if (result.kind !== 'outcome') throw new Error(`a top-up could not be posted: ${result.kind}`)
   const { outcome } = result
   return outcome.refusal === null ? { refusal: null, outcome } : { refusal: outcome.refusal }

@@ -1,4 +1,4 @@
-/** How many top-ups may be begun, and how many cards may be declined: what keeps stolen cards from being tried out here. */
+/** Limits new top-ups and declined cards, so that criminals cannot test stolen cards here. */
 import { ProcessorUnavailable } from '../../cards/processor.ts'
 import { getDatabaseTime } from '../../store/connection/database.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
@@ -12,10 +12,10 @@ const hourMs = 3_600_000
 const perSession = { name: 'topups-of-session', limit: 10, windowMs: hourMs }
 const perUser = { name: 'topups-of-user', limit: 20, windowMs: hourMs }
 export const maxDeclinesAnHour = 10
-/** Each may be a call to the processor, which limits us too; a page that waits asks a few dozen times. */
+/** Each may call the processor, which has a rate limit too. A waiting page asks a few dozen times. */
 const confirmsPerUser = { name: 'confirms-of-user', limit: 200, windowMs: 10 * 60_000 }
 
-/** Counts a new top-up, or says how long to wait with it. */
+/** Counts a new top-up, or returns how long to wait. */
 export async function takeTopup(service: Service, session: Session): Promise<Limited | undefined> {
   return (
     (await findDeclineLimit(service, session.userId)) ??
@@ -24,7 +24,7 @@ export async function takeTopup(service: Service, session: Session): Promise<Lim
   )
 }
 
-/** Counts a question about a top-up that is not decided yet. */
+/** Counts a request about an undecided top-up. */
 export async function takeConfirm(service: Service, userId: string): Promise<Limited | undefined> {
   return await takeLimit(service, confirmsPerUser, userId)
 }
@@ -37,8 +37,8 @@ export async function findDeclineLimit(service: Service, userId: string): Promis
 }
 
 /**
- * Further cards can be tried on an open payment without asking us, with the client secret alone: one payment too many
- * declines is cancelled at the processor.
+ * With the client secret alone, a payer can try more cards on an open payment without asking us. Above the limit of declines we
+ * cancel the payment at the processor.
  */
 export async function stopCardTesting(service: Service, resolved: Resolved): Promise<Resolved> {
   const { topup, payment } = resolved
@@ -46,7 +46,7 @@ export async function stopCardTesting(service: Service, resolved: Resolved): Pro
   return await cancelUnpaid(service, resolved)
 }
 
-/** The payer may just have paid: then the processor refuses, and what it says next is what counts. */
+/** The payer may just have paid: then the processor refuses to cancel, and the next answer decides. */
 export async function cancelUnpaid(service: Service, resolved: Resolved): Promise<Resolved> {
   const { topup, payment } = resolved
   if (topup.state !== 'created' || !payment || !service.cards) return resolved

@@ -61,7 +61,7 @@ const inSeconds = (changes: Partial<Topup>, attempts = 0) => {
   return next && (next.getTime() - at.getTime()) / 1000
 }
 
-describe('the ledger is told', () => {
+describe('the ledger gets', () => {
   const table: [string, Partial<Topup>, Partial<Payment>, string[]][] = [
     ['nothing of a payment that has not succeeded', {}, { status: 'processing', amountReceivedMinor: 0n }, []],
     ['one credit of a paid one', {}, {}, ['TOPUP 2500']],
@@ -112,7 +112,7 @@ describe('the ledger is told', () => {
     ['nothing of another top-up', {}, { topupId: undefined }, []],
     ['nothing once there is a problem', { problem: 'credit-refused' }, { refundedMinor: 100n }, []],
   ]
-  test.each(table)('the ledger is told: %s', (_, before, seen, movements) => {
+  test.each(table)('the ledger gets: %s', (_, before, seen, movements) => {
     expect(planned(before, seen)).toEqual(movements)
   })
 })

@@ -1,4 +1,4 @@
-/** What a payment at the processor means for a top-up of ours. Pure: no clock, no database, no processor. */
+/** What a payment at the processor means for its top-up. Pure: no clock, no database, no processor. */
 import type { Payment } from '../../cards/processor.ts'
 import type { Topup, TopupChanges, TopupState } from '../../store/topups.ts'
 
@@ -26,11 +26,11 @@ export type Reported = { readonly isNew: boolean; readonly isDecline: boolean }
 export type Reading = {
   readonly changes: TopupChanges
   readonly movements: readonly PlannedMovement[]
-  /** Whether anything changed that makes the next change more likely: then it is asked about as often as a new one. */
+  /** True after a change: a further one is likely, so the back-off starts again. */
   readonly isChanged: boolean
 }
 
-/** Nothing is credited unless the processor says exactly what was ordered, in every respect. */
+/** Only a payment that matches the order in every field is credited. */
 function isSameOrder(topup: Topup, payment: Payment, ledgerCurrency: string): boolean {
   return (
     payment.topupId === topup.id &&
@@ -69,7 +69,7 @@ export function readPayment(
   return { changes, movements: movementsBetween(topup, totals), isChanged: hasChanges(topup, changes) }
 }
 
-/** A declined card does not end a payment: another card may be tried on it. */
+/** A declined card does not end a payment: the payer may try another card. */
 function stateOf({ status }: Payment): TopupState {
   return status === 'requires_payment_method' || status === 'requires_action' ? 'created' : status
 }
@@ -89,7 +89,7 @@ function keptTotals({ creditedMinor, refundedMinor, disputedMinor }: Topup): Tot
   return { creditedMinor, refundedMinor, disputedMinor }
 }
 
-/** Credits come before debits, so that a wallet is below zero only when it has to be. */
+/** Credits come before debits, so that no wallet falls below zero without need. */
 function movementsBetween(before: Totals, after: Totals): PlannedMovement[] {
   const refunded = after.refundedMinor - before.refundedMinor
   const disputed = after.disputedMinor - before.disputedMinor
@@ -118,8 +118,8 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 /**
- * When to ask again, should no webhook come. Before the end of a payment a payer waits for the money; after it, a refund or dispute
- * may have lost its webhook: those are asked about ever more rarely, for half a year. `attempts`: in a row without a change.
+ * When to ask again if no webhook arrives. Before the end of a payment the payer waits for the money. After it, the webhook of a
+ * refund or dispute may be lost, so attempts continue for half a year, ever more rarely. `attempts`: in a row without a change.
  */
 export function nextAttemptAt(
   { state, dispute, expiresAt }: Pick<Topup, 'state' | 'dispute' | 'expiresAt'>,
@@ -131,7 +131,7 @@ export function nextAttemptAt(
   if (state === 'processing') return after(doubling(30 * secondMs, attempts, 6 * hourMs))
   if (state === 'created') {
     const next = after(doubling(30 * secondMs, attempts, hourMs))
-    // The last attempt before expiresAt is at expiresAt itself, so that an unpaid payment is cancelled when its time is up.
+    // The last attempt before expiresAt is at expiresAt itself, so that an unpaid payment is cancelled on time.
     return next > expiresAt && expiresAt > now ? expiresAt : next
   }
   if (dispute === 'open') return after(doubling(hourMs, attempts, dayMs))

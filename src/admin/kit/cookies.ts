@@ -15,7 +15,7 @@ export function readCookie(config: Config, request: Request, name: CookieName): 
   const wanted = cookieNameOf(config, name)
   const found = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
   const values = found.filter(([key]) => key === wanted).map(([, value]) => value ?? '')
-  // Two cookies with this name mean that one was planted, and the server cannot tell which.
+  // Two cookies with this name mean that one was planted, and the server cannot know which.
   return values.length === 1 ? values[0] : undefined
 }
 

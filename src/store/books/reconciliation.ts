@@ -1,4 +1,4 @@
-/** The card processor's bookings, day by day, beside the ledger's entries of the same payments. */
+/** Compares the card processor's bookings with the ledger's entries of the same payments, day by day. */
 import { serviceNamespace } from '../../ledger/reference.ts'
 import { plainArray, textArray } from '../connection/arrays.ts'
 import type { Queryable, Transaction } from '../connection/database.ts'
@@ -20,7 +20,7 @@ export type ProcessorLine = {
   readonly createdAt: Date
 }
 
-/** A line is known by its id: read again, from the processor or from a file, it is the same line. */
+/** Lines are identified by id: reading one again, from the processor or a file, adds no second line. */
 export async function upsertLines(
   db: Queryable,
   processor: ProcessorName,
@@ -48,7 +48,7 @@ export async function upsertLines(
 }
 
 export type ReconciliationDay = {
-  /** As `2026-03-01`, by UTC. */
+  /** In UTC, for example `2026-03-01`. */
   readonly day: string
   readonly source: 'processor' | 'file'
   readonly cursor: string | null
@@ -61,13 +61,13 @@ const columns = `day, source, cursor, problem, finished_at as "finishedAt"`
 /** A day is read two hours after its end: by then the processor has booked all of it, and its webhooks have arrived. */
 const lastDaySql = `(clock_timestamp() at time zone 'UTC' - interval '26 hours')::date`
 
-/** By the database's clock: a day that may be read, because it is over. */
+/** By the database's clock, including the two hours above. */
 export async function isDayOver(db: Queryable, day: string): Promise<boolean> {
   const { rows } = await db.query<{ is_over: boolean }>(`select $1::date <= ${lastDaySql} as is_over`, [day])
   return one(rows).is_over
 }
 
-/** Every day since the first one, and a week at the beginning. Each new day is added to the queue. */
+/** Inserts every missing day since the first one, at first the last seven. Adds each new day to the queue. */
 export async function insertDueDays(db: Queryable): Promise<void> {
   await db.query(
     `with inserted as (
@@ -85,7 +85,7 @@ export async function findDay(db: Queryable, day: string): Promise<Reconciliatio
   return maybe(rows)
 }
 
-/** Reads the day from its beginning, whatever was read of it before. */
+/** Makes the queue read the day again from its start. */
 export async function resetDay(tx: Transaction, day: string): Promise<void> {
   await tx.query(
     `insert into reconciliation_days (day, next_try_at) values ($1, 'infinity')
@@ -95,12 +95,12 @@ export async function resetDay(tx: Transaction, day: string): Promise<void> {
   await addWork(tx, { kind: 'reconcile-day', key: day })
 }
 
-/** How far it is read: the next attempt continues there. */
+/** The next attempt continues at the cursor. */
 export async function updateDayCursor(db: Queryable, day: string, cursor: string | null): Promise<void> {
   await db.query(`update reconciliation_days set cursor = $2 where day = $1`, [day, cursor])
 }
 
-/** Why it cannot be read; null when it can. */
+/** The problem says why the day cannot be read; null clears it. */
 export async function updateDayProblem(db: Queryable, day: string, problem: string | null): Promise<void> {
   await db.query(`update reconciliation_days set problem = $2 where day = $1`, [day, problem])
 }
@@ -123,18 +123,18 @@ const keySql = `encode(${referenceKeySql('m', `'${serviceNamespace}'`)}, 'hex'):
 const kindSql = `case when m.reference_type = 'TOPUP' then 'charge'
   when m.reference_type like 'TOPUP\\_REFUND%' then 'refund' else 'dispute' end`
 
-/** Looked up by their keys, however many there are, also on a cluster. */
+/** `any(array(…))` makes the planner look outcomes up by key for any number of movements, also on a cluster. */
 const outcomesOfMovements = `outcome as materialized (
   select o.reference_key, o.amount from outcomes o
   where o.reference_key = any(array(select reference_key from movement)) and o.refusal is null
 )`
 
 /**
- * Of the payments that either side touched on the day, and those that differed before: all that was booked, so that
- * neither side's midnight matters. The ledger's side is what became of the references, not what we meant to post. Of it,
- * what is younger than the lines that were read may count or not: a refund of this morning has its line tomorrow. Payments
- * that were begun before the first day that was read, or longer ago than lines are kept, are left out, for their charges have no
- * line here; and of payments that are no top-up of ours, only charges that say they are.
+ * Compares the payments that either side booked on the day, and those that differed before. It sums all bookings of such a
+ * payment, so that neither side's midnight matters. The ledger's side is the outcomes of the references, not what we planned to
+ * post. Entries newer than the lines read so far may count or not: a refund of this morning has its line tomorrow. Top-ups created
+ * before the first day read, or before the retention of lines, are left out unless they differed before, because their charges have
+ * no line here. Of payments without a top-up, only charges marked `is_ours` count.
  */
 const differencesSql = `
 with touched as (
@@ -191,7 +191,7 @@ export async function compareDay(
   day: string,
   { processor, linesDays }: Reading,
 ): Promise<Difference[]> {
-  // Two at once would each resolve the differences that the other has just found.
+  // Two concurrent comparisons would each resolve the differences that the other has just found.
   await tx.query('select pg_advisory_xact_lock($1)', [locks.reconciliation])
   const { rows } = await tx.query<Difference>(differencesSql, [
     `${day}T00:00:00Z`,
@@ -265,7 +265,7 @@ export type ResolvedDifference = OpenDifference & {
   readonly resolvedReason: string
 }
 
-/** Those that still differ and that an operator resolved (columns settled_*; resolved_at: the sides agree again). Newest first. */
+/** Payments that still differ and that an operator resolved (columns settled_*; resolved_at: the sides agree again). Newest first. */
 export async function listResolvedDifferences(db: Queryable, limit: number): Promise<ResolvedDifference[]> {
   const { rows } = await db.query<ResolvedDifference>(
     `${differenceSql} where d.resolved_at is null and d.settled_at is not null order by d.settled_at desc limit $1`,
@@ -274,7 +274,7 @@ export async function listResolvedDifferences(db: Queryable, limit: number): Pro
   return rows
 }
 
-/** False when it is not open any more, or not what it was. */
+/** False when the difference is no longer open, or has changed. */
 export async function updateDifferenceResolved(
   tx: Transaction,
   { paymentIntentId, kind, processorMinor, ledgerMinor }: Difference,
@@ -288,9 +288,9 @@ export async function updateDifferenceResolved(
   return rowCount === 1
 }
 
-/** Lines past their retention, but for those of a payment that still differs; few at once, to hold few locks. */
+/** Deletes lines past their retention, except those of a payment that still differs. `limit` keeps the locks few. */
 export async function deleteOldLines(tx: Transaction, linesDays: number, limit: number): Promise<number> {
-  // A day more than payments are compared for: the processor's clock is another one.
+  // One day longer than payments are compared, because the processor's clock may differ.
   const { rowCount } = await tx.query(
     `delete from processor_lines where id in (
        select l.id from processor_lines l where l.created_at <= now() - ($1 + 1) * interval '1 day' and not exists (
@@ -306,7 +306,7 @@ export type ReconciliationState = {
   readonly unfinishedDays: number
   readonly lastFinishedAt: Date | null
   readonly lastDay: string | null
-  /** Of the oldest day that could not be read. */
+  /** The problem of the oldest day that could not be read. */
   readonly problem: string | null
   readonly now: Date
 }

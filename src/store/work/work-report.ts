@@ -1,12 +1,12 @@
-/** What waits in the queue, what failed and why: for operators and for metrics. */
+/** Reports to operators and metrics what waits in the queue, what failed and why. */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { workKinds, type WorkKind } from './work.ts'
 import { maybe } from '../connection/rows.ts'
 
-/** A run that failed so often in a row needs a person. */
+/** A piece with this many failures in a row needs an operator. */
 export const failuresToReport = 3
 
-/** A periodic job has no piece of work: its row only keeps why it fails, and is never due. */
+/** A periodic job has no piece of work: its row only stores why it fails, and is never due. */
 const jobKind = 'job'
 
 export type WorkLevel = {
@@ -21,13 +21,13 @@ export type WorkLevel = {
   readonly failing: number
 }
 
-/** A claim that gives up is running until its lease ends: only then its process is known to have died. */
+/** A piece given up by its claim counts as running until its lease ends: only then is its process known to be dead. */
 const isRunningSql = 'coalesce(leased_until > now(), false)'
 const isFailedSql = `(failures > 0 or given_up_at is not null) and not ${isRunningSql}`
 const isFailingSql = `(failures >= ${failuresToReport} or given_up_at is not null) and not ${isRunningSql}`
 const maxCounted = 10_000
 
-/** Each count ends at its limit: every top-up of half a year has a row. */
+/** The counts are limited, because every top-up of the last half year has a row. */
 const levelsSql = `
 select k.kind, w.*, (select count(*)::int from (
     select from work where kind = k.kind and ${isFailingSql} limit ${maxCounted}) failing) as failing
@@ -45,7 +45,7 @@ export async function getWorkLevels(db: Queryable): Promise<Readonly<Record<Work
   return Object.fromEntries(rows.map(({ kind, ...level }) => [kind, level])) as Record<WorkKind, WorkLevel>
 }
 
-/** When it is run next; null when it is not. */
+/** The time of the next run; null when there is none. */
 export async function findWorkDueAt(db: Queryable, kind: WorkKind, key: string): Promise<Date | null> {
   const text = 'select due_at as "dueAt" from work where kind = $1 and key = $2 and given_up_at is null'
   const { rows } = await db.query<{ dueAt: Date }>(text, [kind, key])
@@ -61,7 +61,7 @@ export type FailedWork = {
   readonly lastError: string | null
   readonly failedAt: Date | null
   readonly givenUpAt: Date | null
-  /** Null when it is not run again by itself. */
+  /** Null when the queue does not run it again. */
   readonly dueAt: Date | null
 }
 
@@ -69,7 +69,7 @@ const failedSql = `select kind, key, attempts, failures, last_error as "lastErro
     given_up_at as "givenUpAt", case when given_up_at is null and due_at < 'infinity' then due_at end as "dueAt"
   from work`
 
-/** Every piece whose last run failed, and those given up. The newest failure first. */
+/** Lists pieces whose last run failed, and those given up. The newest failure first. */
 export async function listFailedWork(db: Queryable, limit: number): Promise<FailedWork[]> {
   const { rows } = await db.query<FailedWork>(
     `${failedSql} where ${isFailedSql}
@@ -79,7 +79,7 @@ export async function listFailedWork(db: Queryable, limit: number): Promise<Fail
   return rows
 }
 
-/** Those that need a person: failed three times in a row, or given up. Of jobs and work alike. */
+/** Lists jobs and work that need an operator: failed three times in a row, or given up. */
 export async function listFailingWork(db: Queryable, limit: number): Promise<FailedWork[]> {
   const { rows } = await db.query<FailedWork>(
     `${failedSql} where ${isFailingSql} order by coalesce(failed_at, given_up_at) desc, kind, key limit $1`,
@@ -88,7 +88,7 @@ export async function listFailingWork(db: Queryable, limit: number): Promise<Fai
   return rows
 }
 
-/** Due now, as if it were new. False when it has not failed, or is running again. */
+/** Makes the piece due now and resets its attempts. False when it has not failed, or is running again. */
 export async function restartWork(tx: Transaction, kind: WorkKind, key: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update work set due_at = now(), attempts = 0, given_up_at = null where kind = $1 and key = $2 and ${isFailedSql}`,

@@ -1,6 +1,6 @@
 /**
- * The queue of work that must happen later: one row for each piece, known by its kind and key. Every time is the database's, so
- * that processes with different clocks agree on what is due and whose lease has run out.
+ * The queue of work that must happen later: one row for each piece, identified by kind and key. Every time is the database's,
+ * so that processes with different clocks agree on what is due and which leases have expired.
  */
 import type { Queryable, Transaction } from '../connection/database.ts'
 import { maybe } from '../connection/rows.ts'
@@ -19,7 +19,7 @@ export type WorkRequest = {
   readonly kind: WorkKind
   readonly key: string
   readonly payload?: object
-  /** Without it: now, by the database's clock. */
+  /** Default: now, by the database's clock. */
   readonly dueAt?: Date
   readonly afterMs?: number
 }
@@ -42,7 +42,7 @@ export async function addWork(
   )
 }
 
-/** Moves the due time to exactly this one, also later: for a caller that holds the lock of the row the work is about. */
+/** Sets the due time, also to a later one. The caller holds the lock of the row that the work is about. */
 export async function rescheduleWork(
   tx: Transaction,
   { kind, key, dueAt, isReset }: { kind: WorkKind; key: string; dueAt: Date; isReset: boolean },
@@ -55,7 +55,7 @@ export async function rescheduleWork(
   )
 }
 
-/** There is nothing left to do. A piece that runs goes when its run ends, so that no second run begins beside it. */
+/** Removes a piece with nothing left to do. A running piece is removed when its run ends, so that no second run starts beside it. */
 export async function dropWork(tx: Transaction, kind: WorkKind, key: string): Promise<void> {
   await tx.query(
     `with dropped as (
@@ -80,7 +80,7 @@ export type Piece = {
   /** This claim included. */
   readonly attempts: number
   readonly createdAt: Date
-  /** Of the queue's row, by the database's clock. */
+  /** Age of the queue's row, by the database's clock. */
   readonly ageMs: number
 }
 
@@ -88,11 +88,11 @@ export type Claim = {
   readonly kind: WorkKind
   readonly limit: number
   readonly leaseMs: number
-  /** Gives the pieces up with the claim: a process that dies loses them, and none runs twice. */
+  /** The claim itself marks the pieces as given up: a process that dies loses them, and none runs twice. */
   readonly isAtMostOnce: boolean
 }
 
-/** The pieces due first, each for this process alone until the lease runs out. */
+/** Claims the pieces due first. No other process gets them until the lease expires. */
 export async function claimWork(db: Queryable, { kind, limit, leaseMs, isAtMostOnce }: Claim): Promise<Piece[]> {
   const { rows } = await db.query<Piece>(
     `with due as materialized (
@@ -119,14 +119,14 @@ const namesOf = (pieces: readonly Piece[]) => [
   pieces.map(({ lease }) => lease),
 ]
 
-/** Of one kind. A piece that was requested since its claim stays and is due as requested. */
+/** All pieces are of one kind. A piece requested since its claim stays, due as requested. */
 export async function finishWork(db: Queryable, pieces: readonly Piece[]): Promise<void> {
   if (pieces.length === 0) return
   const { rowCount } = await db.query(
     `delete from work w using unnest($2::text[], $3::uuid[]) m(key, lease) where ${mineSql} and not is_requested`,
     namesOf(pieces),
   )
-  // A request may be committed between the two statements: rows that were not deleted are freed in any case.
+  // A request may commit between the two statements, so release every row that was not deleted.
   if (rowCount !== pieces.length)
     await db.query(
       `update work w set ${freeSql}, failures = 0, last_error = null, failed_at = null
@@ -138,13 +138,13 @@ export async function finishWork(db: Queryable, pieces: readonly Piece[]): Promi
 export type Retry = {
   readonly piece: Piece
   readonly afterMs: number
-  /** Why it failed; without it the piece has not failed, but has more to do. */
+  /** Why the run failed; absent when it did not fail and has more to do. */
   readonly error?: string | undefined
   /** False when the attempt does not lengthen the back-off. */
   readonly isCounted?: boolean | undefined
 }
 
-/** Of one kind. A request that arrived since the claim may be due earlier. */
+/** All pieces are of one kind. A request that arrived since the claim may be due earlier. */
 export async function retryWork(db: Queryable, retries: readonly Retry[]): Promise<void> {
   if (retries.length === 0) return
   await db.query(
@@ -165,7 +165,7 @@ export async function retryWork(db: Queryable, retries: readonly Retry[]): Promi
   )
 }
 
-/** It stays, for an operator to see and run again, until the cleanup removes it. */
+/** The row stays until the cleanup removes it, so that an operator can see it and run it again. */
 export async function giveUpWork(db: Queryable, piece: Piece, error: string): Promise<void> {
   await db.query(
     `update work w set ${freeSql}, given_up_at = case when not is_requested then now() end, failures = failures + 1, last_error = $4,

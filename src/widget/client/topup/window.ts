@@ -37,7 +37,7 @@ export function openOpener(origins: readonly string[]): Parent {
   return {
     isThere: opener !== null,
     post: (message) => {
-      // A wallet of ours as the opener learns of the change from its event stream; the app's page has no stream.
+      // Our own wallet as the opener gets the change from its event stream; the app's page has no stream.
       if (message.type !== 'SERVICE_WALLET_UPDATED' || opener === null || isOurs(opener)) return
       for (const origin of targetsAmong(origins)) opener.postMessage(message, origin)
     },
