@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
 const secondsFile = join(root, 'node_modules/.cache/billfold/test-seconds.json')
+/** For the first run of a clone: every file that took three seconds or longer on two cores. */
+const committedFile = join(root, 'test/seconds.json')
 
 /** Files that run in one process: starting one, with all it imports, costs a second of processor time. */
 export type Job = readonly string[]
@@ -36,9 +38,9 @@ const textOf = (path: string) => readFileSync(root + path, 'utf8')
 /** A file that was never run: a guess by what it starts. */
 const guess = (path: string) => (needsBrowser(path) ? 30 : startsProcesses(path) ? 20 : 1)
 
-function readSeconds(): Seconds {
+function readSeconds(file: string): Seconds {
   try {
-    return JSON.parse(readFileSync(secondsFile, 'utf8')) as Seconds
+    return JSON.parse(readFileSync(file, 'utf8')) as Seconds
   } catch {
     return {}
   }
@@ -46,7 +48,7 @@ function readSeconds(): Seconds {
 
 export function keepSeconds(measured: Seconds): void {
   mkdirSync(dirname(secondsFile), { recursive: true })
-  writeFileSync(secondsFile, JSON.stringify({ ...readSeconds(), ...measured }, null, 1))
+  writeFileSync(secondsFile, JSON.stringify({ ...readSeconds(secondsFile), ...measured }, null, 1))
 }
 
 /** The seconds of each file in the report that the test runner writes. */
@@ -59,7 +61,7 @@ export function secondsIn(report: string): Seconds {
 const secondsTogether = 20
 
 export function jobsOf(files: readonly string[]): Job[] {
-  const known = readSeconds()
+  const known = { ...readSeconds(committedFile), ...readSeconds(secondsFile) }
   const secondsOf = (path: string) => known[path] ?? guess(path)
   const longest = files.toSorted((a, b) => secondsOf(b) - secondsOf(a) || a.localeCompare(b))
   const total = (job: Job) => job.reduce((sum, path) => sum + secondsOf(path), 0)
