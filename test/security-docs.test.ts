@@ -5,8 +5,10 @@ import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
 const text = await readFile(join(root, 'docs/security.md'), 'utf8')
-const section = text.split(/^## /m).find((part) => part.startsWith('Threats'))!
-const rows = section.split('\n').filter((line) => line.startsWith('| ') && !/^\| (threat|-+)/.test(line))
+const sections = text.split(/^## /m).filter((part) => part.startsWith('Threats'))
+const rows = sections.flatMap((section) =>
+  section.split('\n').filter((line) => line.startsWith('| ') && !/^\| (threat|routes|-+)/.test(line)),
+)
 const named = rows.map((row) =>
   [...row.matchAll(/`([\w./-]+\.test\.tsx?)`: “([^”]+)”/g)].map(([, file, name]) => [file!, name!]),
 )

@@ -109,7 +109,7 @@ function RunAgain({ request, work: { kind, key } }: { request: AdminRequest; wor
     <Form request={request} action="/admin/work/again">
       <input type="hidden" name="kind" value={kind} />
       <input type="hidden" name="key" value={key} />
-      <button class="button quiet small" type="submit" aria-label={`Run again: ${kindTexts[kind]} ${key}`}>
+      <button class="button quiet small nowrap" type="submit" aria-label={`Run again: ${kindTexts[kind]} ${key}`}>
         Run again
       </button>
     </Form>

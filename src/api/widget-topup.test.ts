@@ -137,7 +137,7 @@ describe('limits', () => {
     for (let i = 0; i < 12; i++) expect((await payer.confirm(id)).status).toBe(402)
     const [event] = bench.eventsOf('payment_intent.payment_failed', id)
     for (let i = 0; i < 12; i++) await bench.sendEvent(event!)
-    expect(await bench.topup(id)).toMatchObject({ declinesSeen: 1, declinesTold: 1 })
+    expect(await bench.topup(id)).toMatchObject({ declinesSeen: 1, declinesReported: 1 })
     expect((await payer.create(5)).status).toBe(200)
   })
 

@@ -20,7 +20,7 @@ export type Topup = {
   readonly dispute: 'none' | 'open' | 'won' | 'lost'
   readonly declineCode: string | null
   readonly declinesSeen: number
-  readonly declinesTold: number
+  readonly declinesReported: number
   readonly declinedAt: Date | null
   readonly problem: TopupProblem | null
   readonly createdAt: Date
@@ -37,7 +37,7 @@ export type NewTopup = Pick<
 const columns = `id, user_id as "userId", client_id as "clientId", processor, payment_intent_id as "paymentIntentId",
   amount as "amountMinor", currency, state, credited as "creditedMinor", refunded as "refundedMinor",
   disputed as "disputedMinor", dispute, decline_code as "declineCode", declines_seen as "declinesSeen",
-  declines_told as "declinesTold", declined_at as "declinedAt", problem, created_at as "createdAt",
+  declines_told as "declinesReported", declined_at as "declinedAt", problem, created_at as "createdAt",
   updated_at as "updatedAt", expires_at as "expiresAt", version`
 
 /** False when the user is deleted. `for key share` waits for a deletion in progress and reads the row again after it. */
@@ -121,7 +121,7 @@ export type TopupChanges = Pick<
   | 'dispute'
   | 'declineCode'
   | 'declinesSeen'
-  | 'declinesTold'
+  | 'declinesReported'
   | 'declinedAt'
   | 'problem'
   | 'updatedAt'
@@ -151,7 +151,7 @@ export async function updateTopup(tx: Transaction, { id }: Topup, changes: Topup
       changes.dispute,
       changes.declineCode,
       changes.declinesSeen,
-      changes.declinesTold,
+      changes.declinesReported,
       changes.declinedAt,
       changes.problem,
       changes.updatedAt,

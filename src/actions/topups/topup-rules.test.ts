@@ -20,7 +20,7 @@ const topup: Topup = {
   dispute: 'none',
   declineCode: null,
   declinesSeen: 0,
-  declinesTold: 0,
+  declinesReported: 0,
   declinedAt: null,
   problem: null,
   createdAt: at,

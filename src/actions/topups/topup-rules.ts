@@ -61,7 +61,7 @@ export function readPayment(
     dispute: payment.disputed,
     declineCode: payment.declineCode ?? null,
     declinesSeen: topup.declinesSeen + (isSeen ? 1 : 0),
-    declinesTold: topup.declinesTold + (isReported ? 1 : 0),
+    declinesReported: topup.declinesReported + (isReported ? 1 : 0),
     declinedAt: isSeen || isReported ? at : topup.declinedAt,
     problem,
     updatedAt: at,
