@@ -93,9 +93,9 @@ export const bookGuards: readonly Guarded[] = [
     tests: [order, randomBatches, writer],
     mutants: [
       [`[link.walletId] : [])))].sort()`, `[link.walletId] : [])))]`],
-      [`if (outcome) answers.push`, `if (outcome && before) answers.push`],
-      [`      blocked.add(link.walletId)\n`, ``],
-      [`references.has(posting.referenceKey)`, `blocked.has(posting.referenceKey)`],
+      [`if (outcome) answers.push`, `if (outcome && wallet) answers.push`],
+      [`wallets.set(link.walletId, step.wallet)`, ``],
+      [`if (result.kind === 'outcome') outcomes.set(posting.referenceKey, result.outcome)`, ``],
       [`refusal === 'WALLET_INACTIVE' || refusal === 'WALLET_CLOSED'`, `refusal === 'WALLET_CLOSED'`],
       [`else if (!link?.isReachable) answers`, `else if (!link) answers`],
       [`frozen_for = c.frozen_for,`, `frozen_for = w.frozen_for,`],
@@ -141,6 +141,7 @@ export const bookGuards: readonly Guarded[] = [
     tests: [order, writer],
     mutants: [
       [`if (!ahead.isAnswered) return false`, ``],
+      [`if (first.result.kind === 'inactive' && !isRefusedToo) return false`, ``],
       [`!pending.isAnswered && pending.deadline <= now`, `!pending.isAnswered && pending.deadline + 600_000 <= now`],
       [`if (isSilent) queue.disconnect()`, ``],
     ],
@@ -150,7 +151,7 @@ export const bookGuards: readonly Guarded[] = [
     file: 'src/store/writer/fast-lane.ts',
     tests: [order, writer],
     mutants: [
-      [` || lane.references.has(pending.referenceKey)`, ``],
+      [`lane.references.set(pending.referenceKey, pending)`, ``],
       [`while (ahead?.isAnswered) ahead = ahead.predecessor`, ``],
       [`return ahead !== undefined && chain.has(ahead)`, `return ahead !== undefined && chain.size < 0`],
     ],

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../connection/database.ts'
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
-import { canJoinBatch, longestWaitMs, type Lane, type LaneQueue, type PendingPosting } from './posting.ts'
+import { canJoinBatch, longestWaitMs, newBatch, type Lane, type LaneQueue, type PendingPosting } from './posting.ts'
 
 export type LaneEvents = {
   /** `waitedMs`: how long the oldest posting of the batch had been waiting when the batch was sent. */
@@ -87,31 +87,32 @@ async function run(lane: CarefulLane): Promise<void> {
 }
 
 function takeBatch(lane: CarefulLane): PendingPosting[] {
-  const batch: PendingPosting[] = []
+  const batch = newBatch()
   const left: PendingPosting[] = []
   for (const pending of lane.waiting) {
-    if (batch.length === maxBatch || !canJoinBatch(pending, batch)) left.push(pending)
+    if (batch.postings.length === maxBatch || !canJoinBatch(pending, batch)) left.push(pending)
     else {
       pending.takenIn = batch
-      batch.push(pending)
+      batch.postings.push(pending)
     }
   }
   lane.waiting = left
-  return batch
+  return batch.postings
 }
 
 /** Returns the postings to try again. */
 async function runBatch(
   lane: CarefulLane,
-  batch: readonly PendingPosting[],
+  postings: PendingPosting[],
   isPatient: boolean,
 ): Promise<readonly PendingPosting[]> {
+  const batch = { postings, repeats: [] }
   const startedAt = performance.now()
-  const waitedMs = longestWaitMs(batch)
+  const waitedMs = longestWaitMs(postings)
   lane.underWay.set(batch, startedAt)
-  const again = await postOrHalve(lane, batch.filter(isOpen), isPatient)
+  const again = await postOrHalve(lane, postings.filter(isOpen), isPatient)
   lane.underWay.delete(batch)
-  lane.events.batch('careful', batch.length, performance.now() - startedAt, waitedMs)
+  lane.events.batch('careful', postings.length, performance.now() - startedAt, waitedMs)
   return again.filter(isOpen)
 }
 

@@ -13,7 +13,7 @@ import { maybe } from '../connection/rows.ts'
 
 export type CarefulAnswers = {
   readonly answers: readonly (readonly [PendingPosting, PostingResult])[]
-  /** Postings of wallets that another transaction has locked, and repeats within the batch. */
+  /** Postings of wallets that another transaction has locked. */
   readonly held: readonly PendingPosting[]
 }
 
@@ -30,15 +30,10 @@ export async function postLocked(
   try {
     const [, links] = await roundTrip([beginBatch(client), resolveLinks(client, batch)])
     const [wallets, outcomes] = await lock(client, batch, links, isPatient)
-    const { answers, held, byWallet } = groupByWallet(batch, links, wallets, outcomes)
-    const planned = [...byWallet].flatMap(([walletId, { before, postings }]) => {
-      const steps = decideInTurn(before, postings)
-      return postings.map((posting, i) => ({ walletId, posting, step: steps[i]! }))
-    })
+    const { answers, held, planned } = decideEach(batch, links, wallets, outcomes)
     const toWrite = planned.filter(({ step }) => !isUnrecorded(step))
     // Answers that were only read also need a commit that the synchronous standby, if there is one, has received.
     await Promise.all([toWrite.length > 0 ? write(client, toWrite, writer) : client.query(confirmSql), commit(client)])
-    for (const { walletId, posting, step } of planned) answers.push([posting, resultOf(walletId, posting, step)])
     return { answers, held }
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -54,7 +49,7 @@ async function lock(
   batch: readonly PendingPosting[],
   links: readonly (ResolvedLink | undefined)[],
   isPatient: boolean,
-): Promise<[ReadonlyMap<string, Wallet>, ReadonlyMap<string, Outcome>]> {
+): Promise<[Map<string, Wallet>, Map<string, Outcome>]> {
   const ids = [...new Set(links.flatMap((link) => (link?.isReachable ? [link.walletId] : [])))].sort()
   const locking = isPatient
     ? { name: 'lock-wallet', text: lockSql }
@@ -76,40 +71,36 @@ async function lock(
   return [wallets, outcomes]
 }
 
-type Group = { readonly before: Wallet; readonly postings: PendingPosting[] }
-
-/** Answers repeats and unknown users, sets held postings aside, and groups the rest by wallet for the decision. */
-function groupByWallet(
+/**
+ * Decides one posting after the other, in the order of the batch. A repeat gets the outcome of the first use, which may be in this
+ * batch too: both are committed together. `wallets` and `outcomes` are brought up to date with each decision.
+ */
+function decideEach(
   batch: readonly PendingPosting[],
   links: readonly (ResolvedLink | undefined)[],
-  wallets: ReadonlyMap<string, Wallet>,
-  outcomes: ReadonlyMap<string, Outcome>,
+  wallets: Map<string, Wallet>,
+  outcomes: Map<string, Outcome>,
 ) {
   const answers: [PendingPosting, PostingResult][] = []
   const held: PendingPosting[] = []
-  const byWallet = new Map<string, Group>()
-  const references = new Set<string>()
-  const blocked = new Set<string>()
+  const planned: Planned[] = []
   for (const [i, posting] of batch.entries()) {
     const link = links[i]
     const outcome = outcomes.get(posting.referenceKey)
-    const before = link && wallets.get(link.walletId)
+    const wallet = link && wallets.get(link.walletId)
     if (outcome) answers.push([posting, asReplay(outcome, posting, link?.walletId)])
     else if (!link?.isReachable) answers.push([posting, { kind: 'unknown-user' }])
-    else if (!before || blocked.has(link.walletId)) held.push(posting)
-    else if (references.has(posting.referenceKey)) {
-      // The second of two postings with one reference is tried again, and then finds the first one's outcome, if it has one.
-      // Later postings of its wallet stay behind it.
-      held.push(posting)
-      blocked.add(link.walletId)
-    } else {
-      references.add(posting.referenceKey)
-      const group = byWallet.get(link.walletId)
-      if (group) group.postings.push(posting)
-      else byWallet.set(link.walletId, { before, postings: [posting] })
+    else if (!wallet) held.push(posting)
+    else {
+      const [step] = decideInTurn(wallet, [posting]) as [Step]
+      const result = resultOf(link.walletId, posting, step)
+      answers.push([posting, result])
+      planned.push({ walletId: link.walletId, posting, step })
+      wallets.set(link.walletId, step.wallet)
+      if (result.kind === 'outcome') outcomes.set(posting.referenceKey, result.outcome)
     }
   }
-  return { answers, held, byWallet }
+  return { answers, held, planned }
 }
 
 type Planned = { readonly walletId: string; readonly posting: PendingPosting; readonly step: Step }

@@ -9,14 +9,24 @@ import { isUnavailable, type Connection } from '../connection/database.ts'
 import { writeOnNodes, type NodeChoice } from '../cluster/lane-nodes.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast, type FastAnswers } from './fast-statement.ts'
-import { canJoinBatch, longestWaitMs, type LaneQueue, type PendingPosting } from './posting.ts'
+import {
+  canJoinBatch,
+  hasUnansweredPredecessor,
+  isSameLink,
+  longestWaitMs,
+  newBatch,
+  shareResult,
+  type Batch,
+  type LaneQueue,
+  type PendingPosting,
+} from './posting.ts'
 
 export type FastLane = LaneQueue & {
   readonly connection: Connection
   readonly careful: CarefulLane
   readonly events: LaneEvents
-  /** References under way. A repeat waits until the first use has its outcome. */
-  readonly references: Set<string>
+  /** The posting under way of each reference. Its repeats wait for its outcome, and share it. */
+  readonly references: Map<string, PendingPosting>
   writer: Promise<BatchWriter> | undefined
   isWaiting: boolean
   /** Set once the first connection is open. */
@@ -61,7 +71,7 @@ export function openFastLane(
     waiting: [],
     underWay: new Map(),
     disconnect: () => disconnect(lane),
-    references: new Set(),
+    references: new Map(),
     writer: undefined,
     isWaiting: false,
     limits: firstLimits,
@@ -90,47 +100,63 @@ export async function closeFastLane(lane: FastLane): Promise<void> {
 function send(lane: FastLane): void {
   if (lane.underWay.size >= lane.limits.underWay) return
   const batch = takeBatch(lane)
-  if (batch.length > 0) void runBatch(lane, batch)
+  if (batch.postings.length > 0) void runBatch(lane, batch)
 }
 
-function takeBatch(lane: FastLane): PendingPosting[] {
-  const batch: PendingPosting[] = []
+function takeBatch(lane: FastLane): Batch {
+  const batch = newBatch()
   const left: PendingPosting[] = []
   for (const pending of lane.waiting) {
-    const isLate = batch.length === lane.limits.batch || lane.references.has(pending.referenceKey)
-    if (isLate || !canJoinBatch(pending, batch)) left.push(pending)
+    const first = lane.references.get(pending.referenceKey)
+    if (first?.takenIn) {
+      pending.repeats = first
+      // Takes no place in the batch: a thousand repeats of one reference cost one posting.
+      first.takenIn.repeats.push(pending)
+      // Postings behind it may join too: when its link stays undecided, all of them are retried together, in order.
+      if (first.takenIn === batch && isSameLink(first, pending) && canJoinBatch(pending, batch)) pending.takenIn = batch
+    } else if (batch.postings.length === lane.limits.batch || !canJoinBatch(pending, batch)) left.push(pending)
     else {
-      lane.references.add(pending.referenceKey)
+      lane.references.set(pending.referenceKey, pending)
       pending.takenIn = batch
-      batch.push(pending)
+      batch.postings.push(pending)
     }
   }
   lane.waiting = left
   return batch
 }
 
-async function runBatch(lane: FastLane, batch: readonly PendingPosting[]): Promise<void> {
+async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
+  const { postings } = batch
   const startedAt = performance.now()
   // The queue is in order of arrival, so the first posting has waited longest.
-  const waitedMs = longestWaitMs(batch.slice(0, 1))
+  const waitedMs = longestWaitMs(postings.slice(0, 1))
   lane.underWay.set(batch, startedAt)
   const opening = (lane.writer ??= connect(lane))
   let writer: BatchWriter | undefined
   try {
     writer = await opening
     lane.limits = writer.limits
-    await answerBatch(writer, batch)
+    await answerBatch(writer, postings)
   } catch (error) {
     // A commit of unknown fate, a reference that another process used first, a locked row, a fault: the careful lane resolves each.
     lane.events.fault('fast', error)
     if (lane.writer === opening && (isUnavailable(error) || writer?.isFaulty(error))) disconnect(lane)
   }
   lane.underWay.delete(batch)
-  for (const pending of batch) lane.references.delete(pending.referenceKey)
-  lane.events.batch('fast', batch.length, performance.now() - startedAt, waitedMs)
-  const left = batch.filter((pending) => !pending.isAnswered)
-  if (left.length > 0) postCarefully(lane.careful, [...left, ...takeFollowers(lane, left)])
+  for (const pending of postings) lane.references.delete(pending.referenceKey)
+  lane.events.batch('fast', postings.length, performance.now() - startedAt, waitedMs)
+  retryUndecided(lane, batch)
   send(lane)
+}
+
+function retryUndecided(lane: FastLane, { postings, repeats }: Batch): void {
+  const left = postings.filter((pending) => !pending.isAnswered)
+  const early: PendingPosting[] = []
+  for (const repeat of repeats)
+    if (!repeat.isAnswered && !shareResult(repeat)) (hasUnansweredPredecessor(repeat) ? early : left).push(repeat)
+  // A repeat does not go to the careful lane ahead of its predecessors, unless they go there too.
+  if (early.length > 0) lane.waiting = [...early, ...lane.waiting]
+  if (left.length > 0) postCarefully(lane.careful, [...left, ...takeFollowers(lane, left)])
 }
 
 /** Removes the postings that must be decided after one of these from the queue: they follow it into the careful lane. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { referenceKeyOf } from '../outcomes.ts'
-import { canJoinBatch, newPending, type Posting, type PostingResult } from './posting.ts'
+import { canJoinBatch, newBatch, newPending, type Posting, type PostingResult } from './posting.ts'
 
 let opened: TestService
 let clientId: string
@@ -91,13 +91,13 @@ test('a posting joins a batch only when every predecessor has its answer or is i
   const first = pendingAfter(undefined)
   const second = pendingAfter(first)
   const third = pendingAfter(second)
-  const batch = [first]
+  const batch = { postings: [first], repeats: [] }
   expect(canJoinBatch(third, batch)).toBeFalse()
   second.answer({ kind: 'inactive' })
   expect(canJoinBatch(third, batch)).toBeFalse()
   first.takenIn = batch
   expect(canJoinBatch(third, batch)).toBeTrue()
-  expect(canJoinBatch(third, [])).toBeFalse()
+  expect(canJoinBatch(third, newBatch())).toBeFalse()
   first.answer({ kind: 'inactive' })
-  expect(canJoinBatch(third, [])).toBeTrue()
+  expect(canJoinBatch(third, newBatch())).toBeTrue()
 })

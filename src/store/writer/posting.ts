@@ -53,20 +53,63 @@ export type PendingPosting = Posting & {
   isAnswered: boolean
   /** The previous posting of the same link in the same list: it is decided first. */
   readonly predecessor: PendingPosting | undefined
-  /** The last batch that took it. */
-  takenIn: readonly PendingPosting[] | undefined
+  /** The last batch that took it, or whose posting it repeats. */
+  takenIn: Batch | undefined
+  /** The posting of a batch under way that has the same reference, and whose outcome this one gets as well. */
+  repeats: PendingPosting | undefined
+  result: PostingResult | undefined
+}
+
+export type Batch = {
+  readonly postings: PendingPosting[]
+  /** Postings whose reference one of `postings` has: they are answered when the batch ends. */
+  readonly repeats: PendingPosting[]
+}
+
+export function newBatch(): Batch {
+  return { postings: [], repeats: [] }
 }
 
 /**
  * A posting joins a batch only behind its predecessors: each has its answer or is in that batch already. A repeat in the middle of a
  * list may have its answer before the postings ahead of it.
  */
-export function canJoinBatch({ predecessor }: PendingPosting, batch: readonly PendingPosting[]): boolean {
+export function canJoinBatch({ predecessor }: PendingPosting, batch: Batch): boolean {
   for (let ahead = predecessor; ahead; ahead = ahead.predecessor) {
     if (ahead.takenIn === batch) return true
     if (!ahead.isAnswered) return false
   }
   return true
+}
+
+export function hasUnansweredPredecessor({ predecessor }: PendingPosting): boolean {
+  let ahead = predecessor
+  while (ahead?.isAnswered) ahead = ahead.predecessor
+  return ahead !== undefined
+}
+
+/**
+ * Answers a repeat from the result of the posting that it repeats; false when it has to be posted itself. Only of the same link:
+ * the wallet of another link is not known here.
+ */
+export function shareResult(repeat: PendingPosting): boolean {
+  const first = repeat.repeats
+  if (!first?.result || !isSameLink(first, repeat)) return false
+  if (first.result.kind === 'outcome') {
+    const { outcome, replay } = first.result
+    repeat.answer(asReplay(outcome, repeat, replay ? replay.walletId : outcome.walletId))
+    return true
+  }
+  // The wallet is frozen: a credit would post, and so might a debit behind a credit that repays the debt.
+  const isRefusedToo = repeat.amountMinor < 0n && !hasUnansweredPredecessor(repeat)
+  if (first.result.kind === 'inactive' && !isRefusedToo) return false
+  repeat.answer(first.result)
+  return true
+}
+
+export function isSameLink({ by }: Posting, { by: other }: Posting): boolean {
+  if ('walletId' in by || 'walletId' in other) return false
+  return by.serviceUserId === other.serviceUserId && by.clientId === other.clientId
 }
 
 /**
@@ -97,8 +140,11 @@ export function newPending(
     isAnswered: false,
     predecessor,
     takenIn: undefined,
+    repeats: undefined,
+    result: undefined,
     answer: (result) => {
       pending.isAnswered = true
+      pending.result = result
       resolve(result)
     },
     fail: (error) => {
@@ -121,14 +167,14 @@ export function longestWaitMs(batch: readonly PendingPosting[]): number {
 /** The postings that wait in a lane, and the batches under way, each with the time it was sent. */
 export type LaneQueue = {
   waiting: PendingPosting[]
-  readonly underWay: Map<readonly PendingPosting[], number>
+  readonly underWay: Map<Batch, number>
   /** Destroys the lane's connection: batches under way fail at once and are retried over another connection. */
   readonly disconnect: () => void
 }
 
 export function depthOf(queue: LaneQueue): number {
   let depth = queue.waiting.length
-  for (const batch of queue.underWay.keys()) depth += batch.length
+  for (const { postings, repeats } of queue.underWay.keys()) depth += postings.length + repeats.length
   return depth
 }
 
@@ -145,7 +191,8 @@ export function expire(queue: LaneQueue): void {
   let isSilent = false
   for (const [batch, sentAt] of queue.underWay) {
     isSilent ||= now - sentAt > silentForMs
-    for (const pending of batch) if (isLate(pending)) pending.fail(new Unavailable('the ledger did not answer in time'))
+    for (const pending of [...batch.postings, ...batch.repeats])
+      if (isLate(pending)) pending.fail(new Unavailable('the ledger did not answer in time'))
   }
   if (isSilent) queue.disconnect()
   if (!queue.waiting.some(isLate)) return
