@@ -3,10 +3,16 @@ import {
   approveCorrection,
   correctionRefusals,
   declineCorrection,
-  isSamePerson,
   withdrawCorrection,
   type Decided,
 } from '../actions/money/correct-wallet.ts'
+import {
+  findDependence,
+  grantDays,
+  isSamePerson,
+  operatorIdOf,
+  type Dependence,
+} from '../actions/operators/independence.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { correctionType, serviceNamespace } from '../ledger/reference.ts'
 import type { App } from '../store/apps.ts'
@@ -17,6 +23,7 @@ import {
   listWaitingCorrections,
   type Correction,
 } from '../store/corrections.ts'
+import { listGrantsOf, type Grant } from '../store/operator-grants.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
 import { findPerson, listPeople, type Person } from '../store/people/user-search.ts'
@@ -24,6 +31,7 @@ import { findTransferByReference } from '../store/wallets.ts'
 import { reasonProblem } from './kit/amount-and-reason.tsx'
 import { actorName } from './kit/audit-table.tsx'
 import { CorrectionBadge } from './kit/correction-marks.tsx'
+import { GrantList, WhyNot } from './kit/grants.tsx'
 import {
   ageText,
   Copy,
@@ -187,11 +195,14 @@ async function showCorrection(request: AdminRequest, problem?: string): Promise<
   const correction = isUuid(id) ? await findCorrection(db, id) : undefined
   if (!correction) return await showNotFound(request, 'correction')
   const { corrects, walletId, state, askedAt, decidedBy, decidedAt, refusal } = correction
-  const [person, corrected, operators, apps] = await Promise.all([
+  const mayDecide = state === 'waiting' && may(request, 'correct')
+  const [person, corrected, operators, apps, grants, dependence] = await Promise.all([
     findPerson(db, { id: walletId }),
     corrects === null ? undefined : findTransferByReference(db, corrects),
     listOperators(db),
     service.apps.list(),
+    listGrantsAround(request, correction),
+    mayDecide ? findDependence(db, { approver: request.actor.name, asker: correction.askedBy }) : undefined,
   ])
   const { currency } = service.config
   const verb = state === 'declined' ? 'Declined by' : state === 'withdrawn' ? 'Withdrawn by' : 'Approved by'
@@ -267,9 +278,13 @@ async function showCorrection(request: AdminRequest, problem?: string): Promise<
           ]}
         />
       </section>
-      {state === 'waiting' && may(request, 'correct') && (
-        <Decision request={request} correction={correction} problem={problem} />
+      {grants.length > 0 && (
+        <section class="card stack">
+          <h2>Access given in the {grantDays} days before</h2>
+          <GrantList grants={grants} operators={operators} />
+        </section>
       )}
+      {mayDecide && <Decision {...{ request, correction, problem, dependence, operators }} />}
     </>
   )
   return await showPage(request, { title: 'Correction', here: 'corrections', body, ...(problem && { status: 422 }) })
@@ -283,9 +298,24 @@ function ActorAt({ operators, actor, at }: { operators: readonly Operator[]; act
   )
 }
 
-type DecisionProps = { request: AdminRequest; correction: Correction; problem: string | undefined }
+/** The grants of the operator who asked and the one who decided, or may decide now. */
+async function listGrantsAround(request: AdminRequest, correction: Correction): Promise<Grant[]> {
+  const { askedBy, decidedBy, decidedAt, needsApproval } = correction
+  if (!needsApproval) return []
+  const actors = [askedBy, decidedBy ?? request.actor.name]
+  const ids = [...new Set(actors.flatMap((actor) => operatorIdOf(actor) ?? []))]
+  return await listGrantsOf(request.service.db.pool, ids, { until: decidedAt, days: grantDays })
+}
 
-function Decision({ request, correction, problem }: DecisionProps) {
+type DecisionProps = {
+  request: AdminRequest
+  correction: Correction
+  problem: string | undefined
+  dependence: Dependence | undefined
+  operators: readonly Operator[]
+}
+
+function Decision({ request, correction, problem, dependence, operators }: DecisionProps) {
   const base = `/admin/corrections/${correction.id}`
   if (isSamePerson(correction.askedBy, request.actor.name))
     return (
@@ -302,11 +332,15 @@ function Decision({ request, correction, problem }: DecisionProps) {
   return (
     <section class="card stack">
       <h2>Your decision</h2>
-      <Form request={request} action={`${base}/approve`}>
-        <button class="button" type="submit">
-          Approve: move the money now
-        </button>
-      </Form>
+      {dependence ? (
+        <WhyNot dependence={dependence} asker={correction.askedBy} operators={operators} />
+      ) : (
+        <Form request={request} action={`${base}/approve`}>
+          <button class="button" type="submit">
+            Approve: move the money now
+          </button>
+        </Form>
+      )}
       <details open={problem !== undefined}>
         <summary>Decline…</summary>
         <Form request={request} action={`${base}/decline`} class="row bottom">
@@ -346,6 +380,8 @@ async function decline(request: AdminRequest): Promise<Response> {
 const decisionProblems = {
   own: 'You requested this correction yourself. Another operator must decide on it.',
   'not-own': 'Only the operator who requested a correction can withdraw it. You can decline it.',
+  dependent:
+    'You and the operator who requested it do not count as two people yet, because access was given lately. The page of the correction says who gave it, and when this ends.',
 } as const
 
 /** A correction that is already decided, by another operator or an earlier click, is shown as it is. */

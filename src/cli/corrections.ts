@@ -144,6 +144,8 @@ const problemTexts = {
   own: 'It was asked for on the command line: an operator must decide on it in the admin area.',
   'not-own': 'Only the person who asked for a correction can withdraw it. Decline it instead.',
   decided: 'It has already been decided: see "correction list".',
+  dependent:
+    'The operator who asked for it got access from the command line lately: another operator must decide on it.',
 } as const
 
 async function decideCorrection(

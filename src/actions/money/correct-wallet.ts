@@ -11,6 +11,7 @@ import { referenceKeyOf, uuidOfReferenceKey } from '../../store/outcomes.ts'
 import { findTransferByReference, lockWallet } from '../../store/wallets.ts'
 import type { PostingResult } from '../../store/writer/posting.ts'
 import { recordAudit, type Actor } from '../audit.ts'
+import { findDependence, isSamePerson, type Dependence } from '../operators/independence.ts'
 import type { Service } from '../service.ts'
 import { postBonus, recordBonus, type Bonus } from './manage-wallets.ts'
 import { postForService, type ServicePosting } from './post.ts'
@@ -116,8 +117,9 @@ export async function askBonus(
 export type Decided =
   | { readonly correction: Correction }
   | { readonly problem: 'unknown' | 'own' | 'not-own' | 'decided' }
+  | { readonly problem: 'dependent'; readonly dependence: Dependence }
 
-/** Only an operator who did not ask may approve. All command-line actors count as one person, because the command line can use any name. */
+/** Only an operator who did not ask, and is independent of the one who did, may approve. */
 export async function approveCorrection(service: Service, actor: Actor, id: string): Promise<Decided> {
   const decided = await decideOn(service, actor, id, { state: 'approved', reason: null })
   return 'problem' in decided ? decided : { correction: await postCorrection(service, actor, decided.correction) }
@@ -145,19 +147,14 @@ async function decideOn(
     if (before.state !== 'waiting') return { problem: 'decided' }
     const isOwn = isSamePerson(before.askedBy, actor.name)
     if (isOwn !== (state === 'withdrawn')) return { problem: isOwn ? 'own' : 'not-own' }
+    const who = { approver: actor.name, asker: before.askedBy }
+    const dependence = state === 'approved' ? await findDependence(tx, who) : undefined
+    if (dependence) return { problem: 'dependent', dependence }
     const detail = { ...detailOf(before), askedBy: before.askedBy, ...(reason !== null && { reason }) }
     await store.updateCorrectionDecided(tx, id, { state, by: actor.name, reason })
     await recordAudit(tx, actor, `correction.${state}`, `wallet:${before.walletId}`, detail)
     return { correction: (await store.findCorrection(tx, id))! }
   })
-}
-
-export function isSamePerson(one: string, other: string): boolean {
-  return one === other || (isCommandLine(one) && isCommandLine(other))
-}
-
-function isCommandLine(name: string): boolean {
-  return name === 'cli' || name.startsWith('cli:')
 }
 
 /** Posts an approved correction and stores the ledger's answer. Safe to repeat, also in several processes at once. */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { transact, type Transaction } from '../../store/connection/database.ts'
 import * as invites from '../../store/operator-invites.ts'
+import { insertGrant } from '../../store/operator-grants.ts'
 import { deleteOperatorSessions } from '../../store/operator-sessions.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
@@ -59,6 +60,8 @@ async function insertOperator(
     name: operator.name,
     role,
   })
+  const kind = actor.name.startsWith('operator:') ? 'invited' : 'created'
+  await insertGrant(tx, { operatorId: id, kind, madeBy: actor.name, approvedBy: null })
   return id
 }
 
@@ -83,6 +86,7 @@ export async function resetOperator(service: Service, actor: Actor, id: string):
     if (!operator) return undefined
     await invites.deleteInvitesOf(tx, id)
     await recordAudit(tx, actor, 'operator.reset', `operator:${id}`)
+    await insertGrant(tx, { operatorId: id, kind: 'reset', madeBy: actor.name, approvedBy: null })
     return await insertInvite(tx, actor, { operatorId: id, role: operator.role, forWhom: null })
   })
 }
@@ -148,7 +152,7 @@ export async function acceptInvite(
     if (!invite) return { problem: 'used' }
     const actor = { name: invite.createdBy, address: device.address }
     const id = invite.operatorId
-      ? await renewOperator(tx, invite.operatorId, passwordHash, device)
+      ? await renewOperator(tx, { id: invite.operatorId, passwordHash, givenBy: invite.createdBy }, device)
       : await insertOperator(service, tx, actor, { ...input, role: invite.role, passwordHash })
     // Throw to roll back, so the link can be used again with another email.
     if (!id) throw new EmailTaken()
@@ -162,11 +166,16 @@ export async function acceptInvite(
 
 class EmailTaken extends Error {}
 
-async function renewOperator(tx: Transaction, id: string, passwordHash: string, { address }: Device): Promise<string> {
+async function renewOperator(
+  tx: Transaction,
+  { id, passwordHash, givenBy }: { id: string; passwordHash: string; givenBy: string },
+  { address }: Device,
+): Promise<string> {
   await store.updateOperatorPassword(tx, id, passwordHash)
   await store.updateTotpCleared(tx, id)
   await deleteOperatorSessions(tx, id)
   await recordAudit(tx, actorOf({ id }, address), 'operator.renewed', `operator:${id}`)
+  await insertGrant(tx, { operatorId: id, kind: 'renewed', madeBy: givenBy, approvedBy: null })
   return id
 }
 
@@ -193,6 +202,8 @@ export async function changeAccess(
     await store.updateOperatorAccess(tx, id, access)
     const from = { role: before.role, isActive: before.isActive }
     await recordAudit(tx, actor, 'operator.access-changed', `operator:${id}`, { from, to: access })
+    const grant = before.role !== access.role ? 'role' : access.isActive && !before.isActive ? 'restored' : undefined
+    if (grant) await insertGrant(tx, { operatorId: id, kind: grant, madeBy: actor.name, approvedBy: null })
     if (!access.isActive) await deleteOperatorSessions(tx, id)
     const links = await endLinks(tx, id, access)
     if (links > 0) await recordAudit(tx, actor, 'operator.links-ended', `operator:${id}`, { links })

@@ -1,11 +1,14 @@
 /** The operators: their roles, access and invitation links. */
 import { changeAccess, inviteOperator, resetOperator, revokeInvite } from '../../actions/operators/manage-operators.ts'
 import { endSessions } from '../../actions/operators/manage-sessions.ts'
+import { grantDays } from '../../actions/operators/independence.ts'
 import { rights, roleNames, roleTexts } from '../../actions/operators/rights.ts'
 import { isName } from '../../actions/people/create-user.ts'
 import { isUuid } from '../../actions/tokens.ts'
 import { listInvites, type ListedInvite } from '../../store/operator-invites.ts'
+import { listGrantsOf } from '../../store/operator-grants.ts'
 import { listOperators, roles, type Operator, type Role } from '../../store/operators.ts'
+import { GrantList } from '../kit/grants.tsx'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
@@ -24,6 +27,11 @@ const roleLabels = roles.map((role): [string, string] => [role, `${role}: ${role
 async function showOperators(request: AdminRequest): Promise<Response> {
   const db = request.service.db.pool
   const [operators, invites] = await Promise.all([listOperators(db), listInvites(db)])
+  const grants = await listGrantsOf(
+    db,
+    operators.map(({ id }) => id),
+    { until: null, days: grantDays },
+  )
   const mayChange = may(request, 'operators')
   const body = (
     <>
@@ -73,6 +81,12 @@ async function showOperators(request: AdminRequest): Promise<Response> {
         </Table>
       </section>
       {invites.length > 0 && <Invites request={request} invites={invites} operators={operators} />}
+      {grants.length > 0 && (
+        <section class="card stack">
+          <h2>Access given in the last {grantDays} days</h2>
+          <GrantList grants={grants} operators={operators} />
+        </section>
+      )}
       <Rights mine={request.me.operator.role} />
     </>
   )

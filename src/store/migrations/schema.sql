@@ -1,5 +1,14 @@
 -- The schema as the migrations leave it, written by src/store/migrations/schema.test.ts (UPDATE=1). Do not edit: add a migration.
 
+CREATE OR REPLACE FUNCTION adopt_grant()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform grant_of(new.action, new.actor, new.subject, new.detail, new.at);
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION adopt_work()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -36,6 +45,25 @@ AS $function$
 begin
   update apps_version set version = version + 1;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION grant_of(action text, actor text, subject text, detail jsonb, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into operator_grants (operator_id, kind, at, made_by)
+  select o.id, g.kind, $5, case g.kind when 'renewed' then coalesce(
+      (select r.made_by from operator_grants r where r.operator_id = o.id and r.kind = 'reset' and r.at <= $5 order by r.at desc limit 1),
+      $2) else $2 end
+  from operators o cross join lateral (select case
+      when $1 = 'operator.created' then case when $2 like 'operator:%' then 'invited' else 'created' end
+      when $1 = 'operator.reset' then 'reset'
+      when $1 = 'operator.renewed' then 'renewed'
+      when $4->'from'->>'role' <> $4->'to'->>'role' then 'role'
+      when $4->'from'->>'isActive' = 'false' and $4->'to'->>'isActive' = 'true' then 'restored' end as kind) g
+  where 'operator:' || o.id = $3 and g.kind is not null
+  on conflict do nothing;
 end $function$;
 
 CREATE OR REPLACE FUNCTION refuse_change()
@@ -133,6 +161,7 @@ CREATE INDEX audit_action ON audit USING btree (action, at, id);
 CREATE INDEX audit_actor ON audit USING btree (actor, at, id);
 CREATE INDEX audit_at ON audit USING btree (at, id);
 CREATE INDEX audit_subject ON audit USING btree (subject, at);
+CREATE TRIGGER audit_adopt_grant AFTER INSERT ON audit FOR EACH ROW WHEN ((new.action = ANY (ARRAY['operator.created'::text, 'operator.reset'::text, 'operator.renewed'::text, 'operator.access-changed'::text]))) EXECUTE FUNCTION adopt_grant();
 CREATE TRIGGER audit_append_only BEFORE DELETE OR UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER audit_never_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 revoke delete, truncate, update on audit from current_user;
@@ -247,6 +276,17 @@ create table operator_addresses (
   constraint operator_addresses_pkey PRIMARY KEY (operator_id, address_hash),
   constraint operator_addresses_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
   constraint operator_addresses_address_hash_check CHECK ((length(address_hash) = 32))
+);
+
+create table operator_grants (
+  operator_id uuid not null,
+  kind text not null,
+  at timestamp with time zone not null default now(),
+  made_by text not null,
+  approved_by text,
+  constraint operator_grants_pkey PRIMARY KEY (operator_id, at, kind),
+  constraint operator_grants_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
+  constraint operator_grants_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'invited'::text, 'reset'::text, 'renewed'::text, 'role'::text, 'restored'::text])))
 );
 
 create table operator_invites (

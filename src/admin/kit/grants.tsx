@@ -1,0 +1,47 @@
+/** Who gave which operator access, and why two operators do not count as independent. */
+import type { Dependence } from '../../actions/operators/independence.ts'
+import type { Grant, GrantKind } from '../../store/operator-grants.ts'
+import type { Operator } from '../../store/operators.ts'
+import { actorName } from './audit-table.tsx'
+import { Notice, When } from './parts.tsx'
+
+const verbs: Readonly<Record<GrantKind, string>> = {
+  created: 'created by',
+  invited: 'invited by',
+  reset: 'access reset by',
+  renewed: 'set a new password and second factor with a link from',
+  role: 'got a role from',
+  restored: 'got access back from',
+}
+
+export function GrantList({ grants, operators }: { grants: readonly Grant[]; operators: readonly Operator[] }) {
+  return (
+    <ul>
+      {grants.map((grant) => (
+        <li key={`${grant.operatorId} ${grant.kind} ${grant.at.toISOString()}`}>
+          <strong>{actorName(operators, `operator:${grant.operatorId}`)}</strong>: {verbs[grant.kind]}{' '}
+          {actorName(operators, grant.madeBy)}
+          {grant.approvedBy && `, approved by ${actorName(operators, grant.approvedBy)}`}, <When at={grant.at} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type WhyNotProps = { dependence: Dependence; asker: string; operators: readonly Operator[] }
+
+/** In place of the button that approves. */
+export function WhyNot({ dependence, asker, operators }: WhyNotProps) {
+  const name = actorName(operators, asker)
+  return (
+    <Notice kind="warn">
+      <p>
+        {dependence.kind === 'fresh'
+          ? 'Your access was reset less than 24 hours ago, so you cannot approve yet.'
+          : `You cannot approve what ${name} asked for: in the last 7 days one of you gave the other access, or both got it from the same operator.`}{' '}
+        This ends <When at={dependence.endsAt} />. Another operator can approve now.
+      </p>
+      <GrantList grants={dependence.grants} operators={operators} />
+    </Notice>
+  )
+}
