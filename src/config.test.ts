@@ -43,7 +43,7 @@ test.each([
   ['DATABASE_URL', 'mysql://x'],
   ['DATABASE_URL', 'postgres://me@one:5432,two:port/x'],
   ['DATABASE_URL', 'postgres://me@one,two/x?target_session_attrs=standby'],
-  ['DATABASE_CONNECTIONS', '3'],
+  ['DATABASE_CONNECTIONS', '4'],
   ['PUBLIC_URL', 'shop.example'],
   ['PUBLIC_URL', 'https://shop.example/wallet'],
   ['DEMO', 'yes'],
@@ -89,8 +89,8 @@ test.each([
 
 test('every lane of the writer has its connection, and the rest of the process has some too', () => {
   expect(parseConfig({ WRITER_LANES: '8' }).databaseConnections).toBe(19)
-  expect(mistakesOf({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '10' })).toHaveLength(1)
-  expect(parseConfig({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '11' }).databaseConnections).toBe(11)
+  expect(mistakesOf({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '11' })).toHaveLength(1)
+  expect(parseConfig({ WRITER_LANES: '8', DATABASE_CONNECTIONS: '12' }).databaseConnections).toBe(12)
 })
 
 test('all mistakes are told together', () => {

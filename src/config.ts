@@ -126,7 +126,7 @@ const settings = z.object({
       message: 'write postgres://user:password@host:port/database; several hosts are separated by commas',
     })
     .optional(),
-  DATABASE_CONNECTIONS: whole(4, 1_000).optional(),
+  DATABASE_CONNECTIONS: whole(5, 1_000).optional(),
   CURRENCY: z
     .string()
     .refine((code) => parseCurrency(code) !== undefined, 'write a code of ISO 4217 such as USD, EUR or JPY')
@@ -218,8 +218,8 @@ function combinedMistakes(s: Settings): string[] {
     mistakes.push(
       'DATABASE_URL: the service uses the server that accepts writes; leave target_session_attrs out, or write read-write',
     )
-  if (connectionsOf(s) < s.WRITER_LANES + 3)
-    mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 3}: one for each of WRITER_LANES, and three`)
+  if (connectionsOf(s) < s.WRITER_LANES + 4)
+    mistakes.push(`DATABASE_CONNECTIONS: write at least ${s.WRITER_LANES + 4}: one for each of WRITER_LANES, and four`)
   if (s.CARD_PROCESSOR === 'stripe') {
     for (const [name, prefix] of stripeKeys)
       if (!s[name]?.startsWith(prefix))

@@ -24,7 +24,7 @@ const config = await readConfig()
 const log = openLog(config.logLevel, openOutput())
 const hadTerminal = hasTerminal()
 const stopping = Promise.withResolvers<{ announceMs: number }>()
-/** Of the parent of several workers: one holds the demo's lock, one runs long statements, others read the apps. */
+/** Of the parent of several workers: one holds the demo's lock, one runs long statements, one reads the apps. */
 const parentConnections = 4
 /** Logged when the shutdown takes too long. */
 let waitingFor = 'start'
@@ -141,7 +141,7 @@ async function supervise(connection: Connection): Promise<void> {
     if (!hasHungUp()) void replaceWorkers(workers)
   })
   const metricsServer = listenForMetrics(workers.render)
-  const db = openDatabase(connection, parentConnections)
+  const db = openDatabase(connection, parentConnections - 1)
   const service = openService({ config, db, log, metrics: openMetrics(), now: () => new Date() })
   await welcome(service)
   await closeService(service)

@@ -4,7 +4,7 @@ import { setAppActive, updateApp, rotateSecret } from '../src/actions/apps/manag
 import { updateLinkDisconnected } from '../src/store/links.ts'
 import { expectBalancedBooks } from './books.ts'
 import { newClient, type Client, type Reply } from './client.ts'
-import { expectWithin } from './eventually.ts'
+import { eventually, expectWithin } from './eventually.ts'
 import { startProcess, type ServiceProcess } from './process.ts'
 import { newApp, newUser, newUsers, openTestService, operator, type Credentials, type TestService } from './service.ts'
 
@@ -107,6 +107,9 @@ const tookToKnow = async (probe: () => Promise<boolean>): Promise<number> => {
   return performance.now() - startedAt
 }
 
+const isPageShown = async (url: string, clientId: string) =>
+  !(await (await fetch(`${url}/widget/wallet?clientId=${clientId}`)).text()).includes('For developers.')
+
 describe('changes between processes', () => {
   test('a rotated secret, changed scopes and a deactivated app are known to the other process within a second', async () => {
     await expectWithin(1_000, async () => {
@@ -125,6 +128,30 @@ describe('changes between processes', () => {
       const deactivated = await tookToKnow(async () => (await renewed.wallet(su)).status === 401)
       return Math.max(rotated, scoped, deactivated)
     })
+  }, 180_000)
+
+  test('an app made, activated or given a new secret by one process is never refused by another that has an older copy', async () => {
+    const seen: unknown[] = []
+    const ask = async (who: Credentials) => {
+      for (const client of clientsOf(who)) seen.push((await client.wallet('su_x')).body['code'])
+    }
+    const askPages = async (clientId: string) => {
+      for (const { url } of processes) seen.push((await isPageShown(url, clientId)) ? 'shown' : 'refused')
+    }
+    for (let round = 0; round < 8; round++) {
+      // Both copies were read just now.
+      await Promise.all(clients.map((client) => client.wallet('su_x')))
+      const app = await newApp(opened.service)
+      if (round % 2) await ask(app)
+      await askPages(app.clientId)
+      const { clientSecret } = (await rotateSecret(opened.service, operator, app.clientId, 'none'))!
+      await ask({ ...app, clientSecret })
+      await setAppActive(opened.service, operator, app.clientId, false)
+      for (const { url } of processes) await eventually(() => isPageShown(url, app.clientId), false)
+      await setAppActive(opened.service, operator, app.clientId, true)
+      await askPages(app.clientId)
+    }
+    expect(new Set(seen)).toEqual(new Set(['USER_NOT_FOUND', 'shown']))
   }, 180_000)
 
   test('a disconnected user is known to the other process at once', async () => {

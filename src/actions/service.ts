@@ -72,7 +72,9 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     metrics,
     now,
     writer,
-    apps: openAppDirectory(db),
+    apps: openAppDirectory(db.connection, (error) =>
+      log.warn('the apps cannot be read; the last copy is used for up to ten seconds', faultFields(error)),
+    ),
     appCalls: openAppCalls(),
     reader: openBalanceReader(db),
     repeats: openRepeats(db),
@@ -112,6 +114,7 @@ export async function closeService(service: Service): Promise<void> {
   await service.repeats.close()
   await service.referenceTypes.close()
   await service.mail.close()
+  await service.apps.close()
   // The calls of the last minute. Only an app's page shows them, so the shutdown does not fail without a database.
   await countCalls(service).catch(() => {})
 }

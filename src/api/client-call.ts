@@ -54,7 +54,7 @@ export async function readClientCall<T>(
 
 /** A refused call is counted for the app it names, if that app exists. */
 async function nameApp(service: Service, { context }: Call, clientId: unknown): Promise<void> {
-  if (typeof clientId === 'string') context.appId = (await service.apps.find(clientId))?.clientId
+  if (typeof clientId === 'string') context.appId = (await service.apps.known(clientId))?.clientId
 }
 
 /** Browsers send these headers and backends do not, so a secret that arrives with one of them has leaked. */

@@ -48,8 +48,8 @@ export async function readPageCall<T extends { clientId: string }>(
   if ('status' in read) return { refusal: read }
   const parsed = parseInput(schema, read)
   if ('refusal' in parsed) return parsed
-  const app = await service.apps.find(parsed.input.clientId)
-  if (!app?.isActive) return { refusal: refuse('INVALID_CLIENT') }
+  const app = await service.apps.findActive(parsed.input.clientId)
+  if (!app) return { refusal: refuse('INVALID_CLIENT') }
   return { app, input: parsed.input }
 }
 

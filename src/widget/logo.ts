@@ -8,8 +8,8 @@ export function logoRoute(service: Service, web: WebApp): void {
   const keep = openLogoCache(fetchLogo)
   web.get('/widget/logo/:clientId', async (c) => {
     c.env.route = '/widget/logo/:clientId'
-    const app = await service.apps.find(c.req.param('clientId'))
-    return (await sendLogo(app?.isActive ? app.logoUrl : null)) ?? c.notFound()
+    const app = await service.apps.findActive(c.req.param('clientId'))
+    return (await sendLogo(app?.logoUrl)) ?? c.notFound()
   })
   web.get('/widget/logo', async (c) => {
     c.env.route = '/widget/logo'

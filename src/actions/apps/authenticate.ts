@@ -23,7 +23,7 @@ export function authenticate(
 ): Authentication | Promise<Authentication> {
   const clientId = typeof credentials.clientId === 'string' ? credentials.clientId : ''
   const clientSecret = typeof credentials.clientSecret === 'string' ? credentials.clientSecret : ''
-  const found = service.apps.find(clientId)
+  const found = service.apps.known(clientId)
   if (!(found instanceof Promise) && isRight(service, found, clientSecret)) return { app: found }
   return authenticateSlowly(service, found, { clientId, clientSecret }, caller)
 }
@@ -39,7 +39,7 @@ async function authenticateSlowly(
   const app = await found
   if (isRight(service, app, clientSecret)) return { app }
   await service.apps.refresh()
-  const newer = await service.apps.find(clientId)
+  const newer = await service.apps.known(clientId)
   if (isRight(service, newer, clientSecret)) return { app: newer }
   return await slowDown(service, clientId, caller.address)
 }
@@ -102,7 +102,7 @@ export async function recordBrowserCall(
   { clientId, clientSecret }: { readonly clientId: unknown; readonly clientSecret: unknown },
   address: string,
 ): Promise<void> {
-  const app = typeof clientId === 'string' ? await service.apps.find(clientId) : undefined
+  const app = typeof clientId === 'string' ? await service.apps.known(clientId) : undefined
   const subject = app ? `app:${app.clientId}` : 'app:unknown'
   const secret = findSecret(app?.secrets ?? [], String(clientSecret), service.apps.now())
   // Name a real secret of the app, because it must be revoked. An invented one needs no name.

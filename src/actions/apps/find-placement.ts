@@ -47,8 +47,8 @@ export async function findPlacement(service: Pick<Service, 'db' | 'apps'>, query
 }
 
 async function placementOfSession(service: Pick<Service, 'apps'>, session: Session): Promise<Placement> {
-  const app = await service.apps.find(session.clientId)
-  if (!app || !app.isActive || !session.isAppActive) return { kind: 'unknown', reason: 'inactive-app' }
+  const app = session.isAppActive ? await service.apps.findActive(session.clientId) : undefined
+  if (!app) return { kind: 'unknown', reason: 'inactive-app' }
   const { parentOrigin } = session
   // An origin that was removed from the list may not frame pages, even with an older session.
   const parents = app.allowedIframeParents.filter((origin) => parentOrigin === null || origin === parentOrigin)
@@ -57,17 +57,23 @@ async function placementOfSession(service: Pick<Service, 'apps'>, session: Sessi
   return { kind: end === 'SESSION_EXPIRED' ? 'expired' : 'signed-out', app, parents }
 }
 
-async function findApp(
-  service: Pick<Service, 'apps'>,
-  { clientId, referer }: PlacementQuery,
-): Promise<{ app: App } | Extract<Placement, { kind: 'unknown' }>> {
+async function findApp(service: Pick<Service, 'apps'>, { clientId, referer }: PlacementQuery): Promise<FoundApp> {
   if (clientId !== undefined) {
-    const app = await service.apps.find(clientId)
-    if (!app) return { kind: 'unknown', reason: 'unknown-app' }
-    return app.isActive ? { app } : { kind: 'unknown', reason: 'inactive-app' }
+    const app = await service.apps.findActive(clientId)
+    if (app) return { app }
+    return { kind: 'unknown', reason: (await service.apps.known(clientId)) ? 'inactive-app' : 'unknown-app' }
   }
   const origin = originOf(referer)
-  const apps = await service.apps.list()
+  const found = appOfReferer(await service.apps.list(), origin)
+  if ('app' in found) return found
+  // Another process may have changed the apps just now.
+  await service.apps.refresh()
+  return appOfReferer(await service.apps.list(), origin)
+}
+
+type FoundApp = { readonly app: App } | Extract<Placement, { kind: 'unknown' }>
+
+function appOfReferer(apps: readonly App[], origin: string | undefined): FoundApp {
   // Many pages send no Referer. A single active app needs none: its list decides who may frame the page.
   const listing = origin === undefined ? apps : apps.filter((each) => each.allowedIframeParents.includes(origin))
   const [app, another] = listing.filter((each) => each.isActive)
@@ -90,6 +96,6 @@ export async function findTopupParents(
   topupId: string,
 ): Promise<readonly string[]> {
   const topup = await findTopup(service.db.pool, topupId)
-  const app = topup && (await service.apps.find(topup.clientId))
-  return app?.isActive ? app.allowedIframeParents : []
+  const app = topup && (await service.apps.findActive(topup.clientId))
+  return app?.allowedIframeParents ?? []
 }

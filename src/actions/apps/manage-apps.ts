@@ -1,7 +1,7 @@
 /** Registering client apps, changing them, and their secrets. The same for the command line and the admin pages. */
 import type { AppSettings } from '../../store/apps.ts'
 import * as store from '../../store/apps.ts'
-import { transact } from '../../store/connection/database.ts'
+import { transact, type Transaction } from '../../store/connection/database.ts'
 import { parseOrigins } from './origins.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import { isName, maxNameLength } from '../people/create-user.ts'
@@ -64,7 +64,7 @@ export async function createApp(
     await store.insertSecret(tx, newId(), clientId, hashSecret(clientSecret))
     await recordAudit(tx, actor, 'app.created', `app:${clientId}`, { ...settings })
   })
-  await service.apps.refresh()
+  await service.apps.changed(clientId)
   return { clientId, clientSecret }
 }
 
@@ -136,13 +136,17 @@ export async function revokeSecret(
 async function changeApp(
   service: HasApps,
   clientId: string,
-  change: (tx: Parameters<Parameters<typeof transact>[1]>[0], before: store.App) => Promise<void>,
+  change: (tx: Transaction, before: store.App) => Promise<void>,
 ): Promise<boolean> {
-  const isKnown = await transact(service.db, async (tx) => {
+  const work = async (tx: Transaction) => {
     const before = await store.findApp(tx, clientId)
     if (before) await change(tx, before)
     return before !== undefined
-  })
-  await service.apps.refresh()
-  return isKnown
+  }
+  try {
+    return await transact(service.db, work)
+  } finally {
+    // Also after a failure: the commit of a lost connection may have revoked a secret.
+    await service.apps.changed(clientId)
+  }
 }

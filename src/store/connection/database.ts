@@ -29,9 +29,9 @@ const requestStatementMs = 3_000
 export const longRunningLimitMs = 35_000
 export const longRunningStatementMs = 30_000
 
-/** What the writer's lanes, including the careful one, leave of a process's connections. */
+/** What the writer's lanes, including the careful one, and the apps' directory leave of a process's connections. */
 export function poolConnections(config: Pick<Config, 'databaseConnections' | 'writerLanes'>): number {
-  return config.databaseConnections - config.writerLanes - 1
+  return config.databaseConnections - config.writerLanes - 2
 }
 
 /** Connections are opened on demand. Closing the pool closes the long-running one too. */

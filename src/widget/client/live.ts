@@ -25,9 +25,9 @@ export function openLive(session: string, on: LiveEvents): { close(): void } {
 }
 
 /**
- * The wait before the next attempt after `failures` failures in a row: doubles up to 30 s, with 25 % jitter, so that visitors do
- * not all reconnect at once.
+ * The wait before the next attempt after `failures` failures in a row: up to 2 s, then up to twice as long each time, at most
+ * 30 s. Nearly all of it is random: a restart ends every stream at once, and their sessions are read when they return.
  */
 export function backoffMs(failures: number, random: number): number {
-  return Math.min(30_000, 500 * 2 ** (failures - 1)) * (0.75 + random / 2)
+  return Math.min(30_000, 1_000 * 2 ** failures) * (0.05 + 0.95 * random)
 }

@@ -206,7 +206,7 @@ export function openWalletSession(
   function reconnect(): void {
     failures++
     if (!navigator.onLine) goOffline()
-    later('retry', failures === 1 ? 100 : backoffMs(failures - 1, Math.random()), () => void refresh())
+    later('retry', backoffMs(failures, Math.random()), () => void refresh())
   }
 
   function retry(): void {
