@@ -30,6 +30,8 @@ export async function openIdentityRig() {
     credentials,
     client,
     page,
+    /** Another browser, at the same address as the first one or at another. */
+    newBrowser: (at?: string) => newPage((request) => opened.app.fetch(request, at ?? address)),
     /** As if the test had begun that much earlier: what it wrote is that old, and so is what the process counted. */
     setLate: async (ms: number) => {
       await letPass(opened.service.db.pool, ms - lateMs)

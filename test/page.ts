@@ -1,4 +1,7 @@
-/** Calls as the hosted pages make them, over HTTP or straight into the app; and the mail a user would read. */
+/**
+ * Calls as the hosted pages make them, over HTTP or straight into the app; and the mail a user would read. One page is one browser:
+ * it holds the handle of the newest code that it asked for.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Reply, Send } from './client.ts'
 
@@ -20,11 +23,21 @@ export function newPage(send: Send, baseUrl = 'http://billfold.test') {
     return { status: response.status, headers: response.headers, body: answer }
   }
   const post = (path: string, body: unknown) => call('POST', path, JSON.stringify(body))
+  const handles = new Map<string, unknown>()
+  async function auth(step: string, body: object): Promise<Reply> {
+    const email = String('email' in body && body.email)
+      .trim()
+      .toLowerCase()
+    const handle = ['confirm', 'reset', 'login'].includes(step) ? handles.get(email) : undefined
+    const reply = await post(`/api/widget/auth/${step}`, { handle, ...body })
+    if ('handle' in reply.body) handles.set(email, reply.body['handle'])
+    return reply
+  }
   return {
     call,
     post,
     get: (path: string) => call('GET', path),
-    auth: (step: string, body: object) => post(`/api/widget/auth/${step}`, body),
+    auth,
     wallet: (session: unknown) => call('GET', `/api/widget/wallet?session=${String(session)}`),
   }
 }

@@ -9,6 +9,7 @@ const ageing = [
   'widget_sessions',
   'link_codes',
   'mailed_codes',
+  'code_handles',
   'email_changes',
   'sign_ups',
   'paper_links',

@@ -103,8 +103,9 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
     const signUp = async () => {
       const email = newEmail()
       const person = { clientId, email, password, firstName: 'Ada', lastName: 'Lovelace' }
-      expect((await newPage(services[maker]!.app.fetch).auth('sign-up', person)).status).toBe(202)
-      return { clientId, email, code: await mailedCode(email, opened.logged) }
+      const { status, body } = await newPage(services[maker]!.app.fetch).auth('sign-up', person)
+      expect(status).toBe(202)
+      return { clientId, email, code: await mailedCode(email, opened.logged), handle: body['handle'] }
     }
     for (const { app } of services) {
       const [early, late] = [await signUp(), await signUp()]

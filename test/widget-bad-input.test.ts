@@ -23,6 +23,8 @@ const huge = 'x'.repeat(10_000)
 const notText = [undefined, null, 5, true, [], {}, '']
 const badLabels = [...notText, huge, nul, loneSurrogate, 'a\nb']
 
+const handle = `ch_${'x'.repeat(32)}`
+
 const badValues: Record<string, unknown[]> = {
   clientId: badLabels,
   email: [
@@ -45,6 +47,14 @@ const badValues: Record<string, unknown[]> = {
   password: [...notText, huge, loneSurrogate],
   firstName: [...badLabels, '   ', 'x'.repeat(101)],
   lastName: [...badLabels, '   ', 'x'.repeat(101)],
+  handle: [
+    ...badLabels,
+    handle.slice(1),
+    `${handle}x`,
+    `${handle}\n`,
+    handle.replace('x', '\0'),
+    handle.replace('x', 'é'),
+  ],
   code: [...notText, huge, nul, '12345', '1234567', 'abcdef', '１２３４５６', ' 12345', 123456, '12345\n'],
 }
 
@@ -52,11 +62,11 @@ const email = 'nobody@example.com'
 const names = { firstName: 'Ada', lastName: 'Lovelace' }
 const steps: Record<string, Record<string, unknown>> = {
   'sign-up': { email, password, ...names },
-  confirm: { email, code: '123456' },
+  confirm: { email, code: '123456', handle },
   resend: { email },
   login: { email, password },
   forgot: { email },
-  reset: { email, code: '123456', password },
+  reset: { email, code: '123456', handle, password },
 }
 
 describe.each(Object.entries(steps))('%s', (step, rest) => {

@@ -57,6 +57,11 @@ export function newPaperToken(): string {
   return randomBytes(24).toString('base64url')
 }
 
+/** 192 random bits, held by the browser that asked for a mailed code. */
+export function newCodeHandle(): string {
+  return `ch_${randomBytes(24).toString('base64url')}`
+}
+
 /** Six digits, for people to copy from a mail. */
 export function newMailedCode(): string {
   return String(randomInt(1_000_000)).padStart(6, '0')

@@ -418,6 +418,7 @@ describe('deletion', () => {
     const { rows } = await service.db.pool.query<{ text: string }>(
       `select string_agg(t::text, ' ') as text from (
          select row_to_json(s)::text from sign_ups s union all select row_to_json(m)::text from mailed_codes m
+         union all select row_to_json(h)::text from code_handles h
          union all select row_to_json(e)::text from email_changes e union all select row_to_json(w)::text from widget_sessions w
          union all select row_to_json(a)::text from user_addresses a union all select row_to_json(d)::text from audit d) t`,
     )

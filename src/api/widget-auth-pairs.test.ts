@@ -50,6 +50,9 @@ const steps = {
 type Step = keyof typeof steps
 const stepNames = Object.keys(steps) as Step[]
 
+/** The emails whose handle the stranger's browser holds. */
+const handles = new Set<string>()
+
 async function newAccount(): Promise<string> {
   const email = newEmail()
   const user = { id: newId(), email, passwordHash, ...names }
@@ -63,11 +66,21 @@ async function take(step: Step, email: string) {
   const before = passwordCounts().started
   const code = 'code' in fields && { code: await wrongCode(email) }
   const who = { clientId: rig.credentials.clientId, email }
-  const { status, headers, body } = await rig.page.auth(route, { ...who, ...fields, ...code })
-  const { requestId: _, ...rest } = body
+  // A stranger without a handle makes one up.
+  const handle = 'code' in fields && !handles.has(email) && { handle: `ch_${'x'.repeat(32)}` }
+  const { status, headers, body } = await rig.page.auth(route, { ...who, ...fields, ...code, ...handle })
+  const { requestId: _, handle: given, ...rest } = body
+  if (given !== undefined) handles.add(email)
   // Rounded to minutes: it counts from the first attempt of the sequence, and the machine's speed varies.
   const retryAfter = Math.ceil(Number(headers.get('retry-after')) / 60)
-  return { step, status, body: rest, retryAfter, hashes: passwordCounts().started - before }
+  return {
+    step,
+    status,
+    body: rest,
+    handle: String(given).length,
+    retryAfter,
+    hashes: passwordCounts().started - before,
+  }
 }
 
 /** A code that was not mailed to this address. */

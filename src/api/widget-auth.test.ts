@@ -9,6 +9,8 @@ import { setAppActive } from '../actions/apps/manage-apps.ts'
 // Passwords are slow to check on purpose, and slower on a busy machine.
 setDefaultTimeout(180_000)
 
+const unknownHandle = `ch_${'x'.repeat(32)}`
+
 let rig: IdentityRig
 let person: ReturnType<IdentityRig['newPerson']>
 
@@ -25,7 +27,7 @@ afterAll(() => rig.close())
 describe('it works', () => {
   test('sign-up, the mailed code, and a link that the app’s backend can prove', async () => {
     const signedUp = await person.signUp()
-    expect([signedUp.status, signedUp.body]).toEqual([202, { next: 'confirm' }])
+    expect([signedUp.status, signedUp.body]).toEqual([202, { next: 'confirm', handle: expect.any(String) }])
     const { status, body } = await person.confirm()
     expect(status).toBe(200)
     expect(body['serviceUserId']).toMatch(/^su_[0-9a-f]{32}$/)
@@ -46,10 +48,10 @@ describe('it works', () => {
   })
 
   test('a sign-in before confirmation asks for the code, and sends no second mail while the first still works', async () => {
-    await person.signUp()
+    const { body } = await person.signUp()
     await person.code()
     const early = await person.logIn()
-    expect([early.status, early.body]).toEqual([202, { next: 'confirm' }])
+    expect([early.status, early.body]).toEqual([202, { next: 'confirm', handle: body['handle'] }])
     expect((await person.mails(1)).length).toBe(1)
     await rig.setLate(16 * minuteMs)
     await person.logIn()
@@ -59,7 +61,7 @@ describe('it works', () => {
   test('a forgotten password is replaced with a mailed code, which also signs in; the owner gets a mail about it', async () => {
     const { body } = await person.newAccount()
     const asked = await rig.page.auth('forgot', person.who)
-    expect([asked.status, asked.body]).toEqual([202, { next: 'reset' }])
+    expect([asked.status, asked.body]).toEqual([202, { next: 'reset', handle: expect.any(String) }])
     const reset = await rig.page.auth('reset', {
       ...person.who,
       code: await person.code(2),
@@ -71,11 +73,11 @@ describe('it works', () => {
     expect((await person.mails(3))[2]!.subject).toContain('new password')
   })
 
-  test('resend mails another code and voids the first one', async () => {
+  test('resend mails another code, and this browser no longer takes the first one', async () => {
     await person.signUp()
     const first = await person.code()
     const again = await rig.page.auth('resend', person.who)
-    expect([again.status, again.body]).toEqual([202, { next: 'confirm' }])
+    expect([again.status, again.body]).toEqual([202, { next: 'confirm', handle: expect.any(String) }])
     const second = await person.code(2)
     if (first !== second)
       expect((await rig.page.auth('confirm', { ...person.who, code: first })).body['code']).toBe('INVALID_CODE')
@@ -108,7 +110,7 @@ describe('it refuses', () => {
     async (weak) => {
       for (const reply of [
         await person.signUp({ password: weak }),
-        await rig.page.auth('reset', { ...person.who, code: '000000', password: weak }),
+        await rig.page.auth('reset', { ...person.who, code: '000000', handle: unknownHandle, password: weak }),
       ]) {
         expect([reply.status, reply.body['code'], Object.keys(reply.body['fields'] as object)]).toEqual([
           400,
@@ -129,11 +131,12 @@ describe('it refuses', () => {
     for (const body of [
       { ...person.who, code: wrongOf(right) },
       { ...person.who, email: email2, code: right },
-      { ...person.who, email: newEmail(), code: right },
+      { ...person.who, email: newEmail(), code: right, handle: unknownHandle },
     ]) {
       const reply = await rig.page.auth('confirm', body)
       expect([reply.status, reply.body['code']]).toEqual([400, 'INVALID_CODE'])
     }
+    // Its own handle, of the other purpose.
     const reset = await rig.page.auth('reset', { ...person.who, code: right, password })
     expect(reset.body['code']).toBe('INVALID_CODE')
     expect((await person.confirm()).status).toBe(200)
@@ -165,9 +168,10 @@ describe('it refuses', () => {
     await person.signUp()
     const right = await person.code()
     const guess = (email: string, code: string) => rig.page.auth('confirm', { ...person.who, email, code })
-    const wrong = await Promise.all(
-      Array.from({ length: 50 }, (_, i) => guess(`nobody-${i}@example.com`, wrongOf(right))),
-    )
+    const strangers = Array.from({ length: 50 }, () => newEmail())
+    for (const email of strangers) await rig.page.auth('resend', { ...person.who, email })
+    // No code was mailed to an email without a sign-up: any guess is wrong but for one in a million.
+    const wrong = await Promise.all(strangers.map((email) => guess(email, wrongOf(right))))
     expect(new Set(wrong.map(({ body }) => body['code']))).toEqual(new Set(['INVALID_CODE']))
     expect(await guess(person.email, right)).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } })
     // From another address the right code still works: the limit is the address's, not the person's.

@@ -14,7 +14,7 @@ import type { Route } from './route.ts'
 import { fromOf, readPageCall, unlessBusy, type From } from './widget-call.ts'
 import * as shape from './widget-shapes.ts'
 
-const { clientId, email } = shape
+const { clientId, email, codeHandle } = shape
 const errors = ['INVALID_CLIENT', 'RATE_LIMITED', ...shape.callErrors, ...shape.bodyErrors] as const
 const example = { clientId: shape.exampleIds.clientId, email: shape.exampleIds.email }
 const examplePassword = 'seven tired llamas'
@@ -46,7 +46,7 @@ function signUpRoute(service: Service): Route {
     errors: ['WEAK_PASSWORD', ...errors],
     example: {
       input: { ...example, password: examplePassword, firstName: 'Ada', lastName: 'Lovelace' },
-      output: { next: 'confirm' },
+      output: nextExample('confirm'),
     },
     run: async (app, input, from) => {
       const problem = findPasswordProblem(input.password, input.email)
@@ -57,13 +57,13 @@ function signUpRoute(service: Service): Route {
 }
 
 function confirmRoute(service: Service): Route {
-  return authRoute(service, z.object({ clientId, email, code: shape.mailedCode }), {
+  return authRoute(service, z.object({ clientId, email, code: shape.mailedCode, handle: codeHandle }), {
     path: '/api/widget/auth/confirm',
     summary: 'Confirm the email of a sign-up and create the account',
-    description: 'A code works once, for fifteen minutes.',
+    description: 'A code works once, for fifteen minutes, and only with the handle of the request that mailed it.',
     output: shape.connected,
     errors: ['INVALID_CODE', ...errors],
-    example: { input: { ...example, code: '204863' }, output: connectedExample },
+    example: { input: { ...example, code: '204863', handle: shape.exampleIds.codeHandle }, output: connectedExample },
     run: async (app, input, from) => toCodeAnswer(await confirmEmail(service, app, { ...input, ...from })),
   })
 }
@@ -77,10 +77,11 @@ function resendRoute(service: Service): Route {
 }
 
 function logInRoute(service: Service): Route {
-  return authRoute(service, z.object({ clientId, email, password: shape.password }), {
+  return authRoute(service, z.object({ clientId, email, password: shape.password, handle: codeHandle.optional() }), {
     path: '/api/widget/auth/login',
     summary: 'Sign in',
-    description: 'Answers 202 with `next: "confirm"` while the email of a sign-up is not confirmed.',
+    description:
+      'Answers 202 with `next: "confirm"` while the email of a sign-up is not confirmed, and mails a code, unless the one of the given handle still works.',
     output: shape.connected,
     others: { 202: { description: 'The email is not confirmed yet.', schema: next('confirm') } },
     errors: ['INVALID_CREDENTIALS', ...errors],
@@ -88,7 +89,7 @@ function logInRoute(service: Service): Route {
     run: async (app, input, from) => {
       const result = await logIn(service, app, { ...input, ...from })
       if (result.kind === 'wrong') return refuse('INVALID_CREDENTIALS')
-      if (result.kind === 'unconfirmed') return { status: 202, body: { next: 'confirm' } }
+      if (result.kind === 'unconfirmed') return { status: 202, body: { next: 'confirm', handle: result.handle } }
       return toConnectedAnswer(result)
     },
   })
@@ -113,19 +114,23 @@ function mailRoute(
     status: 202,
     output: next(step),
     errors,
-    example: { input: example, output: { next: step } },
+    example: { input: example, output: nextExample(step) },
     run: async (app, input, from) => toMailedAnswer(await send(service, app, { ...input, ...from }), step),
   })
 }
 
 function resetRoute(service: Service): Route {
-  return authRoute(service, z.object({ clientId, email, code: shape.mailedCode, password: shape.password }), {
+  const input = z.object({ clientId, email, code: shape.mailedCode, handle: codeHandle, password: shape.password })
+  return authRoute(service, input, {
     path: '/api/widget/auth/reset',
     summary: 'Set a new password with a mailed code, and sign in',
     description: 'Invalidates all link codes issued before.',
     output: shape.connected,
     errors: ['INVALID_CODE', 'WEAK_PASSWORD', ...errors],
-    example: { input: { ...example, code: '204863', password: examplePassword }, output: connectedExample },
+    example: {
+      input: { ...example, code: '204863', handle: shape.exampleIds.codeHandle, password: examplePassword },
+      output: connectedExample,
+    },
     run: async (app, input, from) => {
       const problem = findPasswordProblem(input.password, input.email)
       if (problem) return refuse('WEAK_PASSWORD', { fields: { password: problem } })
@@ -156,12 +161,16 @@ function authRoute<T extends { clientId: string }>(
 }
 
 function next(step: 'confirm' | 'reset') {
-  return z.object({ next: z.literal(step) })
+  return z.object({ next: z.literal(step), handle: codeHandle })
+}
+
+function nextExample(next: 'confirm' | 'reset') {
+  return { next, handle: shape.exampleIds.codeHandle }
 }
 
 function toMailedAnswer(result: Mailed, step: 'confirm' | 'reset'): Answer {
   if (result.kind === 'limited') return refuseFor(result.retryAfterSeconds)
-  return { status: 202, body: { next: step } }
+  return { status: 202, body: { next: step, handle: result.handle } }
 }
 
 function toCodeAnswer(result: Connected | Limited | { kind: 'wrong-code' }): Answer {

@@ -30,6 +30,11 @@ export const mailedCode = z
   .string('must be the six digits of the mail')
   .regex(/^\d{6}$/, 'must be the six digits of the mail')
 
+export const codeHandle = z
+  .string('must be the handle of the request that mailed the code')
+  .regex(/^ch_[A-Za-z0-9_-]{32}$/, 'must be the handle of the request that mailed the code')
+  .describe('The code works only with it')
+
 const name = z
   .string(`must be text of 1 to ${maxNameLength} characters`)
   .refine((text) => !isLongerThan(text, maxNameLength), `must have at most ${maxNameLength} characters`)
@@ -58,5 +63,6 @@ export const exampleIds = {
   sessionToken: 'ws_3f1c2f0e-6d0b-4c7e-9a53-0d5f4b8f2a11',
   linkKey: '0123456789abcdef0123456789abcdef',
   linkCode: 'lc_Zm9yIGV4YW1wbGUgcHVycG9zZXMgb25s',
+  codeHandle: 'ch_b25seSB0aGlzIGJyb3dzZXIgaGFzIGl0',
   email: 'ada@example.com',
 }

@@ -2,13 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
 import { connectApp } from '../actions/people/manage-links.ts'
+import { hashSecret } from '../actions/tokens.ts'
 import { createSession } from '../actions/people/open-session.ts'
 import { findApp } from './apps.ts'
 import { deleteExpired, ending, staying } from './cleanup.ts'
 import { openDatabase } from './connection/database.ts'
 import { upsertLimit } from './limits.ts'
 import { listTables } from './migrations/tables.ts'
-import { upsertMailedCode } from './people/mailed-codes.ts'
+import { insertMailedCode } from './people/mailed-codes.ts'
 import { upsertSignUp } from './people/sign-ups.ts'
 
 let opened: TestService
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => opened.close())
 
 async function counts(): Promise<Record<string, number>> {
-  const tables = ['widget_sessions', 'link_codes', 'mailed_codes', 'sign_ups', 'limits']
+  const tables = ['widget_sessions', 'link_codes', 'code_handles', 'sign_ups', 'limits']
   const entries = tables.map(async (table): Promise<[string, number]> => {
     const { rows } = await opened.service.db.pool.query(`select count(*)::int as count from ${table}`)
     return [table, rows[0].count]
@@ -38,7 +39,8 @@ async function fill(): Promise<void> {
   await createSession(service, app, { serviceUserId, parentOrigin: null })
   await connectApp(pool, app, userId, '10.0.0.1')
   const email = `${userId}@example.com`
-  await upsertMailedCode(pool, { email, purpose: 'confirm', id: userId, codeHash: 'x', lifetimeMs: hourMs / 4 })
+  const key = { handleHash: hashSecret(userId), email, purpose: 'confirm' } as const
+  await insertMailedCode(pool, { ...key, codeHash: 'x', lifetimeMs: hourMs / 4 })
   const waiting = { email, passwordHash: 'x', firstName: 'A', lastName: 'B', lifetimeMs: 24 * hourMs }
   await upsertSignUp(pool, waiting, null)
   await upsertLimit(pool, Buffer.from(userId.replaceAll('-', '')), hourMs)
@@ -46,15 +48,15 @@ async function fill(): Promise<void> {
 
 test('everything stays while it counts, a session for a day longer, and then goes', async () => {
   await fill()
-  const all = { widget_sessions: 1, link_codes: 1, mailed_codes: 1, sign_ups: 1, limits: 1 }
+  const all = { widget_sessions: 1, link_codes: 1, code_handles: 1, sign_ups: 1, limits: 1 }
   expect(await deleteExpired(opened.service.db)).toBe(0)
   expect(await counts()).toEqual(all)
   await hoursPass(1.5)
   await deleteExpired(opened.service.db)
-  expect(await counts()).toEqual({ ...all, link_codes: 0, mailed_codes: 0, limits: 0 })
+  expect(await counts()).toEqual({ ...all, link_codes: 0, code_handles: 0, limits: 0 })
   await hoursPass(22.55)
   await deleteExpired(opened.service.db)
-  expect(await counts()).toEqual({ widget_sessions: 1, link_codes: 0, mailed_codes: 0, sign_ups: 0, limits: 0 })
+  expect(await counts()).toEqual({ widget_sessions: 1, link_codes: 0, code_handles: 0, sign_ups: 0, limits: 0 })
   await hoursPass(0.05)
   await deleteExpired(opened.service.db)
   expect((await counts())['widget_sessions']).toBe(0)

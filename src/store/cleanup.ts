@@ -26,6 +26,8 @@ export const ending: Readonly<Record<string, Ending>> = {
   // The account page lists the browsers that used the wallet in the last day.
   widget_sessions: { key: 'token_hash', end: 'expires_at', keepMs: dayMs },
   link_codes: { key: 'code_hash', end: 'expires_at', keepMs: 0 },
+  code_handles: { key: 'handle_hash', end: 'expires_at', keepMs: 0 },
+  // Only processes of the release before code_handles write here.
   mailed_codes: { key: '(email, purpose)', end: 'expires_at', keepMs: 0 },
   email_changes: { key: 'user_id', end: 'expires_at', keepMs: 0 },
   sign_ups: { key: 'email', end: 'expires_at', keepMs: 0 },

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Frame, Page } from '@playwright/test'
 import { leaveBy } from '../chromium.ts'
-import { frameIn, until, untilSeen } from '../until.ts'
+import { frameIn, untilSeen } from '../until.ts'
 import { waitForMessage, startRig, type Rig } from './rig.ts'
-import { renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
+import { reload, renew, waitForBalance, walletUrl, type Tenant } from './shop.ts'
 
 setDefaultTimeout(240_000)
 
@@ -30,13 +30,6 @@ async function openPlainPage(query: Record<string, string>, referrer = ''): Prom
   const src = walletUrl(rig, query)
   await page.goto(`${rig.shop}/plain?${new URLSearchParams({ src, referrer })}`)
   return await frameIn(page)
-}
-
-/** Reloads only the frame, and waits for the new document. */
-async function reload(frame: Frame): Promise<void> {
-  await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
-  await leaveBy(frame, () => location.reload())
-  await until(frame, () => document.body?.dataset['mark'] === undefined)
 }
 
 async function awayAndBack(during?: () => Promise<void>): Promise<Frame> {

@@ -1,5 +1,6 @@
 /** A shop page with an embedded wallet that is ready for use. */
 import type { Frame, Page } from '@playwright/test'
+import { leaveBy } from '../chromium.ts'
 import { until, untilSeen } from '../until.ts'
 import { embed, waitForMessage, type Rig } from './rig.ts'
 
@@ -31,6 +32,13 @@ export const balanceIn = (frame: Frame) => frame.textContent('.hero-balance .vis
 
 export async function waitForBalance(frame: Frame, text: string): Promise<void> {
   await until(frame, (text) => document.querySelector('.hero-balance .visually-hidden')?.textContent === text, text)
+}
+
+/** Reloads only the frame, and waits for the new document. */
+export async function reload(frame: Frame): Promise<void> {
+  await frame.evaluate(() => void (document.body.dataset['mark'] = 'old'))
+  await leaveBy(frame, () => location.reload())
+  await until(frame, () => document.body?.dataset['mark'] === undefined)
 }
 
 /** Sends a session as a shop does when the widget asks for a new one. */

@@ -7,7 +7,7 @@ import { mailedCode, newEmail } from '../page.ts'
 import { linkUser, newApp, operator } from '../service.ts'
 import { untilSeen } from '../until.ts'
 import { embed, waitForMessage, startRig, type Rig } from './rig.ts'
-import { focusIs, openShop, openSignIn, untilReady, walletUrl } from './shop.ts'
+import { focusIs, openShop, openSignIn, reload, untilReady, walletUrl } from './shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -119,6 +119,38 @@ describe('signing in', () => {
     await page.keyboard.press('Enter')
     await untilReady(frame, '#field-code')
     await frame.fill('#field-code', await mailedCode(email, rig.logged))
+    await frame.fill('#field-password', 'eight rested llamas')
+    await page.keyboard.press('Enter')
+    await waitForMessage(page, 'SERVICE_AUTH_SUCCESS')
+    await rig.closePage(page)
+  })
+
+  test('a reload while the code is awaited asks for the code again, which still works, and a log-in form comes back by hand', async () => {
+    const tenant = await rig.newTenant()
+    const email = newEmail()
+    await createUser(rig.service, operator, { email, password, firstName: 'Ada', lastName: 'L' })
+    const { page, frame } = await openSignIn(rig, tenant)
+    await frame.click('text=Forgot your password?')
+    await focusIs(frame, 'Reset your password')
+    await frame.fill('#field-email', email)
+    await page.keyboard.press('Enter')
+    await untilReady(frame, '#field-code')
+    await reload(frame)
+    await untilReady(frame, '#field-code')
+    await frame.getByText(email).waitFor()
+    await frame.click('text=Back')
+    await untilReady(frame, '#field-email')
+    await reload(frame)
+    await untilReady(frame, '#field-email')
+    expect(await frame.evaluate(() => history.state as unknown)).toEqual({ session: null })
+    await frame.click('text=Forgot your password?')
+    await focusIs(frame, 'Reset your password')
+    await frame.fill('#field-email', email)
+    await page.keyboard.press('Enter')
+    await untilReady(frame, '#field-code')
+    await reload(frame)
+    await untilReady(frame, '#field-code')
+    await frame.fill('#field-code', await mailedCode(email, rig.logged, 2))
     await frame.fill('#field-password', 'eight rested llamas')
     await page.keyboard.press('Enter')
     await waitForMessage(page, 'SERVICE_AUTH_SUCCESS')

@@ -12,14 +12,14 @@ import { sendSoon, notify } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
 import { normaliseEmail } from './create-user.ts'
-import { codeLifetimeMs, mailCode, maxTries, takeMailLimits, type Asked, type Mailed } from './mail-code.ts'
+import { codeLifetimeMs, mailCode, maxTries, takeMailLimits, type Asked } from './mail-code.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 
 export async function beginEmailChange(
   service: Service,
   session: Session,
   { email: asked, address, lang }: Asked,
-): Promise<Mailed | { readonly kind: 'same' }> {
+): Promise<Limited | { readonly kind: 'mailed' | 'same' }> {
   const { pool } = service.db
   const user = await findLiveUser(pool, session.userId)
   const email = normaliseEmail(asked)

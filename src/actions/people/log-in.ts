@@ -15,9 +15,18 @@ import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import { browserName } from '../browser-name.ts'
 
-export type LogIn = Asked & { readonly password: string; readonly userAgent: string | null }
+export type LogIn = Asked & {
+  readonly password: string
+  readonly userAgent: string | null
+  /** Of a code that was mailed to this browser before. */
+  readonly handle?: string | undefined
+}
 
-export type LoggedIn = Connected | Limited | { readonly kind: 'unconfirmed' } | { readonly kind: 'wrong' }
+export type LoggedIn =
+  | Connected
+  | Limited
+  | { readonly kind: 'unconfirmed'; readonly handle: string }
+  | { readonly kind: 'wrong' }
 
 export async function logIn(service: Service, app: App, attempt: LogIn): Promise<LoggedIn> {
   const result = await tryPassword(service, app, attempt)
@@ -73,10 +82,11 @@ async function signIn(
 async function logInUnconfirmed(
   service: Service,
   app: App,
-  { email, password, address, lang }: LogIn,
+  { email, password, address, lang, handle }: LogIn,
   { isSigningUp, signUpHash }: Identity,
 ): Promise<LoggedIn> {
   if (!isSigningUp || !(await isPassword(service, password, signUpHash))) return { kind: 'wrong' }
-  await ensureConfirmCode(service, app, { email: normaliseEmail(email), address, lang })
-  return { kind: 'unconfirmed' }
+  const asked = { email: normaliseEmail(email), address, lang, handle }
+  const mailed = await ensureConfirmCode(service, app, asked)
+  return mailed.kind === 'limited' ? mailed : { kind: 'unconfirmed', handle: mailed.handle }
 }

@@ -1,12 +1,20 @@
-/** Mailed codes of six digits. For an unknown address the same work is done, except for the mail. */
+/**
+ * Mailed codes of six digits. For an unknown address the same work is done, except for the mail.
+ *
+ * A code works only together with the handle that the browser got when it asked. So a stranger who asks for codes, or enters
+ * wrong ones, never ends the code of another browser. It allows no more guesses than one code per email did: each handle costs one
+ * mail, a guess needs a live handle, and a handle has `maxTries` guesses. `mailsADay` mails × five tries are 150 guesses a day from
+ * unknown addresses, however many handles, browsers and addresses share them.
+ */
 import { chooseLanguage } from '../../languages/languages.ts'
 import type { App } from '../../store/apps.ts'
 import type { Queryable } from '../../store/connection/database.ts'
 import {
-  deleteMailedCode,
+  deleteMailedCodes,
   hasMailedCode,
+  insertMailedCode,
   updateCodeTries,
-  upsertMailedCode,
+  type CodeKey,
   type CodePurpose,
 } from '../../store/people/mailed-codes.ts'
 import { getIdentity, type Identity } from '../../store/people/users.ts'
@@ -15,12 +23,12 @@ import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimit
 import { writeCodeLetter, type CodeMail } from '../mails/write-letters.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
-import { newId, newMailedCode } from '../tokens.ts'
+import { hashSecret, newCodeHandle, newMailedCode } from '../tokens.ts'
 
 export const codeLifetimeMs = 15 * 60_000
 export const maxTries = 5
 
-export type Mailed = { readonly kind: 'mailed' } | Limited
+export type Mailed = { readonly kind: 'mailed'; readonly handle: string } | Limited
 
 /** Mails a new code for an unconfirmed sign-up. */
 export async function resendConfirmCode(service: Service, app: App, asked: Asked): Promise<Mailed> {
@@ -59,16 +67,26 @@ async function sendCode(
   const identity = await getIdentity(service.db.pool, email, addressHash(asked.address))
   const limited = await takeMailLimits(service, email, asked.address, identity)
   if (limited) return limited
-  const code = await newCode(service, purpose, email)
+  const { code, handle } = await newCode(service, purpose, email)
   const mail = choose(code, identity)
   if (mail) mailCode(service, email, identity.language ?? asked.lang, mail)
-  return { kind: 'mailed' }
+  return { kind: 'mailed', handle }
 }
 
-/** A sign-in before the confirmation mails a code only if the last one has expired or is used up. */
-export async function ensureConfirmCode(service: Service, app: App, asked: Asked): Promise<void> {
-  const isLive = await hasMailedCode(service.db.pool, asked.email, 'confirm', maxTries)
-  if (!isLive) await resendConfirmCode(service, app, asked)
+/** A sign-in before the confirmation mails no code to a browser whose last one still works. */
+export async function ensureConfirmCode(
+  service: Service,
+  app: App,
+  asked: Asked & { handle?: string | undefined },
+): Promise<Mailed> {
+  const { email, handle } = asked
+  if (handle !== undefined && (await hasMailedCode(service.db.pool, keyOf('confirm', email, handle), maxTries)))
+    return { kind: 'mailed', handle }
+  return await resendConfirmCode(service, app, asked)
+}
+
+function keyOf(purpose: CodePurpose, email: string, handle: string): CodeKey {
+  return { purpose, email, handleHash: hashSecret(handle) }
 }
 
 export async function takeMailLimits(
@@ -81,30 +99,41 @@ export async function takeMailLimits(
   return await takeLimits(service, [[mailsHere, email, addressKey(address)], ...(isKnownAddress ? [] : everywhere)])
 }
 
-/** Replaces the previous code. Only a slow hash protects six digits during their lifetime. */
-export async function newCode(service: Service, purpose: CodePurpose, email: string): Promise<string> {
-  const code = newMailedCode()
+/** Call `takeMailLimits` first: it bounds the handles of an email. Only a slow hash protects six digits during their lifetime. */
+export async function newCode(
+  service: Service,
+  purpose: CodePurpose,
+  email: string,
+): Promise<{ readonly code: string; readonly handle: string }> {
+  const [code, handle] = [newMailedCode(), newCodeHandle()]
   const codeHash = await hashPassword(service, code)
-  await upsertMailedCode(service.db.pool, { email, purpose, id: newId(), codeHash, lifetimeMs: codeLifetimeMs })
-  return code
+  await insertMailedCode(service.db.pool, { ...keyOf(purpose, email, handle), codeHash, lifetimeMs: codeLifetimeMs })
+  return { code, handle }
 }
 
-/** The id of the code, for `useCode`; undefined when the code is wrong. */
+/** The key of the code, for `useCode`; undefined when the code is wrong. */
 export async function checkCode(
   service: Service,
   purpose: CodePurpose,
-  { email, code, address }: { email: string; code: string; address: string },
-): Promise<{ id: string } | Limited | undefined> {
+  { email, code, handle, address }: { email: string; code: string; handle: string; address: string },
+): Promise<CodeKey | Limited | undefined> {
   const where = addressKey(address)
   const retryAfterSeconds = service.wrongCodes.waitOf(where, service.now())
   if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
-  const mailed = await updateCodeTries(service.db.pool, email, purpose, maxTries)
-  if ((await isPassword(service, code, mailed?.codeHash)) && mailed) return { id: mailed.id }
+  const key = keyOf(purpose, email, handle)
+  const mailed = await updateCodeTries(service.db.pool, key, maxTries)
+  // No code can be right without a live handle: the attempt costs no slow hash, and nothing of the limit of an address that the
+  // owner may share. Known and unknown emails have handles alike, so the faster answer reveals nothing about the email.
+  if (!mailed) return undefined
+  if (await isPassword(service, code, mailed.codeHash)) return key
   service.wrongCodes.count(where, service.now())
   return undefined
 }
 
-/** Deletes the code in the transaction that it authorizes: of two concurrent calls only one finds the row. */
-export async function useCode(tx: Queryable, email: string, id: string): Promise<boolean> {
-  return await deleteMailedCode(tx, id, email)
+/**
+ * Deletes the code in the transaction that it authorizes: of two concurrent calls only one finds the row. The other codes of the
+ * email and purpose end with it.
+ */
+export async function useCode(tx: Queryable, key: CodeKey): Promise<boolean> {
+  return await deleteMailedCodes(tx, key)
 }

@@ -14,20 +14,21 @@ import { hashPassword } from './passwords.ts'
 import { recordAudit } from '../audit.ts'
 import { browserName } from '../browser-name.ts'
 import type { Service } from '../service.ts'
+import { newId } from '../tokens.ts'
 import type { Confirmed } from './sign-up.ts'
 
 export async function resetPassword(
   service: Service,
   app: App,
-  attempt: Asked & { code: string; password: string; userAgent: string | null },
+  attempt: Asked & { code: string; handle: string; password: string; userAgent: string | null },
 ): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
-  const { address } = attempt
-  const checked = await checkCode(service, 'reset', { email, code: attempt.code, address })
+  const { address, code, handle } = attempt
+  const checked = await checkCode(service, 'reset', { email, code, handle, address })
   if (!checked || 'kind' in checked) return checked ?? { kind: 'wrong-code' }
   const passwordHash = await hashPassword(service, attempt.password)
   const changed = await transact(service.db, async (tx) => {
-    if (!(await useCode(tx, email, checked.id))) return undefined
+    if (!(await useCode(tx, checked))) return undefined
     const user = await updateUserPassword(tx, email, passwordHash)
     if (!user) return undefined
     // A link code issued with the old password must not work any more.
@@ -43,7 +44,7 @@ export async function resetPassword(
       at: service.now().toISOString(),
       browser: browserName(attempt.userAgent),
     } as const
-    await notify(tx, user.id, notification, { id: checked.id, lang: attempt.lang })
+    await notify(tx, user.id, notification, { id: newId(), lang: attempt.lang })
     return { user, connected: await connectApp(tx, app, user.id, address) }
   })
   if (!changed?.connected) return { kind: 'wrong-code' }

@@ -47,23 +47,27 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   // Compare and hash in every case, so that the time reveals nothing about the email.
   const isSame = await isPassword(service, password, identity.signUpHash)
   const passwordHash = await hashPassword(service, password)
-  const code = await newCode(service, 'confirm', email)
+  const { code, handle } = await newCode(service, 'confirm', email)
   const waiting = { email, passwordHash, firstName, lastName, lifetimeMs: signUpLifetimeMs }
   await upsertSignUp(service.db.pool, waiting, isSame ? identity.signUpHash : null)
   mailCode(service, email, identity.language ?? attempt.lang, signUpMail(app, code, identity))
-  return { kind: 'mailed' }
+  return { kind: 'mailed', handle }
 }
 
 export type Confirmed = Connected | Limited | { readonly kind: 'wrong-code' }
 
 /** Creates the account and its wallet, and signs the user in. */
-export async function confirmEmail(service: Service, app: App, attempt: Asked & { code: string }): Promise<Confirmed> {
+export async function confirmEmail(
+  service: Service,
+  app: App,
+  attempt: Asked & { code: string; handle: string },
+): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
-  const { address } = attempt
-  const checked = await checkCode(service, 'confirm', { email, code: attempt.code, address })
+  const { address, code, handle } = attempt
+  const checked = await checkCode(service, 'confirm', { email, code, handle, address })
   if (!checked || 'kind' in checked) return checked ?? { kind: 'wrong-code' }
   const created = await transact(service.db, async (tx) => {
-    if (!(await useCode(tx, email, checked.id))) return undefined
+    if (!(await useCode(tx, checked))) return undefined
     const waiting = await deleteSignUp(tx, email)
     if (!waiting) return undefined
     const { passwordHash, firstName, lastName } = waiting

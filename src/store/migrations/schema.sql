@@ -207,6 +207,19 @@ create table books_check (
   constraint books_check_only_row_check CHECK (only_row)
 );
 
+create table code_handles (
+  handle_hash bytea not null,
+  email text not null,
+  purpose text not null,
+  code_hash text not null,
+  tries integer not null default 0,
+  expires_at timestamp with time zone not null,
+  constraint code_handles_pkey PRIMARY KEY (handle_hash),
+  constraint code_handles_purpose_check CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text])))
+);
+CREATE INDEX code_handles_email ON code_handles USING btree (email, purpose);
+CREATE INDEX code_handles_expires_at ON code_handles USING btree (expires_at);
+
 create table limits (
   key bytea not null,
   count integer not null,

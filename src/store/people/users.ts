@@ -116,7 +116,8 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
     'paper_links',
   ])
     await tx.query(`delete from ${table} where user_id = $1`, [id])
-  for (const table of ['sign_ups', 'mailed_codes']) await tx.query(`delete from ${table} where email = $1`, [email])
+  for (const table of ['sign_ups', 'mailed_codes', 'code_handles'])
+    await tx.query(`delete from ${table} where email = $1`, [email])
   return (await tx.query('delete from notes where user_id = $1', [id])).rowCount ?? 0
 }
 

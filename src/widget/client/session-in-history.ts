@@ -26,12 +26,17 @@ export function takeSession({ clientId, kind, page }: PageData): FirstSession {
   url.searchParams.set('clientId', clientId)
   // A revoked token is not stored: the page shows the sign-in form, also after a reload.
   const token = given ? (kind === 'signed-out' ? null : given) : kept
-  history.replaceState({ session: token }, '', url)
+  history.replaceState(stateWith(token), '', url)
   return { token, isFromHistory: !given && kept !== null }
 }
 
 export function storeSession(token: string | null): void {
-  if (storedToken() !== token) history.replaceState({ session: token }, '')
+  if (storedToken() !== token) history.replaceState(stateWith(token), '')
+}
+
+/** Without a session the entry may hold a sign-in that waits for its code. */
+function stateWith(token: string | null): object {
+  return token === null ? { ...(history.state as object | null), session: token } : { session: token }
 }
 
 function storedToken(): string | null {

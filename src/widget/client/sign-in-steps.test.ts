@@ -34,5 +34,6 @@ test('each refusal is shown at the field it belongs to', () => {
   expect(problemsOf(failure('INVALID_CODE'))).toEqual({ code: 'codeWrong' })
   expect(problemsOf(failure('WEAK_PASSWORD'))).toEqual({ password: 'passwordWeak' })
   expect(problemsOf(failure('INVALID_REQUEST', { email: 'is wrong' }))).toEqual({ email: 'emailWrong' })
+  expect(problemsOf(failure('INVALID_REQUEST', { handle: 'is missing' }))).toEqual({ code: 'codeWrong' })
   expect(problemsOf(failure('INTERNAL'))).toEqual({ form: 'wentWrong' })
 })

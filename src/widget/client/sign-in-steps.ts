@@ -75,7 +75,8 @@ export function problemsOf({ code, fields }: Failure): Problems {
   const known = byCode[code]
   if (known) return known
   if ('email' in fields) return { email: 'emailWrong' }
-  if ('code' in fields) return { code: 'codeWrong' }
+  // A process of an older release answered without a handle: this code cannot work any more.
+  if ('code' in fields || 'handle' in fields) return { code: 'codeWrong' }
   if ('password' in fields) return { password: 'passwordLength' }
   return { form: 'wentWrong' }
 }

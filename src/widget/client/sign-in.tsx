@@ -1,6 +1,7 @@
 /** Sign-up and sign-in. On success it posts a message to the parent, whose backend then creates a session. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
+import { storeCodeStep, storedCodeStep } from './code-in-history.ts'
 import { CodeField, EmailField, Field, PasswordField } from './fields.tsx'
 import { relativeWait } from './format.ts'
 import { Phrase, usePage } from './page-context.tsx'
@@ -17,7 +18,13 @@ import {
   type Values,
 } from './sign-in-steps.ts'
 
-type Answer = { readonly next?: 'confirm' | 'reset'; readonly serviceUserId?: string; readonly linkCode?: string }
+type Answer = {
+  readonly next?: 'confirm' | 'reset'
+  /** The code that this call mailed works only with it. */
+  readonly handle?: string
+  readonly serviceUserId?: string
+  readonly linkCode?: string
+}
 
 const slowAfterMs = 8000
 
@@ -25,13 +32,35 @@ export function SignIn({ parent }: { parent: Parent | undefined }) {
   const { say, service, words } = usePage()
   const [step, setStep] = useState<StepName>('login')
   const [email, setEmail] = useState('')
+  const [handle, setHandle] = useState<string>()
   const [isDone, setDone] = useState(false)
   const isMounted = useIsMounted()
   useEffect(() => parent?.post({ type: 'SERVICE_AUTH_REQUIRED', version: 1 }), [])
 
+  // After the first render, which must equal the server's.
+  useLayoutEffect(() => {
+    const stored = storedCodeStep()
+    if (!stored) return
+    setEmail(stored.email)
+    setHandle(stored.handle)
+    setStep(stored.step)
+  }, [])
+
+  function goTo(next: StepName): void {
+    storeCodeStep(null)
+    setStep(next)
+  }
+
+  function waitForCode(next: 'confirm' | 'reset', email: string, handle: string | undefined): void {
+    storeCodeStep({ step: next, email, handle })
+    setHandle(handle)
+    setStep(next)
+  }
+
   function succeed({ serviceUserId, linkCode }: Answer): void {
     // The parent has posted a session in the meantime, so this sign-in is not reported any more.
     if (!isMounted()) return
+    storeCodeStep(null)
     setDone(true)
     parent?.post({
       type: 'SERVICE_AUTH_SUCCESS',
@@ -50,7 +79,16 @@ export function SignIn({ parent }: { parent: Parent | undefined }) {
             {say('outsideNote')}
           </Notice>
         )}
-        <StepForm key={step} step={step} email={email} onEmail={setEmail} onStep={setStep} onDone={succeed} />
+        <StepForm
+          key={step}
+          step={step}
+          email={email}
+          handle={handle}
+          onEmail={setEmail}
+          onStep={goTo}
+          onCode={waitForCode}
+          onDone={succeed}
+        />
       </section>
       <Legal service={service} words={words} />
     </>
@@ -85,12 +123,15 @@ function Connecting({ parent, onAgain }: { parent: Parent | undefined; onAgain: 
 type StepFormProps = {
   step: StepName
   email: string
+  handle: string | undefined
   onEmail: (email: string) => void
   onStep: (step: StepName) => void
+  /** A code is on its way, or was mailed again. */
+  onCode: (step: 'confirm' | 'reset', email: string, handle: string | undefined) => void
   onDone: (answer: Answer) => void
 }
 
-function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
+function StepForm({ step, email, handle, onEmail, onStep, onCode, onDone }: StepFormProps) {
   const { clientId, appName, logo, service, lang, say } = usePage()
   const [problems, setProblems] = useState<Problems>({})
   const [waitSeconds, setWaitSeconds] = useState(0)
@@ -117,25 +158,28 @@ function StepForm({ step, email, onEmail, onStep, onDone }: StepFormProps) {
     onEmail(sent.email)
     setProblems({})
     setBusy(true)
-    const { body, failure } = await send(path, sent)
+    const { body, failure } = await send(path, { ...sent, ...(step !== 'sign-up' && step !== 'forgot' && { handle }) })
     setBusy(false)
     if (failure) {
       setWaitSeconds(failure.retryAfterSeconds)
       complain(problemsOf(failure))
-    } else if (body.next) onStep(body.next)
+    } else if (body.next) onCode(body.next, sent.email, body.handle)
     else onDone(body)
   }
 
   async function resend(): Promise<void> {
     setResent(false)
-    const { failure } = await send(step === 'reset' ? 'forgot' : 'resend', { email })
+    const { body, failure } = await send(step === 'reset' ? 'forgot' : 'resend', { email })
     if (failure) {
       setWaitSeconds(failure.retryAfterSeconds)
       complain(problemsOf(failure))
-    } else setResent(true)
+    } else {
+      if (body.next) onCode(body.next, email, body.handle)
+      setResent(true)
+    }
   }
 
-  async function send(path: string, values: Values) {
+  async function send(path: string, values: Values & { readonly handle?: string | undefined }) {
     const reply = await call<Answer>(`auth/${path}`, null, { clientId, ...values })
     return reply.failure ? { failure: reply.failure } : { body: reply.body }
   }
