@@ -53,6 +53,12 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     )
   }
 
+  /** A day that is over, of a deployment that started before it. */
+  async function readableDay(): Promise<string> {
+    await query(`update billfold_migrations set applied_at = least(applied_at, now() - interval '30 days')`)
+    return new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 10)
+  }
+
   const clientApp = async () => ({ path: { clientId: (await newApp(bench.service)).clientId } })
   const wallet = async () => ({ path: { id: (await newUser(bench.service, bench.credentials)).userId } })
 
@@ -183,7 +189,17 @@ export function adminForms(bench: Bench, admin: TestOperator) {
         return { fields }
       },
     },
-    '/admin/reconciliation/day': { make: async () => ({ fields: { day: '2026-01-05' } }) },
+    '/admin/reconciliation/day': { make: async () => ({ fields: { day: await readableDay() } }) },
+    '/admin/reconciliation/contradiction': {
+      make: async () => {
+        const [row] = await query<{ id: string }>(
+          `insert into report_contradictions (line_id, day, file_said, read_by, read_at) values ($1, '2026-01-05',
+             '{"kind": "charge", "payment": null, "amount": "100", "fee": "0", "at": "2026-01-05 12:00:00"}', 'cli', now()) returning id`,
+          [`txn_${crypto.randomUUID()}`],
+        )
+        return { fields: { ...reason, id: row!.id } }
+      },
+    },
     '/admin/reconciliation/difference': {
       make: async () => {
         const payment = `pi_${crypto.randomUUID()}`
@@ -199,7 +215,7 @@ export function adminForms(bench: Bench, admin: TestOperator) {
       make: async () => ({
         fields: {
           report: `balance_transaction_id,created_utc,reporting_category,currency,gross,fee,payment_intent_id
-txn_${crypto.randomUUID()},2026-01-05 12:00:00,payout,usd,-1.00,0.00,`,
+txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00,`,
         },
       }),
     },

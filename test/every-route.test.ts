@@ -132,13 +132,13 @@ async function filled(path: string): Promise<string> {
   const [prefix, of] = Object.entries(known).find(([start]) => path.startsWith(start)) ?? []
   const month = /statement|settlement/.test(path) ? '?month=2026-01' : ''
   const days = path.endsWith('/:clientId/ledger.csv') ? '?from=2026-01-01&until=2026-01-31' : ''
-  const difference = path.endsWith('/difference') ? await openDifference(path) : ''
+  const difference = /\/(difference|contradiction)$/.test(path) ? await openDifference(path) : ''
   return `${prefix && of ? path.replace(/:\w+/, await of()) : path}${month}${days}${difference}`
 }
 
 async function openDifference(path: string): Promise<string> {
   const { fields = {} } = await forms.forms[path]!.make()
-  return `?${new URLSearchParams({ payment: String(fields['payment']), kind: String(fields['kind']) })}`
+  return `?${new URLSearchParams(fields)}`
 }
 
 const others = [

@@ -14,6 +14,7 @@ import { secretRoutes } from './client-app/client-app-secrets.tsx'
 import { clientAppsRoutes } from './client-app/client-apps.tsx'
 import { correctRoutes } from './wallet/correct.tsx'
 import { correctionRoutes } from './corrections.tsx'
+import { contradictionRoutes } from './reconciliation/contradiction.tsx'
 import { differenceRoutes } from './reconciliation/difference.tsx'
 import { answerTo } from './kit/guard.ts'
 import { operatorRoutes } from './operators/operators.tsx'
@@ -58,6 +59,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...booksRoutes,
   ...reconciliationRoutes,
   ...differenceRoutes,
+  ...contradictionRoutes,
   ...workRoutes,
   ...auditRoutes,
   ...doctorRoutes,

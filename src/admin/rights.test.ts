@@ -39,6 +39,7 @@ const everybody = [
   'GET /admin/reconciliation',
   'GET /admin/work',
   'GET /admin/reconciliation/difference',
+  'GET /admin/reconciliation/contradiction',
   'GET /admin/audit',
   'GET /admin/audit.csv',
   'GET /admin/origin-doctor',
@@ -73,6 +74,7 @@ const finance = [
   'POST /admin/topups/:id/refund/order',
   'POST /admin/reconciliation/day',
   'POST /admin/reconciliation/difference',
+  'POST /admin/reconciliation/contradiction',
   'POST /admin/reconciliation/file',
 ]
 const adminAlone = [
@@ -102,6 +104,7 @@ const operators = Object.fromEntries(
   await Promise.all(roles.map(async (role) => [role, await newOperator(bench.opened, role)] as const)),
 ) as Record<Role, TestOperator>
 const { forms, waitingCorrection } = adminForms(bench, operators.admin)
+const contradictionId = (await forms['/admin/reconciliation/contradiction']!.make()).fields!['id']!
 const topupId = (await forms['/admin/topups/:id/refund']!.make()).path!['id']!
 const { userId } = await bench.newPayer()
 const correctionId = await waitingCorrection('operator:somebody')
@@ -112,7 +115,7 @@ const routes = adminRoutes
   .filter(({ name }) => !outside.test(name))
 
 /** An existing page, with the query parameters that some pages need. */
-const asked = 'month=2026-01&from=2026-01-01&until=2026-01-31&payment=pi_differs&kind=charge'
+const asked = `month=2026-01&from=2026-01-01&until=2026-01-31&payment=pi_differs&kind=charge&id=${contradictionId}`
 // A comparison of a day would close the difference.
 beforeEach(() =>
   bench.service.db.pool.query(

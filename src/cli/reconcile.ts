@@ -1,6 +1,6 @@
 /** Compares the card processor's account with the ledger. */
 import { readFile, stat } from 'node:fs/promises'
-import { reconcileFile, reconcileNow, resolveDifference } from '../actions/topups/reconcile.ts'
+import { readableDays, reconcileFile, reconcileNow, resolveDifference } from '../actions/topups/reconcile.ts'
 import { maxReportBytes, parseReport } from '../cards/stripe/report-file.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'
 import { formatMinor, parseDecimal, type Currency } from '../ledger/money.ts'
@@ -8,10 +8,10 @@ import type { Service } from '../actions/service.ts'
 import {
   differenceKinds,
   findOpenDifference,
-  isDayOver,
   listOpenDifferences,
   type OpenDifference,
 } from '../store/books/reconciliation.ts'
+import { listOpenContradictions, type Contradiction } from '../store/books/processor-lines.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, textsOf, type Command, type Invocation } from './command.ts'
 import { withService } from './data.ts'
 import { reasonOf } from './wallet.ts'
@@ -41,10 +41,17 @@ payment that differs: charges, refunds and disputes that only one side has, or t
         const read =
           file === undefined ? await readDays(service, invocation, days) : await readReport(service, invocation, file)
         const differences = await listOpenDifferences(service.db.pool, maxShown)
+        const contradictions = await listOpenContradictions(service.db.pool, maxShown)
+        const count = differences.length + contradictions.length
+        const lines = [...differenceLines(service, differences), ...contradictions.map(contradictionLine)]
         return {
-          json: { days: read, differences: differences.map((each) => differenceToJson(service, each)) },
-          text: [...differenceLines(service, differences), summaryOf(read, differences.length)].join('\n'),
-          exitCode: differences.length === 0 ? 0 : 1,
+          json: {
+            days: read,
+            differences: differences.map((each) => differenceToJson(service, each)),
+            contradictions: contradictions.map(contradictionToJson),
+          },
+          text: [...lines, summaryOf(read, count)].join('\n'),
+          exitCode: count === 0 ? 0 : 1,
         }
       })
     },
@@ -115,9 +122,12 @@ function daysOf(invocation: Invocation): readonly string[] | undefined {
 
 async function readDays(service: Service, invocation: Invocation, days: readonly string[] | undefined) {
   if (!service.cards) throw new CommandRefused('There is no card processor: set CARD_PROCESSOR, or use --file.')
-  for (const day of days ?? [])
-    if (!(await isDayOver(service.db.pool, day)))
+  const { first, lastOver } = await readableDays(service)
+  for (const day of days ?? []) {
+    if (day > lastOver)
       throw new CommandRefused(`${day} is not over: a day can be read two hours after its end, in UTC.`)
+    if (day < first) throw new CommandRefused(`${day} is too early: the first day that can be read is ${first}.`)
+  }
   try {
     return await reconcileNow(service, actorOf(invocation), days, invocation.io.signal)
   } catch (error) {
@@ -132,9 +142,22 @@ async function readReport(service: Service, invocation: Invocation, file: string
   const size = await stat(file).catch(() => undefined)
   if (!size?.isFile()) throw new CommandRefused(`There is no file ${file}.`)
   if (size.size > maxReportBytes) throw new CommandRefused('The file is larger than 10 MB: export fewer days.')
-  const report = parseReport(await readFile(file, 'utf8'), service.config.currency)
+  const { first, today } = await readableDays(service)
+  const report = await parseReport(await readFile(file), service.config.currency, { firstDay: first, lastDay: today })
   if ('problems' in report) throw new CommandRefused(`Nothing was read from ${file}.\n${report.problems.join('\n')}`)
-  return await reconcileFile(service, actorOf(invocation), report.lines)
+  const reading = await reconcileFile(service, actorOf(invocation), report)
+  if (reading === 'another-account')
+    throw new CommandRefused(`Nothing was read from ${file}: too many lines contradict the card processor.`)
+  return [...reading.days]
+}
+
+function contradictionToJson({ lineId, day, processorSaid, fileSaid, readBy }: Contradiction) {
+  return { lineId, day, processorSaid, fileSaid, readBy }
+}
+
+function contradictionLine({ lineId, day, processorSaid, readBy }: Contradiction): string {
+  const what = processorSaid ? 'the processor’s booking is different' : 'the processor has no such booking'
+  return `${day}  ${lineId}  a file of ${readBy} contradicts the processor: ${what}`
 }
 
 function differenceToJson({ config: { currency } }: Service, difference: OpenDifference) {

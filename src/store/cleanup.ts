@@ -3,7 +3,7 @@
  * names every table of the service: either its rows expire, or a reason says why they stay.
  */
 import { deleteEndedSecrets } from './apps.ts'
-import { deleteOldLines } from './books/reconciliation.ts'
+import { deleteOldLines } from './books/processor-lines.ts'
 import type { Database, Transaction } from './connection/database.ts'
 import { locks, runInSteps } from './locks.ts'
 import { deletePendingTotp } from './operators.ts'
@@ -67,6 +67,7 @@ export const staying: Readonly<Record<string, string>> = {
   processor_lines: 'those of the last PROCESSOR_LINES_DAYS, and of payments that differ: see deleteOldLines',
   reconciliation_days: 'one row for each day',
   reconciliation_differences: 'what people had to look into',
+  report_contradictions: 'what people had to look into; a file or a day adds a hundred at most',
   positions: 'one row for each account and day, once the day is over: see merge-positions',
   apps: 'made by people, and every entry of theirs leads to it',
   app_secrets: 'the living ones; those that ended go after 90 days, see deleteEndedSecrets',

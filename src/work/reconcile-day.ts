@@ -17,11 +17,14 @@ async function run(service: Service, { key, attempts }: Piece): Promise<Ended> {
   // Without a processor the day waits for one.
   if (!service.cards) return { kind: 'again', afterMs: hourMs }
   const day = await findDay(service.db.pool, key)
-  if (!day || day.finishedAt) return done
+  const isFromFile = day?.finishedAt != null && day.source === 'file'
+  if (!day || (day.finishedAt && !isFromFile)) return done
   try {
     return (await reconcile(service, day, readForMs)) ? done : { kind: 'again', afterMs: 0, isCounted: false }
   } catch (error) {
     const problem = error instanceof ProcessorUnavailable ? error.message : 'It could not be read; the log says why.'
+    // The API is asked again, because a file proves less.
+    if (isFromFile) return { kind: 'again', afterMs: 24 * hourMs, isCounted: false }
     await updateDayProblem(service.db.pool, key, problem)
     service.log.warn('a day could not be reconciled', { day: key, ...faultFields(error) })
     return { kind: 'again', afterMs: retryAfterMs(attempts), error: problem }

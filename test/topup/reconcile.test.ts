@@ -276,7 +276,7 @@ test('a report’s file is compared by the page and by the command, which exits 
   const file = join(folder, 'report.csv')
   await writeFile(file, line('25.00'))
   const good = await callCommand(['reconcile', '--file', file, '--json'], environment())
-  expect([good.exitCode, JSON.parse(good.stdout)]).toEqual([0, { days: [day], differences: [] }])
+  expect([good.exitCode, JSON.parse(good.stdout)]).toEqual([0, { days: [day], differences: [], contradictions: [] }])
   await writeFile(file, line('24.00'))
   const bad = await callCommand(['reconcile', '--file', file], environment())
   expect([bad.exitCode, bad.stdout]).toEqual([

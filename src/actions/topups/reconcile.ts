@@ -3,24 +3,34 @@
  * the background. No transaction is open during a call to the processor.
  */
 import { Gauge, type Registry } from 'prom-client'
-import type { AccountLine } from '../../cards/processor.ts'
+import type { Report } from '../../cards/stripe/report-file.ts'
 import {
   compareDay,
   finishDay,
+  finishDayByFile,
+  getReadableDays,
   getReconciliationState,
   insertDueDays,
-  isDayOver,
   listOpenDifferences,
   listUnfinishedDays,
+  lockReconciliation,
   resetDay,
   updateDayCursor,
   updateDayProblem,
   updateDifferenceResolved,
-  upsertLines,
   type OpenDifference,
+  type ReadableDays,
   type ReconciliationDay,
   type ReconciliationState,
 } from '../../store/books/reconciliation.ts'
+import {
+  countContradictions,
+  dropUnconfirmedLines,
+  insertFileLines,
+  updateContradictionResolved,
+  upsertLines,
+  type Contradiction,
+} from '../../store/books/processor-lines.ts'
 import { transact } from '../../store/connection/database.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { Service } from '../service.ts'
@@ -31,7 +41,7 @@ const graceMs = 3_600_000
 
 /** A periodic job: adds the days that have ended to the queue. */
 export async function planDays(service: Service): Promise<void> {
-  if (service.cards) await insertDueDays(service.db.pool)
+  if (service.cards) await insertDueDays(service.db.pool, service.config.processorLinesDays)
   await showState(service)
 }
 
@@ -57,7 +67,10 @@ async function readDay(service: Service, day: string, cursor: string | null, unt
   do {
     if (performance.now() > untilMs) return false
     const { lines, next } = await cards!.listLines({ ...span, after })
-    await upsertLines(db.pool, cards!.page.kind, lines)
+    await transact(db, async (tx) => {
+      await lockReconciliation(tx)
+      await upsertLines(tx, cards!.page.kind, lines)
+    })
     await updateDayCursor(db.pool, day, next ?? null)
     after = next
   } while (after !== undefined)
@@ -67,7 +80,13 @@ async function readDay(service: Service, day: string, cursor: string | null, unt
 async function finishAndReport(service: Service, day: string, source: 'processor' | 'file'): Promise<void> {
   const before = new Set((await listOpenDifferences(service.db.pool, 10_000)).map(nameOf))
   const found = await transact(service.db, async (tx) => {
-    await finishDay(tx, day, source)
+    await lockReconciliation(tx)
+    if (source === 'file') await finishDayByFile(tx, day)
+    else {
+      await finishDay(tx, day)
+      const dropped = await dropUnconfirmedLines(tx, day)
+      if (dropped > 0) service.log.error('the processor has not booked lines of a file', { day, lines: dropped })
+    }
     const processor = service.cards?.page.kind ?? 'stripe'
     return await compareDay(tx, day, { processor, linesDays: service.config.processorLinesDays })
   })
@@ -93,7 +112,7 @@ export async function reconcileNow(
   await recordAudit(service.db.pool, actor, 'reconciliation.ordered', 'reconciliation', {
     days: days ?? 'all that wait',
   })
-  await insertDueDays(service.db.pool)
+  await insertDueDays(service.db.pool, service.config.processorLinesDays)
   const wanted = days ?? (await listUnfinishedDays(service.db.pool)).map(({ day }) => day)
   for (const day of wanted) {
     signal.throwIfAborted()
@@ -103,26 +122,68 @@ export async function reconcileNow(
   return [...wanted]
 }
 
-/** Adds a day to the queue, to be read again. False when the day is not over. */
-export async function orderDay(service: Service, actor: Actor, day: string): Promise<boolean> {
-  if (!(await isDayOver(service.db.pool, day))) return false
+export function readableDays(service: Service): Promise<ReadableDays> {
+  return getReadableDays(service.db.pool, service.config.processorLinesDays)
+}
+
+/** Adds a day to the queue, to be read again. Undefined when it is, otherwise the days that can be read. */
+export async function orderDay(service: Service, actor: Actor, day: string): Promise<ReadableDays | undefined> {
+  const days = await readableDays(service)
+  if (day < days.first || day > days.lastOver) return days
   await transact(service.db, async (tx) => {
     await recordAudit(tx, actor, 'reconciliation.ordered', `reconciliation:${day}`, {})
     await resetDay(tx, day)
   })
-  return true
+  return undefined
 }
 
-/** Stores all lines of the file, compares its days that are over, and returns those days. */
-export async function reconcileFile(service: Service, actor: Actor, lines: readonly AccountLine[]): Promise<string[]> {
-  const days = [...new Set(lines.map(({ createdAt }) => createdAt.toISOString().slice(0, 10)))].sort()
-  await recordAudit(service.db.pool, actor, 'reconciliation.file-read', 'reconciliation', { lines: lines.length, days })
-  for (let i = 0; i < lines.length; i += 1_000)
-    await upsertLines(service.db.pool, service.cards?.page.kind ?? 'stripe', lines.slice(i, i + 1_000))
-  const over: string[] = []
-  for (const day of days) if (await isDayOver(service.db.pool, day)) over.push(day)
+const linesPerStep = 1_000
+/** More than this is a file of another account. */
+const maxContradictions = 100
+
+export type FileReading = { readonly days: readonly string[]; readonly contradictions: number } | 'another-account'
+
+/**
+ * Stores the lines of the file that the processor's API does not contradict, and compares its days that are over. Each
+ * contradiction is a difference with the operator's name. The same file again, or at the same time, changes nothing.
+ */
+export async function reconcileFile(service: Service, actor: Actor, { lines, days }: Report): Promise<FileReading> {
+  const { db, log } = service
+  const steps = Array.from({ length: Math.ceil(lines.length / linesPerStep) }, (_, i) =>
+    lines.slice(i * linesPerStep, (i + 1) * linesPerStep),
+  )
+  let expected = 0
+  for (const step of steps) expected += await countContradictions(db.pool, step)
+  if (expected > maxContradictions) return 'another-account'
+  const detail = { lines: lines.length, days, contradictions: expected }
+  await recordAudit(db.pool, actor, 'reconciliation.file-read', 'reconciliation', detail)
+  const file = { processor: service.cards?.page.kind ?? 'stripe', by: actor.name }
+  let contradictions = 0
+  for (const step of steps)
+    contradictions += await transact(db, async (tx) => {
+      await lockReconciliation(tx)
+      return await insertFileLines(tx, file, step)
+    })
+  if (contradictions > 0) log.error('a file contradicts the card processor', { by: actor.name, lines: contradictions })
+  const { lastOver } = await readableDays(service)
+  const over = days.filter((day) => day <= lastOver)
   for (const day of over) await finishAndReport(service, day, 'file')
-  return over
+  await showState(service)
+  return { days: over, contradictions: expected }
+}
+
+/** False when another operator resolved it first. */
+export async function resolveContradiction(
+  service: Service,
+  actor: Actor,
+  { id, lineId, day }: Contradiction,
+  reason: string,
+): Promise<boolean> {
+  return await transact(service.db, async (tx) => {
+    if (!(await updateContradictionResolved(tx, id, { by: actor.name, reason }))) return false
+    await recordAudit(tx, actor, 'reconciliation.contradiction-resolved', `reconciliation:${day}`, { lineId, reason })
+    return true
+  })
 }
 
 /** False when the difference is no longer open, or has changed. */

@@ -4,47 +4,78 @@ import { readBody } from '../../web/body.ts'
 export type Form = {
   /** The first value of the field, or an empty text. */
   readonly text: (name: string) => string
+  /** The bytes of an uploaded file. They are foreign and may be large: parse them in slices. */
+  readonly file: (name: string) => Uint8Array | undefined
   readonly list: (name: string) => string[]
   readonly isChecked: (name: string) => boolean
 }
 
 const usualMaxBytes = 64 * 1024
 
+/** A form with a file has a token and the file; a body of a million parts would hold the process while it is split. */
+const maxParts = 8
 /** Fields that may repeat: checkboxes share a name. Any other repeated field is refused. */
 const lists = ['scopes']
 
+type FormProblem = 'too-late' | 'too-long' | 'twice'
+
 /** Undefined when the body is not a URL-encoded form. A route that sets `maxBytes` also accepts a multipart form with a file. */
-export async function readForm(
-  request: Request,
-  maxBytes?: number,
-): Promise<Form | 'too-late' | 'too-long' | 'twice' | undefined> {
+export async function readForm(request: Request, maxBytes?: number): Promise<Form | FormProblem | undefined> {
   const type = request.headers.get('content-type') ?? ''
-  const isPlain = /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)
-  const hasFile = maxBytes !== undefined && /^multipart\/form-data\s*;/i.test(type)
-  if (!isPlain && !hasFile) return undefined
-  const body = await readBody(request, hasFile ? maxBytes : usualMaxBytes)
-  if (body === 'too-late' || body === 'too-long') return body
-  const fields = isPlain ? new URLSearchParams(new TextDecoder().decode(body)) : await readParts(body, type)
-  if (!fields) return undefined
-  const single = [...fields.keys()].filter((name) => !lists.includes(name))
-  return new Set(single).size < single.length ? 'twice' : toForm(fields)
+  if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) {
+    const body = await readBody(request, usualMaxBytes)
+    if (body === 'too-late' || body === 'too-long') return body
+    const fields = new URLSearchParams(new TextDecoder().decode(body))
+    return isTwice([...fields.keys()]) ? 'twice' : toForm(fields)
+  }
+  const boundary = /^multipart\/form-data\s*;\s*boundary="?([\w'()+,./:=?-]{1,70})"?\s*$/i.exec(type)?.[1]
+  if (maxBytes === undefined || boundary === undefined) return undefined
+  const body = await readBody(request, maxBytes)
+  return body === 'too-late' || body === 'too-long' ? body : await readParts(body, type, boundary)
 }
 
-/** A file becomes a field with the file's text. Undefined when the multipart body is malformed. */
-async function readParts(body: ArrayBuffer | Uint8Array, type: string): Promise<URLSearchParams | undefined> {
+function isTwice(names: readonly string[]): boolean {
+  const single = names.filter((name) => !lists.includes(name))
+  return new Set(single).size < single.length
+}
+
+/** Undefined when the multipart body is malformed. */
+async function readParts(
+  body: ArrayBuffer | Uint8Array,
+  type: string,
+  boundary: string,
+): Promise<Form | 'twice' | undefined> {
+  if (!hasFewParts(body instanceof Buffer ? body : Buffer.from(body as ArrayBuffer), boundary)) return undefined
   const fields = new URLSearchParams()
+  const files = new Map<string, Uint8Array>()
   try {
     const parts = await new Response(body as BodyInit, { headers: { 'content-type': type } }).formData()
-    for (const [name, value] of parts) fields.append(name, typeof value === 'string' ? value : await value.text())
-    return fields
+    if (isTwice([...parts.keys()])) return 'twice'
+    for (const [name, value] of parts) {
+      if (typeof value !== 'string') files.set(name, new Uint8Array(await value.arrayBuffer()))
+      else if (value.length <= usualMaxBytes) fields.append(name, value)
+      else return undefined
+    }
+    return toForm(fields, files)
   } catch {
     return undefined
   }
 }
 
-export function toForm(fields: URLSearchParams): Form {
+function hasFewParts(body: Buffer, boundary: string): boolean {
+  const delimiter = `--${boundary}`
+  let at = body.indexOf(delimiter)
+  for (let found = 0; at !== -1; found++) {
+    if (found > maxParts) return false
+    at = body.indexOf(delimiter, at + delimiter.length)
+  }
+  return true
+}
+
+export function toForm(fields: URLSearchParams, files: ReadonlyMap<string, Uint8Array> = new Map()): Form {
   return {
     text: (name) => tidy(fields.get(name) ?? ''),
+    file: (name) => files.get(name),
     list: (name) => fields.getAll(name).map(tidy),
     isChecked: (name) => fields.has(name),
   }

@@ -42,9 +42,25 @@ export async function answerTo(
     formToken: formTokenOf(bound),
     me,
   }
-  const response = await decide(route, request, isNewcomer ? '' : bound)
+  const answer = route.maxFormBytes === undefined ? decide : decideAboutFile
+  const response = await answer(route, request, isNewcomer ? '' : bound)
   if (isNewcomer && raw.method === 'GET') response.headers.append('set-cookie', setCookie(config, 'form', bound))
   return response
+}
+
+/** Each upload holds its bytes in memory until it is answered. */
+const maxUploads = 2
+let uploads = 0
+
+async function decideAboutFile(route: AdminRoute, request: PublicRequest, bound: string): Promise<Response> {
+  if (uploads >= maxUploads)
+    return showProblem(request, 429, 'Other files are being read. Send this one again in a minute.')
+  uploads++
+  try {
+    return await decide(route, request, bound)
+  } finally {
+    uploads--
+  }
 }
 
 async function decide(route: AdminRoute, request: PublicRequest, bound: string): Promise<Response> {

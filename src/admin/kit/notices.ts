@@ -22,6 +22,9 @@ const notices: Readonly<Record<string, string>> = {
   'day-ordered': 'The day is being read again. This takes about a minute if the processor answers.',
   'difference-settled': 'The difference is resolved. It opens again if either side changes.',
   'report-read': 'The report was read and its days were compared.',
+  'report-contradicts':
+    'The report was read. Lines that contradict the card processor were not stored: they are listed below.',
+  'contradiction-resolved': 'The contradiction is resolved.',
   'bonus-granted': 'The bonus is credited.',
   'password-changed': 'Your password is changed, and your other sessions are signed out.',
   'session-ended': 'That session is signed out.',

@@ -1,6 +1,6 @@
 /** Reconciliation of the card processor's account with the ledger: totals by day, and payments on which they differ. */
 import { maxReportBytes, parseReport } from '../../cards/stripe/report-file.ts'
-import { orderDay, reconcileFile } from '../../actions/topups/reconcile.ts'
+import { orderDay, readableDays, reconcileFile } from '../../actions/topups/reconcile.ts'
 import {
   getReconciliationState,
   listDayTotals,
@@ -11,8 +11,10 @@ import {
   type ReconciliationState,
   type ResolvedDifference,
 } from '../../store/books/reconciliation.ts'
+import { listOpenContradictions } from '../../store/books/processor-lines.ts'
 import { listOperators, type Operator } from '../../store/operators.ts'
 import { actorName } from '../kit/audit-table.tsx'
+import { Contradictions } from './contradiction.tsx'
 import { differenceText } from './difference.tsx'
 import { Icon } from '../kit/icons.tsx'
 import { Badge, Empty, Field, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
@@ -33,9 +35,10 @@ type Problems = { readonly day?: string; readonly file?: readonly string[] }
 
 async function showReconciliation(request: AdminRequest, problems: Problems = {}): Promise<Response> {
   const db = request.service.db.longRunning.pool
-  const [state, differences, days, resolved, operators] = await Promise.all([
+  const [state, differences, contradictions, days, resolved, operators] = await Promise.all([
     getReconciliationState(db),
     listOpenDifferences(db, shownDifferences),
+    listOpenContradictions(db, shownDifferences),
     listDayTotals(db, shownDays),
     listResolvedDifferences(db, shownResolved),
     listOperators(db),
@@ -53,6 +56,9 @@ async function showReconciliation(request: AdminRequest, problems: Problems = {}
       </section>
       {differences.length > 0 && (
         <Differences request={request} differences={differences} all={state.openDifferences} />
+      )}
+      {contradictions.length > 0 && (
+        <Contradictions request={request} contradictions={contradictions} operators={operators} />
       )}
       {resolved.length > 0 && <Resolved request={request} resolved={resolved} operators={operators} />}
       <Days request={request} days={days} />
@@ -309,8 +315,10 @@ async function rereadDay(request: AdminRequest): Promise<Response> {
   const day = request.form.text('day')
   if (!isDay(day)) return await showReconciliation(request, { day: 'Enter a day, such as 2026-03-01.' })
   if (!request.service.cards) return await showReconciliation(request, { day: 'This service has no card processor.' })
-  if (!(await orderDay(request.service, request.actor, day)))
-    return await showReconciliation(request, { day: 'This day can be read two hours after it ends (UTC).' })
+  const readable = await orderDay(request.service, request.actor, day)
+  if (readable && day < readable.first)
+    return await showReconciliation(request, { day: `The first day that can be read is ${readable.first}.` })
+  if (readable) return await showReconciliation(request, { day: 'This day can be read two hours after it ends (UTC).' })
   return redirect('/admin/reconciliation?done=day-ordered')
 }
 
@@ -319,9 +327,15 @@ function isDay(text: string): boolean {
 }
 
 async function readReport(request: AdminRequest): Promise<Response> {
-  const report = parseReport(request.form.text('report'), request.service.config.currency)
-  if ('problems' in report) return await showReconciliation(request, { file: report.problems })
   const service = { ...request.service, db: request.service.db.longRunning }
-  await reconcileFile(service, request.actor, report.lines)
-  return redirect('/admin/reconciliation?done=report-read')
+  const bytes = request.form.file('report') ?? new TextEncoder().encode(request.form.text('report'))
+  const { first, today } = await readableDays(service)
+  const report = await parseReport(bytes, service.config.currency, { firstDay: first, lastDay: today })
+  if ('problems' in report) return await showReconciliation(request, { file: report.problems })
+  const reading = await reconcileFile(service, request.actor, report)
+  if (reading === 'another-account')
+    return await showReconciliation(request, {
+      file: ['More than 100 lines contradict the card processor: this may be the report of another account.'],
+    })
+  return redirect(`/admin/reconciliation?done=${reading.contradictions > 0 ? 'report-contradicts' : 'report-read'}`)
 }

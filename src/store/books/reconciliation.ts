@@ -6,46 +6,7 @@ import { locks } from '../locks.ts'
 import { referenceKeySql } from '../outcomes.ts'
 import { addWork } from '../work/work.ts'
 import { maybe, one } from '../connection/rows.ts'
-
-export type ProcessorName = 'stripe' | 'sandbox'
-
-/** A booking in the processor's account, as `cards` reads it. */
-export type ProcessorLine = {
-  readonly id: string
-  readonly kind: string
-  readonly paymentIntentId: string | null
-  readonly isOurs: boolean
-  readonly amountMinor: bigint
-  readonly feeMinor: bigint
-  readonly createdAt: Date
-}
-
-/** Lines are identified by id: reading one again, from the processor or a file, adds no second line. */
-export async function upsertLines(
-  db: Queryable,
-  processor: ProcessorName,
-  lines: readonly ProcessorLine[],
-): Promise<void> {
-  if (lines.length === 0) return
-  await db.query(
-    `insert into processor_lines (id, processor, kind, payment_intent_id, is_ours, amount, fee, created_at)
-     select id, $1, kind, payment_intent_id, is_ours, amount, fee, created_at
-     from unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::bigint[], $7::bigint[], $8::timestamptz[])
-       as l(id, kind, payment_intent_id, is_ours, amount, fee, created_at)
-     on conflict (id) do update set kind = excluded.kind, payment_intent_id = excluded.payment_intent_id,
-       is_ours = excluded.is_ours, amount = excluded.amount, fee = excluded.fee, created_at = excluded.created_at`,
-    [
-      processor,
-      textArray(lines, ({ id }) => id),
-      plainArray(lines, ({ kind }) => kind),
-      textArray(lines, ({ paymentIntentId }) => paymentIntentId),
-      plainArray(lines, ({ isOurs }) => isOurs),
-      plainArray(lines, ({ amountMinor }) => amountMinor),
-      plainArray(lines, ({ feeMinor }) => feeMinor),
-      plainArray(lines, ({ createdAt }) => `"${createdAt.toISOString()}"`),
-    ],
-  )
-}
+import { isOpenContradictionSql, type ProcessorName } from './processor-lines.ts'
 
 export type ReconciliationDay = {
   /** In UTC, for example `2026-03-01`. */
@@ -61,21 +22,44 @@ const columns = `day, source, cursor, problem, finished_at as "finishedAt"`
 /** A day is read two hours after its end: by then the processor has booked all of it, and its webhooks have arrived. */
 const lastDaySql = `(clock_timestamp() at time zone 'UTC' - interval '26 hours')::date`
 
-/** By the database's clock, including the two hours above. */
-export async function isDayOver(db: Queryable, day: string): Promise<boolean> {
-  const { rows } = await db.query<{ is_over: boolean }>(`select $1::date <= ${lastDaySql} as is_over`, [day])
-  return one(rows).is_over
+export type ReadableDays = {
+  /** The first top-up or the start of the deployment, if that is earlier; never before the retention of lines. */
+  readonly first: string
+  readonly today: string
+  /** The last day that is over, including the two hours above. */
+  readonly lastOver: string
 }
 
-/** Inserts every missing day since the first one, at first the last seven. Adds each new day to the queue. */
-export async function insertDueDays(db: Queryable): Promise<void> {
+/** In UTC, by the database's clock. No other day can hold a booking of this service. */
+export async function getReadableDays(db: Queryable, linesDays: number): Promise<ReadableDays> {
+  const { rows } = await db.query<ReadableDays>(
+    `select greatest((clock_timestamp() at time zone 'UTC')::date - $1::integer, (least((select min(created_at) from topups),
+         (select min(applied_at) from billfold_migrations)) at time zone 'UTC')::date) as first,
+       (clock_timestamp() at time zone 'UTC')::date as today, ${lastDaySql} as "lastOver"`,
+    [linesDays],
+  )
+  return one(rows)
+}
+
+/** A foreign date must not make a run insert a million days. */
+const daysPerRun = 100
+
+/**
+ * Inserts missing days since the first one within the retention, at first the last seven; the newest first, a bounded number in
+ * a run. Adds each new day to the queue.
+ */
+export async function insertDueDays(db: Queryable, linesDays: number): Promise<void> {
   await db.query(
     `with inserted as (
        insert into reconciliation_days (day, next_try_at) select d::date, 'infinity'
-       from generate_series(coalesce((select min(day) from reconciliation_days), ${lastDaySql} - 6), ${lastDaySql}, interval '1 day') d
+       from generate_series(coalesce((select min(day) from reconciliation_days where day >= ${lastDaySql} - $1::integer), ${lastDaySql} - 6),
+         ${lastDaySql}, interval '1 day') d
+       where not exists (select from reconciliation_days r where r.day = d::date)
+       order by d desc limit ${daysPerRun}
        on conflict do nothing returning day
      )
      insert into work (kind, key, due_at) select 'reconcile-day', to_char(day, 'YYYY-MM-DD'), now() from inserted on conflict do nothing`,
+    [linesDays],
   )
 }
 
@@ -105,12 +89,23 @@ export async function updateDayProblem(db: Queryable, day: string, problem: stri
   await db.query(`update reconciliation_days set problem = $2 where day = $1`, [day, problem])
 }
 
-export async function finishDay(tx: Transaction, day: string, source: ReconciliationDay['source']): Promise<void> {
+export async function finishDay(tx: Transaction, day: string): Promise<void> {
   await tx.query(
-    `insert into reconciliation_days (day, source, finished_at, next_try_at) values ($1, $2, clock_timestamp(), 'infinity')
-     on conflict (day) do update set source = $2, cursor = null, problem = null, finished_at = clock_timestamp()`,
-    [day, source],
+    `insert into reconciliation_days (day, source, finished_at, next_try_at) values ($1, 'processor', clock_timestamp(), 'infinity')
+     on conflict (day) do update set source = 'processor', cursor = null, problem = null, finished_at = clock_timestamp()`,
+    [day],
   )
+}
+
+/** A day that the processor's API has finished stays so. Any other day is still read from the API, when there is one. */
+export async function finishDayByFile(tx: Transaction, day: string): Promise<void> {
+  const { rowCount } = await tx.query(
+    `insert into reconciliation_days as d (day, source, finished_at, next_try_at) values ($1, 'file', clock_timestamp(), 'infinity')
+     on conflict (day) do update set source = 'file', problem = null, finished_at = clock_timestamp()
+       where d.finished_at is null or d.source = 'file'`,
+    [day],
+  )
+  if (rowCount === 1) await addWork(tx, { kind: 'reconcile-day', key: day })
 }
 
 export async function listUnfinishedDays(db: Queryable): Promise<ReconciliationDay[]> {
@@ -185,14 +180,20 @@ export type Difference = {
 
 export type Reading = { readonly processor: ProcessorName; readonly linesDays: number }
 
-/** Compares the day, records what differs and what no longer does. Returns the differences that no operator has resolved. */
+/**
+ * Lines and differences change only under this lock. Two concurrent comparisons would each resolve the differences that the other
+ * has just found, and a file could add a line while the processor's last page is stored.
+ */
+export async function lockReconciliation(tx: Transaction): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [locks.reconciliation])
+}
+
+/** Compares the day, records what differs and what no longer does. The caller holds the lock. Returns the differences that no operator has resolved. */
 export async function compareDay(
   tx: Transaction,
   day: string,
   { processor, linesDays }: Reading,
 ): Promise<Difference[]> {
-  // Two concurrent comparisons would each resolve the differences that the other has just found.
-  await tx.query('select pg_advisory_xact_lock($1)', [locks.reconciliation])
   const { rows } = await tx.query<Difference>(differencesSql, [
     `${day}T00:00:00Z`,
     new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000),
@@ -288,19 +289,6 @@ export async function updateDifferenceResolved(
   return rowCount === 1
 }
 
-/** Deletes lines past their retention, except those of a payment that still differs. `limit` keeps the locks few. */
-export async function deleteOldLines(tx: Transaction, linesDays: number, limit: number): Promise<number> {
-  // One day longer than payments are compared, because the processor's clock may differ.
-  const { rowCount } = await tx.query(
-    `delete from processor_lines where id in (
-       select l.id from processor_lines l where l.created_at <= now() - ($1 + 1) * interval '1 day' and not exists (
-         select from reconciliation_differences d where d.payment_intent_id = l.payment_intent_id and d.resolved_at is null)
-       order by l.created_at limit $2)`,
-    [linesDays, limit],
-  )
-  return rowCount ?? 0
-}
-
 export type ReconciliationState = {
   readonly openDifferences: number
   readonly unfinishedDays: number
@@ -313,10 +301,11 @@ export type ReconciliationState = {
 
 export async function getReconciliationState(db: Queryable): Promise<ReconciliationState> {
   const { rows } = await db.query<ReconciliationState>(
-    `select (select count(*)::int from reconciliation_differences d where ${isOpenSql}) as "openDifferences",
+    `select ((select count(*) from reconciliation_differences d where ${isOpenSql})
+         + (select count(*) from report_contradictions where ${isOpenContradictionSql}))::int as "openDifferences",
        count(*) filter (where finished_at is null)::int as "unfinishedDays", max(finished_at) as "lastFinishedAt",
        max(day) filter (where finished_at is not null) as "lastDay",
-       (array_agg(problem order by day) filter (where problem is not null))[1] as problem, clock_timestamp() as now
+       (array_agg(problem order by day) filter (where problem is not null and finished_at is null))[1] as problem, clock_timestamp() as now
      from reconciliation_days`,
   )
   return one(rows)

@@ -383,6 +383,7 @@ create table processor_lines (
   amount bigint not null,
   fee bigint not null,
   created_at timestamp with time zone not null,
+  read_by text,
   constraint processor_lines_pkey PRIMARY KEY (id),
   constraint processor_lines_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'dispute'::text, 'fee'::text, 'payout'::text, 'other'::text]))),
   constraint processor_lines_processor_check CHECK ((processor = ANY (ARRAY['stripe'::text, 'sandbox'::text])))
@@ -436,6 +437,24 @@ create table repeats (
   constraint repeats_pkey PRIMARY KEY (reference_key, wallet_id, amount)
 );
 CREATE INDEX repeats_first_at ON repeats USING btree (first_at);
+
+create table report_contradictions (
+  id uuid not null default gen_random_uuid(),
+  line_id text collate "C" not null,
+  payment_intent_id text collate "C",
+  day date not null,
+  processor_said jsonb,
+  file_said jsonb not null,
+  read_by text not null,
+  read_at timestamp with time zone not null,
+  resolved_at timestamp with time zone,
+  resolved_by text,
+  resolved_reason text,
+  constraint report_contradictions_pkey PRIMARY KEY (id),
+  constraint report_contradictions_line_id_file_said_key UNIQUE (line_id, file_said),
+  constraint report_contradictions_resolved CHECK ((num_nulls(resolved_at, resolved_by, resolved_reason) = ANY (ARRAY[0, 3])))
+);
+CREATE INDEX report_contradictions_open ON report_contradictions USING btree (day) WHERE (resolved_at IS NULL);
 
 create table sandbox_payments (
   id text not null,
