@@ -7,7 +7,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { grantBonus } from '../src/actions/money/manage-wallets.ts'
+import { grantBonus } from '../src/actions/money/grant-bonus.ts'
 import { closeService, openService } from '../src/actions/service.ts'
 import { parseConfig } from '../src/config.ts'
 import { receiptCodeOf } from '../src/ledger/receipt-code.ts'

@@ -232,7 +232,7 @@ function combinedMistakes(s: Settings): string[] {
   if (min === undefined || max === undefined || min <= 0n || max < min)
     mistakes.push(`TOPUP_MIN and TOPUP_MAX: write amounts of ${s.CURRENCY}, above zero, the smaller one first`)
   if (parseDecimal(s.CORRECTION_APPROVAL_ABOVE, currency) === undefined)
-    mistakes.push(`CORRECTION_APPROVAL_ABOVE: write an amount of ${s.CURRENCY}; 0 for every correction`)
+    mistakes.push(`CORRECTION_APPROVAL_ABOVE: write an amount of ${s.CURRENCY}; 0 to require approval always`)
   return mistakes
 }
 

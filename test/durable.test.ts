@@ -1,6 +1,6 @@
 /** Money is acknowledged only when it is on disk, under any settings of the server or its role. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { grantBonus } from '../src/actions/money/manage-wallets.ts'
+import { grantBonus } from '../src/actions/money/grant-bonus.ts'
 import { closeService, openService } from '../src/actions/service.ts'
 import { openMetrics } from '../src/platform/metrics.ts'
 import { openDatabase } from '../src/store/connection/database.ts'

@@ -1,7 +1,7 @@
 /** The commands in docs/operators.md are run, on data that has what they name. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
-import { grantBonus } from '../src/actions/money/manage-wallets.ts'
+import { grantBonus } from '../src/actions/money/grant-bonus.ts'
 import { newId } from '../src/actions/tokens.ts'
 import { referenceKeyOf, transactionIdOf } from '../src/store/outcomes.ts'
 import { adminForms } from './admin-forms.ts'

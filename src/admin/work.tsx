@@ -19,6 +19,7 @@ const kindTexts: Readonly<Record<FailedWork['kind'], string>> = {
   'send-mail': 'Send a mail',
   'reconcile-day': 'Reconcile a day',
   'post-correction': 'Post a correction',
+  'post-bonus': 'Post a bonus',
   'find-first-payment': 'Find a first payment',
   'deliver-sandbox-webhook': 'Deliver sandbox webhooks',
   job: 'Periodic job',

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { newClient, type Client } from '../../test/client.ts'
 import { expectBalancedBooks } from '../../test/books.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
-import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { grantBonus } from '../actions/money/grant-bonus.ts'
+import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 import { updateLinkDisconnected } from '../store/links.ts'
 
 let opened: TestService

@@ -5,7 +5,8 @@ import { minuteMs, openIdentityRig, password, wrongOf, type IdentityRig } from '
 import { mailedCode, newEmail, readEvents } from '../../test/page.ts'
 import { newApp, operator, type Credentials } from '../../test/service.ts'
 import { beginDayThatStays } from '../../test/time.ts'
-import { freezeWallet, grantBonus, unfreezeWallet } from '../actions/money/manage-wallets.ts'
+import { grantBonus } from '../actions/money/grant-bonus.ts'
+import { freezeWallet, unfreezeWallet } from '../actions/money/manage-wallets.ts'
 
 setDefaultTimeout(180_000)
 

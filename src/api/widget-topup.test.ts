@@ -78,7 +78,7 @@ describe('new top-ups', () => {
     expect(await payer.confirm(id)).toMatchObject({ status: 202, body: { status: 'processing' } })
     const { id: topupId, ...topup } = await bench.topup(id)
     expect(topup).toMatchObject({ problem: 'credit-refused', creditedMinor: 0n })
-    const order = { topupId, amountMinor: 500n, key: 'one', reason: 'no room' }
+    const order = { topupId, amountMinor: 500n, key: crypto.randomUUID(), reason: 'no room' }
     expect(await refundTopup(bench.service, operator, order)).toMatchObject({ kind: 'refunded' })
     expect(await payer.entries()).toEqual([])
   })

@@ -32,10 +32,10 @@ export const correctionCommands: readonly Command[] = [
       reason: { value: 'TEXT', about: 'the reason; the user sees it in the wallet', isRequired: true },
       account: { value: 'ACCOUNT', about: 'adjustments, bonus or app:<clientId> (default: adjustments)' },
       transaction: { value: 'TXN', about: 'the transaction that it corrects, txn_…' },
-      id: { value: 'UUID', about: 'makes repeats safe: one correction per id' },
+      id: { value: 'UUID', about: 'makes repeats safe: one correction per id, which binds its content' },
     },
-    details: `Name a wallet by its id, the email of its user, or a serviceUserId. A correction above CORRECTION_APPROVAL_ABOVE waits until an
-operator approves it in the admin area: the command line can approve only what an operator asked for. A correction never takes a
+    details: `Name a wallet by its id, the email of its user, or a serviceUserId. A correction that takes the sum of the command line's corrections and
+bonuses of the last 24 hours, in all wallets, above CORRECTION_APPROVAL_ABOVE waits until an operator approves it in the admin area: the command line can approve only what an operator asked for. A correction never takes a
 balance below zero.`,
     examples: [
       'wallet correct ann@example.com --debit 25 --account bonus --transaction txn_0123456789abcdef0123456789abcdef --reason "Granted twice"',

@@ -410,6 +410,7 @@ function goodFacts(): DatabaseFacts {
     'send-mail': idle,
     'reconcile-day': idle,
     'post-correction': idle,
+    'post-bonus': idle,
     'find-first-payment': idle,
     'deliver-sandbox-webhook': idle,
   }

@@ -1,5 +1,5 @@
 /** Wallets on the command line: look into one, freeze and unfreeze it, grant a bonus. */
-import { askBonus } from '../actions/money/correct-wallet.ts'
+import { askBonus } from '../actions/money/grant-bonus.ts'
 import { freezeWallet, unfreezeWallet, type FreezeResult } from '../actions/money/manage-wallets.ts'
 import { newId } from '../actions/tokens.ts'
 import { formatMinor, majorNumber, maxOperationMinor, parseDecimal, type Currency } from '../ledger/money.ts'
@@ -68,10 +68,11 @@ export const walletCommands: readonly Command[] = [
     flags: {
       amount: { value: 'AMOUNT', about: 'in major units, such as 25.00', isRequired: true },
       reason: { ...reason, about: 'the reason; the user sees it too' },
-      reference: { value: 'ID', about: 'makes repeats safe: one bonus per id' },
+      reference: { value: 'ID', about: 'makes repeats safe: one bonus per id, which binds wallet, amount and reason' },
     },
     details: `${details} A script that may run twice should pass a --reference; the second run then moves nothing.
-If this bonus and those of the last day together exceed CORRECTION_APPROVAL_ABOVE, it waits as a correction until an operator approves it.`,
+If this bonus and everything else that the command line moved in the last 24 hours, in all wallets, exceed CORRECTION_APPROVAL_ABOVE together,
+it waits as a correction until an operator approves it.`,
     examples: [
       'wallet credit ann@example.com --amount 25.00 --reason "Welcome"',
       'wallet credit ann@example.com --amount 5 --reason "Sorry for the wait" --reference ticket-4711 --json',
@@ -86,6 +87,7 @@ If this bonus and those of the last day together exceed CORRECTION_APPROVAL_ABOV
         const grant = { amountMinor, referenceId, reason: reasonOf(invocation) }
         const walletId = await findWalletId(service, invocation.positionals[0]!)
         const result = await askBonus(service, actorOf(invocation), { walletId, ...grant })
+        if (result.kind === 'reused') throw new CommandRefused(reusedText(referenceId, result.differs))
         if (result.kind === 'correction') return correctionReply(result.correction, currency)
         return creditReply(walletId, referenceId, result, currency)
       }),
@@ -117,13 +119,16 @@ function frozenReply(walletId: string, result: FreezeResult, isActive: boolean):
   }
 }
 
+const fieldNames: Readonly<Record<string, string>> = { subject: 'wallet', amountMinor: 'amount', user: 'wallet' }
+
+function reusedText(referenceId: string, differs: readonly string[]): string {
+  const names = differs.map((field) => fieldNames[field] ?? field)
+  return `The reference ${referenceId} was used before, with another ${names.join(' and ') || 'content'}.`
+}
+
 function creditReply(walletId: string, referenceId: string, result: PostingResult, currency: Currency): Reply {
   if (result.kind !== 'outcome') throw new CommandRefused(`There is no wallet ${walletId}, or its account was deleted.`)
   const { outcome, replay } = result
-  if (replay && replay.mismatch.length > 0)
-    throw new CommandRefused(
-      `The reference ${referenceId} was used before, with another ${replay.mismatch.join(' and ')}.`,
-    )
   if (outcome.refusal) throw new CommandRefused(`The bonus was refused: ${outcome.refusal}.`)
   const balance = `${formatMinor(outcome.balanceMinor, currency)} ${currency.code}`
   return {

@@ -101,7 +101,6 @@ const kept: Record<string, [days: number, sql: string]> = {
     30,
     `insert into work (kind, key, due_at, given_up_at) values ('send-mail', 'x', now() - interval '1 day', now() + interval '1 minute')`,
   ],
-  operator_forms: [7, `insert into operator_forms (id, subject) values (gen_random_uuid(), 'x')`],
   minutes: [2, `insert into minutes values (now(), gen_random_uuid(), 1, 0, 0, 0, 0, '{}', 0)`],
   operator_invites: [
     0,

@@ -35,7 +35,7 @@ const columns = `id, wallet_id as "walletId", amount as "amountMinor", counter_a
   decided_at as "decidedAt", decision_reason as "decisionReason", refusal`
 
 /** Longer than posting takes. If the deciding process dies before it has posted, another one posts after this time. */
-const postWithinMs = 15_000
+export const postWithinMs = 15_000
 
 async function addPosting(tx: Transaction, id: string): Promise<void> {
   await addWork(tx, { kind: 'post-correction', key: id, afterMs: postWithinMs })
@@ -137,34 +137,29 @@ export async function sumCorrectionsOf(tx: Transaction, key: string, sign: 1 | -
   return one(rows).sum
 }
 
+/** All actors of the command line are the person `cli`. */
+const isBySql = (column: string) => `(${column} = $1 or ($1 = 'cli' and ${column} like 'cli:%'))`
+
 /**
- * Sums what the operator moved in the wallet without approval in the last day; debits and credits both add up. A bonus is in the
- * audit log before it is posted, once for each time its form was sent, hence the grouping by reference.
+ * Sums what one person moved without approval in the last 24 hours, over all wallets; debits and credits both add up. An ordered
+ * bonus is in the audit log, also one of an older process, which may have recorded it once for each time its form was sent. The bonus
+ * that is being decided does not count.
  */
-export async function sumAlone(tx: Transaction, walletId: string, askedBy: string): Promise<bigint> {
-  const { rows } = await tx.query<{ sum: bigint }>(
+export async function sumAlone(db: Queryable, person: string, decidedReferenceId?: string): Promise<bigint> {
+  const { rows } = await db.query<{ sum: bigint }>(
     `select coalesce(sum(amount), 0)::bigint as sum from (
        select abs(amount) as amount from corrections
-       where wallet_id = $1 and asked_at > now() - interval '24 hours' and asked_by = $2 and not needs_approval
+       where asked_at > now() - interval '24 hours' and ${isBySql('asked_by')} and not needs_approval
          and state in ('approved', 'done')
        union all
        select max((detail->>'amountMinor')::bigint) from audit
-       where subject = 'wallet:' || $1::uuid and at > now() - interval '24 hours' and actor = $2 and action = 'wallet.bonus-ordered'
-       group by detail->>'referenceId'
+       where action = 'wallet.bonus-ordered' and at > now() - interval '24 hours' and ${isBySql('actor')}
+         and detail->>'referenceId' is distinct from $2
+       group by subject, detail->>'referenceId'
      ) alone`,
-    [walletId, askedBy],
+    [person, decidedReferenceId ?? null],
   )
   return one(rows).sum
-}
-
-/** True when the audit log has an order of this bonus for the wallet. */
-export async function hasBonusOrder(tx: Transaction, walletId: string, referenceId: string): Promise<boolean> {
-  const { rows } = await tx.query(
-    `select from audit where subject = 'wallet:' || $1::uuid and action = 'wallet.bonus-ordered'
-       and detail->>'referenceId' = $2 limit 1`,
-    [walletId, referenceId],
-  )
-  return rows.length > 0
 }
 
 /** Lists the corrections that made some entries (`ids`), and those that correct them (`keys`). The caller keeps both lists short. */

@@ -36,6 +36,8 @@ export const locks = {
   writerNumber: 0x62696c6c,
   /** The first of two numbers; the second is the hash of a wallet's id, on a cluster. */
   wallet: 0x62696c77,
+  /** The first of two numbers; the second is the hash of an operator's name: one order of money per operator at a time. */
+  operatorOrders: 0x62696c6f,
 } as const
 
 /**
@@ -73,4 +75,9 @@ export async function runInSteps(
     total += done
     if (done === 0) return total
   }
+}
+
+/** Held until this transaction ends. An operator's next order then sees the sum of all earlier ones. */
+export async function lockOperatorOrders(tx: Transaction, person: string): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [locks.operatorOrders, person])
 }

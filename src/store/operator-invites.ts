@@ -1,4 +1,4 @@
-/** One-time links for operators, and ids of forms, which make a form safe to repeat. */
+/** One-time links for operators. */
 import type { Queryable, Transaction } from './connection/database.ts'
 import type { Role } from './operators.ts'
 import { maybe } from './connection/rows.ts'
@@ -89,13 +89,4 @@ export async function deleteInvitesBy(tx: Transaction, createdBy: string): Promi
 export async function deleteInvitesOf(tx: Transaction, operatorId: string): Promise<number> {
   const { rowCount } = await tx.query('delete from operator_invites where operator_id = $1', [operatorId])
   return rowCount ?? 0
-}
-
-/** False when this form was already submitted. */
-export async function insertForm(db: Queryable, id: string, subject: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    'insert into operator_forms (id, subject) values ($1, $2) on conflict (id) do nothing',
-    [id, subject],
-  )
-  return rowCount === 1
 }

@@ -2,6 +2,7 @@ import type { Service } from '../actions/service.ts'
 import { deliverSandboxWebhook } from './deliver-sandbox-webhook.ts'
 import { findFirstPayment } from './find-first-payment.ts'
 import type { Kind } from './kind.ts'
+import { postBonus } from './post-bonus.ts'
 import { postCorrection } from './post-correction.ts'
 import { reconcileDay } from './reconcile-day.ts'
 import { resolveTopup } from './resolve-topup.ts'
@@ -12,6 +13,7 @@ const kinds: readonly Kind[] = [
   sendMail,
   reconcileDay,
   postCorrection,
+  postBonus,
   findFirstPayment,
   deliverSandboxWebhook,
 ]

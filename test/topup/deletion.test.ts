@@ -66,7 +66,7 @@ test('a payment that still arrives after the deletion is credited to no user, an
   await resolveTopup(bench.service, (await bench.topup(id)).id)
   const topup = await bench.topup(id)
   expect(topup).toMatchObject({ state: 'succeeded', problem: 'credit-refused', creditedMinor: 0n })
-  const order = { topupId: topup.id, amountMinor: 2500n, key: 'form', reason: 'The account is gone.' }
+  const order = { topupId: topup.id, amountMinor: 2500n, key: crypto.randomUUID(), reason: 'The account is gone.' }
   expect(await refundTopup(bench.service, operator, order)).toMatchObject({ kind: 'refunded' })
   expect(await member.wallet()).toEqual({ balance: 0n, frozen_for: 'closed' })
 })

@@ -152,7 +152,8 @@ describe('refunds', () => {
   })
 
   test('a refund form submitted five times at once makes one refund', async () => {
-    const results = await Promise.all(Array.from({ length: 5 }, () => refund(1000n, 'one-form')))
+    const key = crypto.randomUUID()
+    const results = await Promise.all(Array.from({ length: 5 }, () => refund(1000n, key)))
     expect(new Set(results.map((result) => result.kind))).toEqual(new Set(['refunded']))
     await resolveTopup(bench.service, (await bench.topup(id)).id)
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
@@ -189,17 +190,18 @@ describe('refunds', () => {
   })
 
   test('a refund whose answer was lost is found by the sweeper, and the same form again makes no second one', async () => {
+    const key = crypto.randomUUID()
     // The first request reads the payment; the answers to the refund itself are lost.
-    const results = await Promise.all([failSecond(), refund(1000n, 'lost')])
+    const results = await Promise.all([failSecond(), refund(1000n, key)])
     expect(results[1]).toEqual({ kind: 'unavailable' })
     await bench.sweepLater()
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
-    expect(await refund(1000n, 'lost')).toMatchObject({ kind: 'refunded' })
+    expect(await refund(1000n, key)).toMatchObject({ kind: 'refunded' })
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
   })
 
   test('a refund of an unknown top-up, an unpaid one, and of nothing is refused', async () => {
-    const order = { amountMinor: 100n, key: 'k', reason: 'r' }
+    const order = { amountMinor: 100n, key: crypto.randomUUID(), reason: 'r' }
     const unknown = { ...order, topupId: crypto.randomUUID() }
     expect(await refundTopup(bench.service, operator, unknown)).toEqual({ kind: 'unknown-topup' })
     const { id: topupId } = await bench.topup(await payer.begin())

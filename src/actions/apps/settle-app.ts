@@ -44,7 +44,7 @@ export async function readOwed(db: Queryable, clientId: string, throughDay?: str
   }
 }
 
-export type SettleProblem = 'unknown-app' | 'not-closed' | 'settled' | 'nothing' | 'changed' | 'none'
+export type SettleProblem = 'unknown-app' | 'not-closed' | 'settled' | 'nothing' | 'changed' | 'none' | 'reused'
 
 export const settleProblems: Readonly<Record<SettleProblem, string>> = {
   'unknown-app': 'There is no such app.',
@@ -53,6 +53,7 @@ export const settleProblems: Readonly<Record<SettleProblem, string>> = {
   nothing: 'Nothing is owed for that period.',
   changed: 'The amount has changed since the page was shown. Check it again.',
   none: 'There is no settlement to reverse, or a newer one exists.',
+  reused: 'This form was already sent with other content. Nothing was done now: check the history of the app.',
 }
 
 export type Settled = Settlement | { readonly problem: SettleProblem }
@@ -66,10 +67,15 @@ type Order = {
   readonly amountMinor?: bigint | undefined
 }
 
-/** A repeat with the same id, such as a form sent twice, returns the first settlement. */
+/** The id binds its content: a form sent twice gets the first settlement, and other content is refused. */
 export async function settleApp(service: WithDb, actor: Actor, order: Order): Promise<Settled> {
   const { id, clientId, throughDay, reference, amountMinor } = order
-  return await changeSettlements(service, actor, order, 'settlement.made', async (tx) => {
+  const isSame = (known: Settlement) =>
+    known.reverses === null &&
+    known.throughDay === throughDay &&
+    known.reference === reference &&
+    (amountMinor === undefined || known.amountMinor === amountMinor)
+  return await changeSettlements(service, actor, { id, clientId, isSame }, 'settlement.made', async (tx) => {
     const { last, owedMinor, closedDay } = await readOwed(tx, clientId, throughDay)
     if (throughDay > closedDay) return 'not-closed'
     if (last && throughDay <= last.throughDay) return 'settled'
@@ -85,7 +91,8 @@ type Reversal = Pick<Order, 'id' | 'clientId'> & { readonly reverses: string; re
 /** Reverses only the newest settlement, so that periods have no gaps. */
 export async function reverseSettlement(service: WithDb, actor: Actor, order: Reversal): Promise<Settled> {
   const { id, clientId, reverses, reason: reference } = order
-  return await changeSettlements(service, actor, order, 'settlement.reversed', async (tx) => {
+  const isSame = (known: Settlement) => known.reverses === reverses && known.reference === reference
+  return await changeSettlements(service, actor, { id, clientId, isSame }, 'settlement.reversed', async (tx) => {
     const last = await store.findLastSettlement(tx, clientId)
     if (last?.id !== reverses) return 'none'
     const { fromDay, throughDay } = last
@@ -97,18 +104,19 @@ export async function reverseSettlement(service: WithDb, actor: Actor, order: Re
 async function changeSettlements(
   service: WithDb,
   actor: Actor,
-  { id, clientId }: Pick<Order, 'id' | 'clientId'>,
+  { id, clientId, isSame }: Pick<Order, 'id' | 'clientId'> & { isSame: (known: Settlement) => boolean },
   action: string,
   decide: (tx: Transaction) => Promise<Omit<NewSettlement, 'number' | 'madeBy'> | SettleProblem>,
 ): Promise<Settled> {
   return await transact(service.db, async (tx): Promise<Settled> => {
     if (!(await store.lockApp(tx, clientId))) return { problem: 'unknown-app' }
     const known = await store.findSettlement(tx, id)
-    if (known) return known
+    if (known) return known.clientId === clientId && isSame(known) ? known : { problem: 'reused' }
     const decided = await decide(tx)
     if (typeof decided === 'string') return { problem: decided }
     const number = (await store.countSettlements(tx, clientId)) + 1
-    await store.insertSettlement(tx, { ...decided, number, madeBy: actor.name })
+    // The lock is on this app only: a form with the same id may settle another app at the same time.
+    if (!(await store.insertSettlement(tx, { ...decided, number, madeBy: actor.name }))) return { problem: 'reused' }
     const { throughDay, amountMinor, reference } = decided
     const detail = { number, throughDay, amountMinor: String(amountMinor), reference }
     await recordAudit(tx, actor, action, `app:${clientId}`, detail)

@@ -31,13 +31,13 @@ import { closeService, openService, type Service } from '../service.ts'
 import { newId } from '../tokens.ts'
 import {
   approveCorrection,
-  askBonus,
   askCorrection,
   declineCorrection,
   withdrawCorrection,
   type CorrectionOrder,
 } from './correct-wallet.ts'
-import { freezeWallet, grantBonus } from './manage-wallets.ts'
+import { askBonus, grantBonus } from './grant-bonus.ts'
+import { freezeWallet } from './manage-wallets.ts'
 import { postForService } from './post.ts'
 
 setDefaultTimeout(180_000)
@@ -49,9 +49,11 @@ let shop: Credentials
 let user: TestUser
 let bonusKey: string
 
-const ada: Actor = { name: 'operator:ada', address: null, role: 'finance' }
-const bob: Actor = { name: 'operator:bob', address: null, role: 'finance' }
-const cleo: Actor = { name: 'operator:cleo', address: null, role: 'admin' }
+/** Other people in every test, because the limit counts what a person moved in all wallets. */
+let ada: Actor
+let bob: Actor
+let cleo: Actor
+let people = 0
 const shell: Actor = { name: 'cli:root@host', address: null }
 
 beforeAll(async () => {
@@ -68,6 +70,10 @@ beforeAll(async () => {
   shop = await newApp(opened.service)
 })
 beforeEach(async () => {
+  people++
+  ada = { name: `operator:ada-${people}`, address: null, role: 'finance' }
+  bob = { name: `operator:bob-${people}`, address: null, role: 'finance' }
+  cleo = { name: `operator:cleo-${people}`, address: null, role: 'admin' }
   user = await newUser(opened.service, shop)
   const grant = { walletId: user.userId, amountMinor: 100_00n, referenceId: newId(), reason: 'Welcome' }
   // As `system`, so that it does not count towards an operator's limit.
@@ -108,7 +114,7 @@ const recorded = async () =>
       `select actor, action from audit where subject = $1 and action like 'correction.%' order by at, id`,
       [`wallet:${user.userId}`],
     )
-  ).rows.map(({ actor, action }) => `${actor} ${action}`)
+  ).rows.map(({ actor, action }) => `${actor.replace(/-\d+$/, '')} ${action}`)
 
 const titlesOf = (body: Record<string, unknown>) =>
   (body['transactions'] as { referenceType: string; description: string | null }[]).map(
@@ -250,6 +256,34 @@ describe('above the limit', () => {
     await runDue(other, postCorrection)
     expect([await stateOf(id), await balance()]).toEqual(['done', 40_00n])
   })
+})
+
+const others = async (): Promise<Partial<CorrectionOrder>[]> => [
+  { amountMinor: 1n },
+  { amountMinor: 60_00n },
+  { counterAccount: 'bonus' },
+  { reason: 'Another reason' },
+  { corrects: bonusKey },
+  { walletId: (await newUser(opened.service, shop)).userId },
+]
+
+describe('an id binds its content', () => {
+  test.each(['waiting', 'done', 'refused', 'declined', 'withdrawn'] as const)(
+    'of a correction that is %s: other content is refused, the same is answered with it',
+    async (state) => {
+      const order = orderOf(state === 'refused' ? -200_00n : -60_00n)
+      await askCorrection(opened.service, ada, order)
+      if (state === 'done' || state === 'refused') await approveCorrection(opened.service, bob, order.id)
+      if (state === 'declined') await declineCorrection(opened.service, bob, order.id, 'no')
+      if (state === 'withdrawn') await withdrawCorrection(opened.service, ada, order.id)
+      const before = [await balance(), await recorded()]
+      for (const other of await others())
+        for (const by of [ada, bob])
+          expect(await askCorrection(opened.service, by, { ...order, ...other })).toEqual({ problem: 'reused' })
+      expect(await askCorrection(opened.service, ada, order)).toMatchObject({ id: order.id, state })
+      expect([await balance(), await recorded()]).toEqual(before)
+    },
+  )
 })
 
 const give = (amountMinor: bigint, by = ada, referenceId = newId(), service = opened.service) =>

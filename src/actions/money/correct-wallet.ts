@@ -2,29 +2,28 @@
  * A debit or credit by hand. One operator asks for it; above a limit another one approves it. The correction's id is the reference
  * of the posting, so posting it again moves no money.
  */
-import { correctionType, counterAccountOfApp, magnitude, serviceNamespace } from '../../ledger/reference.ts'
-import { transact, type Transaction } from '../../store/connection/database.ts'
+import { correctionType, counterAccountOfApp, magnitude } from '../../ledger/reference.ts'
+import { transact, type Queryable, type Transaction } from '../../store/connection/database.ts'
 import * as store from '../../store/corrections.ts'
 import type { Correction, NewCorrection } from '../../store/corrections.ts'
 import { listAppsOfUser } from '../../store/links.ts'
-import { referenceKeyOf, uuidOfReferenceKey } from '../../store/outcomes.ts'
+import { lockOperatorOrders } from '../../store/locks.ts'
 import { findTransferByReference, lockWallet } from '../../store/wallets.ts'
-import type { PostingResult } from '../../store/writer/posting.ts'
 import { recordAudit, type Actor } from '../audit.ts'
-import { findDependence, isSamePerson, type Dependence } from '../operators/independence.ts'
+import { findDependence, isSamePerson, personOf, type Dependence } from '../operators/independence.ts'
 import type { Service } from '../service.ts'
-import { postBonus, recordBonus, type Bonus } from './manage-wallets.ts'
 import { postForService, type ServicePosting } from './post.ts'
 
 export type CorrectionOrder = Omit<NewCorrection, 'needsApproval' | 'askedBy'>
 
-export type CorrectionProblem = 'unknown-wallet' | 'unknown-account' | 'unknown-transaction' | 'too-much'
+export type CorrectionProblem = 'unknown-wallet' | 'unknown-account' | 'unknown-transaction' | 'too-much' | 'reused'
 
 export const correctionProblems: Readonly<Record<CorrectionProblem, string>> = {
   'unknown-wallet': 'There is no such wallet.',
   'unknown-account': 'Choose an account of the list: adjustments, bonus, or that of an app the user was linked to.',
   'unknown-transaction': 'This wallet has no such transaction.',
   'too-much': 'Together with its other corrections, that would take back more than the transaction moved.',
+  reused: 'This id was used before, for an order with other content. Nothing was done: start again for a new order.',
 }
 
 /** The counter accounts allowed for corrections of this wallet. An app's account needs a present or past link of the user. */
@@ -34,8 +33,8 @@ export async function listCorrectionAccounts(service: Service, walletId: string)
 }
 
 /**
- * A repeated id, as from a form sent twice, returns the first correction in its current state. A correction up to the limit is
- * posted at once.
+ * The id binds its content: a repeat, as from a form sent twice, returns the first correction in its current state, and other content
+ * is refused. A correction up to the limit is posted at once.
  */
 export async function askCorrection(
   service: Service,
@@ -44,25 +43,43 @@ export async function askCorrection(
 ): Promise<Correction | { readonly problem: CorrectionProblem }> {
   const accounts = await listCorrectionAccounts(service, order.walletId)
   const asked = await transact(service.db, async (tx) => {
+    await lockOperatorOrders(tx, personOf(actor.name))
     // The lock on the wallet's row serialises its corrections: each one sees the sums of those before it.
     if (!(await lockWallet(tx, order.walletId))) return 'unknown-wallet' as const
     const known = await store.findCorrection(tx, order.id)
-    if (known) return known
+    if (known) return isSameOrder(known, order) ? known : ('reused' as const)
     if (!accounts.includes(order.counterAccount)) return 'unknown-account' as const
     const problem = await findTransactionProblem(tx, order)
     if (problem) return problem
-    const needsApproval = await isAboveLimit(service, tx, actor, order)
-    if (await store.insertCorrection(tx, { ...order, needsApproval, askedBy: actor.name }))
-      await recordAudit(tx, actor, 'correction.asked', `wallet:${order.walletId}`, {
-        ...detailOf(order),
-        counterAccount: order.counterAccount,
-        reason: order.reason,
-        corrects: order.corrects && `txn_${order.corrects}`,
-        needsApproval,
-      })
-    return (await store.findCorrection(tx, order.id))!
+    const { leftMinor } = await readAllowance(service, tx, actor)
+    return (await insertAsked(tx, actor, order, magnitude(order.amountMinor) > leftMinor)) ?? ('reused' as const)
   })
   return typeof asked === 'string' ? { problem: asked } : await postCorrection(service, actor, asked)
+}
+
+/** Undefined when the id belongs to a correction with other content, also one that another process has just inserted. */
+export async function insertAsked(
+  tx: Transaction,
+  actor: Actor,
+  order: CorrectionOrder,
+  needsApproval: boolean,
+): Promise<Correction | undefined> {
+  if (await store.insertCorrection(tx, { ...order, needsApproval, askedBy: actor.name }))
+    await recordAudit(tx, actor, 'correction.asked', `wallet:${order.walletId}`, {
+      ...detailOf(order),
+      counterAccount: order.counterAccount,
+      reason: order.reason,
+      corrects: order.corrects && `txn_${order.corrects}`,
+      needsApproval,
+    })
+  const asked = (await store.findCorrection(tx, order.id))!
+  return isSameOrder(asked, order) ? asked : undefined
+}
+
+const orderFields = ['walletId', 'amountMinor', 'counterAccount', 'reason', 'corrects'] as const
+
+export function isSameOrder(known: CorrectionOrder, order: CorrectionOrder): boolean {
+  return orderFields.every((field) => known[field] === order[field])
 }
 
 async function findTransactionProblem(
@@ -78,40 +95,21 @@ async function findTransactionProblem(
   return magnitude(before + amountMinor) > magnitude(transfer.amountMinor) ? 'too-much' : undefined
 }
 
-/** Includes what this operator moved in this wallet without approval in the last day, so that splitting a sum does not evade the limit. */
-async function isAboveLimit(
-  service: Service,
-  tx: Transaction,
-  { name }: Actor,
-  order: Pick<CorrectionOrder, 'walletId' | 'amountMinor'>,
-): Promise<boolean> {
-  const before = await store.sumAlone(tx, order.walletId, name)
-  return before + magnitude(order.amountMinor) > service.config.correctionApprovalAboveMinor
-}
+export type Allowance = { readonly limitMinor: bigint; readonly leftMinor: bigint }
 
 /**
- * A bonus that an operator asks for. Above the limit it becomes a correction on `bonus`, which waits for a second operator. A
- * repeated reference keeps its first decision, even if the operator's sum for the day has changed since.
+ * What the operator may still move without approval: the limit minus what they moved alone in the last 24 hours, over all wallets,
+ * so that neither small parts nor many wallets evade the limit. Decisions hold the lock on the operator's orders.
  */
-export async function askBonus(
-  service: Service,
+export async function readAllowance(
+  { config }: Pick<Service, 'config'>,
+  db: Queryable,
   actor: Actor,
-  bonus: Bonus,
-): Promise<PostingResult | { readonly kind: 'correction'; readonly correction: Correction }> {
-  const { walletId, amountMinor, referenceId, reason } = bonus
-  const id = uuidOfReferenceKey(referenceKeyOf({ namespace: serviceNamespace, type: 'BONUS', id: referenceId }))
-  const isGranted = await transact(service.db, async (tx) => {
-    await lockWallet(tx, walletId)
-    if (await store.findCorrection(tx, id)) return false
-    const isOrdered = await store.hasBonusOrder(tx, walletId, referenceId)
-    if (!isOrdered && (await isAboveLimit(service, tx, actor, bonus))) return false
-    await recordBonus(tx, actor, bonus)
-    return true
-  })
-  if (isGranted) return await postBonus(service, actor, bonus)
-  const order = { id, walletId, amountMinor, reason, counterAccount: 'bonus', corrects: null }
-  const asked = await askCorrection(service, actor, order)
-  return 'problem' in asked ? { kind: 'unknown-user' } : { kind: 'correction', correction: asked }
+  decidedReferenceId?: string,
+): Promise<Allowance> {
+  const limitMinor = config.correctionApprovalAboveMinor
+  const leftMinor = limitMinor - (await store.sumAlone(db, personOf(actor.name), decidedReferenceId))
+  return { limitMinor, leftMinor: leftMinor > 0n ? leftMinor : 0n }
 }
 
 export type Decided =

@@ -23,7 +23,7 @@ export function isSamePerson(one: string, other: string): boolean {
 }
 
 /** The command line can use any name, so all its actors are one person. */
-function personOf(actor: string): string {
+export function personOf(actor: string): string {
   return actor.startsWith('cli:') ? 'cli' : actor
 }
 

@@ -1,13 +1,13 @@
 /** Sessions of operators: a random token in a cookie, its hash in the database, an idle and an absolute limit. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { transact, type Queryable } from '../../store/connection/database.ts'
-import { insertForm } from '../../store/operator-invites.ts'
+import { bindForm, type Binding, type FormOrder } from '../../store/operator-forms.ts'
 import * as store from '../../store/operator-sessions.ts'
 import type { OperatorSession, Stage } from '../../store/operator-sessions.ts'
 import type { Operator } from '../../store/operators.ts'
 import { recordAudit, type Actor } from '../audit.ts'
 import type { Service, WithDb } from '../service.ts'
-import { hashSecret, isUuid, newId } from '../tokens.ts'
+import { hashSecret, newId } from '../tokens.ts'
 
 export type SignedInOperator = { readonly session: OperatorSession; readonly operator: Operator }
 
@@ -94,7 +94,7 @@ export function isFormToken(token: string, presented: string): boolean {
   return timingSafeEqual(expected, given)
 }
 
-/** A form whose answer shows a secret cannot redirect. Its id is accepted once, so sending it again does nothing. */
-export async function takeForm(service: WithDb, formId: string, subject: string): Promise<boolean> {
-  return isUuid(formId) && (await insertForm(service.db.pool, formId, subject))
+/** A form whose answer shows a secret cannot redirect, and the secret is not stored: only the first one is done. */
+export async function takeForm(service: WithDb, form: FormOrder): Promise<Binding['kind']> {
+  return await transact(service.db, async (tx) => (await bindForm(tx, form)).kind)
 }

@@ -1,6 +1,8 @@
 /** Refunds a top-up for an operator, in part or whole. The processor decides how much is left to refund. */
-import { isRefusal, ProcessorUnavailable, type Refund, type RefusalCode } from '../../cards/processor.ts'
+import { isRefusal, ProcessorUnavailable, type RefusalCode } from '../../cards/processor.ts'
 import { faultFields } from '../../platform/log.ts'
+import { transact } from '../../store/connection/database.ts'
+import { bindForm, updateFormResult } from '../../store/operator-forms.ts'
 import { findTopup } from '../../store/topups.ts'
 import { addWork } from '../../store/work/work.ts'
 import { recordAudit, type Actor } from '../audit.ts'
@@ -10,14 +12,19 @@ import { resolveTopup } from './resolve-topup.ts'
 export type TopupRefund = {
   readonly topupId: string
   readonly amountMinor: bigint
-  /** The idempotency key of the form: a form sent twice refunds once. */
+  /** A UUID, the idempotency key of the form: a form sent twice refunds once, and the key binds the rest of the order. */
   readonly key: string
   readonly reason: string
 }
 
-export type RefundResult =
-  | { readonly kind: 'refunded'; readonly refund: Refund }
+type Answered =
+  | { readonly kind: 'refunded' }
   | { readonly kind: 'refused'; readonly code: RefusalCode; readonly message: string }
+
+export type RefundResult =
+  | Answered
+  /** The key belongs to a refund with other content; nothing was done. */
+  | { readonly kind: 'reused' }
   /** The processor may have made the refund. The queue finds out; sending the same form again is safe. */
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'unknown-topup' }
@@ -33,20 +40,28 @@ export async function refundTopup(service: Service, actor: Actor, order: TopupRe
   }
   const { paymentIntentId } = topup
   const detail = { amountMinor: String(amountMinor), key, reason }
-  // Record before asking the processor, so that every ordered refund has an audit record.
-  await recordAudit(service.db.pool, actor, 'topup.refund-ordered', `topup:${topupId}`, detail)
+  const subject = `topup:${topupId}`
+  const bound = await transact(service.db, async (tx) => {
+    const binding = await bindForm(tx, { id: key, subject, content: detail })
+    // Recorded before the processor is asked, so that every ordered refund has an audit record.
+    if (binding.kind === 'first') await recordAudit(tx, actor, 'topup.refund-ordered', subject, detail)
+    return binding
+  })
+  if (bound.kind === 'other') return { kind: 'reused' }
+  if (bound.kind === 'repeat' && bound.result) return bound.result as Answered
   try {
     const refund = await cards.refundPayment({ paymentIntentId, amountMinor, idempotencyKey: `${topupId}-${key}` })
-    if (isRefusal(refund)) {
-      await recordAudit(service.db.pool, actor, 'topup.refund-refused', `topup:${topupId}`, {
-        ...detail,
-        code: refund.refused,
-      })
-      return { kind: 'refused', code: refund.refused, message: refund.message }
-    }
-    await addWork(service.db.pool, { kind: 'resolve-topup', key: topupId })
-    await resolveSoon(service, topupId)
-    return { kind: 'refunded', refund }
+    const answered: Answered = isRefusal(refund)
+      ? { kind: 'refused', code: refund.refused, message: refund.message }
+      : { kind: 'refunded' }
+    await transact(service.db, async (tx) => {
+      const isFirst = await updateFormResult(tx, key, answered)
+      if (answered.kind === 'refunded') await addWork(tx, { kind: 'resolve-topup', key: topupId })
+      else if (isFirst)
+        await recordAudit(tx, actor, 'topup.refund-refused', subject, { ...detail, code: answered.code })
+    })
+    if (answered.kind === 'refunded') await resolveSoon(service, topupId)
+    return answered
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error
     service.log.warn('the card processor did not answer', { topupId, ...faultFields(error) })

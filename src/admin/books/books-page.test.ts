@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../../test/service.ts'
 import { checkBooks } from '../../actions/money/check-books.ts'
-import { grantBonus } from '../../actions/money/manage-wallets.ts'
+import { grantBonus } from '../../actions/money/grant-bonus.ts'
 import { longRunning } from '../../store/connection/database.ts'
 
 let rig: TestService

@@ -1,9 +1,10 @@
 /** Registering a client app. */
 import { createApp, parseAppSettings } from '../../actions/apps/manage-apps.ts'
 import { takeForm } from '../../actions/operators/manage-sessions.ts'
+import { isUuid } from '../../actions/tokens.ts'
 import { AppFields, inputOf, newApp, typedOf, type Typed } from './client-app-form.tsx'
 import { Form, Heading, Notice } from '../kit/parts.tsx'
-import { showPage, showProblem } from '../kit/respond.tsx'
+import { otherContent, showPage, showProblem } from '../kit/respond.tsx'
 import { showSecret } from './client-app-secrets.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 
@@ -45,8 +46,11 @@ async function registerApp(request: AdminRequest): Promise<Response> {
   if (checked.problems) return await showNewApp(request, typedOf(form), checked.problems)
   // The response shows the secret, so it cannot be a redirect, and a reload sends the form again. The form's id is accepted once, so a
   // reload does not register a second app.
-  const formId = form.text('form')
-  if (!(await takeForm(service, formId, 'app')))
+  const id = form.text('form')
+  if (!isUuid(id)) return await showProblem(request, 422, 'This form is incomplete. Start again from the client apps.')
+  const taken = await takeForm(service, { id, subject: 'app', content: { settings: JSON.stringify(checked.settings) } })
+  if (taken === 'other') return await showProblem(request, 409, otherContent)
+  if (taken === 'repeat')
     return await showProblem(request, 409, 'This form was already sent. The app is in the list of client apps.')
   const { clientId, clientSecret } = await createApp(service, actor, checked.settings)
   return await showSecret(request, {

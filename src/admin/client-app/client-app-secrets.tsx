@@ -4,7 +4,7 @@ import { takeForm } from '../../actions/operators/manage-sessions.ts'
 import { fingerprintOf, isUuid } from '../../actions/tokens.ts'
 import { findApp, type App, type AppSecret } from '../../store/apps.ts'
 import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 
 export const secretRoutes: AdminRoute[] = [
@@ -19,8 +19,11 @@ async function rotateAppSecret(request: AdminRequest): Promise<Response> {
   if (!app) return await showNotFound(request, 'app')
   const overlap = (Object.keys(overlaps) as Overlap[]).find((known) => known === form.text('overlap'))
   if (!overlap) return await showProblem(request, 422, 'Choose how long the old secret stays valid.')
-  const formId = form.text('form')
-  if (!(await takeForm(service, formId, `app:${clientId}`)))
+  const id = form.text('form')
+  if (!isUuid(id)) return await showProblem(request, 422, 'This form is incomplete. Start again from the app.')
+  const taken = await takeForm(service, { id, subject: `app:${clientId}`, content: { overlap } })
+  if (taken === 'other') return await showProblem(request, 409, otherContent)
+  if (taken === 'repeat')
     return await showProblem(request, 409, 'This form was already sent, and the new secret was shown then.')
   const rotated = await rotateSecret(service, actor, clientId, overlap)
   if (!rotated) return await showNotFound(request, 'app')

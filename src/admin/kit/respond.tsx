@@ -61,6 +61,10 @@ export async function showProblem(request: PublicRequest, status: number, text: 
   })
 }
 
+/** For a form whose id was used with other content: which of the two the operator wants is unknown, so nothing is done. */
+export const otherContent =
+  'This form was already sent with other content. Nothing was done now: check what the first one did, and start again for a new order.'
+
 export async function showNotFound(request: PublicRequest, what = 'page'): Promise<Response> {
   return await showProblem(request, 404, `This ${what} does not exist.`)
 }

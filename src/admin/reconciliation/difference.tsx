@@ -1,6 +1,11 @@
 /** One difference between the card processor and the ledger, and resolving it by hand. */
 import { resolveDifference } from '../../actions/topups/reconcile.ts'
-import { findOpenDifference, type Difference, type OpenDifference } from '../../store/books/reconciliation.ts'
+import {
+  findOpenDifference,
+  findResolvedDifference,
+  type Difference,
+  type OpenDifference,
+} from '../../store/books/reconciliation.ts'
 import { reasonProblem } from '../kit/amount-and-reason.tsx'
 import { Facts, Field, Form, Heading, Money, When } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
@@ -103,7 +108,18 @@ async function resolveByHand(request: AdminRequest): Promise<Response> {
   const reason = form.text('reason').trim()
   const problem = reasonProblem(reason)
   if (isSeen && problem) return await showDifference(request, difference, problem)
-  if (!isSeen || !(await resolveDifference(service, actor, difference, reason)))
-    return await showProblem(request, 409, 'Nothing was resolved: this difference is closed or has changed.')
+  const isDone = isSeen && !problem && (await resolveDifference(service, actor, difference, reason))
+  if (!isDone && !(await isResolvedSo(request, reason)))
+    return await showProblem(
+      request,
+      409,
+      'Nothing was done: this difference has changed, or is closed or resolved with another reason.',
+    )
   return redirect('/admin/reconciliation?done=difference-settled')
+}
+
+/** Whether this form, sent twice, has already resolved the difference. */
+async function isResolvedSo({ form, service }: AdminRequest, reason: string): Promise<boolean> {
+  const resolved = await findResolvedDifference(service.db.pool, form.text('payment'), form.text('kind'))
+  return resolved !== undefined && seenOf(resolved) === form.text('seen') && resolved.resolvedReason === reason
 }

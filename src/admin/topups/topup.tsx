@@ -9,7 +9,7 @@ import { findWallet } from '../../store/wallets.ts'
 import { findWorkDueAt } from '../../store/work/work-report.ts'
 import { AmountAndReason, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
 import { Badge, Copy, Facts, Form, Heading, Money, Notice, Table, When, withQuery } from '../kit/parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { currencyOf, nameOf, problemTexts, TopupBadges } from '../kit/states.tsx'
 
@@ -201,7 +201,7 @@ async function confirmRefund(request: AdminRequest, topup: Topup): Promise<Respo
   return await showPage(request, { title: 'Refund a top-up', here: 'topups', body })
 }
 
-/** The form carries the idempotency key, so a form sent twice refunds once. The processor checks the amount. */
+/** The form carries the idempotency key, so a form sent twice refunds once. The processor checks that the amount is left. */
 async function orderRefund(request: AdminRequest, topup: Topup): Promise<Response> {
   const key = request.form.text('key')
   const amountMinor = parseDecimal(request.form.text('amount').trim(), currencyOf(topup))
@@ -211,6 +211,7 @@ async function orderRefund(request: AdminRequest, topup: Topup): Promise<Respons
   const result = await refundTopup(request.service, request.actor, { topupId: topup.id, amountMinor, key, reason })
   if (result.kind === 'refunded') return redirect(`/admin/topups/${topup.id}?done=topup-refunded`)
   if (result.kind === 'refused') return await showProblem(request, 409, `Nothing was refunded. ${result.message}`)
+  if (result.kind === 'reused') return await showProblem(request, 409, otherContent)
   return await showProblem(
     request,
     503,

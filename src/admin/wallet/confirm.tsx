@@ -1,5 +1,6 @@
 /** The confirmation before a wallet is changed: what will happen, and the balance before and after. */
 import type { ComponentChildren } from 'preact'
+import { readAllowance, type Allowance } from '../../actions/money/correct-wallet.ts'
 import type { Currency } from '../../ledger/money.ts'
 import { magnitude } from '../../ledger/reference.ts'
 import type { Person } from '../../store/people/user-search.ts'
@@ -26,7 +27,9 @@ type Asked = {
 
 export async function showConfirm(request: AdminRequest, asked: Asked): Promise<Response> {
   const { person, wallet, amountMinor, title, here, action, fields, rows, note, button } = asked
-  const { currency, correctionApprovalAboveMinor } = request.service.config
+  const { service, actor } = request
+  const { currency } = service.config
+  const allowance = await readAllowance(service, service.db.pool, actor)
   const body = (
     <>
       <Heading title={title} sub={[nameOf(person), person.email].filter(Boolean).join(' · ')} />
@@ -37,10 +40,10 @@ export async function showConfirm(request: AdminRequest, asked: Asked): Promise<
         <Facts rows={rows} />
         <BeforeAfter before={wallet.balanceMinor} after={wallet.balanceMinor + amountMinor} currency={currency} />
         <p class="muted small">
-          {magnitude(amountMinor) > correctionApprovalAboveMinor
+          {magnitude(amountMinor) > allowance.leftMinor
             ? 'A second operator must approve it. Until then nothing moves.'
-            : 'It is done at once, unless your other changes to this wallet in the last 24 hours make a second operator’s approval necessary.'}{' '}
-          {note}
+            : 'It is done at once.'}{' '}
+          <AllowanceText allowance={allowance} currency={currency} /> {note}
         </p>
         <div class="row">
           <button class="button" type="submit">
@@ -54,6 +57,18 @@ export async function showConfirm(request: AdminRequest, asked: Asked): Promise<
     </>
   )
   return await showPage(request, { title, here, body })
+}
+
+/** What the operator can still move alone. */
+export function AllowanceText({ allowance, currency }: { allowance: Allowance; currency: Currency }) {
+  const { limitMinor, leftMinor } = allowance
+  if (limitMinor === 0n) return <>A second operator must approve every correction and bonus.</>
+  return (
+    <>
+      Without a second operator you can move <Money minor={leftMinor} currency={currency} /> now: at most{' '}
+      <Money minor={limitMinor} currency={currency} /> in 24 hours, bonuses and corrections of all wallets together.
+    </>
+  )
 }
 
 function BeforeAfter({ before, after, currency }: { before: bigint; after: bigint; currency: Currency }) {

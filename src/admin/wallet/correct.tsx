@@ -3,6 +3,7 @@ import {
   askCorrection,
   correctionProblems,
   listCorrectionAccounts,
+  readAllowance,
   type CorrectionOrder,
   type CorrectionProblem,
 } from '../../actions/money/correct-wallet.ts'
@@ -13,9 +14,9 @@ import { parseTransactionId } from '../../store/outcomes.ts'
 import type { Person } from '../../store/people/user-search.ts'
 import { findTransferByReference, findWallet, type Transfer, type WalletRow } from '../../store/wallets.ts'
 import { AmountAndReason, reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
-import { showConfirm } from './confirm.tsx'
+import { AllowanceText, showConfirm } from './confirm.tsx'
 import { Field, Form, Heading, Money, Notice, When } from '../kit/parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { accountName, nameOf } from '../kit/states.tsx'
 import { findPersonOf } from './wallet-view.tsx'
@@ -52,10 +53,11 @@ async function showCorrectForm(
 ): Promise<Response> {
   const { service } = request
   const { currency } = service.config
-  const [accounts, apps, transaction] = await Promise.all([
+  const [accounts, apps, transaction, allowance] = await Promise.all([
     listCorrectionAccounts(service, person.id),
     service.apps.list(),
     findTransaction(request, person.id),
+    readAllowance(service, service.db.pool, request.actor),
   ])
   const hasProblems = Object.keys(problems).length > 0
   // Most corrections reverse a whole transaction on its own counter account.
@@ -70,9 +72,8 @@ async function showCorrectForm(
       {hasProblems && <Notice kind="bad">Nothing was done. Check the fields below.</Notice>}
       <Form request={request} action={`/admin/wallets/${person.id}/correct`} class="card stack">
         <p>
-          The balance is <Money minor={wallet.balanceMinor} currency={currency} />. A second operator must approve more
-          than <Money minor={service.config.correctionApprovalAboveMinor} currency={currency} />, including your other
-          changes to this wallet in the last 24 hours.
+          The balance is <Money minor={wallet.balanceMinor} currency={currency} />.{' '}
+          <AllowanceText allowance={allowance} currency={currency} />
         </p>
         <div class="columns">
           <Field
@@ -192,7 +193,7 @@ async function confirmCorrection(request: AdminRequest, target: Target): Promise
   })
 }
 
-/** The form carries the id, so a form sent twice requests one correction. */
+/** The form carries the id, which binds its content: a form sent twice requests one correction. */
 async function orderCorrection(request: AdminRequest, target: Target): Promise<Response> {
   const read = await readCorrection(request, target)
   if ('problems' in read) return await showCorrectForm(request, target, read.problems)
@@ -200,11 +201,13 @@ async function orderCorrection(request: AdminRequest, target: Target): Promise<R
   if (!isUuid(id)) return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
   const asked = await askCorrection(request.service, request.actor, { id, walletId: target.person.id, ...read })
   if ('problem' in asked)
-    return await showCorrectForm(request, target, { [fieldOf[asked.problem]]: correctionProblems[asked.problem] })
+    return asked.problem === 'reused'
+      ? await showProblem(request, 409, otherContent)
+      : await showCorrectForm(request, target, { [fieldOf[asked.problem]]: correctionProblems[asked.problem] })
   return redirect(`/admin/corrections/${asked.id}?done=correction-${asked.state}`)
 }
 
-const fieldOf: Readonly<Record<CorrectionProblem, string>> = {
+const fieldOf: Readonly<Record<Exclude<CorrectionProblem, 'reused'>, string>> = {
   'unknown-wallet': 'reason',
   'unknown-account': 'account',
   'unknown-transaction': 'transaction',

@@ -1,12 +1,14 @@
 /** The actions on a wallet. They are rare and have consequences, so each form opens on demand at the end of the page. */
 import type { ComponentChildren } from 'preact'
+import type { Allowance } from '../../actions/money/correct-wallet.ts'
 import type { Right } from '../../actions/operators/rights.ts'
 import type { WalletRow } from '../../store/wallets.ts'
 import { AmountAndReason, type Problems } from '../kit/amount-and-reason.tsx'
 import { Field, Form } from '../kit/parts.tsx'
 import { may, type AdminRequest } from '../kit/route.ts'
+import { AllowanceText } from './confirm.tsx'
 
-type ActionProps = { request: AdminRequest; wallet: WalletRow; problems: Problems }
+type ActionProps = { request: AdminRequest; wallet: WalletRow; problems: Problems; allowance: Allowance }
 
 type WalletAction = {
   readonly right: Right
@@ -65,13 +67,17 @@ function Correct({ wallet }: ActionProps) {
   )
 }
 
-function Bonus({ request, wallet, problems }: ActionProps) {
+function Bonus({ request, wallet, problems, allowance }: ActionProps) {
+  const { currency } = request.service.config
   return (
     <Form request={request} action={`/admin/wallets/${wallet.id}/bonus`} class="stack">
+      <p>
+        <AllowanceText allowance={allowance} currency={currency} />
+      </p>
       <AmountAndReason
         request={request}
         problems={problems}
-        currency={request.service.config.currency.code}
+        currency={currency.code}
         reasonName="bonusReason"
         reasonHint="The user sees it in the wallet."
       />

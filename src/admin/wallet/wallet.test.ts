@@ -130,3 +130,17 @@ test('a form with a mistake comes back open', async () => {
   const html = await text(admin.post(`${page}/bonus`, { amount: 'x', bonusReason: 'y' }))
   expect(html).toMatch(/<details class="action" open>\s*<summary>Grant a bonus/)
 })
+
+test('the forms say what the operator can still move alone, over all wallets, before they ask for approval', async () => {
+  const finance = await newOperator(bench.opened, 'finance')
+  const other = await bench.newPayer()
+  const left = async (path: string) => /you can move\s+<[^>]+>([^<]+)</.exec(await text(finance.get(path)))?.[1]
+  const pages = [page, `${page}/correct`, `/admin/wallets/${other.userId}`]
+  for (const path of pages) expect(await left(path)).toBe('$100.00')
+  const grant = { amount: '60', bonusReason: 'Sorry', referenceId: crypto.randomUUID() }
+  expect((await finance.post(`/admin/wallets/${other.userId}/bonus/grant`, grant)).status).toBe(303)
+  for (const path of pages) expect(await left(path)).toBe('$40.00')
+  const confirm = async (amount: string) => await text(finance.post(`${page}/bonus`, { amount, bonusReason: 'Sorry' }))
+  expect(await confirm('40')).toContain('It is done at once.')
+  expect(await confirm('40.01')).toContain('A second operator must approve it.')
+})

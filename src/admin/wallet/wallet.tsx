@@ -1,5 +1,6 @@
 /** The page of a wallet: the user, the balance, the history, and the actions an operator may take. */
-import { askBonus } from '../../actions/money/correct-wallet.ts'
+import { readAllowance } from '../../actions/money/correct-wallet.ts'
+import { askBonus } from '../../actions/money/grant-bonus.ts'
 import { freezeWallet, unfreezeWallet } from '../../actions/money/manage-wallets.ts'
 import { sendMailAgain } from '../../actions/mails/send-again.ts'
 import { maxNoteLength, writeNote } from '../../actions/people/write-note.ts'
@@ -13,7 +14,7 @@ import { listLiveSessionsOfUser } from '../../store/people/widget-sessions.ts'
 import { reasonProblem, type Problems } from '../kit/amount-and-reason.tsx'
 import { showConfirm } from './confirm.tsx'
 import { Heading, Money } from '../kit/parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { otherContent, redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
 import { get, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { nameOf } from '../kit/states.tsx'
 import { WalletActions } from './wallet-actions.tsx'
@@ -35,7 +36,7 @@ export const walletRoutes: AdminRoute[] = [
 async function walletPage(request: AdminRequest, person: Person, problems: Problems = {}): Promise<Response> {
   const { service } = request
   const db = service.db.pool
-  const [wallet, user, links, sessions, apps, ledger, story] = await Promise.all([
+  const [wallet, user, links, sessions, apps, ledger, story, allowance] = await Promise.all([
     findWallet(db, person.id),
     findUser(db, person.id),
     listAllLinks(db, person.id),
@@ -43,6 +44,7 @@ async function walletPage(request: AdminRequest, person: Person, problems: Probl
     service.apps.list(),
     readLedger(request, person.id),
     readWalletStory(request, person.id),
+    readAllowance(service, db, request.actor),
   ])
   const name = nameOf(person)
   const body = (
@@ -66,7 +68,7 @@ async function walletPage(request: AdminRequest, person: Person, problems: Probl
       <Mails request={request} person={person} mails={story.mails} />
       <Acts userId={person.id} story={story} />
       <Notes request={request} person={person} story={story} problems={problems} />
-      <WalletActions request={request} wallet={wallet!} problems={problems} />
+      <WalletActions request={request} wallet={wallet!} problems={problems} allowance={allowance} />
     </>
   )
   const status = Object.keys(problems).length > 0 ? { status: 422 } : {}
@@ -88,7 +90,8 @@ async function saveNote(request: AdminRequest): Promise<Response> {
   if (!isUuid(form.text('form')))
     return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
   if (person.email === null) return await showProblem(request, 409, 'The account was deleted, so it takes no notes.')
-  await writeNote(service, actor, { id: form.text('form'), userId: person.id, operatorId: me.operator.id, text })
+  const note = { id: form.text('form'), userId: person.id, operatorId: me.operator.id, text }
+  if (!(await writeNote(service, actor, note))) return await showProblem(request, 409, otherContent)
   return redirect(`/admin/wallets/${person.id}?done=note-kept#notes`)
 }
 
@@ -99,8 +102,9 @@ async function sendAgain(request: AdminRequest): Promise<Response> {
   const formId = form.text('form')
   if (!isUuid(formId)) return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
   const mail = { formId, userId: person.id, fact: form.text('fact') }
-  if (!(await sendMailAgain(service, actor, mail)))
-    return await showProblem(request, 409, 'This mail is still being sent, or is no longer kept.')
+  const done = await sendMailAgain(service, actor, mail)
+  if (done === 'reused') return await showProblem(request, 409, otherContent)
+  if (done === 'gone') return await showProblem(request, 409, 'This mail is still being sent, or is no longer kept.')
   return redirect(`/admin/wallets/${person.id}?done=mail-again#mails`)
 }
 
@@ -171,7 +175,7 @@ async function confirmBonus(request: AdminRequest): Promise<Response> {
   })
 }
 
-/** The form carries the referenceId, so a form sent twice grants, or requests, one bonus. */
+/** The form carries the referenceId, which binds its content: a form sent twice grants, or requests, one bonus. */
 async function grant(request: AdminRequest): Promise<Response> {
   const person = await findPersonOf(request)
   const referenceId = request.form.text('referenceId')
@@ -182,6 +186,7 @@ async function grant(request: AdminRequest): Promise<Response> {
     return await showProblem(request, 422, 'This form is incomplete. Start again from the wallet.')
   const { service, actor } = request
   const result = await askBonus(service, actor, { walletId: person.id, referenceId, ...bonus })
+  if (result.kind === 'reused') return await showProblem(request, 409, otherContent)
   if (result.kind === 'correction')
     return redirect(`/admin/corrections/${result.correction.id}?done=correction-${result.correction.state}`)
   if (result.kind !== 'outcome' || result.outcome.refusal)
@@ -192,6 +197,5 @@ async function grant(request: AdminRequest): Promise<Response> {
         ? 'The bonus was not granted: the account was deleted.'
         : 'The bonus was not granted: the balance would be too high.',
     )
-  service.live.poke(person.id)
   return redirect(`/admin/wallets/${person.id}?done=bonus-granted`)
 }

@@ -266,6 +266,18 @@ export type ResolvedDifference = OpenDifference & {
   readonly resolvedReason: string
 }
 
+export async function findResolvedDifference(
+  db: Queryable,
+  paymentIntentId: string,
+  kind: string,
+): Promise<ResolvedDifference | undefined> {
+  const { rows } = await db.query<ResolvedDifference>(
+    `${differenceSql} where d.payment_intent_id = $1 and d.kind = $2 and d.resolved_at is null and d.settled_at is not null`,
+    [paymentIntentId, kind],
+  )
+  return maybe(rows)
+}
+
 /** Payments that still differ and that an operator resolved (columns settled_*; resolved_at: the sides agree again). Newest first. */
 export async function listResolvedDifferences(db: Queryable, limit: number): Promise<ResolvedDifference[]> {
   const { rows } = await db.query<ResolvedDifference>(

@@ -27,13 +27,15 @@ export async function lockApp(tx: Transaction, clientId: string): Promise<boolea
   return rowCount === 1
 }
 
-export async function insertSettlement(tx: Transaction, settlement: NewSettlement): Promise<void> {
+/** False when the id is taken. */
+export async function insertSettlement(tx: Transaction, settlement: NewSettlement): Promise<boolean> {
   const { id, clientId, number, fromDay, throughDay, amountMinor, reference, reverses, madeBy } = settlement
-  await tx.query(
+  const { rowCount } = await tx.query(
     `insert into settlements (id, client_id, number, from_day, through_day, amount, reference, reverses, made_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing`,
     [id, clientId, number, fromDay, throughDay, amountMinor, reference, reverses, madeBy],
   )
+  return rowCount === 1
 }
 
 export async function findSettlement(db: Queryable, id: string): Promise<Settlement | undefined> {

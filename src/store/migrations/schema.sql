@@ -259,6 +259,8 @@ create table operator_forms (
   id uuid not null,
   subject text not null,
   sent_at timestamp with time zone not null default now(),
+  content jsonb,
+  result jsonb,
   constraint operator_forms_pkey PRIMARY KEY (id)
 );
 CREATE INDEX operator_forms_sent_at ON operator_forms USING btree (sent_at);

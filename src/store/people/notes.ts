@@ -22,6 +22,16 @@ export async function insertNote(
   return rowCount === 1
 }
 
+/** Whether the id is that of this user's note with this text. */
+export async function isNote(tx: Transaction, note: { id: string; userId: string; text: string }): Promise<boolean> {
+  const { rows } = await tx.query('select from notes where id = $1 and user_id = $2 and text = $3', [
+    note.id,
+    note.userId,
+    note.text,
+  ])
+  return rows.length === 1
+}
+
 /** Newest first. */
 export async function listNotes(db: Queryable, userId: string, limit: number): Promise<OperatorNote[]> {
   const { rows } = await db.query<OperatorNote>(

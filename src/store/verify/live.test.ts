@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { newApp, newUsers, openTestService, type TestService } from '../../../test/service.ts'
-import { grantBonus } from '../../actions/money/manage-wallets.ts'
+import { grantBonus } from '../../actions/money/grant-bonus.ts'
 import { postForApp } from '../../actions/money/post.ts'
 import { findApp } from '../apps.ts'
 import { verifyBooks, type VerifyResult } from './verify.ts'

@@ -10,6 +10,7 @@ export const workKinds = [
   'send-mail',
   'reconcile-day',
   'post-correction',
+  'post-bonus',
   'find-first-payment',
   'deliver-sandbox-webhook',
 ] as const
