@@ -140,7 +140,7 @@ export const bookGuards: readonly Guarded[] = [
     file: 'src/store/writer/posting.ts',
     tests: [order, writer],
     mutants: [
-      [`if (!ahead.isAnswered) return false`, ``],
+      [`if (!ahead.isAnswered) return ahead`, ``],
       [`if (first.result.kind === 'inactive' && !isRefusedToo) return false`, ``],
       [`!pending.isAnswered && pending.deadline <= now`, `!pending.isAnswered && pending.deadline + 600_000 <= now`],
       [`if (isSilent) queue.disconnect()`, ``],
@@ -152,8 +152,8 @@ export const bookGuards: readonly Guarded[] = [
     tests: [order, writer],
     mutants: [
       [`lane.references.set(pending.referenceKey, pending)`, ``],
-      [`while (ahead?.isAnswered) ahead = ahead.predecessor`, ``],
-      [`return ahead !== undefined && chain.has(ahead)`, `return ahead !== undefined && chain.size < 0`],
+      [`if (ahead.isInCarefulLane) {`, `if (ahead.isAnswered) {`],
+      [`if (ahead) return followAhead(lane, batch, pending, ahead)`, ``],
     ],
   },
   {

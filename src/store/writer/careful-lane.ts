@@ -8,7 +8,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isContention, isUnavailable, sqlState, uniqueViolation, type Connection } from '../connection/database.ts'
 import { postLocked } from './careful-statement.ts'
 import { InDoubt, openWriterClient, type WriterClient } from './connection.ts'
-import { canJoinBatch, longestWaitMs, newBatch, type Lane, type LaneQueue, type PendingPosting } from './posting.ts'
+import { enqueue, newFairQueue, takeInTurn } from './fair-queue.ts'
+import {
+  findAhead,
+  longestWaitMs,
+  newBatch,
+  shareOf,
+  type Lane,
+  type LaneQueue,
+  type PendingPosting,
+} from './posting.ts'
 
 export type LaneEvents = {
   /** `waitedMs`: how long the oldest posting of the batch had been waiting when the batch was sent. */
@@ -43,7 +52,7 @@ export function openCarefulLane(connection: Connection, events: LaneEvents): Car
   const lane: CarefulLane = {
     connection,
     events,
-    waiting: [],
+    waiting: newFairQueue(),
     underWay: new Map(),
     disconnect: () => disconnect(lane),
     quarantined: new Map(),
@@ -54,7 +63,10 @@ export function openCarefulLane(connection: Connection, events: LaneEvents): Car
 }
 
 export function postCarefully(lane: CarefulLane, postings: readonly PendingPosting[]): void {
-  lane.waiting.push(...postings)
+  for (const pending of postings) {
+    pending.isInCarefulLane = true
+    enqueue(lane.waiting, shareOf(pending), pending)
+  }
   if (!lane.isRunning) void run(lane)
 }
 
@@ -73,7 +85,7 @@ async function run(lane: CarefulLane): Promise<void> {
   // Wait one tick of the event loop, so that postings of the same tick share the first batch.
   await new Promise((resolve) => setImmediate(resolve))
   let held: PendingPosting[] = []
-  while (lane.waiting.length > 0 || held.length > 0) {
+  while (lane.waiting.size > 0 || held.length > 0) {
     const batch = [...takeBatch(lane), ...held.splice(0, maxBatch)]
     held.push(...(await runBatch(lane, batch, false)))
     // One locked wallet is waited for per round, so a round takes one lock_timeout more at most, however many are locked.
@@ -88,15 +100,12 @@ async function run(lane: CarefulLane): Promise<void> {
 
 function takeBatch(lane: CarefulLane): PendingPosting[] {
   const batch = newBatch()
-  const left: PendingPosting[] = []
-  for (const pending of lane.waiting) {
-    if (batch.postings.length === maxBatch || !canJoinBatch(pending, batch)) left.push(pending)
-    else {
-      pending.takenIn = batch
-      batch.postings.push(pending)
-    }
-  }
-  lane.waiting = left
+  takeInTurn(lane.waiting, maxBatch, (pending) => {
+    if (findAhead(pending, batch)) return 'stays'
+    pending.takenIn = batch
+    batch.postings.push(pending)
+    return 'taken'
+  })
   return batch.postings
 }
 
@@ -106,7 +115,7 @@ async function runBatch(
   postings: PendingPosting[],
   isPatient: boolean,
 ): Promise<readonly PendingPosting[]> {
-  const batch = { postings, repeats: [] }
+  const batch = newBatch(postings)
   const startedAt = performance.now()
   const waitedMs = longestWaitMs(postings)
   lane.underWay.set(batch, startedAt)

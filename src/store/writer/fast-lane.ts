@@ -9,12 +9,13 @@ import { isUnavailable, type Connection } from '../connection/database.ts'
 import { writeOnNodes, type NodeChoice } from '../cluster/lane-nodes.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast, type FastAnswers } from './fast-statement.ts'
+import { enqueue, newFairQueue, putBack, takeInTurn, type Offer } from './fair-queue.ts'
 import {
-  canJoinBatch,
-  hasUnansweredPredecessor,
+  findAhead,
   isSameLink,
   longestWaitMs,
   newBatch,
+  shareOf,
   shareResult,
   type Batch,
   type LaneQueue,
@@ -68,7 +69,7 @@ export function openFastLane(
     connection,
     careful,
     events,
-    waiting: [],
+    waiting: newFairQueue(),
     underWay: new Map(),
     disconnect: () => disconnect(lane),
     references: new Map(),
@@ -81,7 +82,7 @@ export function openFastLane(
 }
 
 export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
-  lane.waiting.push(pending)
+  enqueue(lane.waiting, shareOf(pending), pending)
   if (lane.isWaiting || lane.underWay.size >= lane.limits.underWay) return
   // Wait one tick of the event loop, so that requests of the same tick share a batch.
   lane.isWaiting = true
@@ -92,7 +93,7 @@ export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
 }
 
 export async function closeFastLane(lane: FastLane): Promise<void> {
-  while (lane.waiting.length > 0 || lane.underWay.size > 0) await sleep(5)
+  while (lane.waiting.size > 0 || lane.underWay.size > 0) await sleep(5)
   await lane.writer?.then((writer) => writer.end()).catch(() => {})
   lane.writer = undefined
 }
@@ -105,31 +106,48 @@ function send(lane: FastLane): void {
 
 function takeBatch(lane: FastLane): Batch {
   const batch = newBatch()
-  const left: PendingPosting[] = []
-  for (const pending of lane.waiting) {
-    const first = lane.references.get(pending.referenceKey)
-    if (first?.takenIn) {
-      pending.repeats = first
-      // Takes no place in the batch: a thousand repeats of one reference cost one posting.
-      first.takenIn.repeats.push(pending)
-      // Postings behind it may join too: when its link stays undecided, all of them are retried together, in order.
-      if (first.takenIn === batch && isSameLink(first, pending) && canJoinBatch(pending, batch)) pending.takenIn = batch
-    } else if (batch.postings.length === lane.limits.batch || !canJoinBatch(pending, batch)) left.push(pending)
-    else {
-      lane.references.set(pending.referenceKey, pending)
-      pending.takenIn = batch
-      batch.postings.push(pending)
-    }
-  }
-  lane.waiting = left
+  takeInTurn(lane.waiting, lane.limits.batch, (pending) => offer(lane, batch, pending))
   return batch
+}
+
+/** In the queue, and behind a batch, a posting is always behind its predecessors: a batch is offered them first. */
+function offer(lane: FastLane, batch: Batch, pending: PendingPosting): Offer {
+  const ahead = pending.predecessor && findAhead(pending, batch)
+  if (ahead) return followAhead(lane, batch, pending, ahead)
+  const first = lane.references.get(pending.referenceKey)
+  if (first?.takenIn) {
+    pending.repeats = first
+    // Postings behind it may join too: when its link stays undecided, all of them are retried together, in order.
+    if (first.takenIn === batch && isSameLink(first, pending)) pending.takenIn = batch
+    // Takes no place in the batch: a thousand repeats of one reference cost one posting.
+    return waitFor(first.takenIn, pending)
+  }
+  lane.references.set(pending.referenceKey, pending)
+  pending.takenIn = batch
+  batch.postings.push(pending)
+  return 'taken'
+}
+
+/** Out of the queue until the one ahead is decided, so that no later batch has to step over it. */
+function followAhead(lane: FastLane, batch: Batch, pending: PendingPosting, ahead: PendingPosting): Offer {
+  if (ahead.isInCarefulLane) {
+    postCarefully(lane.careful, [pending])
+    return 'moved'
+  }
+  const awaited = ahead.waitsFor ?? ahead.takenIn
+  return awaited && (awaited === batch || lane.underWay.has(awaited)) ? waitFor(awaited, pending) : 'stays'
+}
+
+function waitFor(batch: Batch, pending: PendingPosting): Offer {
+  pending.waitsFor = batch
+  batch.behind.push(pending)
+  return 'moved'
 }
 
 async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
   const { postings } = batch
   const startedAt = performance.now()
-  // The queue is in order of arrival, so the first posting has waited longest.
-  const waitedMs = longestWaitMs(postings.slice(0, 1))
+  const waitedMs = longestWaitMs(postings)
   lane.underWay.set(batch, startedAt)
   const opening = (lane.writer ??= connect(lane))
   let writer: BatchWriter | undefined
@@ -149,34 +167,19 @@ async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
   send(lane)
 }
 
-function retryUndecided(lane: FastLane, { postings, repeats }: Batch): void {
-  const left = postings.filter((pending) => !pending.isAnswered)
-  const early: PendingPosting[] = []
-  for (const repeat of repeats)
-    if (!repeat.isAnswered && !shareResult(repeat)) (hasUnansweredPredecessor(repeat) ? early : left).push(repeat)
-  // A repeat does not go to the careful lane ahead of its predecessors, unless they go there too.
-  if (early.length > 0) lane.waiting = [...early, ...lane.waiting]
-  if (left.length > 0) postCarefully(lane.careful, [...left, ...takeFollowers(lane, left)])
-}
-
-/** Removes the postings that must be decided after one of these from the queue: they follow it into the careful lane. */
-function takeFollowers(lane: FastLane, ahead: readonly PendingPosting[]): PendingPosting[] {
-  const chain = new Set(ahead)
-  const followers: PendingPosting[] = []
-  lane.waiting = lane.waiting.filter((pending) => {
-    if (!isBehind(pending, chain)) return true
-    chain.add(pending)
-    followers.push(pending)
-    return false
-  })
-  return followers
-}
-
-/** Behind one of the chain, with nothing but answered postings between them. */
-function isBehind({ predecessor }: PendingPosting, chain: ReadonlySet<PendingPosting>): boolean {
-  let ahead = predecessor
-  while (ahead?.isAnswered) ahead = ahead.predecessor
-  return ahead !== undefined && chain.has(ahead)
+function retryUndecided(lane: FastLane, { postings, behind }: Batch): void {
+  const undecided = postings.filter((pending) => !pending.isAnswered)
+  const waiting: PendingPosting[] = []
+  for (const pending of behind) {
+    if (pending.isAnswered || shareResult(pending)) continue
+    // A repeat does not go to the careful lane ahead of its predecessors.
+    const isReady = pending.repeats && !findAhead(pending)
+    ;(isReady ? undecided : waiting).push(pending)
+    pending.repeats = undefined
+    pending.waitsFor = undefined
+  }
+  if (undecided.length > 0) postCarefully(lane.careful, undecided)
+  if (waiting.length > 0) putBack(lane.waiting, waiting, shareOf)
 }
 
 async function answerBatch(writer: BatchWriter, batch: readonly PendingPosting[]): Promise<void> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { expectBalancedBooks } from '../../../test/books.ts'
 import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
 import { referenceKeyOf } from '../outcomes.ts'
-import { canJoinBatch, newBatch, newPending, type Posting, type PostingResult } from './posting.ts'
+import { findAhead, newBatch, newPending, type Posting, type PostingResult } from './posting.ts'
 
 let opened: TestService
 let clientId: string
@@ -91,13 +91,13 @@ test('a posting joins a batch only when every predecessor has its answer or is i
   const first = pendingAfter(undefined)
   const second = pendingAfter(first)
   const third = pendingAfter(second)
-  const batch = { postings: [first], repeats: [] }
-  expect(canJoinBatch(third, batch)).toBeFalse()
+  const batch = newBatch([first])
+  expect(findAhead(third, batch)).toBe(second)
   second.answer({ kind: 'inactive' })
-  expect(canJoinBatch(third, batch)).toBeFalse()
+  expect(findAhead(third, batch)).toBe(first)
   first.takenIn = batch
-  expect(canJoinBatch(third, batch)).toBeTrue()
-  expect(canJoinBatch(third, newBatch())).toBeFalse()
+  expect(findAhead(third, batch)).toBeUndefined()
+  expect(findAhead(third, newBatch())).toBe(first)
   first.answer({ kind: 'inactive' })
-  expect(canJoinBatch(third, newBatch())).toBeTrue()
+  expect(findAhead(third, newBatch())).toBeUndefined()
 })

@@ -5,6 +5,7 @@
 import type { Operation } from '../../ledger/decide.ts'
 import { findMismatch, type Mismatch } from '../../ledger/reference.ts'
 import { isUnavailable } from '../connection/database.ts'
+import { itemsOf, removeItems, type FairQueue } from './fair-queue.ts'
 import type { Outcome } from '../outcomes.ts'
 
 export type Posting = Operation & {
@@ -55,6 +56,9 @@ export type PendingPosting = Posting & {
   readonly predecessor: PendingPosting | undefined
   /** The last batch that took it, or whose posting it repeats. */
   takenIn: Batch | undefined
+  /** The batch under way that it waits for, outside the queue. */
+  waitsFor: Batch | undefined
+  isInCarefulLane: boolean
   /** The posting of a batch under way that has the same reference, and whose outcome this one gets as well. */
   repeats: PendingPosting | undefined
   result: PostingResult | undefined
@@ -62,30 +66,32 @@ export type PendingPosting = Posting & {
 
 export type Batch = {
   readonly postings: PendingPosting[]
-  /** Postings whose reference one of `postings` has: they are answered when the batch ends. */
-  readonly repeats: PendingPosting[]
+  /**
+   * Postings that wait for its end, in the order of their lists: repeats of a reference of `postings` share its answer, and those
+   * behind one of them that could not join return to the queue.
+   */
+  readonly behind: PendingPosting[]
 }
 
-export function newBatch(): Batch {
-  return { postings: [], repeats: [] }
+export function newBatch(postings: PendingPosting[] = []): Batch {
+  return { postings, behind: [] }
+}
+
+/** The app whose share of the batches a posting uses. The service's own postings count as one app. */
+export function shareOf({ by }: Posting): string {
+  return 'walletId' in by ? '' : by.clientId
 }
 
 /**
- * A posting joins a batch only behind its predecessors: each has its answer or is in that batch already. A repeat in the middle of a
- * list may have its answer before the postings ahead of it.
+ * The posting that keeps this one out of a batch: the last one ahead of it that has no answer and is not in that batch. A repeat in
+ * the middle of a list may have its answer before the postings ahead of it.
  */
-export function canJoinBatch({ predecessor }: PendingPosting, batch: Batch): boolean {
+export function findAhead({ predecessor }: PendingPosting, batch?: Batch): PendingPosting | undefined {
   for (let ahead = predecessor; ahead; ahead = ahead.predecessor) {
-    if (ahead.takenIn === batch) return true
-    if (!ahead.isAnswered) return false
+    if (batch && ahead.takenIn === batch) return undefined
+    if (!ahead.isAnswered) return ahead
   }
-  return true
-}
-
-export function hasUnansweredPredecessor({ predecessor }: PendingPosting): boolean {
-  let ahead = predecessor
-  while (ahead?.isAnswered) ahead = ahead.predecessor
-  return ahead !== undefined
+  return undefined
 }
 
 /**
@@ -101,7 +107,7 @@ export function shareResult(repeat: PendingPosting): boolean {
     return true
   }
   // The wallet is frozen: a credit would post, and so might a debit behind a credit that repays the debt.
-  const isRefusedToo = repeat.amountMinor < 0n && !hasUnansweredPredecessor(repeat)
+  const isRefusedToo = repeat.amountMinor < 0n && !findAhead(repeat)
   if (first.result.kind === 'inactive' && !isRefusedToo) return false
   repeat.answer(first.result)
   return true
@@ -140,6 +146,8 @@ export function newPending(
     isAnswered: false,
     predecessor,
     takenIn: undefined,
+    waitsFor: undefined,
+    isInCarefulLane: false,
     repeats: undefined,
     result: undefined,
     answer: (result) => {
@@ -166,15 +174,15 @@ export function longestWaitMs(batch: readonly PendingPosting[]): number {
 
 /** The postings that wait in a lane, and the batches under way, each with the time it was sent. */
 export type LaneQueue = {
-  waiting: PendingPosting[]
+  readonly waiting: FairQueue<PendingPosting>
   readonly underWay: Map<Batch, number>
   /** Destroys the lane's connection: batches under way fail at once and are retried over another connection. */
   readonly disconnect: () => void
 }
 
 export function depthOf(queue: LaneQueue): number {
-  let depth = queue.waiting.length
-  for (const { postings, repeats } of queue.underWay.keys()) depth += postings.length + repeats.length
+  let depth = queue.waiting.size
+  for (const { postings, behind } of queue.underWay.keys()) depth += postings.length + behind.length
   return depth
 }
 
@@ -191,11 +199,15 @@ export function expire(queue: LaneQueue): void {
   let isSilent = false
   for (const [batch, sentAt] of queue.underWay) {
     isSilent ||= now - sentAt > silentForMs
-    for (const pending of [...batch.postings, ...batch.repeats])
+    for (const pending of [...batch.postings, ...batch.behind])
       if (isLate(pending)) pending.fail(new Unavailable('the ledger did not answer in time'))
   }
   if (isSilent) queue.disconnect()
-  if (!queue.waiting.some(isLate)) return
-  for (const pending of queue.waiting) if (isLate(pending)) pending.fail(new Unavailable('the ledger is busy'))
-  queue.waiting = queue.waiting.filter((pending) => !pending.isAnswered)
+  let hasLate = false
+  for (const pending of itemsOf(queue.waiting)) {
+    if (!isLate(pending)) continue
+    hasLate = true
+    pending.fail(new Unavailable('the ledger is busy'))
+  }
+  if (hasLate) removeItems(queue.waiting, (pending) => pending.isAnswered)
 }

@@ -138,3 +138,21 @@ test('a repeat behind a posting that is not decided yet does not let later ones 
     [0n, 'first'],
   ])
 })
+
+test('postings between two repeats of a reference that another user has are decided in order', async () => {
+  const [user, other] = (await users(2)) as [TestUser, TestUser]
+  const results = await postAll([
+    posting(other, 1n, 'of another user'),
+    posting(user, 5n, 'of another user'),
+    posting(user, 5n, 'between'),
+    posting(user, 5n, 'of another user'),
+    posting(user, -5n, 'behind'),
+  ])
+  expect(results.map(inShort)).toEqual([
+    [1n, 'first'],
+    [1n, 'amount,user'],
+    [5n, 'first'],
+    [1n, 'amount,user'],
+    [0n, 'first'],
+  ])
+})

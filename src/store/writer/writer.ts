@@ -3,11 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../connection/database.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
+import { isFull } from './fair-queue.ts'
 import { addToFastLane, closeFastLane, openFastLane, type FastLane } from './fast-lane.ts'
 import {
   depthOf,
   expire,
   newPending,
+  shareOf,
   Unavailable,
   type Lane,
   type PendingPosting,
@@ -39,7 +41,8 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   const laneFor = ({ by }: Posting) =>
     'walletId' in by || isQuarantined(careful, by.serviceUserId) ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
-    if ((lane ?? careful).waiting.length >= maxWaiting) pending.fail(new Unavailable('too many postings are waiting'))
+    if (isFull((lane ?? careful).waiting, shareOf(pending), maxWaiting))
+      pending.fail(new Unavailable('too many postings are waiting'))
     else if (lane) addToFastLane(lane, pending)
     else postCarefully(careful, [pending])
   }
@@ -53,7 +56,8 @@ export function openWriter(connection: Connection, laneCount: number, events: La
       const last = new Map<string, { lane: FastLane | undefined; pending: PendingPosting }>()
       return postings.map((posting) => {
         const { promise, resolve, reject } = Promise.withResolvers<PostingResult>()
-        const key = 'walletId' in posting.by ? posting.by.walletId : posting.by.serviceUserId
+        const key =
+          'walletId' in posting.by ? posting.by.walletId : `${posting.by.clientId} ${posting.by.serviceUserId}`
         const before = last.get(key)
         // All postings of a link take one lane: two lanes would not keep their order.
         const lane = before ? before.lane : laneFor(posting)

@@ -1,0 +1,97 @@
+/** Each waiting app has its share of every batch, however much another app has waiting. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { expectBalancedBooks } from '../../../test/books.ts'
+import { newApp, newUsers, openTestService, type TestService, type TestUser } from '../../../test/service.ts'
+import { referenceKeyOf } from '../outcomes.ts'
+import { Unavailable, type Posting, type PostingResult } from './posting.ts'
+import { openWriter, type Writer } from './writer.ts'
+
+setDefaultTimeout(60_000)
+
+let opened: TestService
+let writer: Writer
+let greedy: Tenant
+let other: Tenant
+
+type Tenant = { readonly clientId: string; readonly users: TestUser[] }
+
+beforeAll(async () => {
+  opened = await openTestService()
+  const newTenant = async () => {
+    const { clientId } = await newApp(opened.service)
+    return { clientId, users: await newUsers(opened.service, { clientId }, 50) }
+  }
+  greedy = await newTenant()
+  other = await newTenant()
+  writer = openWriter(opened.service.db.connection, 1, {
+    batch: () => {},
+    fault: () => {},
+    nodeFault: () => {},
+  })
+})
+afterAll(async () => {
+  await writer.close()
+  await expectBalancedBooks(opened.service)
+  await opened.close()
+})
+
+let count = 0
+const credit = ({ clientId, users }: Tenant, i = 0, id = `s-${++count}`): Posting => ({
+  by: { clientId, serviceUserId: users[i % users.length]!.serviceUserId },
+  amountMinor: 1n,
+  isReversal: false,
+  referenceKey: referenceKeyOf({ namespace: `app:${clientId}`, type: 'TEST', id }),
+  counterAccount: `app:${clientId}`,
+  referenceType: 'TEST',
+  referenceId: id,
+  description: null,
+})
+const credits = (tenant: Tenant, length: number) => Array.from({ length }, (_, i) => credit(tenant, i))
+/** Each on its own, as requests that arrive together are. */
+const send = (postings: readonly Posting[]) => postings.map((posting) => writer.post(posting))
+const countAnswers = (results: readonly Promise<PostingResult>[]) => {
+  const counter = { answered: 0 }
+  for (const result of results) void result.then(() => counter.answered++)
+  return counter
+}
+
+test('an app that arrives behind thousands of postings of another app is in the same batch as their first', async () => {
+  const many = send(credits(greedy, 3_000))
+  const counter = countAnswers(many)
+  await Promise.all(send(credits(other, 10)))
+  expect(counter.answered).toBeLessThanOrEqual(512)
+  await Promise.all(many)
+})
+
+test('an app that arrives while the batches of another app are under way is in the next batch', async () => {
+  const many = send(credits(greedy, 4_000))
+  const counter = countAnswers(many)
+  await many[0]
+  // Two more batches are under way by now.
+  await Promise.all(send(credits(other, 10)))
+  expect(counter.answered).toBeLessThanOrEqual(4 * 512)
+  await Promise.all(many)
+})
+
+test('the movements of the service itself are one share among those of the apps', async () => {
+  const { userId } = greedy.users[0]!
+  const many = send(
+    credits(greedy, 2_000).map((posting) => ({ ...posting, by: { walletId: userId }, counterAccount: 'cards' })),
+  )
+  const counter = countAnswers(many)
+  // All but the first use of a reference that several users share are decided in the careful lane, as the movements are.
+  const results = await Promise.all(send(other.users.slice(0, 20).map((_, i) => credit(other, i, 'shared'))))
+  expect(results.filter((result) => result.kind === 'outcome' && result.replay)).toHaveLength(19)
+  expect(counter.answered).toBeLessThanOrEqual(3 * 512)
+  await Promise.all(many)
+})
+
+test('an app that fills the queue is refused above its share, and another app is not', async () => {
+  const many = send(credits(greedy, 20_100))
+  const few = send(credits(other, 10))
+  const refused = many.slice(20_000).map((result) => result.catch((error: unknown) => error))
+  const accepted = Promise.allSettled(many.slice(0, 20_000))
+  expect((await Promise.all(refused)).filter((error) => error instanceof Unavailable)).toHaveLength(100)
+  expect((await Promise.all(few)).every(({ kind }) => kind === 'outcome')).toBeTrue()
+  await accepted
+})
