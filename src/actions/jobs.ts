@@ -9,6 +9,7 @@ import { deleteJobFailure, failuresToReport, upsertJobFailure } from '../store/w
 import { checkBooks } from './money/check-books.ts'
 import { countCalls, countLinks } from './apps/count-calls.ts'
 import { countMinutes } from './count-minutes.ts'
+import { keyPlainAddresses } from './people/key-addresses.ts'
 import type { Service } from './service.ts'
 import { planDays } from './topups/reconcile.ts'
 
@@ -24,6 +25,7 @@ const jobs: readonly Job[] = [
   { name: 'count-calls', everyMs: 60_000, run: countCalls },
   { name: 'count-links', everyMs: 60_000, run: countLinks },
   { name: 'cleanup', everyMs: 10 * 60_000, run: ({ db, config }) => deleteExpired(db, config) },
+  { name: 'key-addresses', everyMs: 10 * 60_000, run: keyPlainAddresses },
   { name: 'merge-positions', everyMs: 10 * 60_000, run: (service) => mergePositions(service.db) },
   { name: 'merge-minutes', everyMs: 10 * 60_000, run: (service) => mergeMinutes(service.db) },
   { name: 'plan-reconciliation', everyMs: 60_000, run: planDays },

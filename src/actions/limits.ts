@@ -3,15 +3,18 @@
  * nothing. An attempt that one limit refuses does not count for the others. Attempts from unknown addresses never use up
  * those of a person at an address from which they signed in before.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { deleteLimit, findLimit, updateLimitRefunded, upsertLimit } from '../store/limits.ts'
-import type { WithDb } from './service.ts'
+import type { KeyedHashes } from './secrets/open-secrets.ts'
+import type { Service } from './service.ts'
 
 export type Limited = { readonly kind: 'limited'; readonly retryAfterSeconds: number }
 
 /** Only the first attempt beyond a limit is recorded, so that a flood does not fill the audit log. */
 export type TooMany = Limited & { readonly isFirst: boolean }
+
+type WithSecrets = Pick<Service, 'db' | 'secrets'>
 
 type Rule = { readonly name: string; readonly limit: number; readonly windowMs: number }
 
@@ -62,8 +65,8 @@ export const mailsADay: Rule = { name: 'mail-a-day', limit: 30, windowMs: 24 * h
 export const papers: Rule = { name: 'paper', limit: 60, windowMs: 15 * minuteMs }
 
 /** Counts an attempt before it is made: otherwise many concurrent attempts would all pass as the last one allowed. */
-export async function takeLimit(service: WithDb, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
-  const { count, secondsLeft } = await upsertLimit(service.db.pool, keyOf(rule, parts), rule.windowMs)
+export async function takeLimit(service: WithSecrets, rule: Rule, ...parts: string[]): Promise<TooMany | undefined> {
+  const { count, secondsLeft } = await upsertLimit(service.db.pool, await keyOf(service, rule, parts), rule.windowMs)
   if (count <= rule.limit) return undefined
   return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft), isFirst: count === rule.limit + 1 }
 }
@@ -74,7 +77,7 @@ type Limit = readonly [rule: Rule, ...parts: string[]]
  * Takes all limits or none, in the given order. List limits of one address first: an attempt they refuse does not touch
  * the rows that all callers share.
  */
-export async function takeLimits(service: WithDb, limits: readonly Limit[]): Promise<TooMany | undefined> {
+export async function takeLimits(service: WithSecrets, limits: readonly Limit[]): Promise<TooMany | undefined> {
   for (const [index, limit] of limits.entries()) {
     const refused = await takeLimit(service, ...limit)
     if (!refused) continue
@@ -92,12 +95,12 @@ type Guess = {
   readonly isKnownAddress: boolean
 }
 
-export async function takeGuess(service: WithDb, door: Door, guess: Guess): Promise<TooMany | undefined> {
+export async function takeGuess(service: WithSecrets, door: Door, guess: Guess): Promise<TooMany | undefined> {
   const { byAddress, here, together } = limitsOf(door, guess)
   if (door.wrongOfAddress) {
     const { count, secondsLeft } = await findLimit(
       service.db.pool,
-      keyOf(door.wrongOfAddress, [addressKey(guess.address)]),
+      await keyOf(service, door.wrongOfAddress, [addressKey(guess.address)]),
     )
     if (count >= door.wrongOfAddress.limit)
       return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft), isFirst: false }
@@ -105,12 +108,12 @@ export async function takeGuess(service: WithDb, door: Door, guess: Guess): Prom
   return await takeLimits(service, [...byAddress, here, ...together])
 }
 
-export async function countWrongGuess(service: WithDb, door: Door, { address }: Guess): Promise<void> {
+export async function countWrongGuess(service: WithSecrets, door: Door, { address }: Guess): Promise<void> {
   if (door.wrongOfAddress) await takeLimit(service, door.wrongOfAddress, addressKey(address))
 }
 
 /** After a right guess: clears the failures at this address, and gives back this attempt elsewhere. */
-export async function forgiveRightGuess(service: WithDb, door: Door, guess: Guess): Promise<void> {
+export async function forgiveRightGuess(service: WithSecrets, door: Door, guess: Guess): Promise<void> {
   const { byAddress, here, together } = limitsOf(door, guess)
   await clearLimit(service, ...here)
   for (const limit of [...byAddress, ...together]) await giveBackLimit(service, ...limit)
@@ -127,18 +130,18 @@ function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
 }
 
 /** Takes back an attempt that turned out to be right. */
-export async function giveBackLimit(service: WithDb, rule: Rule, ...parts: string[]): Promise<void> {
-  await updateLimitRefunded(service.db.pool, keyOf(rule, parts))
+export async function giveBackLimit(service: WithSecrets, rule: Rule, ...parts: string[]): Promise<void> {
+  await updateLimitRefunded(service.db.pool, await keyOf(service, rule, parts))
 }
 
-export async function clearLimit(service: WithDb, rule: Rule, ...parts: string[]): Promise<void> {
-  await deleteLimit(service.db.pool, keyOf(rule, parts))
+export async function clearLimit(service: WithSecrets, rule: Rule, ...parts: string[]): Promise<void> {
+  await deleteLimit(service.db.pool, await keyOf(service, rule, parts))
 }
 
-function keyOf({ name }: Rule, parts: readonly string[]): Buffer {
-  return createHash('sha256')
-    .update([name, ...parts].join('\0'))
-    .digest()
+/** The parts are emails and addresses, which a plain hash in a copy of the database would not hide. */
+async function keyOf({ secrets }: WithSecrets, { name }: Rule, parts: readonly string[]): Promise<Buffer> {
+  const [key] = await secrets.hashes('limit', [name, ...parts].join('\0'))
+  return key
 }
 
 /** One IPv6 subscriber has 2^64 addresses, so the /64 network is counted. */
@@ -156,7 +159,10 @@ export function addressKey(address: string): string {
     .join(':')
 }
 
-/** Addresses are stored as hashes: they are compared, and never read. */
-export function addressHash(address: string): Buffer {
-  return createHash('sha256').update(addressKey(address)).digest()
+/**
+ * Addresses are stored as keyed hashes: they are compared, and never read. The key is applied to the plain hash, which older
+ * releases stored, so that `keyPlainAddresses` can convert their rows.
+ */
+export async function addressHashes({ secrets }: Pick<Service, 'secrets'>, address: string): Promise<KeyedHashes> {
+  return await secrets.hashes('address', hash('sha256', addressKey(address), 'buffer'))
 }

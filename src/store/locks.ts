@@ -29,6 +29,8 @@ export const locks = {
   mergeMinutes: 0xb111f08d,
   /** One process at a time compares a day with the processor: each day also resolves the differences of the others. */
   reconciliation: 0xb111f09d,
+  /** One process at a time converts hashes of addresses. */
+  keyAddresses: 0xb111f0ad,
   /**
    * The first of two numbers; the second is the writer's number, so that no two connections write the same rows of
    * positions.

@@ -81,11 +81,15 @@ export async function updateOperatorSignedIn(db: Queryable, id: string, at: Date
  * Whether the operator of this email has signed in from the address: the same single read whether or not the operator
  * exists.
  */
-export async function isOperatorAddress(db: Queryable, email: string, addressHash: Buffer): Promise<boolean> {
+export async function isOperatorAddress(
+  db: Queryable,
+  email: string,
+  addressHashes: readonly Buffer[],
+): Promise<boolean> {
   const { rows } = await db.query<{ is_known: boolean }>(
     `select exists (select from operator_addresses a join operators o on o.id = a.operator_id
-       where o.email = $1 and a.address_hash = $2) as is_known`,
-    [email, addressHash],
+       where o.email = $1 and a.address_hash = any($2)) as is_known`,
+    [email, addressHashes],
   )
   return one(rows).is_known
 }

@@ -24,7 +24,11 @@ const lifetimeMs = 2 * 60_000
 /** This link waits in a page until the user clicks it. */
 const fileLifetimeMs = 15 * 60_000
 
-export async function orderPaper(service: WithDb, session: Session, paper: Paper): Promise<string | Limited> {
+export async function orderPaper(
+  service: Pick<Service, 'db' | 'secrets'>,
+  session: Session,
+  paper: Paper,
+): Promise<string | Limited> {
   const limited = await takeLimit(service, papers, session.userId)
   return limited ?? (await newLink(service, session.userId, paper, lifetimeMs))
 }

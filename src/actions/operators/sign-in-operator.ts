@@ -12,7 +12,7 @@ import {
 } from '../../store/operators.ts'
 import { normaliseEmail } from '../people/create-user.ts'
 import {
-  addressHash,
+  addressHashes,
   clearLimit,
   forgiveRightGuess,
   operatorCodes,
@@ -154,7 +154,7 @@ async function startFullSession(
   by: string,
 ): Promise<string> {
   await updateOperatorSignedIn(tx, operator.id, service.now())
-  await upsertAddress(tx, 'operator', operator.id, addressHash(device.address))
+  await upsertAddress(tx, 'operator', operator.id, await addressHashes(service, device.address))
   await recordAudit(tx, actorOf(operator, device.address), 'operator.signed-in', `operator:${operator.id}`, {
     with: by,
   })
@@ -162,7 +162,7 @@ async function startFullSession(
 }
 
 async function isKnownAddress(service: Service, email: string, { address }: Device): Promise<boolean> {
-  return await isOperatorAddress(service.db.pool, email, addressHash(address))
+  return await isOperatorAddress(service.db.pool, email, await addressHashes(service, address))
 }
 
 async function recordFailure(

@@ -7,7 +7,7 @@ import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '..
 import { findLiveUser, getIdentity, lockUser, updateUserEmail } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
-import { addressHash, addressKey, type Limited } from '../limits.ts'
+import { addressHashes, addressKey, type Limited } from '../limits.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
@@ -24,8 +24,8 @@ export async function beginEmailChange(
   const user = await findLiveUser(pool, session.userId)
   const email = normaliseEmail(asked)
   if (!user || user.email === email) return { kind: 'same' }
-  const identity = await getIdentity(pool, email, addressHash(address))
-  const own = await getIdentity(pool, user.email, addressHash(address))
+  const identity = await getIdentity(pool, email, await addressHashes(service, address))
+  const own = await getIdentity(pool, user.email, await addressHashes(service, address))
   const limited =
     (await takeMailLimits(service, user.email, address, own)) ??
     // The new address always gets the limits of an unknown network, even if its owner has signed in from here.

@@ -6,7 +6,7 @@ import { upsertMailLanguage } from '../../store/mails.ts'
 import { getIdentity, type Identity } from '../../store/people/users.ts'
 import { connectApp, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
+import { addressHashes, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode, type Asked } from './mail-code.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import { isPassword } from './passwords.ts'
@@ -37,7 +37,7 @@ export async function logIn(service: Service, app: App, attempt: LogIn): Promise
 
 async function tryPassword(service: Service, app: App, attempt: LogIn): Promise<LoggedIn> {
   const email = normaliseEmail(attempt.email)
-  const identity = await getIdentity(service.db.pool, email, addressHash(attempt.address))
+  const identity = await getIdentity(service.db.pool, email, await addressHashes(service, attempt.address))
   const guess = { whose: email, address: attempt.address, isKnownAddress: identity.isKnownAddress }
   const limited = await takeGuess(service, userPasswords, guess)
   if (limited) return limited
@@ -62,7 +62,7 @@ async function signIn(
   const signedIn = await transact(service.db, async (tx) => {
     const connected = await connectApp(tx, app, userId, address)
     if (!connected) return undefined
-    const isNewAddress = await upsertAddress(tx, 'user', userId, addressHash(address))
+    const isNewAddress = await upsertAddress(tx, 'user', userId, await addressHashes(service, address))
     const detail = { clientId: app.clientId, browser }
     await recordAudit(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
     if (lang) await upsertMailLanguage(tx, userId, lang)

@@ -19,7 +19,7 @@ import {
 } from '../../store/people/mailed-codes.ts'
 import { getIdentity, type Identity } from '../../store/people/users.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
+import { addressHashes, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
 import { writeCodeLetter, type CodeMail } from '../mails/write-letters.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
@@ -64,7 +64,7 @@ async function sendCode(
   choose: (code: string, identity: Identity) => CodeMail | undefined,
 ): Promise<Mailed> {
   const email = normaliseEmail(asked.email)
-  const identity = await getIdentity(service.db.pool, email, addressHash(asked.address))
+  const identity = await getIdentity(service.db.pool, email, await addressHashes(service, asked.address))
   const limited = await takeMailLimits(service, email, asked.address, identity)
   if (limited) return limited
   const { code, handle } = await newCode(service, purpose, email)

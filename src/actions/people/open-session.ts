@@ -9,7 +9,7 @@ import {
   updateSessionRevoked,
   type Session,
 } from '../../store/people/widget-sessions.ts'
-import { addressHash } from '../limits.ts'
+import { addressHashes } from '../limits.ts'
 import { browserName } from '../browser-name.ts'
 import type { Service, WithDb } from '../service.ts'
 import { hashSecret, newSessionToken } from '../tokens.ts'
@@ -63,12 +63,13 @@ export function endOf(session: Session): 'SESSION_EXPIRED' | 'INVALID_SESSION' |
 
 /** Records the browser of the session's first call: the session itself was created by the app's backend. */
 export async function recordBrowser(
-  service: WithDb,
+  service: Pick<Service, 'db' | 'secrets'>,
   session: Session,
   { userAgent, address }: { userAgent: string | null; address: string },
 ): Promise<void> {
   if (session.isBrowserRecorded) return
-  const seen = { browser: browserName(userAgent), addressHash: addressHash(address) }
+  const [addressHash] = await addressHashes(service, address)
+  const seen = { browser: browserName(userAgent), addressHash }
   await updateSessionBrowser(service.db.pool, session.tokenHash, seen)
 }
 

@@ -4,7 +4,7 @@
  */
 import { findLiveUser, getIdentity, type LiveUser } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
-import { addressHash, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
+import { addressHashes, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
 import { isPassword } from './passwords.ts'
 
@@ -17,7 +17,7 @@ export async function provePassword(
 ): Promise<Proved> {
   const user = await findLiveUser(service.db.pool, session.userId)
   if (!user) return { kind: 'wrong' }
-  const { isKnownAddress } = await getIdentity(service.db.pool, user.email, addressHash(address))
+  const { isKnownAddress } = await getIdentity(service.db.pool, user.email, await addressHashes(service, address))
   const guess = { whose: user.email, address, isKnownAddress }
   const limited = await takeGuess(service, userPasswords, guess)
   if (limited) return limited

@@ -7,7 +7,7 @@ import { updateUserPassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked } from '../../store/people/widget-sessions.ts'
 import { connectApp } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, addressKey, clearLimit, userPasswords } from '../limits.ts'
+import { addressHashes, addressKey, clearLimit, userPasswords } from '../limits.ts'
 import { checkCode, useCode, type Asked } from './mail-code.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import { hashPassword } from './passwords.ts'
@@ -36,7 +36,7 @@ export async function resetPassword(
     // Every app that was signed in with the old password needs a new sign-in.
     await updateLinksSignedOut(tx, user.id)
     await updateSessionsRevoked(tx, user.id)
-    await upsertAddress(tx, 'user', user.id, addressHash(address))
+    await upsertAddress(tx, 'user', user.id, await addressHashes(service, address))
     const actor = { name: `user:${user.id}`, address }
     await recordAudit(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
     const notification = {

@@ -7,7 +7,7 @@ import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
 import { listAppSignIns, updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
-import { addressHash } from '../limits.ts'
+import { addressHashes } from '../limits.ts'
 import type { Service } from '../service.ts'
 
 export type SignedInApp = {
@@ -26,12 +26,12 @@ export type SignedInApp = {
 }
 
 export async function listSignedInApps(
-  service: Pick<Service, 'db' | 'apps'>,
+  service: Pick<Service, 'db' | 'apps' | 'secrets'>,
   session: Session,
   address: string,
 ): Promise<SignedInApp[]> {
   const signIns = await listAppSignIns(service.db.pool, session.userId, session.tokenHash)
-  const here = addressHash(address)
+  const here = await addressHashes(service, address)
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app]))
   return signIns.map(({ clientId, since, browsers }) => ({
     clientId,
@@ -40,7 +40,7 @@ export async function listSignedInApps(
     since,
     browsers: browsers.map(({ addressHash: network, ...browser }) => ({
       ...browser,
-      isThisNetwork: network.equals(here),
+      isThisNetwork: here.some((hash) => hash.equals(network)),
     })),
   }))
 }

@@ -10,7 +10,7 @@ import { deleteSignUp, upsertSignUp } from '../../store/people/sign-ups.ts'
 import { getIdentity, insertUser } from '../../store/people/users.ts'
 import { connectApp, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHash, addressKey, type Limited } from '../limits.ts'
+import { addressHashes, addressKey, type Limited } from '../limits.ts'
 import {
   checkCode,
   mailCode,
@@ -40,7 +40,7 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   const email = normaliseEmail(attempt.email)
   const { excess, secondsLeft } = service.signUps.count(addressKey(address), service.now())
   if (excess > 0) return { kind: 'limited', retryAfterSeconds: secondsLeft }
-  const identity = await getIdentity(service.db.pool, email, addressHash(address))
+  const identity = await getIdentity(service.db.pool, email, await addressHashes(service, address))
   const limited = await takeMailLimits(service, email, address, identity)
   if (limited) return limited
 
@@ -73,7 +73,7 @@ export async function confirmEmail(
     const { passwordHash, firstName, lastName } = waiting
     const id = newId(service.now())
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName }))) return undefined
-    await upsertAddress(tx, 'user', id, addressHash(address))
+    await upsertAddress(tx, 'user', id, await addressHashes(service, address))
     const actor = { name: `user:${id}`, address }
     await recordAudit(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
     const connected = await connectApp(tx, app, id, address)

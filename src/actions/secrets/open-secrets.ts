@@ -1,14 +1,25 @@
 /** The keys that encrypt secrets: those of SECRETS_KEY, or in development one in the data folder. */
-import { randomBytes } from 'node:crypto'
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isKeyText, type Config } from '../../config.ts'
 import { seal, toSecretKey, unseal, type SealContext, type SecretKey } from './seal.ts'
 
+/** Each purpose has its own key, so that equal data has unrelated hashes in two places. */
+type HashPurpose = 'address' | 'limit'
+
+/** By key of SECRETS_KEY, in its order. */
+export type KeyedHashes = readonly [first: Buffer, ...others: Buffer[]]
+
 export type Secrets = {
   /** Encrypts with the first key. */
   readonly seal: (text: string, context: SealContext) => Promise<string>
   readonly unseal: (sealed: string, context: SealContext) => Promise<string>
+  /**
+   * Hashes of data that has few possible values, such as addresses and emails: a plain hash in a copy of the database could be
+   * guessed. Store the first; compare with all, because it may have been stored before a new key was put first.
+   */
+  readonly hashes: (purpose: HashPurpose, data: string | Buffer) => Promise<KeyedHashes>
   /** All keys; the first one encrypts. In development a missing key is created. */
   readonly keys: () => Promise<readonly SecretKey[]>
   /** The existing keys; creates none. */
@@ -24,8 +35,20 @@ export function openSecrets({ secretsKeys, dataDir }: Pick<Config, 'secretsKeys'
     kept ??= toSecretKey((await readKeyFile(dataDir)) ?? (await makeKeyFile(dataDir)))
     return [kept]
   }
+  const hashKeys = new Map<string, Buffer>()
+  const hashKeyOf = ({ id, bytes }: SecretKey, purpose: HashPurpose) => {
+    const name = `${id} ${purpose}`
+    const derived = hashKeys.get(name) ?? Buffer.from(hkdfSync('sha256', bytes, '', `billfold hash ${purpose}`, 32))
+    hashKeys.set(name, derived)
+    return derived
+  }
   return {
     keys,
+    hashes: async (purpose, data) => {
+      const hashOf = (key: SecretKey) => createHmac('sha256', hashKeyOf(key, purpose)).update(data).digest()
+      const [first, ...others] = await keys()
+      return [hashOf(first!), ...others.map(hashOf)]
+    },
     knownKeys: async () => {
       const inFile = configured.length > 0 ? undefined : await readKeyFile(dataDir)
       return inFile === undefined ? configured : [toSecretKey(inFile)]

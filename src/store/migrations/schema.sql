@@ -288,10 +288,12 @@ create table operator_addresses (
   operator_id uuid not null,
   address_hash bytea not null,
   last_at timestamp with time zone not null,
+  is_keyed boolean not null default false,
   constraint operator_addresses_pkey PRIMARY KEY (operator_id, address_hash),
   constraint operator_addresses_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
   constraint operator_addresses_address_hash_check CHECK ((length(address_hash) = 32))
 );
+CREATE INDEX operator_addresses_plain ON operator_addresses USING btree (operator_id) WHERE (NOT is_keyed);
 
 create table operator_grants (
   operator_id uuid not null,
@@ -763,10 +765,12 @@ create table user_addresses (
   user_id uuid not null,
   address_hash bytea not null,
   last_at timestamp with time zone not null,
+  is_keyed boolean not null default false,
   constraint user_addresses_pkey PRIMARY KEY (user_id, address_hash),
   constraint user_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint user_addresses_address_hash_check CHECK ((length(address_hash) = 32))
 );
+CREATE INDEX user_addresses_plain ON user_addresses USING btree (user_id) WHERE (NOT is_keyed);
 
 create table verified_wallets (
   wallet_id uuid not null,

@@ -149,13 +149,13 @@ export type Identity = {
 }
 
 const identitySql = `select u.id as "userId", u.password_hash as "passwordHash", u.language, s.email is not null as "isSigningUp",
-    s.password_hash as "signUpHash", a.user_id is not null as "isKnownAddress"
+    s.password_hash as "signUpHash",
+    exists (select 1 from user_addresses a where a.user_id = u.id and a.address_hash = any($2)) as "isKnownAddress"
   from (select $1::text as email) as asked
     left join users u on u.email = asked.email
-    left join sign_ups s on s.email = asked.email and s.expires_at > now()
-    left join user_addresses a on a.user_id = u.id and a.address_hash = $2`
+    left join sign_ups s on s.email = asked.email and s.expires_at > now()`
 
-export async function getIdentity(db: Queryable, email: string, addressHash: Buffer): Promise<Identity> {
-  const { rows } = await db.query<Identity>({ name: 'get-identity', text: identitySql, values: [email, addressHash] })
+export async function getIdentity(db: Queryable, email: string, addressHashes: readonly Buffer[]): Promise<Identity> {
+  const { rows } = await db.query<Identity>({ name: 'get-identity', text: identitySql, values: [email, addressHashes] })
   return one(rows)
 }
