@@ -121,11 +121,12 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/wallets/:id/mails': {
       make: async () => {
         const { path } = await wallet()
-        const { rows } = await bench.service.db.pool.query<{ fact: string }>(
-          `insert into mails (fact, user_id, kind, detail, due_at) values ($1, $2, 'deleted', '{"kind":"deleted"}', null) returning fact`,
-          [`deleted:${path.id}`, path.id],
-        )
-        return { path, fields: { fact: rows[0]!.fact, form: crypto.randomUUID() } }
+        for (const about of ['deleted', 'closed'])
+          await query(
+            `insert into mails (fact, user_id, kind, detail, due_at) values ($1, $2, 'deleted', '{"kind":"deleted"}', null)`,
+            [`${about}-${path.id}`, path.id],
+          )
+        return { path, fields: { fact: `deleted-${path.id}`, form: crypto.randomUUID() } }
       },
     },
     '/admin/client-apps/:clientId/settlements': {

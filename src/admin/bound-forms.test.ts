@@ -23,7 +23,7 @@ afterAll(async () => {
 type Bound = {
   /** The file that makes the id, and the field that carries it. Absent when the order is named by what it is about. */
   readonly made?: readonly [file: string, field: string]
-  /** Other content under the same id. The first is valid on its own. */
+  /** Other content under the same id, with the path's `:id` in it. The first is valid on its own. */
   readonly others: readonly Record<string, string>[]
   /** The first answer shows a secret, which is not stored: a repeat is refused with another text. */
   readonly isShownOnce?: true
@@ -49,7 +49,7 @@ const bound: Readonly<Record<string, Bound>> = {
     others: [{ reason: 'another reason' }],
   },
   '/admin/wallets/:id/notes': { made: ['wallet/wallet-story.tsx', 'form'], others: [{ note: 'Called three times' }] },
-  '/admin/wallets/:id/mails': { made: ['wallet/wallet-story.tsx', 'form'], others: [{ fact: 'another mail' }] },
+  '/admin/wallets/:id/mails': { made: ['wallet/wallet-story.tsx', 'form'], others: [{ fact: 'closed-:id' }] },
   '/admin/wallets/:id/bonus/grant': {
     made: ['wallet/wallet.tsx', 'referenceId'],
     others: [{ amount: '0.01' }, { amount: '70000' }, { bonusReason: 'another reason' }],
@@ -68,6 +68,11 @@ const bound: Readonly<Record<string, Bound>> = {
 const pathOf = (route: string, parameters: Record<string, string> = {}) =>
   route.replace(/:(\w+)/g, (_, name: string) => parameters[name]!)
 
+const contentOf = (other: Record<string, string>, parameters?: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(other).map(([name, value]) => [name, value.replace(':id', parameters?.['id'] ?? '')]),
+  )
+
 async function audited(): Promise<number> {
   const { rows } = await bench.service.db.pool.query<{ count: number }>('select count(*)::int as count from audit')
   return rows[0]!.count
@@ -85,7 +90,7 @@ describe.each(Object.keys(bound))('POST %s', (route) => {
     expect([isDone(first), await first.text()]).toEqual([true, expect.any(String)])
     const before = await audited()
     for (const other of others) {
-      const response = await admin.post(here, { ...fields, ...other })
+      const response = await admin.post(here, { ...fields, ...contentOf(other, path) })
       expect([other, response.status]).toEqual([other, 409])
       if (made) expect(await response.text()).toContain('already sent with other content')
     }
@@ -111,7 +116,7 @@ describe.each(Object.keys(bound))('POST %s', (route) => {
 
   test('does one of two contents that arrive at once', async () => {
     const { path, fields = {} } = await forms[route]!.make()
-    const contents = [fields, { ...fields, ...others[0]! }]
+    const contents = [fields, { ...fields, ...contentOf(others[0]!, path) }]
     const sent = Array.from({ length: 8 }, (_, i) => admin.post(pathOf(route, path), contents[i % 2]))
     const responses = await Promise.all(sent)
     expect(new Set(responses.filter((response) => !isDone(response)).map(({ status }) => status))).toEqual(
