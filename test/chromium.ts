@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type Frame, type LaunchOptions, type Page } from '@playwright/test'
+import { aptCommand, canInstall } from './system-package.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 const places = [
@@ -29,20 +30,12 @@ async function ensureChromium(): Promise<string> {
   )
 }
 
-const apt = 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends'
-
 /** The system's packages if we may install them, because they include the libraries of a browser; otherwise Playwright's. */
 function installers(): string[][] {
   const isRoot = process.getuid?.() === 0
   const cli = createRequire(import.meta.url).resolve('@playwright/test/cli')
   return [
-    ...(isRoot && Bun.which('apt-get')
-      ? ['chromium chromium-headless-shell fonts-liberation', 'chromium'].map((names) => [
-          'sh',
-          '-c',
-          `${apt} ${names}`,
-        ])
-      : []),
+    ...(canInstall ? ['chromium chromium-headless-shell fonts-liberation', 'chromium'].map(aptCommand) : []),
     [process.execPath, cli, 'install', ...(isRoot ? ['--with-deps'] : []), 'chromium'],
   ]
 }

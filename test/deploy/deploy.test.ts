@@ -9,6 +9,7 @@ import { freePort } from '../free-port.ts'
 import { run } from '../other-server.ts'
 import { testDatabase } from '../postgres.ts'
 import { secretsKey } from '../service.ts'
+import { ensureProgram } from '../system-package.ts'
 
 setDefaultTimeout(180_000)
 
@@ -174,8 +175,9 @@ test.skipIf(!Bun.which('systemd-analyze'))('systemd accepts the unit', async () 
   await rm(folder, { recursive: true })
 })
 
-test.skipIf(!Bun.which('caddy'))('Caddy accepts its file', async () => {
-  const { code, output } = await run(['caddy', 'adapt', '--config', 'deploy/Caddyfile', '--adapter', 'caddyfile'])
+test('Caddy accepts its file', async () => {
+  const caddy = await ensureProgram('caddy', 'caddy')
+  const { code, output } = await run([caddy, 'adapt', '--config', 'deploy/Caddyfile', '--adapter', 'caddyfile'])
   expect([code, output]).toEqual([0, expect.stringContaining('"flush_interval":-1')])
 })
 

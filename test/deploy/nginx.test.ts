@@ -1,4 +1,4 @@
-/** deploy/nginx.conf in front of a real service, with a self-signed certificate; skipped on a machine without nginx. */
+/** deploy/nginx.conf in front of a real service, with a self-signed certificate. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createConnection, createServer, type Server } from 'node:net'
@@ -11,13 +11,15 @@ import { eventually } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
 import { isRoot, run } from '../other-server.ts'
 import { startProcess, type ServiceProcess } from '../process.ts'
+import { ensureProgram } from '../system-package.ts'
 import { newApp, newUser, openTestService, secretsKey, type Credentials, type TestService } from '../service.ts'
 
 setDefaultTimeout(180_000)
 
-const nginx = Bun.which('nginx', { PATH: `${process.env['PATH']}:/usr/sbin` })
+const nginx = await ensureProgram('nginx', 'nginx-light')
+const openssl = await ensureProgram('openssl', 'openssl')
 
-describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
+describe('behind nginx', () => {
   let opened: TestService
   let service: ServiceProcess
   let servicePort: number
@@ -66,7 +68,7 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
   async function makeCertificate(): Promise<void> {
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '5', '-nodes']
     const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')]
-    const { code, output } = await run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', ...subject, ...files])
+    const { code, output } = await run([openssl, 'req', '-x509', '-newkey', 'rsa:2048', ...subject, ...files])
     if (code !== 0) throw new Error(output)
   }
 
@@ -94,13 +96,14 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
       ['server 127.0.0.1:3000;', `server 127.0.0.1:${servicePort}; server 127.0.0.1:${lossyPort} max_fails=0;`],
       ['listen 80;', `listen 127.0.0.1:${plainPort};`],
       ['listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`],
+      ['/var/log/nginx/', `${folder}/`],
       ['/etc/letsencrypt/live/wallet.example/fullchain.pem', join(folder, 'cert.pem')],
       ['/etc/letsencrypt/live/wallet.example/privkey.pem', join(folder, 'key.pem')],
     ]
     let text = await readFile(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8')
     for (const [from, to] of changes) {
       expect(text).toContain(from)
-      text = text.replace(from, to)
+      text = text.replaceAll(from, to)
     }
     await writeFile(join(folder, 'billfold.conf'), text)
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -109,7 +112,7 @@ describe.skipIf(!nginx || !Bun.which('openssl'))('behind nginx', () => {
     const main = `${isRoot ? 'user root;' : ''} daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
       events {} http { access_log off; ${temporary.join(' ')} include ${folder}/billfold.conf; }`
     await writeFile(join(folder, 'main.conf'), main)
-    proxy = Bun.spawn([nginx!, '-c', join(folder, 'main.conf'), '-p', folder], { stdout: 'ignore', stderr: 'inherit' })
+    proxy = Bun.spawn([nginx, '-c', join(folder, 'main.conf'), '-p', folder], { stdout: 'ignore', stderr: 'inherit' })
     while (
       await get('/healthz').then(
         (response) => response.status !== 200,
