@@ -37,6 +37,8 @@ export type Config = {
   readonly topup: { readonly minMinor: bigint; readonly maxMinor: bigint }
   /** A correction of more than this needs a second operator. */
   readonly correctionApprovalAboveMinor: bigint
+  /** A change of operators needs a second admin, where there is one. */
+  readonly operatorChangesNeedTwo: boolean
   /** How long the processor's account lines are kept and compared with payments. */
   readonly processorLinesDays: number
 }
@@ -162,6 +164,9 @@ const settings = z.object({
   TOPUP_MIN: decimal.default('1'),
   TOPUP_MAX: decimal.default('10000'),
   CORRECTION_APPROVAL_ABOVE: decimal.default('100'),
+  OPERATOR_CHANGES_NEED_TWO: z
+    .enum(['0', '1'], 'write 1 if a second admin approves changes of operators or 0 if one admin is enough')
+    .optional(),
   PROCESSOR_LINES_DAYS: whole(31, 36_500).default(730),
 })
 
@@ -309,6 +314,8 @@ function toConfig(s: Settings): Config {
     cards: cardConfig(s),
     topup: { minMinor: parseDecimal(s.TOPUP_MIN, currency)!, maxMinor: parseDecimal(s.TOPUP_MAX, currency)! },
     correctionApprovalAboveMinor: parseDecimal(s.CORRECTION_APPROVAL_ABOVE, currency)!,
+    operatorChangesNeedTwo:
+      s.OPERATOR_CHANGES_NEED_TWO === undefined ? isProduction : s.OPERATOR_CHANGES_NEED_TWO === '1',
     processorLinesDays: s.PROCESSOR_LINES_DAYS,
   })
 }

@@ -7,6 +7,9 @@ import { askCorrection } from '../src/actions/money/correct-wallet.ts'
 import { newId } from '../src/actions/tokens.ts'
 import type { Stage } from '../src/store/operator-sessions.ts'
 import type { Role } from '../src/store/operators.ts'
+import { transact } from '../src/store/connection/database.ts'
+import { insertChange } from '../src/store/operator-access/operator-changes.ts'
+import { mailedLink } from './mailbox.ts'
 import { newOperator, newVisitor, password, type TestOperator, type Visitor } from './operator.ts'
 import { postInJanuary } from './january.ts'
 import { newApp, newUser } from './service.ts'
@@ -19,6 +22,7 @@ type Someone = Visitor & { readonly actor: string }
 /** `role` is the role of the operator who sends a form about their own account. */
 export type Form = { readonly isRead?: true; readonly make: (role?: Role) => Promise<Call> }
 
+const newEmail = () => `${crypto.randomUUID()}@example.com`
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const codeNow = () => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) })
 const reason = { reason: 'as agreed' }
@@ -97,7 +101,8 @@ export function adminForms(bench: Bench, admin: TestOperator) {
     '/admin/second-factor/cancel': { make: async () => ({ by: await signedIn('enrol') }) },
     '/admin/welcome': {
       make: async () => {
-        const token = (await invite()).split('token=')[1]!
+        const { link } = await invite()
+        const token = link.split('token=')[1]!
         return { by: await stranger(''), fields: { token, name: 'Eve', email: 'eve@example.com', password } }
       },
     },
@@ -220,16 +225,18 @@ txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00
         },
       }),
     },
-    '/admin/operators/invite': { make: async () => ({ fields: { role: 'viewer' } }) },
-    '/admin/operators/invites/:id/revoke': {
-      make: async () => {
-        await invite()
-        const [row] = await query<{ id: string }>(
-          `select to_jsonb(i)->>'id' as id from operator_invites i order by created_at desc limit 1`,
-        )
-        return { path: { id: row!.id } }
+    '/admin/operators/invite': { make: async () => ({ fields: { role: 'viewer', email: newEmail() } }) },
+    '/admin/operators/invites/:id/resend': { make: async () => ({ path: { id: (await invite()).id } }) },
+    '/admin/operators/invites/:id/revoke': { make: async () => ({ path: { id: (await invite()).id } }) },
+    '/admin/operators/changes/:id/approve': { make: async () => ({ path: { id: await waitingChange('test') } }) },
+    '/admin/operators/changes/:id/decline': { make: async () => ({ path: { id: await waitingChange('test') } }) },
+    '/admin/operators/changes/:id/withdraw': {
+      make: async (role = 'admin') => {
+        const by = await signedIn('full', role)
+        return { by, path: { id: await waitingChange(by.actor) } }
       },
     },
+    '/admin/operators/:id/suspend': { make: async () => ({ path: { id: (await signedIn('full')).id } }) },
     '/admin/operators/:id/access': {
       make: async () => ({ path: { id: (await signedIn('full')).id }, fields: { role: 'viewer' } }),
     },
@@ -280,15 +287,25 @@ txn_${crypto.randomUUID()},${await readableDay()} 12:00:00,payout,usd,-1.00,0.00
     return order.id
   }
 
-  /** The path of the link that the page shows. */
-  async function invite(): Promise<string> {
-    const page = await (await admin.post('/admin/operators/invite', { role: 'viewer' })).text()
-    return /\/admin\/welcome\?token=[\w-]+/.exec(page)![0]
+  /** An invitation, and the path of the link in its mail. */
+  async function invite(): Promise<{ id: string; link: string }> {
+    const email = newEmail()
+    await admin.post('/admin/operators/invite', { role: 'viewer', email })
+    const link = await mailedLink(bench.service, email)
+    const [row] = await query<{ id: string }>('select id from operator_invites where email = $1', [email])
+    return { id: row!.id, link }
+  }
+
+  async function waitingChange(askedBy: string): Promise<string> {
+    const change = { kind: 'invite', email: newEmail(), role: 'viewer' } as const
+    const id = newId()
+    await transact(bench.service.db, (tx) => insertChange(tx, { id, change, askedBy, lifetimeMs: 60_000 }))
+    return id
   }
 
   async function secretOf(clientId: string): Promise<string> {
     return (await query<{ id: string }>('select id from app_secrets where client_id = $1', [clientId]))[0]!.id
   }
 
-  return { forms, reason, owedApp, settledApp, waitingCorrection, signedIn, giveSecret, secretOf }
+  return { forms, reason, owedApp, settledApp, waitingCorrection, waitingChange, signedIn, giveSecret, secretOf }
 }

@@ -188,6 +188,15 @@ const lines: Record<string, Line> = {
   'correction decline': { make: async () => [await known.waitingCorrection('operator:somebody'), '--reason', 'x'] },
   'correction withdraw': { make: async () => [await known.waitingCorrection('cli:somebody')] },
   'admin create': { make: async () => ['--email', 'new-operator@example.com'] },
+  'admin invite': { make: async () => ['--email', 'new-invited@example.com'] },
+  'admin role': { make: async () => [(await newOperator(bench.opened)).email, 'viewer'] },
+  'admin restore': {
+    make: async () => {
+      const { id, email } = await newOperator(bench.opened)
+      await bench.service.db.pool.query('update operators set is_active = false where id = $1', [id])
+      return [email]
+    },
+  },
   'admin reset': { make: async () => [(await newOperator(bench.opened)).email] },
   'admin list': { isRead: true, make: async () => [] },
   'admin remove': { make: async () => [(await newOperator(bench.opened)).email] },

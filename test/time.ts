@@ -16,6 +16,7 @@ const ageing = [
   'limits',
   'operator_sessions',
   'operator_invites',
+  'operator_grants',
 ]
 
 export const topupTables = ['topups', 'topup_movements', 'processor_events', 'work']

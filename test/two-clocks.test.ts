@@ -4,7 +4,8 @@ import { generateSync } from 'otplib'
 import { rotateSecret } from '../src/actions/apps/manage-apps.ts'
 import { takeLimit } from '../src/actions/limits.ts'
 import { findSignedInOperator, startSession } from '../src/actions/operators/manage-sessions.ts'
-import { createOperator, findInvite, inviteOperator } from '../src/actions/operators/manage-operators.ts'
+import { requestChange } from '../src/actions/operators/change-operators.ts'
+import { createOperator, findInvite } from '../src/actions/operators/manage-operators.ts'
 import { getPendingSecret } from '../src/actions/operators/second-factor.ts'
 import { confirmSecondFactor } from '../src/actions/operators/sign-in-operator.ts'
 import { connectApp } from '../src/actions/people/manage-links.ts'
@@ -139,8 +140,9 @@ describe.each(makers)('made by service %d of two whose clocks are apart', (maker
   })
 
   test('an invitation is open for both for a day', async () => {
-    const path = await inviteOperator(made(), operator, { role: 'viewer', forWhom: null })
-    const token = new URL(path, 'http://billfold.test').searchParams.get('token')!
+    const invitation = { kind: 'invite', email: newEmail(), role: 'viewer' } as const
+    const asked = await requestChange(made(), { name: 'cli:test', address: null }, invitation, 'command line')
+    const token = new URL((asked as { path: string }).path, 'http://billfold.test').searchParams.get('token')!
     const isOpen = async () =>
       await Promise.all(services.map(async ({ service }) => (await findInvite(service, token)) !== undefined))
     await pass(24 * 60 * minuteMs - minuteMs)

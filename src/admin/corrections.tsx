@@ -23,7 +23,7 @@ import {
   listWaitingCorrections,
   type Correction,
 } from '../store/corrections.ts'
-import { listGrantsOf, type Grant } from '../store/operator-grants.ts'
+import { listGrantsOf, type Grant } from '../store/operator-access/operator-grants.ts'
 import { transactionIdOf } from '../store/outcomes.ts'
 import { listOperators, type Operator } from '../store/operators.ts'
 import { findPerson, listPeople, type Person } from '../store/people/user-search.ts'

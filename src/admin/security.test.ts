@@ -157,6 +157,8 @@ test('no text in a field or an address ends in a header, a path or a fault', asy
       await admin.post(`/admin/wallets/${walletId}/bonus`, { amount: text, bonusReason: text }),
       await admin.post(`/admin/wallets/${walletId}/bonus/grant`, { amount: '1', bonusReason: 'ok', referenceId: text }),
       await admin.post('/admin/operators/invite', { role: text }),
+      await admin.post('/admin/operators/invite', { role: 'viewer', email: text }),
+      await admin.post(`/admin/operators/changes/${inQuery}/approve`),
       await admin.post(`/admin/operators/${inQuery}/access`, { role: text }),
       await admin.post('/admin/account/password', { before: text, after: text }),
       await admin.get(`/admin/wallets?q=${inQuery}&after=${inQuery}&state=${inQuery}`),

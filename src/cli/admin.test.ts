@@ -57,6 +57,26 @@ test('operators are listed, and one who is removed has no access and leaves no l
   expect((await run(['admin', 'remove', 'nobody@example.com'])).exitCode).toBe(1)
 })
 
+test('a printed invitation is for its email, and the role and access of an operator are changed without a second admin', async () => {
+  const invited = await run(['admin', 'invite', '--email', 'New@example.com', '--role', 'finance'])
+  expect(JSON.parse(invited.stdout)).toMatchObject({
+    email: 'new@example.com',
+    link: expect.stringContaining('token='),
+  })
+  expect((await run(['admin', 'invite', '--email', 'ada@example.com'])).exitCode).toBe(1)
+  expect((await run(['admin', 'invite', '--email', 'nobody'])).exitCode).toBe(2)
+  expect((await run(['admin', 'role', 'eve@example.com', 'viewer'])).exitCode).toBe(1)
+  expect((await run(['admin', 'restore', 'eve@example.com'])).exitCode).toBe(0)
+  expect((await run(['admin', 'role', 'eve@example.com', 'viewer'])).exitCode).toBe(0)
+  expect((await run(['admin', 'role', 'eve@example.com', 'god'])).exitCode).toBe(2)
+  const db = openDatabase(database.connection)
+  const { rows } = await db.pool.query(`select detail->>'via' as via from audit where action = 'operator.invited'`)
+  expect(rows).toEqual([{ via: 'command line' }])
+  await db.pool.end()
+  const open = (await openLinks()).find((link) => link['for'] === 'new@example.com')!
+  await run(['admin', 'revoke', String(open['inviteId'])])
+})
+
 test('an open link is revoked by its id, once', async () => {
   await run(['admin', 'reset', 'ada@example.com'])
   const [{ inviteId }] = (await openLinks()) as [{ inviteId: string }]

@@ -1,16 +1,12 @@
 /** Operators of the admin area on the command line. */
-import { normaliseEmail } from '../actions/people/create-user.ts'
-import {
-  changeAccess,
-  createOperator,
-  operatorProblems,
-  resetOperator,
-  revokeInvite,
-} from '../actions/operators/manage-operators.ts'
+import { isEmail, normaliseEmail } from '../actions/people/create-user.ts'
+import { requestChange, revokeInvite } from '../actions/operators/change-operators.ts'
+import { createOperator, operatorProblems } from '../actions/operators/manage-operators.ts'
 import { roleTexts } from '../actions/operators/rights.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
-import { listInvites } from '../store/operator-invites.ts'
+import type { Change } from '../store/operator-access/operator-changes.ts'
+import { listInvites } from '../store/operator-access/operator-invites.ts'
 import { findOperatorByEmail, listOperators, roles, type Operator, type Role } from '../store/operators.ts'
 import { CommandRefused, UsageMistake, actorOf, textOf, type Invocation, type Command } from './command.ts'
 import { withService } from './data.ts'
@@ -56,18 +52,51 @@ ${roles.map((role) => `${role.padEnd(9)}${roleTexts[role]}`).join('\n')}`,
     },
   },
   {
+    name: 'admin invite',
+    summary: 'print a one-time link that creates an operator',
+    flags: {
+      email: { value: 'EMAIL', about: 'the email of the new operator', isRequired: true },
+      role: { value: 'ROLE', about: `${roles.join(', ')} (default: admin)` },
+    },
+    details: `In the admin area the link goes to the operator's mailbox instead, and is shown to no other person. This command is for
+a service without mail, and for an emergency: the audit log says that the link was printed. The link expires after 24 hours.`,
+    examples: ['admin invite --email eve@example.com --role support'],
+    run: async (invocation) => {
+      const email = normaliseEmail(textOf(invocation, 'email')!)
+      const role = readRole(invocation)
+      if (!isEmail(email)) throw new UsageMistake('--email: write an email address.')
+      return await withService(invocation, async (service) => {
+        const link = await changeNow(service, invocation, email, { kind: 'invite', email, role })
+        return { json: { email, role, link }, text: link }
+      })
+    },
+  },
+  {
     name: 'admin reset',
     summary: 'print a one-time link for an operator who lost the password or the phone',
     positionals: ['email'],
     details: `The first person to open the link chooses a new password and sets up a new second factor; open sessions then end. The link
-expires after 24 hours.`,
+expires after 24 hours. A mail tells the operator about it, and the audit log says that the link was printed.`,
     examples: ['admin reset ada@example.com'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
         const { id, email } = await findNamed(service, invocation)
-        const path = await resetOperator(service, actorOf(invocation), id)
-        const link = `${service.config.publicUrl}${path}`
+        const link = await changeNow(service, invocation, email, { kind: 'reset', operatorId: id })
         return { json: { email, link }, text: link }
+      }),
+  },
+  {
+    name: 'admin role',
+    summary: 'give an operator another role',
+    positionals: ['email', 'role'],
+    details: `The command line needs no second admin. The roles are ${roles.join(', ')}. The last admin keeps the role.`,
+    examples: ['admin role eve@example.com finance'],
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const { id, email } = await findNamed(service, invocation)
+        const role = roleOf(invocation.positionals[1]!, 'role')
+        await changeNow(service, invocation, email, { kind: 'role', operatorId: id, role })
+        return { json: { operatorId: id, email, role }, text: `${email} has the role ${role}.` }
       }),
   },
   {
@@ -109,10 +138,22 @@ log refers to it. The last admin cannot be removed.`,
     examples: ['admin remove eve@example.com'],
     run: async (invocation) =>
       await withService(invocation, async (service) => {
-        const { id, email, role } = await findNamed(service, invocation)
-        const result = await changeAccess(service, actorOf(invocation), id, { role, isActive: false })
-        if (result === 'last-admin') throw new CommandRefused(`${email} is the last admin: create another one first.`)
+        const { id, email } = await findNamed(service, invocation)
+        await changeNow(service, invocation, email, { kind: 'remove', operatorId: id })
         return { json: { operatorId: id, email, hasAccess: false }, text: `${email} no longer has access.` }
+      }),
+  },
+  {
+    name: 'admin restore',
+    summary: 'give a removed or suspended operator access again',
+    positionals: ['email'],
+    details: 'In the admin area two admins do this. Use the command line when no second admin is left.',
+    examples: ['admin restore eve@example.com'],
+    run: async (invocation) =>
+      await withService(invocation, async (service) => {
+        const { id, email } = await findNamed(service, invocation)
+        await changeNow(service, invocation, email, { kind: 'restore', operatorId: id })
+        return { json: { operatorId: id, email, hasAccess: true }, text: `${email} has access again.` }
       }),
   },
   {
@@ -126,7 +167,7 @@ log refers to it. The last admin cannot be removed.`,
           inviteId: invite.id,
           kind: invite.operatorId ? 'reset' : 'invite',
           role: invite.role,
-          for: invite.operatorEmail ?? invite.forWhom,
+          for: invite.operatorEmail ?? invite.email,
           madeBy: invite.makerEmail ?? invite.createdBy,
           until: invite.expiresAt,
         }))
@@ -165,9 +206,28 @@ async function findNamed(service: Service, { positionals }: Invocation): Promise
   return operator
 }
 
+/** The command line needs no second admin. Returns the link, for a change that makes one. */
+async function changeNow(service: Service, invocation: Invocation, email: string, change: Change): Promise<string> {
+  const result = await requestChange(service, actorOf(invocation), change, 'command line')
+  if (result.kind === 'done') return `${service.config.publicUrl}${result.path ?? ''}`
+  const problem = result.kind === 'problem' ? result.problem : 'unknown'
+  throw new CommandRefused(refusals[problem]?.(email) ?? `${email}: refused (${problem}).`)
+}
+
+const refusals: Readonly<Record<string, (email: string) => string>> = {
+  'email-taken': (email) => `An operator with the email ${email} already exists.`,
+  'last-admin': (email) => `${email} is the last admin: create another one first.`,
+  'no-access': (email) => `${email} has no access: see "admin restore".`,
+  'has-access': (email) => `${email} has access already.`,
+  'has-role': (email) => `${email} has this role already.`,
+}
+
 function readRole(invocation: Invocation): Role {
-  const text = textOf(invocation, 'role') ?? 'admin'
+  return roleOf(textOf(invocation, 'role') ?? 'admin', '--role')
+}
+
+function roleOf(text: string, where: string): Role {
   const role = roles.find((known) => known === text)
-  if (!role) throw new UsageMistake(`--role: write one of ${roles.join(', ')}.`)
+  if (!role) throw new UsageMistake(`${where}: write one of ${roles.join(', ')}.`)
   return role
 }

@@ -408,6 +408,7 @@ function goodFacts(): DatabaseFacts {
   const workLevels = {
     'resolve-topup': idle,
     'send-mail': idle,
+    'send-operator-mail': idle,
     'reconcile-day': idle,
     'post-correction': idle,
     'post-bonus': idle,

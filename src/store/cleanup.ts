@@ -78,6 +78,7 @@ export const staying: Readonly<Record<string, string>> = {
   mail_settings: 'one for each user at most',
   user_addresses: 'twenty for each user at most',
   operators: 'made by people; the audit log leads to them',
+  operator_changes: 'made by people; who asked and who approved',
   operator_grants: 'made by people; they say who may approve what an operator asked for',
   operator_addresses: 'twenty for each operator at most',
   operator_recovery_codes: 'ten for each operator at most',

@@ -16,13 +16,15 @@ export type Operator = {
   /** The time step of the last accepted code. */
   readonly totpStep: number
   readonly isActive: boolean
+  /** When one admin alone took the access away; null for access that was removed. */
+  readonly suspendedAt: Date | null
   readonly createdAt: Date
   readonly signedInAt: Date | null
 }
 
 export const operatorColumns = (alias: string) => `${alias}.id, ${alias}.email, ${alias}.name, ${alias}.role,
   ${alias}.password_hash as "passwordHash", ${alias}.totp_secret as "totpSealed", ${alias}.totp_step::float8 as "totpStep",
-  ${alias}.is_active as "isActive", ${alias}.created_at as "createdAt", ${alias}.signed_in_at as "signedInAt"`
+  ${alias}.is_active as "isActive", ${alias}.suspended_at as "suspendedAt", ${alias}.created_at as "createdAt", ${alias}.signed_in_at as "signedInAt"`
 
 const selectSql = `select ${operatorColumns('o')} from operators o`
 
@@ -61,12 +63,21 @@ export async function lockOperators(tx: Transaction): Promise<Operator[]> {
   return (await tx.query<Operator>(`${selectSql} order by id for update`)).rows
 }
 
+/** Ends a suspension: the access is given back, or removed by a decision that needs no more. */
 export async function updateOperatorAccess(
   db: Queryable,
   id: string,
   access: Pick<Operator, 'role' | 'isActive'>,
 ): Promise<void> {
-  await db.query('update operators set role = $2, is_active = $3 where id = $1', [id, access.role, access.isActive])
+  await db.query('update operators set role = $2, is_active = $3, suspended_at = null where id = $1', [
+    id,
+    access.role,
+    access.isActive,
+  ])
+}
+
+export async function updateOperatorSuspended(db: Queryable, id: string): Promise<void> {
+  await db.query('update operators set is_active = false, suspended_at = now() where id = $1', [id])
 }
 
 export async function updateOperatorPassword(db: Queryable, id: string, passwordHash: string): Promise<void> {

@@ -7,10 +7,12 @@ import { postCorrection } from './post-correction.ts'
 import { reconcileDay } from './reconcile-day.ts'
 import { resolveTopup } from './resolve-topup.ts'
 import { sendMail } from './send-mail.ts'
+import { sendOperatorMail } from './send-operator-mail.ts'
 
 const kinds: readonly Kind[] = [
   resolveTopup,
   sendMail,
+  sendOperatorMail,
   reconcileDay,
   postCorrection,
   postBonus,

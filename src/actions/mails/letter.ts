@@ -16,6 +16,8 @@ export type Letter = {
   readonly lines: readonly string[]
   /** The rows of a table: what happened, with a label each. */
   readonly details?: readonly (readonly [name: string, value: string])[]
+  /** A link that gives access; its address is never logged. */
+  readonly link?: { readonly text: string; readonly url: string }
   /** What the reader can do. */
   readonly after?: readonly string[]
   /** The first detail is highlighted as a warning: money is missing, or another person may have access. */
@@ -56,7 +58,7 @@ function footerOf({ why, stopUrl }: Letter, { mail: words }: Language, about: Ab
 }
 
 function textOf(
-  { title, code, lines, details = [], after = [] }: Letter,
+  { title, code, lines, details = [], link, after = [] }: Letter,
   { why, links }: Footer,
   about: About,
 ): string {
@@ -66,6 +68,7 @@ function textOf(
     ...(code ? [code] : []),
     ...lines,
     details.map(([name, value]) => `${name}: ${value}`).join('\n'),
+    ...(link ? [`${link.text}:\n${link.url}`] : []),
     ...after,
     '-- ',
     [why, ...links.map(([name, address]) => `${name}: ${address.replace(/^mailto:/, '')}`)].join('\n'),
@@ -130,13 +133,17 @@ ${bodyOf(letter, align)}
 `
 }
 
-function bodyOf({ title, code, lines, details = [], after = [], isUrgent = false }: Letter, align: string): string {
+function bodyOf(
+  { title, code, lines, details = [], link, after = [], isUrgent = false }: Letter,
+  align: string,
+): string {
   const line = (text: string) => `<p style="margin:${space};overflow-wrap:anywhere">${escape(text)}</p>`
   const blocks = [
     `<h1 style="margin:${space};font-size:22px;line-height:1.3;font-weight:650;overflow-wrap:anywhere">${escape(title)}</h1>`,
     ...(code ? [codeBox(code)] : []),
     ...lines.map(line),
     ...(details.length > 0 ? [detailTable(details, align, isUrgent)] : []),
+    ...(link ? [linkButton(link)] : []),
     ...after.map(line),
   ]
   const last = blocks.length - 1
@@ -150,6 +157,11 @@ const space = '0 0 16px'
 function codeBox(code: string): string {
   const style = `margin:${space};padding:16px 8px;border-radius:12px;font-family:${mono};font-size:34px;line-height:1.2;font-weight:600;letter-spacing:8px;text-align:center`
   return `<div dir="ltr" ${paint(['soft', 'accent'], style).replace('class="', 'class="code ')}>${escape(code)}</div>`
+}
+
+function linkButton({ text, url }: NonNullable<Letter['link']>): string {
+  const style = 'display:inline-block;padding:12px 20px;border-radius:12px;font-weight:600;text-decoration:underline'
+  return `<p style="margin:${space}"><a href="${escape(url)}" ${paint(['soft', 'accent'], style)}>${escape(text)}</a></p>`
 }
 
 function detailTable(details: NonNullable<Letter['details']>, align: string, isUrgent: boolean): string {

@@ -53,7 +53,7 @@ export function openMail(config: MailConfig, log: Log, metrics: Pick<Metrics, 'm
       // Outlook shows no other image types.
       const shown = logo && /png|jpeg/.test(logo.type) ? logo : undefined
       const written = writeMail(letter, { language, about, hasLogo: shown !== undefined })
-      await delivery.send({ to, ...written, logo: shown, stopUrl: letter.stopUrl })
+      await delivery.send({ to, ...written, logo: shown, stopUrl: letter.stopUrl, hasLink: letter.link !== undefined })
       metrics.mail('sent')
       return 'sent'
     } catch (error) {
@@ -115,6 +115,8 @@ type Envelope = WrittenMail & {
   readonly to: string
   readonly logo: Logo | undefined
   readonly stopUrl: string | undefined
+  /** The text contains a link that gives access. */
+  readonly hasLink: boolean
 }
 type Delivery = { readonly send: (mail: Envelope) => Promise<void>; readonly close: () => void }
 
@@ -175,14 +177,14 @@ const shortWaits = { connectionTimeout: 3_000, greetingTimeout: 3_000, socketTim
 function intoFolder({ mail: { from }, dataDir, isProduction }: MailConfig, log: Log): Delivery {
   const folder = resolve(dataDir, 'mail')
   return {
-    send: async ({ to, subject, text, html, logo }) => {
+    send: async ({ to, subject, text, html, logo, hasLink }) => {
       // Made before the first await, so that the files sort in the order in which the mails were sent.
       const id = newId()
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const file = join(folder, `${id}.txt`)
       await writeFile(join(folder, `${id}.html`), withLogo(html, logo), { mode: 0o600 })
       await writeFile(file, `From: ${from}\nTo: ${to}\nSubject: ${subject}\n\n${text}\n`, { mode: 0o600 })
-      log.info('mail', isProduction ? { file } : { file, to, subject, text })
+      log.info('mail', isProduction ? { file } : { file, to, subject, ...(!hasLink && { text }) })
     },
     close: () => {},
   }

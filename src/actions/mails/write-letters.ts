@@ -250,7 +250,7 @@ function moneyText(minor: bigint, currency: Config['currency'], lang: string): s
 const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } as const
 
 /** Includes the time zone, because the reader's is unknown. */
-function timeText(at: string, lang: string): string {
+export function timeText(at: string, lang: string): string {
   const minute = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const
   const parts = new Intl.DateTimeFormat(lang, { ...day, ...minute }).formatToParts(new Date(at))
   const hour = parts.findIndex(({ type }) => type === 'hour')

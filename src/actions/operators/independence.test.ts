@@ -4,9 +4,9 @@ import { newOperator, type TestOperator } from '../../../test/operator.ts'
 import { letPass } from '../../../test/time.ts'
 import { openBench, type Bench } from '../../../test/topup/rig.ts'
 import { findCorrection } from '../../store/corrections.ts'
-import { insertGrant, type GrantKind, type RecentGrant } from '../../store/operator-grants.ts'
+import { insertGrant, type GrantKind, type RecentGrant } from '../../store/operator-access/operator-grants.ts'
 import { approveCorrection, declineCorrection } from '../money/correct-wallet.ts'
-import { decideDependence, findDependence, isGivenBy } from './independence.ts'
+import { decideDependence, findDependence, isAdminThrough } from './independence.ts'
 
 setDefaultTimeout(180_000)
 
@@ -186,12 +186,15 @@ describe('a correction', () => {
     expect((await findCorrection(bench.service.db.pool, id))!.state).toBe('done')
   })
 
-  test('an operator is given by another one through a chain, and not the other way round', async () => {
+  test('an operator is an admin through another one by a chain, and not the other way round', async () => {
     await letDaysPass(8)
     await give(bob, 'invited', ada)
     await give(eve, 'invited', bob)
     const { pool } = bench.service.db
-    expect(await isGivenBy(pool, eve.id, `operator:${ada.id}`)).toBe(true)
-    expect(await isGivenBy(pool, ada.id, `operator:${eve.id}`)).toBe(false)
+    expect(await isAdminThrough(pool, eve.id, `operator:${ada.id}`)).toBe(true)
+    expect(await isAdminThrough(pool, ada.id, `operator:${eve.id}`)).toBe(false)
+    await letDaysPass(8)
+    await give(bob, 'reset', ada)
+    expect(await isAdminThrough(pool, bob.id, `operator:${ada.id}`)).toBe(false)
   })
 })

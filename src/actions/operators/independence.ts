@@ -3,7 +3,7 @@
  * name, so neither of the two approves what the other asked for.
  */
 import type { Queryable } from '../../store/connection/database.ts'
-import { listRecentGrants, type Grant, type RecentGrant } from '../../store/operator-grants.ts'
+import { listRecentGrants, type Grant, type RecentGrant } from '../../store/operator-access/operator-grants.ts'
 
 /** How long a grant connects the operator with its giver. */
 export const grantDays = 7
@@ -40,10 +40,12 @@ async function grantsBehind(db: Queryable, actor: string): Promise<RecentGrant[]
   return id === undefined ? [] : await listRecentGrants(db, id, { days: grantDays, freshHours })
 }
 
-/** True when the operator's access comes from the giver, directly or through others, and is young. */
-export async function isGivenBy(db: Queryable, operatorId: string, giver: string): Promise<boolean> {
+/** True when the operator lately became an admin through the other one, directly or through others. */
+export async function isAdminThrough(db: Queryable, operatorId: string, giver: string): Promise<boolean> {
   const actor = `operator:${operatorId}`
-  return giversOf(actor, await grantsBehind(db, actor)).has(personOf(giver))
+  // A reset does not count: an admin who approves the reset of another one would turn them into such an admin.
+  const grants = (await grantsBehind(db, actor)).filter(({ kind }) => kind === 'invited' || kind === 'role')
+  return giversOf(actor, grants).has(personOf(giver))
 }
 
 export function operatorIdOf(actor: string): string | undefined {

@@ -1,8 +1,7 @@
-/** Operators: accounts, invitations, roles and their own passwords. */
-import { randomBytes } from 'node:crypto'
+/** Operators: accounts, accepted links, and what operators change about their own access. */
 import { transact, type Transaction } from '../../store/connection/database.ts'
-import * as invites from '../../store/operator-invites.ts'
-import { insertGrant } from '../../store/operator-grants.ts'
+import * as invites from '../../store/operator-access/operator-invites.ts'
+import { insertGrant } from '../../store/operator-access/operator-grants.ts'
 import { deleteOperatorSessions } from '../../store/operator-sessions.ts'
 import * as store from '../../store/operators.ts'
 import type { Operator, Role } from '../../store/operators.ts'
@@ -12,7 +11,8 @@ import { actorOf, startSession, type Device, type SignedInOperator } from './man
 import { findPasswordProblem } from '../people/password-rules.ts'
 import { hashPassword, isPassword } from '../people/passwords.ts'
 import { recordAudit, type Actor } from '../audit.ts'
-import { hasRight } from './rights.ts'
+import { addOperatorMail, sendOperatorMailSoon } from '../mails/operator-letters.ts'
+import { linkMs, newLink } from './apply-change.ts'
 import { renewRecoveryCodes } from './second-factor.ts'
 import type { Service } from '../service.ts'
 import { hashSecret, newId } from '../tokens.ts'
@@ -50,7 +50,13 @@ async function insertOperator(
   service: Service,
   tx: Transaction,
   actor: Actor,
-  { email, name, role, passwordHash }: { email: string; name: string; role: Role; passwordHash: string },
+  {
+    email,
+    name,
+    role,
+    passwordHash,
+    approvedBy = null,
+  }: { email: string; name: string; role: Role; passwordHash: string; approvedBy?: string | null },
 ): Promise<string | undefined> {
   const id = newId(service.now())
   const operator = { id, email: normaliseEmail(email), name: name.trim(), role, passwordHash }
@@ -61,58 +67,8 @@ async function insertOperator(
     role,
   })
   const kind = actor.name.startsWith('operator:') ? 'invited' : 'created'
-  await insertGrant(tx, { operatorId: id, kind, madeBy: actor.name, approvedBy: null })
+  await insertGrant(tx, { operatorId: id, kind, madeBy: actor.name, approvedBy })
   return id
-}
-
-const inviteMs = 24 * 3_600_000
-
-/** Returns the path of a one-time link that creates a new operator. */
-export async function inviteOperator(
-  service: Service,
-  actor: Actor,
-  { role, forWhom }: { role: Role; forWhom: string | null },
-): Promise<string> {
-  return await transact(service.db, async (tx) => {
-    await recordAudit(tx, actor, 'operator.invited', 'operators', { role, ...(forWhom !== null && { for: forWhom }) })
-    return await insertInvite(tx, actor, { operatorId: null, role, forWhom })
-  })
-}
-
-/** Returns the path of a one-time link that sets a new password and second factor. Undefined for an unknown operator. */
-export async function resetOperator(service: Service, actor: Actor, id: string): Promise<string | undefined> {
-  return await transact(service.db, async (tx) => {
-    const operator = await store.findOperator(tx, id)
-    if (!operator) return undefined
-    await invites.deleteInvitesOf(tx, id)
-    await recordAudit(tx, actor, 'operator.reset', `operator:${id}`)
-    await insertGrant(tx, { operatorId: id, kind: 'reset', madeBy: actor.name, approvedBy: null })
-    return await insertInvite(tx, actor, { operatorId: id, role: operator.role, forWhom: null })
-  })
-}
-
-async function insertInvite(
-  tx: Transaction,
-  actor: Actor,
-  about: { operatorId: string | null; role: Role; forWhom: string | null },
-): Promise<string> {
-  const token = randomBytes(32).toString('base64url')
-  const invite = { ...about, id: newId(), createdBy: actor.name, lifetimeMs: inviteMs }
-  await invites.insertInvite(tx, hashSecret(token), invite)
-  return `/admin/welcome?token=${token}`
-}
-
-/** False when there is no such link, or it was used. */
-export async function revokeInvite(service: Service, actor: Actor, id: string): Promise<boolean> {
-  return await transact(service.db, async (tx) => {
-    const invite = await invites.deleteInviteById(tx, id)
-    if (!invite) return false
-    const { operatorId, role, forWhom, createdBy } = invite
-    const subject = operatorId ? `operator:${operatorId}` : 'operators'
-    const detail = { role, ...(forWhom !== null && { for: forWhom }), madeBy: createdBy }
-    await recordAudit(tx, actor, 'operator.invite-revoked', subject, detail)
-    return true
-  })
 }
 
 const firstActor: Actor = { name: 'system', address: null }
@@ -123,18 +79,25 @@ export async function firstOperatorLink(service: Service): Promise<string | unde
   return await transact(service.db, async (tx) => {
     await invites.deleteInvitesBy(tx, firstActor.name)
     await recordAudit(tx, firstActor, 'operator.invited', 'operators', { role: 'admin' })
-    const path = await insertInvite(tx, firstActor, { operatorId: null, role: 'admin', forWhom: null })
+    const { path, tokenHash } = newLink()
+    const about = { id: newId(), operatorId: null, role: 'admin', email: null, approvedBy: null } as const
+    await invites.insertInvite(tx, tokenHash, { ...about, createdBy: firstActor.name, lifetimeMs: linkMs })
     return `${service.config.publicUrl}${path}`
   })
 }
 
-export type OpenInvite = { readonly role: Role; readonly operator: Operator | undefined }
+/** `email`: the address of a new operator, which cannot be changed. Null for the first one, who chooses it. */
+export type OpenInvite = {
+  readonly role: Role
+  readonly operator: Operator | undefined
+  readonly email: string | null
+}
 
 export async function findInvite(service: Service, token: string): Promise<OpenInvite | undefined> {
   const invite = await invites.findInvite(service.db.pool, hashSecret(token))
   if (!invite) return undefined
   const operator = invite.operatorId ? await store.findOperator(service.db.pool, invite.operatorId) : undefined
-  return { role: invite.role, operator }
+  return { role: invite.role, operator, email: invite.email }
 }
 
 export type Accepted = { readonly token: string } | { readonly problem: 'used' | 'email-taken' }
@@ -151,9 +114,12 @@ export async function acceptInvite(
     const invite = await invites.deleteInvite(tx, hashSecret(token))
     if (!invite) return { problem: 'used' }
     const actor = { name: invite.createdBy, address: device.address }
+    const { role, approvedBy } = invite
+    // The link went to this mailbox, so no other address becomes the operator's.
+    const fields = { ...input, email: invite.email ?? input.email, role, passwordHash, approvedBy }
     const id = invite.operatorId
-      ? await renewOperator(tx, { id: invite.operatorId, passwordHash, givenBy: invite.createdBy }, device)
-      : await insertOperator(service, tx, actor, { ...input, role: invite.role, passwordHash })
+      ? await renewOperator(tx, { ...invite, id: invite.operatorId, passwordHash }, device)
+      : await insertOperator(service, tx, actor, fields)
     // Throw to roll back, so the link can be used again with another email.
     if (!id) throw new EmailTaken()
     return { token: await startSession(service, tx, id, 'enrol', device) }
@@ -161,6 +127,7 @@ export async function acceptInvite(
     if (error instanceof EmailTaken) return { problem: 'email-taken' as const }
     throw error
   })
+  sendOperatorMailSoon(service)
   return result
 }
 
@@ -168,53 +135,22 @@ class EmailTaken extends Error {}
 
 async function renewOperator(
   tx: Transaction,
-  { id, passwordHash, givenBy }: { id: string; passwordHash: string; givenBy: string },
+  {
+    id,
+    role,
+    passwordHash,
+    createdBy,
+    approvedBy,
+  }: { id: string; role: Role; passwordHash: string; createdBy: string; approvedBy: string | null },
   { address }: Device,
 ): Promise<string> {
   await store.updateOperatorPassword(tx, id, passwordHash)
   await store.updateTotpCleared(tx, id)
   await deleteOperatorSessions(tx, id)
   await recordAudit(tx, actorOf({ id }, address), 'operator.renewed', `operator:${id}`)
-  await insertGrant(tx, { operatorId: id, kind: 'renewed', madeBy: givenBy, approvedBy: null })
+  await insertGrant(tx, { operatorId: id, kind: 'renewed', madeBy: createdBy, approvedBy })
+  await addOperatorMail(tx, { kind: 'renewed', operatorId: id, by: createdBy, approvedBy, role })
   return id
-}
-
-export type AccessResult = 'done' | 'unknown' | 'last-admin'
-
-/**
- * Changes role and access. Sessions of an operator without access end at once. So do the links made by an operator who is no
- * longer an active admin: they would be a way back in.
- */
-export async function changeAccess(
-  service: Service,
-  actor: Actor,
-  id: string,
-  access: { role: Role; isActive: boolean },
-): Promise<AccessResult> {
-  return await transact(service.db, async (tx) => {
-    const all = await store.lockOperators(tx)
-    const before = all.find((operator) => operator.id === id)
-    if (!before) return 'unknown'
-    const isAdminLeft = all.some(
-      (o) => (o.id === id ? access : o).role === 'admin' && (o.id === id ? access : o).isActive,
-    )
-    if (!isAdminLeft) return 'last-admin'
-    await store.updateOperatorAccess(tx, id, access)
-    const from = { role: before.role, isActive: before.isActive }
-    await recordAudit(tx, actor, 'operator.access-changed', `operator:${id}`, { from, to: access })
-    const grant = before.role !== access.role ? 'role' : access.isActive && !before.isActive ? 'restored' : undefined
-    if (grant) await insertGrant(tx, { operatorId: id, kind: grant, madeBy: actor.name, approvedBy: null })
-    if (!access.isActive) await deleteOperatorSessions(tx, id)
-    const links = await endLinks(tx, id, access)
-    if (links > 0) await recordAudit(tx, actor, 'operator.links-ended', `operator:${id}`, { links })
-    return 'done'
-  })
-}
-
-async function endLinks(tx: Transaction, id: string, access: { role: Role; isActive: boolean }): Promise<number> {
-  const mayInvite = access.isActive && hasRight(access.role, 'operators')
-  const made = mayInvite ? 0 : await invites.deleteInvitesBy(tx, `operator:${id}`)
-  return made + (access.isActive ? 0 : await invites.deleteInvitesOf(tx, id))
 }
 
 export type OwnPassword = 'right' | 'wrong' | Limited

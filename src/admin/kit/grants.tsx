@@ -1,6 +1,6 @@
 /** Who gave which operator access, and why two operators do not count as independent. */
 import type { Dependence } from '../../actions/operators/independence.ts'
-import type { Grant, GrantKind } from '../../store/operator-grants.ts'
+import type { Grant, GrantKind } from '../../store/operator-access/operator-grants.ts'
 import type { Operator } from '../../store/operators.ts'
 import { actorName } from './audit-table.tsx'
 import { Notice, When } from './parts.tsx'

@@ -30,6 +30,13 @@ const notices: Readonly<Record<string, string>> = {
   'session-ended': 'That session is signed out.',
   'sessions-ended': 'The other sessions are signed out.',
   'access-changed': 'The operator’s access is changed.',
+  'link-mailed':
+    'The link goes to the person’s mailbox. “Open links” below shows where, and whether the mail was sent.',
+  'change-waiting': 'A second admin has to approve it. Until then nothing changes.',
+  'change-approved': 'The change is approved and made.',
+  'change-declined': 'The change is declined.',
+  'change-withdrawn': 'The change is withdrawn.',
+  'operator-suspended': 'The operator is suspended: the sessions ended, and signing in is refused.',
   'link-revoked': 'The link is revoked and no longer works.',
   'operator-signed-out': 'All of the operator’s sessions are signed out.',
   'signed-out': 'You are signed out.',

@@ -1,57 +1,54 @@
-/** The operators: their roles, access and invitation links. */
-import { changeAccess, inviteOperator, resetOperator, revokeInvite } from '../../actions/operators/manage-operators.ts'
-import { endSessions } from '../../actions/operators/manage-sessions.ts'
+/** The operators: their roles and access, who gave it, what waits for a second admin, and open links. */
+import { needsSecondAdmin, requestChange, suspendOperator } from '../../actions/operators/change-operators.ts'
 import { grantDays } from '../../actions/operators/independence.ts'
+import { endSessions } from '../../actions/operators/manage-sessions.ts'
 import { rights, roleNames, roleTexts } from '../../actions/operators/rights.ts'
-import { isName } from '../../actions/people/create-user.ts'
+import { isEmail, normaliseEmail } from '../../actions/people/create-user.ts'
 import { isUuid } from '../../actions/tokens.ts'
-import { listInvites, type ListedInvite } from '../../store/operator-invites.ts'
-import { listGrantsOf } from '../../store/operator-grants.ts'
-import { listOperators, roles, type Operator, type Role } from '../../store/operators.ts'
+import { listWaitingChanges, type Change } from '../../store/operator-access/operator-changes.ts'
+import { listGrantsOf } from '../../store/operator-access/operator-grants.ts'
+import { listInvites } from '../../store/operator-access/operator-invites.ts'
+import { findOperator, listOperators, roles, type Operator, type Role } from '../../store/operators.ts'
 import { GrantList } from '../kit/grants.tsx'
-import { Badge, Copy, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
-import { redirect, showNotFound, showPage, showProblem } from '../kit/respond.tsx'
+import { Badge, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
+import { redirect, showNotFound, showPage, showProblem, tooMany } from '../kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
+import { changeProblems, changeRoutes, findDependences, maxWaiting, WaitingChanges } from './changes.tsx'
+import { linkRoutes, Links } from './open-links.tsx'
 
 export const operatorRoutes: AdminRoute[] = [
   get('/admin/operators', (request) => showOperators(request)),
   post('/admin/operators/invite', invite, 'operators'),
-  post('/admin/operators/invites/:id/revoke', revokeLink, 'operators'),
   post('/admin/operators/:id/access', setAccess, 'operators'),
+  post('/admin/operators/:id/suspend', suspend, 'operators'),
   post('/admin/operators/:id/reset', reset, 'operators'),
   post('/admin/operators/:id/sign-out', signOutOperator, 'operators'),
+  ...linkRoutes,
+  ...changeRoutes,
 ]
 
 const roleLabels = roles.map((role): [string, string] => [role, `${role}: ${roleTexts[role]}`])
 
-async function showOperators(request: AdminRequest): Promise<Response> {
-  const db = request.service.db.pool
-  const [operators, invites] = await Promise.all([listOperators(db), listInvites(db)])
-  const grants = await listGrantsOf(
-    db,
-    operators.map(({ id }) => id),
-    { until: null, days: grantDays },
-  )
+async function showOperators(request: AdminRequest, problem?: string): Promise<Response> {
+  const { service, actor } = request
+  const db = service.db.pool
+  const [operators, invites, waiting] = await Promise.all([
+    listOperators(db),
+    listInvites(db),
+    listWaitingChanges(db, maxWaiting),
+  ])
+  const ids = operators.map(({ id }) => id)
   const mayChange = may(request, 'operators')
+  const [grants, dependences, needsTwo] = await Promise.all([
+    listGrantsOf(db, ids, { until: null, days: grantDays }),
+    mayChange ? findDependences(request, waiting) : new Map(),
+    mayChange && needsSecondAdmin(service, db, operators, actor),
+  ])
   const body = (
     <>
       <Heading title="Operators" sub="The people who sign in to this admin area." />
-      {mayChange && (
-        <section class="card stack">
-          <h2>Invite an operator</h2>
-          <Form request={request} action="/admin/operators/invite" class="row bottom">
-            <Field label="Role" name="role" options={roleLabels} value="viewer" />
-            <Field
-              label="For"
-              name="for"
-              attributes={{ placeholder: 'name or email', maxlength: 100, autocomplete: 'off' }}
-            />
-            <button class="button" type="submit">
-              Create a one-time link
-            </button>
-          </Form>
-        </section>
-      )}
+      {waiting.length > 0 && <WaitingChanges {...{ request, waiting, operators, dependences }} />}
+      {mayChange && <InviteForm request={request} needsTwo={needsTwo} problem={problem} />}
       <section class="card flush">
         <Table
           label="Operators"
@@ -60,12 +57,15 @@ async function showOperators(request: AdminRequest): Promise<Response> {
           {operators.map((operator) => (
             <tr key={operator.id}>
               <td>
-                <strong>{operator.name}</strong> {operator.id === request.me.operator.id && <Badge>you</Badge>}
+                <strong>
+                  <bdi>{operator.name}</bdi>
+                </strong>{' '}
+                {operator.id === request.me.operator.id && <Badge>you</Badge>}
                 <br />
                 <span class="muted">{operator.email}</span>
               </td>
               <td>
-                {operator.role} {!operator.isActive && <Badge kind="bad">no access</Badge>}
+                {operator.role} <AccessBadge operator={operator} />
               </td>
               <td>{operator.totpSealed ? <Badge kind="good">on</Badge> : <Badge kind="warn">not yet</Badge>}</td>
               <td>
@@ -73,14 +73,14 @@ async function showOperators(request: AdminRequest): Promise<Response> {
               </td>
               {mayChange && (
                 <td>
-                  <Access request={request} operator={operator} />
+                  <Access request={request} operator={operator} needsTwo={needsTwo} />
                 </td>
               )}
             </tr>
           ))}
         </Table>
       </section>
-      {invites.length > 0 && <Invites request={request} invites={invites} operators={operators} />}
+      {invites.length > 0 && <Links request={request} invites={invites} operators={operators} />}
       {grants.length > 0 && (
         <section class="card stack">
           <h2>Access given in the last {grantDays} days</h2>
@@ -90,7 +90,50 @@ async function showOperators(request: AdminRequest): Promise<Response> {
       <Rights mine={request.me.operator.role} />
     </>
   )
-  return await showPage(request, { title: 'Operators', here: 'operators', body })
+  return await showPage(request, { title: 'Operators', here: 'operators', body, ...(problem && { status: 422 }) })
+}
+
+function AccessBadge({ operator: { isActive, suspendedAt } }: { operator: Operator }) {
+  if (isActive) return null
+  return <Badge kind="bad">{suspendedAt ? 'suspended' : 'no access'}</Badge>
+}
+
+type InviteProps = { request: AdminRequest; needsTwo: boolean; problem: string | undefined }
+
+function InviteForm({ request, needsTwo, problem }: InviteProps) {
+  const { form, service } = request
+  return (
+    <section class="card stack">
+      <h2>Invite an operator</h2>
+      {needsTwo && (
+        <p class="muted">
+          A second admin approves invitations, resets and changes of roles and access. Suspending needs no second admin.
+        </p>
+      )}
+      {service.config.mail.smtpUrl === undefined && (
+        <Notice kind="warn">
+          No mail server is configured (<code>SMTP_URL</code>): mails are files in the folder <code>mail</code> of the
+          data folder. To hand over a link without mail, run <code>npx billfold admin invite --email … --role …</code>{' '}
+          or <code>npx billfold admin reset …</code> on the server.
+        </Notice>
+      )}
+      <Form request={request} action="/admin/operators/invite" class="row bottom">
+        <Field
+          label="Email"
+          name="email"
+          type="email"
+          value={form.text('email')}
+          problem={problem}
+          attributes={{ required: true, maxlength: 254, autocomplete: 'off' }}
+        />
+        <Field label="Role" name="role" options={roleLabels} value={form.text('role') || 'viewer'} />
+        <button class="button" type="submit">
+          {needsTwo ? 'Request the invitation' : 'Mail the invitation'}
+        </button>
+      </Form>
+      <p class="muted">The one-time link goes to this mailbox, and is shown to no operator.</p>
+    </section>
+  )
 }
 
 function Rights({ mine }: { mine: Role }) {
@@ -113,77 +156,53 @@ function Rights({ mine }: { mine: Role }) {
   )
 }
 
-type InvitesProps = { request: AdminRequest; invites: readonly ListedInvite[]; operators: readonly Operator[] }
-
-function Invites({ request, invites, operators }: InvitesProps) {
-  const mayChange = may(request, 'operators')
-  const operatorName = (id: string) => operators.find((operator) => operator.id === id)?.name
-  const makerOf = ({ createdBy }: ListedInvite) =>
-    operatorName(createdBy.replace(/^operator:/, '')) ?? createdBy.replace(/^cli:?/, 'command line ')
+function LinkButton({ label }: { label: string }) {
   return (
-    <section class="card flush">
-      <div class="heading">
-        <h2>Open links</h2>
-      </div>
-      <Table label="Open links" head={['For', 'Gives', 'Created by', 'Until', ...(mayChange ? ['Revoke'] : [])]}>
-        {invites.map((invite) => {
-          const forWhom = invite.operatorId ? operatorName(invite.operatorId) : invite.forWhom
-          return (
-            <tr key={invite.id}>
-              <td>{forWhom ?? <span class="muted">first to open it</span>}</td>
-              <td>{invite.operatorId ? 'new password and second factor' : `role ${invite.role}`}</td>
-              <td>{makerOf(invite)}</td>
-              <td>
-                <When at={invite.expiresAt} />
-              </td>
-              {mayChange && (
-                <td>
-                  <Form request={request} action={`/admin/operators/invites/${invite.id}/revoke`}>
-                    <button class="link-button" type="submit">
-                      Revoke
-                      <span class="visually-hidden"> the link for {forWhom ?? `a new ${invite.role}`}</span>
-                    </button>
-                  </Form>
-                </td>
-              )}
-            </tr>
-          )
-        })}
-      </Table>
-    </section>
+    <button class="link-button" type="submit">
+      {label}
+    </button>
   )
 }
 
-function Access({ request, operator }: { request: AdminRequest; operator: Operator }) {
-  const base = `/admin/operators/${operator.id}`
-  const change = (role: Role, isActive: boolean, label: string) => (
-    <Form request={request} action={`${base}/access`} key={role}>
+type AccessProps = { request: AdminRequest; operator: Operator; needsTwo: boolean }
+
+function Access({ request, operator, needsTwo }: AccessProps) {
+  const { id, name, role: mine, isActive, suspendedAt } = operator
+  const base = `/admin/operators/${id}`
+  const isMe = id === request.me.operator.id
+  const asked = (label: string, isAlone = isMe) => (needsTwo && !isAlone ? `${label} (second admin approves)` : label)
+  const change = (role: Role, isKept: boolean, label: string) => (
+    <Form request={request} action={`${base}/access`} key={`${role} ${isKept}`}>
       <input type="hidden" name="role" value={role} />
-      {isActive && <input type="hidden" name="active" value="yes" />}
-      <button class="link-button" type="submit">
-        {label}
-      </button>
+      {isKept && <input type="hidden" name="active" value="yes" />}
+      <LinkButton label={label} />
     </Form>
   )
   return (
     <details>
       <summary>
-        Change…<span class="visually-hidden"> access of {operator.name}</span>
+        Change…<span class="visually-hidden"> access of {name}</span>
       </summary>
       <div class="stack tight">
-        {operator.isActive &&
-          roles.filter((role) => role !== operator.role).map((role) => change(role, true, `Make ${roleNames[role]}`))}
-        {change(operator.role, !operator.isActive, operator.isActive ? 'Remove access' : 'Restore access')}
-        <Form request={request} action={`${base}/sign-out`}>
-          <button class="link-button" type="submit">
-            Sign out everywhere
-          </button>
-        </Form>
-        <Form request={request} action={`${base}/reset`}>
-          <button class="link-button" type="submit">
-            Lost password or phone: create a new link
-          </button>
-        </Form>
+        {isActive &&
+          roles.filter((role) => role !== mine).map((role) => change(role, true, asked(`Make ${roleNames[role]}`)))}
+        {isActive && !isMe && needsTwo && (
+          <Form request={request} action={`${base}/suspend`}>
+            <LinkButton label="Suspend at once" />
+          </Form>
+        )}
+        {(isActive || suspendedAt) && change(mine, false, asked('Remove access'))}
+        {!isActive && change(mine, true, asked('Give access back'))}
+        {isActive && (
+          <>
+            <Form request={request} action={`${base}/sign-out`}>
+              <LinkButton label="Sign out everywhere" />
+            </Form>
+            <Form request={request} action={`${base}/reset`}>
+              <LinkButton label={asked('Lost password or phone: mail a new link', false)} />
+            </Form>
+          </>
+        )}
       </div>
     </details>
   )
@@ -192,61 +211,52 @@ function Access({ request, operator }: { request: AdminRequest; operator: Operat
 async function invite(request: AdminRequest): Promise<Response> {
   const role = roles.find((known) => known === request.form.text('role'))
   if (!role) return await showProblem(request, 422, 'Choose a role.')
-  const forWhom = request.form.text('for').trim() || null
-  if (forWhom !== null && !isName(forWhom))
-    return await showProblem(request, 422, 'Enter a name of up to 100 characters, or leave it empty.')
-  const path = await inviteOperator(request.service, request.actor, { role, forWhom })
-  return await showLink(request, path, `Invitation for the role ${role}`)
-}
-
-async function revokeLink(request: AdminRequest): Promise<Response> {
-  const id = request.param('id')
-  if (!isUuid(id) || !(await revokeInvite(request.service, request.actor, id)))
-    return await showNotFound(request, 'link')
-  return redirect('/admin/operators?done=link-revoked')
+  const email = normaliseEmail(request.form.text('email').trim())
+  if (!isEmail(email)) return await showOperators(request, 'Enter an email address: the link goes there.')
+  return await answer(request, { kind: 'invite', email, role }, 'link-mailed')
 }
 
 async function reset(request: AdminRequest): Promise<Response> {
-  const id = request.param('id')
-  const path = isUuid(id) ? await resetOperator(request.service, request.actor, id) : undefined
-  return path
-    ? await showLink(request, path, 'Link for a new password and second factor')
-    : await showNotFound(request, 'operator')
-}
-
-async function showLink(request: AdminRequest, path: string, title: string): Promise<Response> {
-  const body = (
-    <>
-      <Heading title={title} />
-      <section class="card stack">
-        <Notice kind="warn">
-          The link works once, for the first person who opens it. Send it to one person, over a channel you trust. It is
-          not shown again. It ends in 24 hours, when you revoke it, or when you are no longer an admin.
-        </Notice>
-        <Copy label="link" text={`${request.service.config.publicUrl}${path}`} isBlock />
-        <p>
-          <a class="button quiet" href="/admin/operators">
-            Back to the operators
-          </a>
-        </p>
-      </section>
-    </>
-  )
-  return await showPage(request, { title, here: 'operators', body })
+  const operatorId = request.param('id')
+  if (!isUuid(operatorId)) return await showNotFound(request, 'operator')
+  return await answer(request, { kind: 'reset', operatorId }, 'link-mailed')
 }
 
 async function setAccess(request: AdminRequest): Promise<Response> {
   const role = roles.find((known) => known === request.form.text('role'))
+  const operatorId = request.param('id')
+  const operator = isUuid(operatorId) ? await findOperator(request.service.db.pool, operatorId) : undefined
+  if (!role || !operator) return await showNotFound(request, 'operator')
+  const isKept = request.form.isChecked('active')
+  if (role !== operator.role && !(isKept && operator.isActive))
+    return await showProblem(request, 409, 'Change the role of an operator with access, or the access alone.')
+  const change: Change =
+    role === operator.role ? { kind: isKept ? 'restore' : 'remove', operatorId } : { kind: 'role', operatorId, role }
+  return await answer(request, change, 'access-changed')
+}
+
+async function answer(request: AdminRequest, change: Change, notice: string): Promise<Response> {
+  const result = await requestChange(request.service, request.actor, change)
+  switch (result.kind) {
+    case 'done':
+      return redirect(`/admin/operators?done=${notice}`)
+    case 'waiting':
+      return redirect('/admin/operators?done=change-waiting')
+    case 'limited':
+      return await showProblem(request, 429, tooMany(result.retryAfterSeconds).problem)
+    case 'problem':
+      break
+  }
+  if (result.problem === 'unknown') return await showNotFound(request, 'operator')
+  return await showProblem(request, 409, changeProblems[result.problem])
+}
+
+async function suspend(request: AdminRequest): Promise<Response> {
   const id = request.param('id')
-  if (!role || !isUuid(id)) return await showNotFound(request, 'operator')
-  const result = await changeAccess(request.service, request.actor, id, {
-    role,
-    isActive: request.form.isChecked('active'),
-  })
+  const result = isUuid(id) ? await suspendOperator(request.service, request.actor, id) : 'unknown'
   if (result === 'unknown') return await showNotFound(request, 'operator')
-  if (result === 'last-admin')
-    return await showProblem(request, 409, 'This is the last admin. Make another operator an admin first.')
-  return redirect('/admin/operators?done=access-changed')
+  if (result !== 'done') return await showProblem(request, 409, changeProblems[result])
+  return redirect('/admin/operators?done=operator-suspended')
 }
 
 async function signOutOperator(request: AdminRequest): Promise<Response> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { generateSync } from 'otplib'
 import { firstOperatorLink } from '../../actions/operators/manage-operators.ts'
 import { host, newOperator, newVisitor, password, type Visitor } from '../../../test/operator.ts'
+import { mailedLink } from '../../../test/mailbox.ts'
 import { openTestService, type TestService } from '../../../test/service.ts'
 import { letPass } from '../../../test/time.ts'
 
@@ -15,6 +16,13 @@ beforeAll(async () => {
 afterAll(() => rig.close())
 
 const codeOf = (secret: string, agoMs = 0) => generateSync({ secret, epoch: Math.floor((Date.now() - agoMs) / 1000) })
+
+/** The path of the link that the invited person gets by mail. */
+async function invited(email: string, role = 'admin'): Promise<string> {
+  const admin = await newOperator(rig)
+  expect((await admin.post('/admin/operators/invite', { email, role })).status).toBe(303)
+  return await mailedLink(rig.service, email)
+}
 
 /** Creates an operator through a one-time link, with a second factor. */
 async function join(link: string, email: string) {
@@ -56,10 +64,7 @@ test('only the newest first link works', async () => {
 })
 
 test('password and code sign in; neither alone shows anything', async () => {
-  const admin = await newOperator(rig)
-  const invite = await admin.post('/admin/operators/invite', { role: 'viewer' })
-  const link = /\/admin\/welcome\?token=[\w-]+/.exec(await invite.text())![0]
-  const { secret } = await join(link, 'both@example.com')
+  const { secret } = await join(await invited('both@example.com', 'viewer'), 'both@example.com')
   await later(minutes)
   const visitor = await withPassword('both@example.com')
   expect((await visitor.get('/admin/wallets')).headers.get('location')).toBe('/admin/sign-in/code')
@@ -80,11 +85,8 @@ async function statusWith(email: string, code: string): Promise<number> {
 }
 
 test('a code is never accepted twice, nor is one from before it', async () => {
-  const admin = await newOperator(rig)
-  const invite = await admin.post('/admin/operators/invite', { role: 'admin' })
-  const link = /\/admin\/welcome\?token=[\w-]+/.exec(await invite.text())![0]
   const email = 'twice@example.com'
-  const { secret, code: first } = await join(link, email)
+  const { secret, code: first } = await join(await invited(email), email)
   // The code that confirmed the set-up counts as used.
   expect(await statusWith(email, first)).toBe(401)
   await later(minutes)
@@ -94,12 +96,7 @@ test('a code is never accepted twice, nor is one from before it', async () => {
 })
 
 test('a recovery code signs in once', async () => {
-  const admin = await newOperator(rig)
-  const invite = await admin.post('/admin/operators/invite', { role: 'admin' })
-  const { recoveryCodes } = await join(
-    /\/admin\/welcome\?token=[\w-]+/.exec(await invite.text())![0],
-    'lost@example.com',
-  )
+  const { recoveryCodes } = await join(await invited('lost@example.com'), 'lost@example.com')
   const code = recoveryCodes[3]!.toUpperCase()
   expect((await (await withPassword('lost@example.com')).post('/admin/sign-in/code', { code })).status).toBe(303)
   expect((await (await withPassword('lost@example.com')).post('/admin/sign-in/code', { code })).status).toBe(401)
@@ -164,9 +161,7 @@ test('the sixth wrong password in a quarter of an hour waits, elsewhere one may 
 })
 
 test('guessing codes from one address ends after four, with the password known', async () => {
-  const admin = await newOperator(rig)
-  const invite = await admin.post('/admin/operators/invite', { role: 'admin' })
-  await join(/\/admin\/welcome\?token=[\w-]+/.exec(await invite.text())![0], 'guessed@example.com')
+  await join(await invited('guessed@example.com'), 'guessed@example.com')
   const guesser = await withPassword('guessed@example.com')
   const statuses = []
   for (let i = 0; i < 5; i++) statuses.push((await guesser.post('/admin/sign-in/code', { code: `00000${i}` })).status)
@@ -225,8 +220,8 @@ test('taking away access ends an operator’s sessions at once; the last admin k
 test('an operator who lost password and phone gets both again by a link, and old sessions end', async () => {
   const admin = await newOperator(rig)
   const lost = await newOperator(rig)
-  const page = await (await admin.post(`/admin/operators/${lost.id}/reset`)).text()
-  await join(/\/admin\/welcome\?token=[\w-]+/.exec(page)![0], lost.email)
+  await admin.post(`/admin/operators/${lost.id}/reset`)
+  await join(await mailedLink(rig.service, lost.email), lost.email)
   expect((await lost.get('/admin/account')).status).toBe(303)
 })
 

@@ -24,7 +24,7 @@ async function showWelcome(request: PublicRequest): Promise<Response> {
 
 async function welcomePage(
   request: PublicRequest,
-  { role, operator }: OpenInvite,
+  { role, operator, email }: OpenInvite,
   token: string,
   problems: Readonly<Record<string, string>>,
 ): Promise<Response> {
@@ -38,7 +38,7 @@ async function welcomePage(
         <p class="muted">
           {operator
             ? `For ${operator.email}. You set up a second factor next. Open sessions end.`
-            : `You will be ${roleNames[role]} here: ${roleTexts[role]}. You set up a second factor next.`}
+            : `${email === null ? '' : `For ${email}. `}You will be ${roleNames[role]} here: ${roleTexts[role]}. You set up a second factor next.`}
         </p>
       </div>
       {hasProblems && <Notice kind="bad">Check the fields below.</Notice>}
@@ -55,14 +55,18 @@ async function welcomePage(
               problem={problems['name']}
               attributes={{ autocomplete: 'name', required: true, maxlength: 100 }}
             />
-            <Field
-              label="Email"
-              name="email"
-              type="email"
-              value={form.text('email')}
-              problem={problems['email']}
-              attributes={{ autocomplete: 'username', required: true }}
-            />
+            {email === null ? (
+              <Field
+                label="Email"
+                name="email"
+                type="email"
+                value={form.text('email')}
+                problem={problems['email']}
+                attributes={{ autocomplete: 'username', required: true }}
+              />
+            ) : (
+              <input type="hidden" name="email" autocomplete="username" value={email} />
+            )}
           </>
         )}
         <Field
@@ -91,7 +95,7 @@ async function accept(request: PublicRequest): Promise<Response> {
   const password = form.text('password')
   const input = operator
     ? { email: operator.email, name: operator.name, password }
-    : { email: form.text('email'), name: form.text('name'), password }
+    : { email: invite.email ?? form.text('email'), name: form.text('name'), password }
   const problems = operatorProblems(input)
   if (Object.keys(problems).length > 0) return await welcomePage(request, invite, token, problems)
   const accepted = await acceptInvite(service, token, input, request.device)
@@ -103,5 +107,7 @@ async function accept(request: PublicRequest): Promise<Response> {
       '',
     )
   if (accepted.problem === 'used') return await showProblem(request, 404, gone)
-  return await welcomePage(request, invite, token, { email: 'an operator with this email already exists' })
+  const taken = 'an operator with this email already exists'
+  if (invite.email !== null) return await showProblem(request, 409, `${invite.email}: ${taken}.`)
+  return await welcomePage(request, invite, token, { email: taken })
 }

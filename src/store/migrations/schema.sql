@@ -74,6 +74,17 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION refuse_other_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.state = 'waiting' and (old.id, old.kind, old.operator_id, old.email, old.role, old.asked_by, old.asked_at)
+    is not distinct from (new.id, new.kind, new.operator_id, new.email, new.role, new.asked_by, new.asked_at)
+  then return new; end if;
+  raise exception 'The content of a requested change is not changed, and a decision is final.';
+end $function$;
+
 CREATE OR REPLACE FUNCTION wallet_clock(wallet_id uuid)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -278,6 +289,7 @@ create table operators (
   created_at timestamp with time zone not null default now(),
   signed_in_at timestamp with time zone,
   totp_pending_until timestamp with time zone,
+  suspended_at timestamp with time zone,
   constraint operators_pkey PRIMARY KEY (id),
   constraint operators_email_key UNIQUE (email),
   constraint operators_email_check CHECK ((email = lower(email))),
@@ -294,6 +306,30 @@ create table operator_addresses (
   constraint operator_addresses_address_hash_check CHECK ((length(address_hash) = 32))
 );
 CREATE INDEX operator_addresses_plain ON operator_addresses USING btree (operator_id) WHERE (NOT is_keyed);
+
+create table operator_changes (
+  id uuid not null,
+  kind text not null,
+  operator_id uuid,
+  email text,
+  role text,
+  state text not null default 'waiting'::text,
+  asked_by text not null,
+  asked_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  constraint operator_changes_pkey PRIMARY KEY (id),
+  constraint operator_changes_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,
+  constraint operator_changes_kind_check CHECK ((kind = ANY (ARRAY['invite'::text, 'reset'::text, 'role'::text, 'remove'::text, 'restore'::text]))),
+  constraint operator_changes_role CHECK (((role IS NULL) = (kind = ANY (ARRAY['reset'::text, 'remove'::text, 'restore'::text])))),
+  constraint operator_changes_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'support'::text, 'finance'::text, 'admin'::text]))),
+  constraint operator_changes_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'approved'::text, 'declined'::text, 'withdrawn'::text, 'expired'::text]))),
+  constraint operator_changes_subject CHECK ((((operator_id IS NULL) = (kind = 'invite'::text)) AND ((email IS NULL) = (operator_id IS NOT NULL)))),
+  constraint operator_changes_two_people CHECK (((state <> 'approved'::text) OR ((decided_by IS NOT NULL) AND (decided_by <> asked_by))))
+);
+CREATE UNIQUE INDEX operator_changes_waiting ON operator_changes USING btree (kind, COALESCE((operator_id)::text, email)) WHERE (state = 'waiting'::text);
+CREATE TRIGGER operator_changes_bound BEFORE UPDATE ON operator_changes FOR EACH ROW EXECUTE FUNCTION refuse_other_change();
 
 create table operator_grants (
   operator_id uuid not null,
@@ -315,6 +351,9 @@ create table operator_invites (
   expires_at timestamp with time zone not null,
   id uuid not null default gen_random_uuid(),
   for_whom text,
+  email text,
+  approved_by text,
+  mailed_at timestamp with time zone,
   constraint operator_invites_pkey PRIMARY KEY (token_hash),
   constraint operator_invites_id_key UNIQUE (id),
   constraint operator_invites_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id) ON DELETE CASCADE,

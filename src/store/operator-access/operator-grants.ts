@@ -1,5 +1,5 @@
 /** Who gave an operator access, and when. */
-import type { Queryable } from './connection/database.ts'
+import type { Queryable } from '../connection/database.ts'
 
 /** `renewed`: a reset link was used, so password and second factor are new. */
 export type GrantKind = 'created' | 'invited' | 'reset' | 'renewed' | 'role' | 'restored'
