@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { openClient } from '../src/store/connection/open-client.ts'
+import { openClient } from '../src/store/connection/servers.ts'
 import { openDatabase, transact, type Transaction } from '../src/store/connection/database.ts'
 import { DatabaseUnavailable } from '../src/store/connection/database-unavailable.ts'
 import { prepareDatabase } from '../src/store/prepare.ts'
@@ -43,6 +43,11 @@ async function insist(send: () => Promise<{ readonly status: number }>): Promise
   let { status } = await send()
   while (status === 503) ({ status } = await send())
   return status
+}
+
+async function setReadOnly({ url }: OtherServer, value: 'on' | 'off'): Promise<void> {
+  await ask(url, `alter system set default_transaction_read_only = ${value}`)
+  await ask(url, 'select pg_reload_conf()')
 }
 
 const makeTable = (tx: Transaction) => tx.query('create table if not exists t (i int)')
@@ -104,10 +109,11 @@ describe.skipIf(!major)('a primary and its standby', () => {
 
   test('a server that becomes read-only under the service is left for the one that is not', async () => {
     const [one, two] = [await start(major!), await start(major!)]
+    await setReadOnly(two, 'on')
     const db = openDatabase({ connectionString: one.url, others: [{ connectionString: two.url }] })
     await transact(db, makeTable)
-    await ask(one.url, `alter system set default_transaction_read_only = on`)
-    await ask(one.url, 'select pg_reload_conf()')
+    await setReadOnly(one, 'on')
+    await setReadOnly(two, 'off')
     // Every server process reads the settings again when it comes to it; the pool has one so far.
     const isReadOnly = `select current_setting('default_transaction_read_only') as is`
     await eventually(async () => (await db.pool.query(isReadOnly)).rows, [{ is: 'on' }])
@@ -129,13 +135,9 @@ describe.skipIf(!major)('/readyz', () => {
     const service = await startProcess({ DATABASE_URL: server.url })
     try {
       await eventually(() => readyz(service.url), [200, 'ok'])
-      const set = async (value: 'on' | 'off') => {
-        await ask(server.url, `alter system set default_transaction_read_only = ${value}`)
-        await ask(server.url, 'select pg_reload_conf()')
-      }
-      await set('on')
+      await setReadOnly(server, 'on')
       await eventually(() => readyz(service.url), [503, 'read-only'])
-      await set('off')
+      await setReadOnly(server, 'off')
       await eventually(() => readyz(service.url), [200, 'ok'])
     } finally {
       await service.stop()

@@ -5,6 +5,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import { openAppCalls, type AppCalls } from '../store/app-calls.ts'
 import { openAppDirectory, type AppDirectory } from '../store/app-directory.ts'
 import { getSnapshot, type Database } from '../store/connection/database.ts'
+import { watchServers } from '../store/connection/servers.ts'
 import { openDatabaseGauges } from '../store/database-gauges.ts'
 import { openBalanceReader, type BalanceReader } from '../store/balance-reader.ts'
 import { openReferenceTypes, type ReferenceTypes } from '../store/reference-types.ts'
@@ -30,6 +31,8 @@ export type Service = {
   readonly metrics: Metrics
   readonly now: () => Date
   readonly apps: AppDirectory
+  /** Ends the watch on the servers of the database. */
+  readonly stopWatching: () => void
   readonly appCalls: AppCalls
   readonly writer: Writer
   readonly reader: BalanceReader
@@ -65,6 +68,11 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     },
     nodeFault: (error) => log.warn('a node that DATABASE_URL names cannot coordinate batches', faultFields(error)),
   })
+  const stopWatching = watchServers(db.connection, (problem, servers) => {
+    if (problem)
+      log.error('the servers of the database contradict each other', { problem, servers: servers.join('; ') })
+    else log.info('the servers of the database agree again')
+  })
   const service: Service = {
     config,
     db,
@@ -72,6 +80,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     metrics,
     now,
     writer,
+    stopWatching,
     apps: openAppDirectory(db.connection, (error) =>
       log.warn('the apps cannot be read; the last copy is used for up to ten seconds', faultFields(error)),
     ),
@@ -111,6 +120,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
 export async function closeService(service: Service): Promise<void> {
   service.live.close()
   await service.writer.close()
+  service.stopWatching()
   await service.repeats.close()
   await service.referenceTypes.close()
   await service.mail.close()

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isProbe, probeHeader } from '../actions/deployment/probe.ts'
 import type { Service } from '../actions/service.ts'
 import { migrationStatus } from '../store/migrations/migrate.ts'
+import { serversProblem } from '../store/connection/servers.ts'
 import { probeWriting } from '../store/connection/write-probe.ts'
 import { answer, type Answer } from './reply.ts'
 import type { Call, Route } from './route.ts'
@@ -52,7 +53,8 @@ export function healthRoutes(service: Service, readiness: Readiness): Route[] {
       tag: 'Operations',
       summary:
         'Whether the process can take requests: the database is migrated and takes writes, and the process is not shutting down',
-      description: 'For load balancers: the status code alone is enough.',
+      description:
+        'For load balancers: the status code alone is enough. With 200, `database` may be `two primaries`: the process uses the newer one.',
       output: readinessBody,
       others: {
         503: {
@@ -76,9 +78,9 @@ async function seenBy(service: Service, { request, context }: Call): Promise<{ s
   return { seen: { version, address: context.address, forwardedFor: forwardedFor.filter((hop) => hop !== '') } }
 }
 
-async function readyAnswer(askDatabase: () => Promise<string>, { isDraining }: Readiness): Promise<Answer> {
-  const database = await askDatabase()
-  const isReady = database === 'ok' && !isDraining
+async function readyAnswer(askDatabase: () => Promise<DatabaseState>, { isDraining }: Readiness): Promise<Answer> {
+  const { database, isUsable } = await askDatabase()
+  const isReady = isUsable && !isDraining
   const body = { status: isReady ? 'ok' : 'unavailable', database, draining: isDraining }
   return { status: isReady ? 200 : 503, body }
 }
@@ -88,24 +90,32 @@ const goodForMs = 1_000
 const askWithinMs = 1_000
 
 /** Caches a good state for a second and shares a check under way, so that probes write at most once a second. A bad state is not cached. */
-function openDatabaseState(service: Service): () => Promise<string> {
+function openDatabaseState(service: Service): () => Promise<DatabaseState> {
   let goodUntil = 0
-  let asking: Promise<string> | undefined
+  let asking: Promise<DatabaseState> | undefined
   const ask = async () => {
     const askedAt = performance.now()
-    const state = await databaseState(service)
-    if (state === 'ok') goodUntil = askedAt + goodForMs
+    const state = await readDatabaseState(service)
+    if (state.database === 'ok') goodUntil = askedAt + goodForMs
     asking = undefined
     return state
   }
-  return async () => (performance.now() < goodUntil ? 'ok' : await (asking ??= ask()))
+  return async () => (performance.now() < goodUntil ? { database: 'ok', isUsable: true } : await (asking ??= ask()))
 }
 
-async function databaseState({ db }: Service): Promise<string> {
+type DatabaseState = { readonly database: string; readonly isUsable: boolean }
+
+/**
+ * With two primaries this process uses the newer one, if one is newer: it stays ready, because every other process sees the
+ * same two.
+ */
+async function readDatabaseState({ db }: Service): Promise<DatabaseState> {
   try {
     const { pending } = await migrationStatus(db.pool.within(askWithinMs))
-    return pending.length === 0 ? await probeWriting(db) : 'migrations pending'
+    const database = pending.length === 0 ? await probeWriting(db) : 'migrations pending'
+    if (database !== 'ok') return { database, isUsable: false }
+    return { database: serversProblem(db.connection) ?? 'ok', isUsable: true }
   } catch {
-    return 'not reachable'
+    return { database: serversProblem(db.connection) ?? 'not reachable', isUsable: false }
   }
 }

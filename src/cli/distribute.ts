@@ -1,6 +1,6 @@
 /** Distributes the ledger over the nodes of a Citus cluster. */
 import { distribute, type Distribution } from '../store/cluster/distribution.ts'
-import { openClient } from '../store/connection/open-client.ts'
+import { openClient } from '../store/connection/servers.ts'
 import { textOf, UsageMistake, wholeNumber, type Command, type Invocation } from './command.ts'
 import { withData } from './data.ts'
 

@@ -7,7 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getAppsVersion, listApps, type App } from './apps.ts'
 import { DatabaseUnavailable } from './connection/database-unavailable.ts'
-import { openClient, within, type Connection, type Queryable } from './connection/open-client.ts'
+import { within, type Connection, type Queryable } from './connection/open-client.ts'
+import { openClient, reportSilence } from './connection/servers.ts'
 import { openPool } from './connection/pool.ts'
 
 type Found = App | undefined
@@ -94,10 +95,13 @@ export function openAppDirectory(connection: Connection, onFault: (error: unknow
   }
 
   async function readOrRetry(): Promise<void> {
+    const since = performance.now()
     try {
       await attempt(attemptsMs[0]).catch(async (error: unknown) => {
         if (!(error instanceof DatabaseUnavailable)) throw error
         await attempt(attemptsMs[1])
+        // A new connection works and the old one did not: others without an answer since then are probably dead too.
+        reportSilence(connection, since)
       })
       isAnswering = true
     } catch (error) {

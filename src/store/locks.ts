@@ -9,7 +9,8 @@ import {
   type Database,
   type Transaction,
 } from './connection/database.ts'
-import { openClient, within } from './connection/open-client.ts'
+import { within } from './connection/open-client.ts'
+import { openClient } from './connection/servers.ts'
 import { one } from './connection/rows.ts'
 
 export const locks = {

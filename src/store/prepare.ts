@@ -1,7 +1,8 @@
 /** A migrated database: the one that DATABASE_URL names, or the embedded one. */
 import type { Config } from '../config.ts'
 import { checkConnections } from './connection/connection-limit.ts'
-import { openClient, type Connection } from './connection/open-client.ts'
+import type { Connection } from './connection/open-client.ts'
+import { openClient } from './connection/servers.ts'
 import { startEmbedded } from './embedded/embedded.ts'
 import { migrate } from './migrations/migrate.ts'
 import { refuseSharingPooler } from './connection/pooler.ts'

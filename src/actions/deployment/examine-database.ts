@@ -1,6 +1,7 @@
 /** Checks the database of a deployment: could it lose money, refuse work, or block an upgrade? Pure. */
 import type { Check } from '../apps/examine-embedding.ts'
 import type { DatabaseGauges } from '../../store/database-gauges.ts'
+import type { ServersProblem } from '../../store/connection/choose-server.ts'
 import type { MigrationStatus } from '../../store/migrations/migrate.ts'
 import type { ServerInfo } from '../../store/connection/server-info.ts'
 
@@ -32,6 +33,17 @@ export function examineDatabase(facts: DatabaseFacts): Check[] {
     checkVacuum(facts),
     checkClock(facts),
   ]
+}
+
+/** No check with a single server: it cannot contradict another one. */
+export function checkServers(problem: ServersProblem | undefined, reasons: readonly string[]): Check[] {
+  const name = 'Servers'
+  if (reasons.length < 2) return []
+  const each = reasons.map((reason, i) => `server ${i + 1}: ${reason}`).join('; ')
+  if (!problem) return [{ name, state: 'good', text: `One of ${reasons.length} takes writes. ${each}.` }]
+  const what = problem === 'two primaries' ? 'More than one server takes writes' : 'Only an old primary takes writes'
+  const fix = 'Stop the old primary at once: docs/operations/high-availability.md#two-primaries.'
+  return [{ name, state: 'bad', text: `${what}. ${each}.`, fix }]
 }
 
 function checkVersion({ server }: DatabaseFacts): Check {

@@ -6,7 +6,7 @@ import { checkConnections } from '../../store/connection/connection-limit.ts'
 import { openDatabase, type Connection, type Database } from '../../store/connection/database.ts'
 import { getDatabaseGauges } from '../../store/database-gauges.ts'
 import { migrationStatus } from '../../store/migrations/migrate.ts'
-import { openClient } from '../../store/connection/open-client.ts'
+import { examineServers, openClient } from '../../store/connection/servers.ts'
 import { reachDatabase } from '../../store/prepare.ts'
 import { readServerInfo } from '../../store/connection/server-info.ts'
 import { asUnreachable } from '../../store/connection/unreachable.ts'
@@ -18,7 +18,7 @@ import { findUnsafeForProduction } from '../demo.ts'
 import { openSecrets } from '../secrets/open-secrets.ts'
 import { findSecretsProblem } from '../secrets/reseal.ts'
 import { closeService, openService } from '../service.ts'
-import { examineDatabase } from './examine-database.ts'
+import { checkServers, examineDatabase } from './examine-database.ts'
 import { examineSettings } from './examine-settings.ts'
 import { examineWork } from './examine-work.ts'
 import { checkMail, checkProcessor, checkPublicUrl } from './examine-outside.ts'
@@ -53,12 +53,15 @@ async function examineInside(config: Config): Promise<Check[]> {
   } catch (error) {
     await reached.release()
     const { message } = asUnreachable(error, config.databaseUrls)
+    const { problem, reasons } = await examineServers(connection)
+    if (problem) return checkServers(problem, reasons)
     const fix = 'docs/operations/runbooks.md#the-database-is-away-or-slow.'
     return [{ name: 'Database', state: 'bad', text: message, fix }]
   }
   const db = openDatabase(connection, 4).longRunning
   try {
-    return await readDatabase(config, connection, db)
+    const { problem, reasons } = await examineServers(connection)
+    return [...checkServers(problem, reasons), ...(await readDatabase(config, connection, db))]
   } finally {
     await db.pool.end()
     await reached.release()

@@ -1,6 +1,12 @@
 /** Connections to the nodes that DATABASE_URL names. Any node can coordinate a batch. */
-import { openOn, serverAt, usedServer, type ClientOptions, type Connection } from '../connection/open-client.ts'
-import type { OpenClient, Queryable } from '../connection/open-client.ts'
+import {
+  openOn,
+  type ClientOptions,
+  type Connection,
+  type OpenClient,
+  type Queryable,
+} from '../connection/open-client.ts'
+import { serverAt, usedServer } from '../connection/servers.ts'
 import { maybe, one } from '../connection/rows.ts'
 import { checkNode } from './membership.ts'
 

@@ -1,6 +1,7 @@
 /** The database for the service: two pools, transactions, and the meaning of its errors. */
 import type { Config } from '../../config.ts'
-import { openClient, within, type Connection, type Queryable } from './open-client.ts'
+import { within, type Connection, type Queryable } from './open-client.ts'
+import { openClient } from './servers.ts'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 import { openPool, type Pool, type PooledClient } from './pool.ts'
 import { one } from './rows.ts'
@@ -37,7 +38,11 @@ export function poolConnections(config: Pick<Config, 'databaseConnections' | 'wr
 /** Connections are opened on demand. Closing the pool closes the long-running one too. */
 export function openDatabase(connection: Connection, maxConnections = 10): Database {
   const open = (statementMs: number) => () =>
-    openClient(connection, { name: 'billfold', settings: { statement_timeout: String(statementMs) } })
+    openClient(connection, {
+      name: 'billfold',
+      settings: { statement_timeout: String(statementMs) },
+      isPatient: statementMs === longRunningStatementMs,
+    })
   const longRunningConnections = Math.min(3, Math.ceil(maxConnections / 4))
   const slow = openPool(open(longRunningStatementMs), longRunningConnections, longRunningLimitMs)
   const quick = openPool(

@@ -1,5 +1,6 @@
 /**
- * One connection to PostgreSQL: opened within a time limit, on a server that accepts writes, and with a limit for every answer.
+ * One connection to one PostgreSQL server: opened within a time limit, and with a limit for every answer. `servers` chooses the
+ * server.
  */
 import { Client, types, type ClientBase, type ClientConfig, type QueryConfig } from 'pg'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
@@ -30,6 +31,9 @@ export type OpenClient = Queryable & {
   /** Whether it leads to a cluster. */
   readonly isCluster: () => boolean
   readonly isInTransaction: () => boolean
+  /** When an answer arrived last, or the connection was opened. */
+  readonly lastAnswerAt: () => number
+  readonly isBusy: () => boolean
   /** Closes it politely, with a short limit. */
   readonly end: () => Promise<void>
   /** Closes it at once, for a connection that hangs. Its pending queries fail with DatabaseUnavailable. */
@@ -48,6 +52,8 @@ export type ClientOptions = {
   /** Sends a query without waiting for the answer of the one before. */
   readonly pipeline?: boolean
   readonly onLost?: () => void
+  /** It was destroyed after a long wait for an answer; `since`: when that wait began. */
+  readonly onSilent?: (since: number) => void
   /** Called for every warning of the server. Without it, a warning that makes a commit doubtful ends the connection. */
   readonly onWarning?: () => void
 }
@@ -59,46 +65,6 @@ const ownSettings = {
   tcp_keepalives_idle: '30',
   tcp_keepalives_interval: '10',
   tcp_keepalives_count: '3',
-}
-
-/** The server that worked last is tried first. */
-const lastGood = new WeakMap<Connection, number>()
-
-export async function openClient(connection: Connection, options: ClientOptions): Promise<OpenClient> {
-  const servers = serversOf(connection)
-  const start = lastGood.get(connection) ?? 0
-  const failures: string[] = []
-  let failure: unknown
-  for (let i = 0; i < servers.length; i++) {
-    const index = (start + i) % servers.length
-    try {
-      const client = await openOn(servers[index]!, options, servers.length > 1)
-      lastGood.set(connection, index)
-      return client
-    } catch (error) {
-      failure = error
-      failures.push(`server ${index + 1}: ${error instanceof Error ? error.message : String(error)}`)
-    }
-  }
-  if (servers.length === 1) throw failure
-  throw new DatabaseUnavailable(`None of the ${servers.length} servers can be used: ${failures.join('; ')}`, {
-    cause: failure,
-  })
-}
-
-/** The index counts round robin. */
-export function serverAt(connection: Connection, index: number): ClientConfig {
-  const servers = serversOf(connection)
-  return servers[index % servers.length]!
-}
-
-/** The server to which the last connection was opened. */
-export function usedServer(connection: Connection): ClientConfig {
-  return serverAt(connection, lastGood.get(connection) ?? 0)
-}
-
-function serversOf(connection: Connection): readonly ClientConfig[] {
-  return [connection, ...(connection.others ?? [])]
 }
 
 /**
@@ -153,24 +119,36 @@ export async function openOn(
   }
 }
 
+/**
+ * A request's statement ends on the server before this, so an answer that takes longer means that the connection is dead, not
+ * that the server is slow.
+ */
+const silentForMs = 3_100
+
 type Watched = OpenClient & {
   /** From now on, statements use their `onCluster` text if they have one. */
   readonly useClusterTexts: () => void
 }
 
 /** Wraps the driver's client, and distinguishes a lost connection from a refused statement. */
-function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched {
+function watched(driver: Client, { onLost, onSilent, onWarning }: ClientOptions): Watched {
   let isLost = false
   let isCluster = false
   let isInDoubt = false
+  let pending = 0
+  let lastAnswerAt = performance.now()
+  /** Since when it waits for the next answer. */
+  let waitsSince = lastAnswerAt
   const lose = () => {
     if (isLost) return
     isLost = true
     onLost?.()
   }
   const destroy = () => {
+    const isSilent = !isLost && pending > 0 && performance.now() - waitsSince > silentForMs
     lose()
     ;(driver as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+    if (isSilent) onSilent?.(waitsSince)
   }
   // Without a listener a broken connection would end the process.
   driver.on('error', lose)
@@ -192,11 +170,15 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
   }
   const query = async (...call: Parameters<Client['query']>): Promise<unknown> => {
     let result: unknown
+    if (pending++ === 0) waitsSince = performance.now()
     try {
       result = await ask(...call)
     } catch (error) {
       if (isCluster) restoreNodeFault(error)
       throw sqlState(error) === undefined && (isLost || isSystemError(error)) ? asUnavailable(error) : error
+    } finally {
+      pending--
+      if (!isLost) waitsSince = lastAnswerAt = performance.now()
     }
     if (isInDoubt) throw new DatabaseUnavailable('the commit may not have reached the standby')
     return result
@@ -213,6 +195,8 @@ function watched(driver: Client, { onLost, onWarning }: ClientOptions): Watched 
     isLost: () => isLost,
     isCluster: () => isCluster,
     isInTransaction: () => driver.getTransactionStatus() !== 'I',
+    lastAnswerAt: () => lastAnswerAt,
+    isBusy: () => pending > 0,
     end: async () => {
       const timer = setTimeout(destroy, 500)
       await driver.end().catch(() => {})

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { testDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { DatabaseUnavailable } from './database-unavailable.ts'
-import { openClient, type OpenClient } from './open-client.ts'
+import type { OpenClient } from './open-client.ts'
+import { openClient } from './servers.ts'
 import { hedgedRead, openPool, type Pool } from './pool.ts'
 
 let database: TestDatabase

@@ -3,7 +3,8 @@
  * and the writer's number. A pooler that shares processes between transactions is detected by experiment.
  */
 import { randomUUID } from 'node:crypto'
-import { openClient, within, type Connection, type OpenClient } from './open-client.ts'
+import { within, type Connection, type OpenClient } from './open-client.ts'
+import { openClient } from './servers.ts'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 import { one } from './rows.ts'
 

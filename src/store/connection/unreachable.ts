@@ -7,6 +7,7 @@ export class DatabaseUnreachable extends Error {
 
 /** By the message of the system, the driver or PostgreSQL; the first match counts. */
 const hints: readonly (readonly [said: RegExp, check: string])[] = [
+  [/takes writes|old primary/, 'which server is the primary: docs/operations/high-availability.md#two-primaries'],
   [/ECONNREFUSED|ENOENT/, 'that PostgreSQL runs there, and that host and port are right'],
   [/ENOTFOUND|EAI_AGAIN/, 'that the name of the host is right, and known to this machine'],
   [/EHOSTUNREACH|ENETUNREACH|no answer within/, 'that a network or firewall lets this machine reach it'],

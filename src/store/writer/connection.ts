@@ -1,6 +1,7 @@
 /** A connection that writes batches, and its number among all writing connections. */
 import { nodeNumberSql, writerSettingsSql } from '../cluster/batch.ts'
-import { openClient, within, type ClientOptions, type Connection, type OpenClient } from '../connection/open-client.ts'
+import { within, type ClientOptions, type Connection, type OpenClient } from '../connection/open-client.ts'
+import { openClient } from '../connection/servers.ts'
 import { locks } from '../locks.ts'
 import { one } from '../connection/rows.ts'
 
