@@ -1,5 +1,5 @@
 /** Orders of money by operators, sent to two real processes at once: an id binds its content, and a limit is on the person. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { formTokenOf } from '../src/actions/operators/manage-sessions.ts'
 import { findWallet } from '../src/store/wallets.ts'
 import { expectBalancedBooks } from './books.ts'
@@ -33,9 +33,9 @@ beforeEach(async () => {
   bob = await newOperator(opened, 'finance')
   walletId = await newWallet()
 })
+afterEach(() => expectBalancedBooks(opened.service))
 afterAll(async () => {
   await Promise.all(processes.map((one) => one.stop()))
-  await expectBalancedBooks(opened.service)
   await opened.close()
 })
 

@@ -65,8 +65,8 @@ export function AllowanceText({ allowance, currency }: { allowance: Allowance; c
   if (limitMinor === 0n) return <>A second operator must approve every correction and bonus.</>
   return (
     <>
-      Without a second operator you can move <Money minor={leftMinor} currency={currency} /> now: at most{' '}
-      <Money minor={limitMinor} currency={currency} /> in 24 hours, bonuses and corrections of all wallets together.
+      You can still move <Money minor={leftMinor} currency={currency} /> without a second operator. The limit is{' '}
+      <Money minor={limitMinor} currency={currency} /> in 24 hours, for bonuses and corrections of all wallets together.
     </>
   )
 }

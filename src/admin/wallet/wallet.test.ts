@@ -134,7 +134,7 @@ test('a form with a mistake comes back open', async () => {
 test('the forms say what the operator can still move alone, over all wallets, before they ask for approval', async () => {
   const finance = await newOperator(bench.opened, 'finance')
   const other = await bench.newPayer()
-  const left = async (path: string) => /you can move\s+<[^>]+>([^<]+)</.exec(await text(finance.get(path)))?.[1]
+  const left = async (path: string) => /You can still move\s+<[^>]+>([^<]+)</.exec(await text(finance.get(path)))?.[1]
   const pages = [page, `${page}/correct`, `/admin/wallets/${other.userId}`]
   for (const path of pages) expect(await left(path)).toBe('$100.00')
   const grant = { amount: '60', bonusReason: 'Sorry', referenceId: crypto.randomUUID() }
