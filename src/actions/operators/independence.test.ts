@@ -1,11 +1,12 @@
 import { describe, expect, setDefaultTimeout, test, afterAll, beforeAll } from 'bun:test'
 import { adminForms, type AdminForms } from '../../../test/admin-forms.ts'
-import { newOperator, type TestOperator } from '../../../test/operator.ts'
+import { newOperator, password, type TestOperator } from '../../../test/operator.ts'
 import { letPass } from '../../../test/time.ts'
 import { openBench, type Bench } from '../../../test/topup/rig.ts'
 import { findCorrection } from '../../store/corrections.ts'
 import { insertGrant, type GrantKind, type RecentGrant } from '../../store/operator-access/operator-grants.ts'
 import { approveCorrection, declineCorrection } from '../money/correct-wallet.ts'
+import { createOperator } from './manage-operators.ts'
 import { decideDependence, findDependence, isAdminThrough } from './independence.ts'
 
 setDefaultTimeout(180_000)
@@ -184,6 +185,21 @@ describe('a correction', () => {
     expect(free).toContain('/approve"')
     await eve.post(`/admin/corrections/${id}/approve`)
     expect((await findCorrection(bench.service.db.pool, id))!.state).toBe('done')
+  })
+
+  test('of the command line is approved by the first operator, and not by the next one that it created', async () => {
+    const rig = await openBench({}, 20_000)
+    const cli = { name: 'cli:root@host', address: null }
+    const create = (name: string) =>
+      createOperator(rig.service, cli, { email: `${name}@example.com`, name, password, role: 'admin' })
+    const [first, next] = [await create('first'), await create('next')]
+    const known = adminForms(rig, await newOperator(rig.opened))
+    const id = await known.waitingCorrection('cli:another@host')
+    const approve = (operatorId: string | undefined) =>
+      approveCorrection(rig.service, { name: `operator:${operatorId}`, address: null }, id)
+    expect(await approve(next)).toMatchObject({ problem: 'dependent' })
+    expect(await approve(first)).toMatchObject({ correction: { state: 'done' } })
+    await rig.close()
   })
 
   test('an operator is an admin through another one by a chain, and not the other way round', async () => {

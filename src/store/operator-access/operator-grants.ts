@@ -27,7 +27,10 @@ export async function insertGrant(db: Queryable, grant: Omit<Grant, 'at'>): Prom
 /** The end of a grant's effect is a time of the database's clock. */
 export type RecentGrant = Grant & { readonly endsAt: Date; readonly isFresh: boolean }
 
-/** The grants of an operator, and of the operators who made those, back to the first one that is older than `days`. */
+/**
+ * The grants of an operator, and of the operators who made those, back to the first one that is older than `days`. The first
+ * operator has to be created on the command line, which is not counted.
+ */
 export async function listRecentGrants(
   db: Queryable,
   operatorId: string,
@@ -36,6 +39,7 @@ export async function listRecentGrants(
   const { rows } = await db.query<RecentGrant>(
     `with recursive recent as (
        select * from operator_grants where at > now() - $2 * interval '1 day'
+         and not (kind = 'created' and operator_id = (select id from operators order by created_at, id limit 1))
      ), behind as (
        select * from recent where operator_id = $1
        union
