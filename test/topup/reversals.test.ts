@@ -159,6 +159,25 @@ describe('refunds', () => {
     expect(await payer.entries()).toEqual(['TOPUP 25', 'TOPUP_REFUND -10'])
   })
 
+  test('a repeated form gets the first result without a second request to the processor, and other content is refused', async () => {
+    const [done, refused] = [crypto.randomUUID(), crypto.randomUUID()]
+    const results = async () => [await refund(1000n, done), await refund(2600n, refused)]
+    const first = await results()
+    expect(first).toMatchObject([{ kind: 'refunded' }, { kind: 'refused', code: 'exceeds-refundable' }])
+    const asked = bench.standIn.requests.length
+    expect(await results()).toEqual(first)
+    for (const key of [done, refused]) expect(await refund(500n, key)).toEqual({ kind: 'reused' })
+    expect(bench.standIn.requests).toHaveLength(asked)
+    const { rows } = await bench.service.db.pool.query('select action from audit where subject = $1 order by at, id', [
+      `topup:${(await bench.topup(id)).id}`,
+    ])
+    expect(rows.map(({ action }) => action as string)).toEqual([
+      'topup.refund-ordered',
+      'topup.refund-ordered',
+      'topup.refund-refused',
+    ])
+  })
+
   test('a refund made at the processor itself is booked once, however many webhooks report it at once', async () => {
     state().refund(id, 700)
     state().refund(id, 800)
