@@ -15,6 +15,7 @@ import { widgetRoutes } from './api/widget.ts'
 import { topupRoutes } from './api/widget-topup.ts'
 import type { Service } from './actions/service.ts'
 import type { Config } from './config.ts'
+import { clientAddress, isCallerHidden } from './platform/client-address.ts'
 import { faultFields, openRateLimit } from './platform/log.ts'
 import { longRunning } from './store/connection/database.ts'
 import { isRetryable } from './store/writer/posting.ts'
@@ -105,7 +106,7 @@ async function answerRequest(
   const env: RequestContext = {
     // Read from the socket on demand: most requests never need it.
     get address() {
-      return clientAddress(service, request, addressOf() ?? 'unknown')
+      return clientAddress(request, service.config.trustedProxies, addressOf() ?? 'unknown')
     },
     requestId: nextRequestId(),
     route: 'none',
@@ -232,7 +233,9 @@ function marked(response: Response, requestId: string): Response {
 
 async function metricsPage(service: Service, request: Request, env: RequestContext): Promise<Response> {
   env.route = '/metrics'
-  if (!mayReadMetrics(service.config, request, env.address)) return toResponse(refuse('NOT_FOUND'), env.requestId)
+  // Behind a proxy on this machine a hidden caller would look local.
+  const address = isCallerHidden(request, service.config.trustedProxies) ? 'unknown' : env.address
+  if (!mayReadMetrics(service.config, request, address)) return toResponse(refuse('NOT_FOUND'), env.requestId)
   return await renderMetrics(service.metrics.render)
 }
 
@@ -256,14 +259,6 @@ export async function answerMetrics(
   if (!mayRead || pathOf(request.url) !== '/metrics') return toResponse(refuse('NOT_FOUND'), requestId)
   if (request.method !== 'GET') return toResponse(refuse('METHOD_NOT_ALLOWED', {}, { allow: 'GET' }), requestId)
   return marked(await renderMetrics(render), requestId)
-}
-
-/** Trusted proxies append on the right; addresses further left are the caller's claim. */
-function clientAddress(service: Service, request: Request, address: string): string {
-  const { trustedProxies } = service.config
-  if (trustedProxies === 0) return address
-  const hops = (request.headers.get('x-forwarded-for') ?? '').split(',').map((hop) => hop.trim())
-  return hops.at(-trustedProxies) || address
 }
 
 const processMark = Math.random().toString(36).slice(2, 10)

@@ -5,6 +5,7 @@ import { rotateSecret } from '../src/actions/apps/manage-apps.ts'
 import { answerMetrics } from '../src/app.ts'
 import { callCommand } from './command.ts'
 import { newOperator } from './operator.ts'
+import { newEmail } from './page.ts'
 import { newApp, openTestService, operator, secretsKey, type Credentials, type TestService } from './service.ts'
 
 const production = {
@@ -46,6 +47,33 @@ test('without a token the metrics are for this machine alone', async () => {
   expect((await ask(opened, '/metrics', { 'x-forwarded-for': '127.0.0.1' })).status).toBe(404)
   expect((await ask(proxied, '/metrics', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(404)
   expect((await ask(proxied, '/metrics', { 'x-forwarded-for': '127.0.0.1' }, '10.0.0.7')).status).toBe(200)
+})
+
+test('a caller who got around a proxy, and a hop without an address, do not count as this machine', async () => {
+  const two = await openTestService({ ...production, HSTS: '0', TRUSTED_PROXIES: '2' })
+  expect((await ask(two, '/metrics', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(404)
+  await two.close()
+  for (const hop of ['unknown', 'unix:', '_hidden', '203.0.113.9,'])
+    expect([hop, (await ask(proxied, '/metrics', { 'x-forwarded-for': hop })).status]).toEqual([hop, 404])
+})
+
+test.each([
+  ['another port', (i: number) => `203.0.113.50:${40_000 + i}`],
+  [
+    'another address of its IPv6 network, with brackets and a port',
+    (i: number) => `[2001:db8:7:7::${i}]:${40_000 + i}`,
+  ],
+  ['another text that is no address', (i: number) => `unknown-${i}`],
+])('a caller that sends %s with each guess is limited like any other', async (_, hopOf) => {
+  const { clientId } = await newApp(proxied.service)
+  const body = JSON.stringify({ clientId, email: newEmail(), password: 'not this one' })
+  const statuses: number[] = []
+  for (let i = 0; i < 14; i++) {
+    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', 'x-forwarded-for': hopOf(i) }
+    const request = new Request('https://wallet.example/api/widget/auth/login', { method: 'POST', headers, body })
+    statuses.push((await proxied.app.fetch(request, '10.0.0.7')).status)
+  }
+  expect(statuses).toEqual([...Array<number>(10).fill(401), ...Array<number>(4).fill(429)])
 })
 
 test('with a token the metrics are for callers that have it', async () => {

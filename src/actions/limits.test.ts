@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openTestService, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
 import {
-  addressKey,
   clearLimit,
   forgiveRightGuess,
   giveBackLimit,
@@ -80,17 +79,4 @@ test('a right guess forgives the wrong ones before it at that address', async ()
   await forgiveRightGuess(opened.service, userPasswords, guess)
   for (let i = 0; i < limit; i++) expect(await takeGuess(opened.service, userPasswords, guess)).toBeUndefined()
   expect(await takeGuess(opened.service, userPasswords, guess)).toBeDefined()
-})
-
-test.each([
-  ['203.0.113.9', '203.0.113.9'],
-  ['::ffff:203.0.113.9', '203.0.113.9'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
-  ['2001:0db8:0001:0002::7', '2001:db8:1:2'],
-  ['2001:db8::1', '2001:db8:0:0'],
-  ['::1', '0:0:0:0'],
-  ['fe80::1%eth0', 'fe80:0:0:0'],
-  ['unknown', 'unknown'],
-])('the address %s counts as %s', (address, key) => {
-  expect(addressKey(address)).toBe(key)
 })

@@ -4,8 +4,8 @@
  * those of a person at an address from which they signed in before.
  */
 import { hash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
 import { deleteLimit, findLimit, updateLimitRefunded, upsertLimit } from '../store/limits.ts'
+import { networkOf } from '../platform/address.ts'
 import type { KeyedHashes } from './secrets/open-secrets.ts'
 import type { Service } from './service.ts'
 
@@ -100,7 +100,7 @@ export async function takeGuess(service: WithSecrets, door: Door, guess: Guess):
   if (door.wrongOfAddress) {
     const { count, secondsLeft } = await findLimit(
       service.db.pool,
-      await keyOf(service, door.wrongOfAddress, [addressKey(guess.address)]),
+      await keyOf(service, door.wrongOfAddress, [networkOf(guess.address)]),
     )
     if (count >= door.wrongOfAddress.limit)
       return { kind: 'limited', retryAfterSeconds: Math.max(1, secondsLeft), isFirst: false }
@@ -109,7 +109,7 @@ export async function takeGuess(service: WithSecrets, door: Door, guess: Guess):
 }
 
 export async function countWrongGuess(service: WithSecrets, door: Door, { address }: Guess): Promise<void> {
-  if (door.wrongOfAddress) await takeLimit(service, door.wrongOfAddress, addressKey(address))
+  if (door.wrongOfAddress) await takeLimit(service, door.wrongOfAddress, networkOf(address))
 }
 
 /** After a right guess: clears the failures at this address, and gives back this attempt elsewhere. */
@@ -120,7 +120,7 @@ export async function forgiveRightGuess(service: WithSecrets, door: Door, guess:
 }
 
 function limitsOf(door: Door, { whose, address, isKnownAddress }: Guess) {
-  const where = addressKey(address)
+  const where = networkOf(address)
   const byAddress: Limit[] = door.address ? [[door.address, where]] : []
   const here: Limit = [door.here, whose, where]
   // Guesses from unknown addresses must not block a known one.
@@ -144,25 +144,10 @@ async function keyOf({ secrets }: WithSecrets, { name }: Rule, parts: readonly s
   return key
 }
 
-/** One IPv6 subscriber has 2^64 addresses, so the /64 network is counted. */
-export function addressKey(address: string): string {
-  if (!isIPv6(address)) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped) return mapped[1]!
-  const [head = '', tail] = address.split('%')[0]!.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const full = tail === undefined ? groups : [...groups, ...Array(8 - groups.length - after.length).fill('0'), ...after]
-  return full
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
-}
-
 /**
  * Addresses are stored as keyed hashes: they are compared, and never read. The key is applied to the plain hash, which older
  * releases stored, so that `keyPlainAddresses` can convert their rows.
  */
 export async function addressHashes({ secrets }: Pick<Service, 'secrets'>, address: string): Promise<KeyedHashes> {
-  return await secrets.hashes('address', hash('sha256', addressKey(address), 'buffer'))
+  return await secrets.hashes('address', hash('sha256', networkOf(address), 'buffer'))
 }

@@ -66,6 +66,25 @@ describe('secrets', () => {
     expect((await client({ ...app, clientSecret: 'bfs_wrong' }, '10.1.1.2').wallet(serviceUserId)).status).toBe(401)
   })
 
+  test('a browser at many addresses of one IPv6 network is recorded once, and its wrong secrets are slowed together', async () => {
+    const app = await newApp(opened.service)
+    const body = JSON.stringify({ ...app, clientSecret: 'wrong' })
+    const headers = { 'content-type': 'application/json', origin: 'https://shop.example' }
+    for (let i = 1; i <= 5; i++) {
+      const request = new Request('http://billfold.test/api/server/wallet/debit', { method: 'POST', headers, body })
+      expect((await opened.app.fetch(request, `2001:db8:5:5::${i}`)).status).toBe(403)
+    }
+    const { rows } = await opened.service.db.pool.query(
+      'select address from audit where subject = $1 and action = $2',
+      [`app:${app.clientId}`, 'browser-call.refused'],
+    )
+    expect(rows).toEqual([{ address: '2001:db8:5:5::1' }])
+    const guesses = Array.from({ length: 90 }, (_, i) =>
+      client({ ...app, clientSecret: 'bfs_wrong' }, `2001:db8:5:6::${i}`).wallet('su_x'),
+    )
+    expect(new Set((await Promise.all(guesses)).map(({ status }) => status))).toEqual(new Set([401, 429]))
+  })
+
   test('a secret is noted when it is used', async () => {
     const app = await newApp(opened.service)
     await client(app).wallet('su_x')
@@ -124,7 +143,7 @@ describe('secrets', () => {
     expect(got.status).toBe(403)
     const counted = await opened.service.metrics.render()
     expect(counted).toContain('billfold_browser_calls_total{secret="real"} 6\n')
-    expect(counted).toContain('billfold_browser_calls_total{secret="made-up"} 2\n')
+    expect(counted).toContain('billfold_browser_calls_total{secret="made-up"} 7\n')
     const { rows } = await opened.service.db.pool.query(
       'select address, detail from audit where subject = $1 and action = $2 order by at',
       [`app:${app.clientId}`, 'browser-call.refused'],

@@ -1,4 +1,5 @@
 /** Authenticates an app. An unknown app, a wrong secret and an inactive app get the same answer in the same time. */
+import { networkOf } from '../../platform/address.ts'
 import { insertAudit } from '../../store/audit.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -81,7 +82,7 @@ let slowed = 0
  * old secret must not block others at its address that have the new one.
  */
 async function slowDown(service: Service, clientId: string, address: string): Promise<Authentication> {
-  const key = `${clientId.slice(0, 64)} ${address}`
+  const key = `${clientId.slice(0, 64)} ${networkOf(address)}`
   const { excess, secondsLeft } = service.wrongSecrets.count(key, service.now())
   if (excess === 0 || clientId === '') return { retryAfterSeconds: undefined }
   if (slowed >= maxSlowed) return { retryAfterSeconds: secondsLeft }
@@ -111,7 +112,7 @@ export async function recordBrowserCall(
   service.log.warn('a client secret arrived from a browser', { clientId: app?.clientId, ...detail })
   // One audit record a minute is enough, and a flood must not fill the log. Count each real secret separately from all
   // invented ones, so that invented secrets cannot hide a leaked one.
-  const key = [subject, address, secret?.id].join(' ')
+  const key = [subject, networkOf(address), secret?.id].join(' ')
   if (service.browserCalls.count(key, service.now()).excess > 0) return
   await insertAudit(service.db.pool, {
     id: newId(service.now()),

@@ -2,12 +2,13 @@
  * Changes the email of an account. It takes two codes: one mailed to the old address, one to the new. Neither the answer nor its
  * time reveals whether the new address already has an account: its owner gets a mail that says so, without a code.
  */
+import { networkOf } from '../../platform/address.ts'
 import { sqlState, transact, uniqueViolation } from '../../store/connection/database.ts'
 import { deleteEmailChange, updateEmailChangeTries, upsertEmailChange } from '../../store/people/email-changes.ts'
 import { findLiveUser, getIdentity, lockUser, updateUserEmail } from '../../store/people/users.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
-import { addressHashes, addressKey, type Limited } from '../limits.ts'
+import { addressHashes, type Limited } from '../limits.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
 import { newId, newMailedCode } from '../tokens.ts'
@@ -61,7 +62,7 @@ export async function confirmEmailChange(
   const email = normaliseEmail(attempt.email)
   const before = await findLiveUser(service.db.pool, userId)
   if (before?.email === email) return { kind: 'changed' }
-  const where = addressKey(address)
+  const where = networkOf(address)
   const retryAfterSeconds = service.wrongCodes.waitOf(where, service.now())
   if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
   const change = await updateEmailChangeTries(service.db.pool, userId, maxTries)

@@ -6,6 +6,7 @@
  * mail, a guess needs a live handle, and a handle has `maxTries` guesses. `mailsADay` mails × five tries are 150 guesses a day from
  * unknown addresses, however many handles, browsers and addresses share them.
  */
+import { networkOf } from '../../platform/address.ts'
 import { chooseLanguage } from '../../languages/languages.ts'
 import type { App } from '../../store/apps.ts'
 import type { Queryable } from '../../store/connection/database.ts'
@@ -19,7 +20,7 @@ import {
 } from '../../store/people/mailed-codes.ts'
 import { getIdentity, type Identity } from '../../store/people/users.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHashes, addressKey, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
+import { addressHashes, mailsADay, mailsAnywhere, mailsHere, takeLimits, type Limited } from '../limits.ts'
 import { writeCodeLetter, type CodeMail } from '../mails/write-letters.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import type { Service } from '../service.ts'
@@ -96,7 +97,7 @@ export async function takeMailLimits(
   { isKnownAddress }: Pick<Identity, 'isKnownAddress'>,
 ): Promise<Limited | undefined> {
   const everywhere = [[mailsAnywhere, email] as const, [mailsADay, email] as const]
-  return await takeLimits(service, [[mailsHere, email, addressKey(address)], ...(isKnownAddress ? [] : everywhere)])
+  return await takeLimits(service, [[mailsHere, email, networkOf(address)], ...(isKnownAddress ? [] : everywhere)])
 }
 
 /** Call `takeMailLimits` first: it bounds the handles of an email. Only a slow hash protects six digits during their lifetime. */
@@ -117,7 +118,7 @@ export async function checkCode(
   purpose: CodePurpose,
   { email, code, handle, address }: { email: string; code: string; handle: string; address: string },
 ): Promise<CodeKey | Limited | undefined> {
-  const where = addressKey(address)
+  const where = networkOf(address)
   const retryAfterSeconds = service.wrongCodes.waitOf(where, service.now())
   if (retryAfterSeconds) return { kind: 'limited', retryAfterSeconds }
   const key = keyOf(purpose, email, handle)

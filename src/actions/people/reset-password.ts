@@ -1,4 +1,5 @@
 /** Sets a new password with a mailed code. */
+import { networkOf } from '../../platform/address.ts'
 import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
@@ -7,7 +8,7 @@ import { updateUserPassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked } from '../../store/people/widget-sessions.ts'
 import { connectApp } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHashes, addressKey, clearLimit, userPasswords } from '../limits.ts'
+import { addressHashes, clearLimit, userPasswords } from '../limits.ts'
 import { checkCode, useCode, type Asked } from './mail-code.ts'
 import { sendSoon, notify } from '../mails/notify.ts'
 import { hashPassword } from './passwords.ts'
@@ -49,7 +50,7 @@ export async function resetPassword(
   })
   if (!changed?.connected) return { kind: 'wrong-code' }
   service.live.poke(changed.user.id)
-  await clearLimit(service, userPasswords.here, email, addressKey(address))
+  await clearLimit(service, userPasswords.here, email, networkOf(address))
   sendSoon(service)
   return changed.connected
 }

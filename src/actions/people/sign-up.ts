@@ -2,6 +2,7 @@
  * A sign-up creates no account; confirming the mailed code does. An email that already has an account gets a pending sign-up
  * too, so that later answers are the same; its owner gets a mail about the existing account, without a code.
  */
+import { networkOf } from '../../platform/address.ts'
 import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
@@ -10,7 +11,7 @@ import { deleteSignUp, upsertSignUp } from '../../store/people/sign-ups.ts'
 import { getIdentity, insertUser } from '../../store/people/users.ts'
 import { connectApp, type Connected } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
-import { addressHashes, addressKey, type Limited } from '../limits.ts'
+import { addressHashes, type Limited } from '../limits.ts'
 import {
   checkCode,
   mailCode,
@@ -38,7 +39,7 @@ const signUpLifetimeMs = 24 * 60 * 60_000
 export async function signUp(service: Service, app: App, attempt: SignUpAttempt): Promise<Mailed> {
   const { password, firstName, lastName, address } = attempt
   const email = normaliseEmail(attempt.email)
-  const { excess, secondsLeft } = service.signUps.count(addressKey(address), service.now())
+  const { excess, secondsLeft } = service.signUps.count(networkOf(address), service.now())
   if (excess > 0) return { kind: 'limited', retryAfterSeconds: secondsLeft }
   const identity = await getIdentity(service.db.pool, email, await addressHashes(service, address))
   const limited = await takeMailLimits(service, email, address, identity)
