@@ -95,6 +95,64 @@ describe('a network that drops connections without closing them', () => {
     await expectBalancedBooks(opened.service)
   }, 180_000)
 
+  /** Every connection is open: those of the pools, of the directory, of the fast lane and of the careful lane. */
+  async function openEverything(): Promise<void> {
+    await Promise.all(Array.from({ length: 10 }, () => opened.service.db.pool.query('select pg_sleep(0.1)')))
+    await Promise.all(Array.from({ length: 3 }, () => opened.service.db.longRunning.pool.query('select pg_sleep(0.1)')))
+    // Of two debits in one batch of which one is refused, the careful lane decides.
+    const user = users[3]!
+    const replies = await Promise.all([client.debit(user, 600), client.debit(user, 600)])
+    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400])
+    expect((await client.credit(user, 600)).status).toBe(200)
+  }
+  const refusedAfterHeal = async () =>
+    (await Promise.all(Array.from({ length: 10 }, askEverything).flat()))
+      .filter(isNotFine)
+      .filter(({ what }) => what !== 'readyz')
+      .map(({ what, status }) => `${what} ${status}`)
+
+  test('for three seconds in which nothing is asked refuses no caller after it is healed', async () => {
+    await openEverything()
+    wire.goSilent()
+    await Bun.sleep(3_000)
+    wire.mend()
+    expect(await refusedAfterHeal()).toEqual([])
+    await expectBalancedBooks(opened.service)
+  }, 180_000)
+
+  test('for three seconds in which much is asked refuses no caller after it is healed', async () => {
+    await openEverything()
+    wire.goSilent()
+    const during: Promise<Timed>[] = []
+    for (const until = performance.now() + 3_000; performance.now() < until; await Bun.sleep(250))
+      during.push(...askEverything())
+    wire.mend()
+    expect(await refusedAfterHeal()).toEqual([])
+    await Promise.all(during)
+    await expectBalancedBooks(opened.service)
+  }, 180_000)
+
+  test('ends the long statements whose connections are dead, and not one that the server executes', async () => {
+    await openEverything()
+    const { pool } = opened.service.db.longRunning
+    const ended: string[] = []
+    const run = async (name: string, sql: string) => {
+      await pool.query(sql).catch((error: unknown) => expect(error).toBeInstanceOf(DatabaseUnavailable))
+      ended.push(name)
+    }
+    const dead = [run('dead', 'select pg_sleep(0.5)'), run('dead', 'select pg_sleep(0.5)')]
+    await Bun.sleep(100)
+    wire.goSilent()
+    await Bun.sleep(1_000)
+    wire.mend()
+    pool.dropIdle()
+    const live = run('executed', 'select pg_sleep(15)')
+    await Bun.sleep(700)
+    expect(await refusedAfterHeal()).toEqual([])
+    await Promise.all([...dead, live])
+    expect(ended).toEqual(['dead', 'dead', 'executed'])
+  }, 180_000)
+
   test('says at /readyz within three seconds that it cannot work', async () => {
     await expectWithin(3_000, async () => {
       wire.mend()

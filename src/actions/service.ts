@@ -1,5 +1,6 @@
 /** Everything the actions need: configuration, database, writer, apps in memory. */
 import type { Config } from '../config.ts'
+import { inTime } from '../platform/in-time.ts'
 import { faultFields, openRateLimit, type Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { openAppCalls, type AppCalls } from '../store/app-calls.ts'
@@ -116,6 +117,8 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
   return service
 }
 
+const countWithinMs = 1_000
+
 /** Every posting in flight has its answer when this returns. The caller that opened the pool closes it. */
 export async function closeService(service: Service): Promise<void> {
   service.live.close()
@@ -126,5 +129,5 @@ export async function closeService(service: Service): Promise<void> {
   await service.mail.close()
   await service.apps.close()
   // The calls of the last minute. Only an app's page shows them, so the shutdown does not fail without a database.
-  await countCalls(service).catch(() => {})
+  await inTime(countCalls(service), countWithinMs).catch(() => {})
 }

@@ -30,11 +30,12 @@ export async function drain({ service, app, server, stopJobs, announceMs, waitFo
   if (await holdNewConnections(config.port)) await sleep(firstRequestMs)
   // Streams never end by themselves.
   service.live.close()
+  const jobs = stopJobs()
   // Closes the listener and idle connections at once, and resolves when all requests in flight are answered.
   await Promise.race([server.stop(), sleep(requestsMs)])
   await server.stop(true)
   waitFor('jobs')
-  await stopJobs()
+  await jobs
   waitFor('writer and mail')
   await closeService(service)
   waitFor('database connections')

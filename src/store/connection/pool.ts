@@ -50,6 +50,8 @@ const idleForMs = 60_000
 /** A server process keeps the memory it has allocated, and the write probe's temporary table ages. */
 const openForMs = 30 * 60_000
 const maxWaitMs = 5_000
+/** How long the end waits for statements under way: callers have their answers by then, and jobs run again elsewhere. */
+const endWithinMs = 1_000
 
 /**
  * `beside` is another pool on the same servers: its idle connections are dropped with this pool's, and it ends with this one.
@@ -87,7 +89,7 @@ export function openPool(open: () => Promise<OpenClient>, max: number, limitMs: 
     dropIdle: () => dropIdle(state),
     end: async () => {
       clearInterval(reaping)
-      await Promise.all([end(state, limitMs), beside?.end()])
+      await Promise.all([end(state, Math.min(limitMs, endWithinMs)), beside?.end()])
     },
     get totalCount() {
       return countOf(state)

@@ -3,6 +3,7 @@
  * another server becomes the newest primary, or a connection is silent, the connections concerned are destroyed at once instead
  * of each one finding out by itself.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
 import { chooseServer, raiseTimelines, type Choice, type ServersProblem, type ServerState } from './choose-server.ts'
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
@@ -252,8 +253,44 @@ export function watchServers(connection: Connection, onProblem: NonNullable<Serv
  * caller must not wait for each of them in turn. A live one is only opened again.
  */
 function dropQuiet(servers: Servers, since: number): void {
+  const slow: OpenClient[] = []
   for (const [client, { isPatient }] of servers.clients)
-    if (client.lastAnswerAt() < since && !(isPatient && client.isBusy())) client.destroy()
+    if (client.lastAnswerAt() < since) {
+      if (isPatient && client.isBusy()) slow.push(client)
+      else client.destroy()
+    }
+  if (slow.length > 0) void checkSlow(servers, slow)
+}
+
+const activeSql = `select pid from pg_stat_activity where pid = any($1::int[]) and state = 'active'`
+const checkEveryMs = 1_000
+/** For an answer that is on its way. */
+const answerTravelsMs = 300
+
+/** A long statement is under way only if its server process executes it. Asks until the server answers or no client is left. */
+async function checkSlow(servers: Servers, suspects: readonly OpenClient[]): Promise<void> {
+  let slow = suspects
+  for (let isChecked = false; !isChecked && slow.length > 0; slow = slow.filter((client) => !client.isLost())) {
+    const before = new Map(slow.map((client) => [client, client.lastAnswerAt()]))
+    const active = await findActive(servers, slow).catch(() => undefined)
+    await sleep(active ? answerTravelsMs : checkEveryMs, undefined, { ref: false })
+    isChecked = active !== undefined
+    for (const client of active ? slow : [])
+      if (!active!.has(client.processId) && client.isBusy() && client.lastAnswerAt() === before.get(client))
+        client.destroy()
+  }
+}
+
+async function findActive(servers: Servers, clients: readonly OpenClient[]): Promise<ReadonlySet<number | null>> {
+  const server = servers.list[servers.choice?.index ?? 0]!
+  const asker = await openOn(server, { name: 'billfold servers', connectWithinMs: answerWithinMs }, false)
+  try {
+    const pids = clients.map(({ processId }) => processId)
+    const { rows } = await within(asker, answerWithinMs, asker.query<{ pid: number }>(activeSql, [pids]))
+    return new Set(rows.map(({ pid }) => pid))
+  } finally {
+    void asker.end()
+  }
 }
 
 /** A new connection answers at once while another one has been silent since `since`. */
