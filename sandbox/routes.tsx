@@ -15,6 +15,8 @@ export function sandboxRoutes(deps: SandboxPageDeps): Hono {
     // The URLs contain client secrets. `no-referrer` would make browsers send `Origin: null` with our own forms.
     c.header('referrer-policy', 'same-origin')
     c.header('x-content-type-options', 'nosniff')
+    // A payer arrives from the top-up window and returns to it: with another value the window would lose its opener on the way.
+    c.header('cross-origin-opener-policy', c.req.path.includes('/panel') ? 'same-origin' : 'unsafe-none')
     if (!c.res.headers.has('content-security-policy')) {
       c.header('content-security-policy', contentSecurityPolicy('nobody'))
     }

@@ -190,15 +190,18 @@ function methodsOf({ method, isProbe }: Route): string[] {
 /** Invented methods must not create new metric labels. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])
 
-/** Hono answers a HEAD like a GET. The API has no HEAD and answers 405, as for any other unknown method. */
+/** Files of the service itself: reading one changes nothing. */
+const filePath = /^\/(assets|docs|sdk)(\/|$)/
+
+/**
+ * Hono runs the GET of a page for a HEAD, and a GET may use up a link or record a visit. So HEAD reads only files; elsewhere it is
+ * not allowed, and the answer is that to any other wrong method.
+ */
 async function answerTo(web: WebApp, request: Request, env: RequestContext): Promise<Response> {
   if (request.method !== 'HEAD') return await web.fetch(request, env)
-  const probe = new Request(request.url, { method: 'OPTIONS' })
-  const { pathname } = new URL(request.url)
-  const response = await web.fetch(
-    pathname.startsWith('/api/') ? probe : new Request(request.url, { headers: request.headers }),
-    env,
-  )
+  const { url, headers } = request
+  const method = filePath.test(pathOf(url)) ? 'GET' : 'OPTIONS'
+  const response = await web.fetch(new Request(url, { method, headers }), env)
   return new Response(null, { status: response.status, headers: response.headers })
 }
 

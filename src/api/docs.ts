@@ -35,7 +35,12 @@ const policy =
 
 const send = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
   new Response(body, {
-    headers: { ...plainHeaders, 'content-security-policy': policy, 'content-type': `${type}; charset=utf-8` },
+    headers: {
+      ...plainHeaders,
+      'content-security-policy': policy,
+      'cross-origin-opener-policy': 'same-origin',
+      'content-type': `${type}; charset=utf-8`,
+    },
   })
 
 export function docsPages(web: WebApp): void {

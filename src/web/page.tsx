@@ -29,6 +29,8 @@ export type PagePolicy = {
   readonly scriptSources?: readonly string[]
   readonly frameSources?: readonly string[]
   readonly connectSources?: readonly string[]
+  /** Default: `same-origin`, which separates the page from a window of another site that opened it. */
+  readonly openerPolicy?: 'same-origin-allow-popups' | 'unsafe-none'
   /** Where forms may be submitted to. Default: nowhere. */
   readonly formAction?: "'self'"
 }
@@ -101,6 +103,7 @@ export function pageHeaders(policy: PagePolicy): Record<string, string> {
     ...(policy.frameAncestors === undefined && { 'x-frame-options': deny! }),
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': contentPolicy(policy),
+    'cross-origin-opener-policy': policy.openerPolicy ?? 'same-origin',
     'permissions-policy':
       'accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), usb=()',
   }

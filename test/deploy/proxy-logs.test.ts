@@ -15,7 +15,12 @@ import { ensureProgram } from '../system-package.ts'
 
 setDefaultTimeout(180_000)
 
-const marks = { secret: 'cs_mark_of_the_secret', session: 'ws_mark_of_the_session', cookie: 'mark_of_the_cookie' }
+const marks = {
+  secret: 'cs_mark_of_the_secret',
+  session: 'ws_mark_of_the_session',
+  cookie: 'mark_of_the_cookie',
+  path: 'mark_of_the_path',
+}
 const query = `clientId=shop&clientSecret=${marks.secret}&session=${marks.session}&serviceUserId=su_mark`
 /** Any of them in a file is a leak. */
 const forbidden = [...Object.values(marks), 'clientSecret=', 'session=', 'su_mark']
@@ -151,7 +156,7 @@ async function callEverything({ url, plainUrl }: Proxy): Promise<void> {
   const headers = { cookie: `billfold-session=${marks.cookie}`, referer: `${url}/widget/wallet?${query}` }
   const named = [...opened.app.routes, ...opened.app.pages].filter(({ path }) => !path.includes('*'))
   const calls = named.map(({ method, path }) => {
-    const target = `${path.replace(/:\w+/g, 'x')}?${query}`
+    const target = `${path.replace(/:\w+/g, marks.path)}?${query}`
     const body =
       method === 'POST' ? JSON.stringify({ clientSecret: marks.secret, more: 'x'.repeat(50_000) }) : undefined
     const signal = AbortSignal.timeout(5_000)

@@ -78,7 +78,7 @@ function post(form: Form, headers: Record<string, string | undefined> = {}, more
 type Endpoint = { readonly path: string; readonly has: readonly string[] }
 
 /** GET is left out: on a path with only forms it redirects to the sign-in, as any unknown admin path does. */
-const methodsOf = ({ path, has }: Endpoint) => wrongMethods(host + path, has, ['HEAD', 'GET'])
+const methodsOf = ({ path, has }: Endpoint) => wrongMethods(host + path, has, ['GET'])
 
 /** The redirect for a session at a stage that the page is not for. */
 const homes = { code: '303 /admin/sign-in/code', enrol: '303 /admin/second-factor', full: '303 /admin' } as const

@@ -48,7 +48,8 @@ const anything = ['200', '3*', '4*']
 
 /** A public page refuses no caller, but no request may cause a server error. */
 function openCases({ path, has }: Endpoint, target: string): PageCases {
-  const cases: Case[] = wrongMethods(base + target, has, ['HEAD'])
+  const isFile = /^\/(assets|docs|sdk)\b/.test(target)
+  const cases: Case[] = wrongMethods(base + target, has, isFile ? ['HEAD'] : [])
   for (const text of nonsense) {
     const query = ['session', 'clientId', 'lang', 'theme', 'amount', 'token']
       .map((name) => `${name}=${text}&${name}=x`)
@@ -106,7 +107,7 @@ function payerCases({ method, path, has }: Endpoint, payment: Payment, other: Pa
     return post(target, `${new URLSearchParams({ ...card, secret })}${more}`, headers)
   }
   const cases: Case[] = [
-    ...wrongMethods(base + path.replace(':id', payment.id), has, ['HEAD']),
+    ...wrongMethods(base + path.replace(':id', payment.id), has),
     ...wrongPayments(payment, other).map(([name, wrong]) => ({ name, request: request(wrong), answers: ['404'] })),
   ]
   if (method === 'POST') cases.push(...shapeCases((headers, more) => request(payment, headers, more)))
@@ -152,7 +153,7 @@ function stopCases({ path, has }: Endpoint): PageCases {
   const request = (token: string) => post(`${path}?token=${token}`, 'List-Unsubscribe=One-Click')
   const tokens = [...nonsense, '', 'sealed:1:', 'sealed:1:0:0', `sealed:1:00000000:${'A'.repeat(80)}`]
   const cases: Case[] = [
-    ...wrongMethods(base + path, has, ['HEAD']),
+    ...wrongMethods(base + path, has),
     ...tokens.map((token) => ({ name: `the token ${token}`, request: request(token), answers: ['404*'] })),
   ]
   return { cases, good: request('none') }

@@ -36,7 +36,6 @@ export async function showPage(request: PublicRequest, { title, here, body, stat
       ...pageHeaders({ nonce, formAction: "'self'" }),
       // With no-referrer, browsers send our own forms with `Origin: null`, which the origin check refuses.
       'referrer-policy': 'same-origin',
-      'cross-origin-opener-policy': 'same-origin',
       ...headers,
     },
   })

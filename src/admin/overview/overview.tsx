@@ -64,7 +64,13 @@ async function showOverview(request: AdminRequest): Promise<Response> {
 /** Only the figures, which the page's script fetches every few seconds. Such a request does not extend the session. */
 async function showPart(request: AdminRequest): Promise<Response> {
   const html = renderToString(<Figures request={request} data={await readFigures(request, rangeOf(request))} />)
-  return new Response(html, { headers: { ...plainHeaders, 'content-type': 'text/html; charset=utf-8' } })
+  return new Response(html, {
+    headers: {
+      ...plainHeaders,
+      'cross-origin-opener-policy': 'same-origin',
+      'content-type': 'text/html; charset=utf-8',
+    },
+  })
 }
 
 async function readFigures(request: AdminRequest, range: Range): Promise<{ money: MoneyData; process: ProcessData }> {
