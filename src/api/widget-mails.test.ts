@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
-import { newPage } from '../../test/page.ts'
-import { newApp, newUser, openTestService, type TestService } from '../../test/service.ts'
+import { newEmail, newPage } from '../../test/page.ts'
+import { newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
+import { recordAudit } from '../actions/audit.ts'
 import { stopUrlOf } from '../actions/mails/stop-mails.ts'
+import { transact } from '../store/connection/database.ts'
 import type { MailChoice } from '../store/mails.ts'
+import { lockUser, updateUserDeleted, updateUserEmail } from '../store/people/users.ts'
 
 let opened: TestService
 let userId: string
@@ -64,7 +67,10 @@ const ask = async (url: string, method: 'GET' | 'POST', headers: Record<string, 
   const response = await opened.app.fetch(new Request(url, { method, headers: { ...type, ...headers }, ...body }))
   return { status: response.status, text: await response.text(), headers: response.headers }
 }
-const linkOf = (choice: MailChoice) => stopUrlOf(opened.service, userId, choice)
+const emailOf = async () =>
+  (await opened.service.db.pool.query<{ email: string }>('select email from users where id = $1', [userId])).rows[0]!
+    .email
+const linkOf = async (choice: MailChoice) => stopUrlOf(opened.service, { userId, email: await emailOf() }, choice)
 
 describe('by the link in a mail', () => {
   test('looking changes nothing; the button stops that kind alone, and pressing it twice is no mistake', async () => {
@@ -97,6 +103,29 @@ describe('by the link in a mail', () => {
       expect(text).not.toContain(userId)
     }
     expect(await stopped()).toEqual([])
+  })
+
+  test('a link ends with a change of the email, and a new one works; so do links of the previous release', async () => {
+    const { db, secrets } = opened.service
+    const before = await linkOf('sign-ins')
+    const token = await secrets.seal(`receipts ${userId}`, { purpose: 'mail-stop', id: 'link' })
+    const older = before.replace(/token=.*/, `token=${encodeURIComponent(token)}`)
+    expect((await ask(older, 'POST')).status).toBe(200)
+    await transact(db, async (tx) => {
+      await updateUserEmail(tx, userId, newEmail())
+      await recordAudit(tx, operator, 'user.email-changed', `user:${userId}`, {})
+    })
+    for (const url of [before, older])
+      for (const method of ['GET', 'POST'] as const) expect((await ask(url, method)).status).toBe(404)
+    expect(await stopped()).toEqual(['receipts'])
+    expect((await ask(await linkOf('payments'), 'POST')).status).toBe(200)
+    expect(await stopped()).toEqual(['receipts', 'payments'])
+  })
+
+  test('a link ends with the account', async () => {
+    const url = await linkOf('sign-ins')
+    await transact(opened.service.db, async (tx) => await updateUserDeleted(tx, (await lockUser(tx, userId))!))
+    for (const method of ['GET', 'POST'] as const) expect((await ask(url, method)).status).toBe(404)
   })
 
   test('the page speaks the language of the user, and no log has the link', async () => {

@@ -6,7 +6,6 @@ import type { Context } from 'hono'
 import { chooseMail, readStopLink, stopPath, type StopLink } from '../actions/mails/stop-mails.ts'
 import type { Service } from '../actions/service.ts'
 import { chooseLanguage, type Language } from '../languages/languages.ts'
-import { findMailReader } from '../store/mails.ts'
 import { parseAcceptLanguage } from '../web/accept-language.ts'
 import { styleUrl } from '../web/assets.ts'
 import { newNonce, pageResponse, renderPage } from '../web/page.tsx'
@@ -27,10 +26,10 @@ async function stopMails(service: Service, c: HonoContext, isPost: boolean): Pro
   c.env.route = stopPath
   const token = c.req.query('token') ?? ''
   const link = await readStopLink(service, token)
-  const reader = link && (await findMailReader(service.db.pool, link.userId))
+  const reader = link?.reader
   const asked = parseAcceptLanguage(c.req.header('accept-language'))
   const language = chooseLanguage(reader?.language, ...asked, reader?.pageLanguage)
-  if (!link || !reader) return await showStopPage(service, language, { kind: 'bad' })
+  if (!link) return await showStopPage(service, language, { kind: 'bad' })
   if (isPost) await chooseMail(service, link.userId, link.choice, false)
   return await showStopPage(service, language, { kind: isPost ? 'done' : 'ask', link, token })
 }

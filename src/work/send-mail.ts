@@ -39,8 +39,9 @@ async function send(service: Service, { key, attempts }: Piece): Promise<Ended> 
   const apps = new Map((await service.apps.list()).map((app) => [app.clientId, app.name]))
   const nameOf = (clientId: string) => apps.get(clientId) ?? clientId
   const letter = writeNotification({ language: to, config }, notification, { firstName: reader.firstName, nameOf })
-  const stopUrl = choice && (await stopUrlOf(service, userId, choice))
-  const result = await mail.deliver({ to: email ?? reader.email, language: to, letter: { ...letter, stopUrl } })
+  const mailbox = email ?? reader.email
+  const stopUrl = choice && (await stopUrlOf(service, { userId, email: mailbox }, choice))
+  const result = await mail.deliver({ to: mailbox, language: to, letter: { ...letter, stopUrl } })
   if (result !== 'away') return done
   const error = 'The mail server did not take it; the log says why.'
   if (ageMs < dayMs) return { kind: 'again', afterMs: retryAfterMs(attempts), error, isAway: true }

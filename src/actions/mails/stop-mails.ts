@@ -1,28 +1,50 @@
 /**
- * The unsubscribe link of a mail, which works without signing in. It contains the user and the kind of mail, encrypted, so it
- * cannot be guessed or altered, gives no other access, and needs no row. It expires when its encryption key is removed.
+ * The unsubscribe link of a mail, which works without signing in. It contains the user, the email that the mail went to and the kind of
+ * mail, encrypted, so it cannot be guessed or altered, gives no other access, and needs no row. It ends with the account, with a change
+ * of the email, because the old mailbox may be in other hands, and with its encryption key.
  */
-import { findMailReader, mailChoices, updateMailChoice, type MailChoice } from '../../store/mails.ts'
-import { isUuid } from '../tokens.ts'
+import { listAuditOf } from '../../store/audit.ts'
+import { findMailReader, mailChoices, updateMailChoice, type MailChoice, type MailReader } from '../../store/mails.ts'
+import type { Queryable } from '../../store/connection/database.ts'
+import { hashSecret, isUuid } from '../tokens.ts'
 import type { Service } from '../service.ts'
 
 const sealContext = { purpose: 'mail-stop', id: 'link' }
 export const stopPath = '/mails/stop'
 
-export async function stopUrlOf({ secrets, config }: Service, userId: string, choice: MailChoice): Promise<string> {
-  const token = await secrets.seal(`${choice} ${userId}`, sealContext)
+export async function stopUrlOf(
+  { secrets, config }: Service,
+  { userId, email }: { readonly userId: string; readonly email: string },
+  choice: MailChoice,
+): Promise<string> {
+  const token = await secrets.seal(`${choice} ${userId} ${markOf(email)}`, sealContext)
   return `${config.publicUrl}${stopPath}?token=${encodeURIComponent(token)}`
 }
 
-export type StopLink = { readonly userId: string; readonly choice: MailChoice }
+/** Keeps the link short. */
+function markOf(email: string): string {
+  return hashSecret(email).toString('hex').slice(0, 16)
+}
 
-/** Undefined when the token is invalid or its key was removed. */
-export async function readStopLink({ secrets }: Service, token: string): Promise<StopLink | undefined> {
+export type StopLink = { readonly userId: string; readonly choice: MailChoice; readonly reader: MailReader }
+
+/** Undefined when the token is invalid, or what it hangs on has ended. */
+export async function readStopLink({ secrets, db }: Service, token: string): Promise<StopLink | undefined> {
   if (token.length > 400) return undefined
   const text = await secrets.unseal(token, sealContext).catch(() => '')
-  const [choice, userId = ''] = text.split(' ')
+  const [choice, userId = '', mark] = text.split(' ')
   const known = mailChoices.find((each) => each === choice)
-  return known && isUuid(userId) ? { userId, choice: known } : undefined
+  const reader = known && isUuid(userId) ? await findMailReader(db.pool, userId) : undefined
+  if (!known || !reader) return undefined
+  const isSame = mark === undefined ? await hasFirstEmail(db.pool, userId) : mark === markOf(reader.email)
+  return isSame ? { userId, choice: known, reader } : undefined
+}
+
+/** Links of older releases do not name the email: they end with the first change. */
+async function hasFirstEmail(db: Queryable, userId: string): Promise<boolean> {
+  const subject = `user:${userId}`
+  const filter = { actions: ['user.email-changed'], before: undefined, limit: 1 }
+  return (await listAuditOf(db, [subject, subject], filter)).length === 0
 }
 
 /** The kinds the user has unsubscribed from; undefined for a deleted user. */

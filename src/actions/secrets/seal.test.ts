@@ -30,10 +30,9 @@ test('a sealed text that was changed or shortened does not open', () => {
   for (let i = start; i < sealed.length; i++) {
     const other = sealed[i] === 'A' ? 'B' : 'A'
     const changed = sealed.slice(0, i) + other + sealed.slice(i + 1)
-    // The last base64 character may contain unused bits.
-    if (Buffer.from(changed.slice(start), 'base64url').equals(Buffer.from(sealed.slice(start), 'base64url'))) continue
     expect(() => unseal([a], changed, place)).toThrow()
   }
+  for (const more of ['A', 'AA', '=', '!', ' ']) expect(() => unseal([a], sealed + more, place)).toThrow()
   for (const length of [0, 1, 12, 27, 30]) expect(() => unseal([a], sealed.slice(0, start + length), place)).toThrow()
 })
 

@@ -33,7 +33,10 @@ export function unseal(keys: readonly SecretKey[], sealed: string, context: Seal
   const keyId = keyIdOf(sealed)
   const key = keys.find(({ id }) => id === keyId)
   if (!key) throw new KeyMissing(missingKeySentence([keyId], keys))
-  const data = Buffer.from(sealed.slice(sealedMark.length + keyId.length + 1), 'base64url')
+  const encoded = sealed.slice(sealedMark.length + keyId.length + 1)
+  const data = Buffer.from(encoded, 'base64url')
+  // Decoding ignores letters that belong to no whole byte: each link must have one spelling.
+  if (data.toString('base64url') !== encoded) throw new Error('A sealed text was altered.')
   const decipher = createDecipheriv('aes-256-gcm', key.bytes, data.subarray(0, nonceLength), {
     authTagLength: tagLength,
   })
