@@ -109,6 +109,7 @@ async function answerRequest(
       return clientAddress(request, service.config.trustedProxies, addressOf() ?? 'unknown')
     },
     requestId: nextRequestId(),
+    arrivedAt: startedAt,
     route: 'none',
   }
   const { method } = request
@@ -134,6 +135,7 @@ async function answerRequest(
     if (env.appId !== undefined) recordCall(service, env.appId, env.route, fault)
     response = toResponse(fault, env.requestId)
   }
+  env.leave?.()
   // The client's next request must go to another process.
   if (readiness.isDraining) response.headers.set('connection', 'close')
   if (service.config.hasHsts) response.headers.set('strict-transport-security', 'max-age=31536000')

@@ -14,6 +14,8 @@ export type Config = {
   readonly databaseUrls: readonly string[]
   /** Connections per process, including the writer's. */
   readonly databaseConnections: number
+  /** How many debits and credits an app may have under way in a process, unless an operator set another number for it. */
+  readonly appOperations: number
   readonly currency: Currency
   readonly workers: number
   readonly writerLanes: number
@@ -133,6 +135,7 @@ const settings = z.object({
     .string()
     .refine((code) => parseCurrency(code) !== undefined, 'write a code of ISO 4217 such as USD, EUR or JPY')
     .default('USD'),
+  APP_OPERATIONS: whole(1, 1_000_000).default(4_000),
   WORKERS: whole(1, 64).default(1),
   WRITER_LANES: whole(1, 16).default(1),
   DRAIN_ANNOUNCE_MS: whole(0, 60_000).default(250),
@@ -294,6 +297,7 @@ function toConfig(s: Settings): Config {
     currency,
     workers: s.WORKERS,
     writerLanes: s.WRITER_LANES,
+    appOperations: s.APP_OPERATIONS,
     announceMs: s.DRAIN_ANNOUNCE_MS,
     hasDemo: !isProduction && s.DEMO !== '0',
     logLevel: s.LOG_LEVEL,

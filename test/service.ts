@@ -72,6 +72,7 @@ const settings: AppSettings = {
   strictReferences: false,
   accentColor: null,
   logoUrl: null,
+  maxOperations: null,
 }
 
 export type Credentials = { readonly clientId: string; readonly clientSecret: string }

@@ -67,6 +67,7 @@ async function insertDemoApp(service: Service, origins: readonly string[]): Prom
     strictReferences: false,
     accentColor: null,
     logoUrl: null,
+    maxOperations: null,
   }
   // Write the file first: if the transaction fails, the next start replaces the secret.
   await writeDemoSecret(service.config.dataDir, clientId, clientSecret)
@@ -83,13 +84,14 @@ async function ensureOrigins(service: Service, app: App, origins: readonly strin
   const withOurs = (list: readonly string[]) => [...new Set([...origins, ...list])].slice(0, maxOrigins)
   const hasOurs = (list: readonly string[]) => origins.every((origin) => list.includes(origin))
   if (hasOurs(app.allowedOrigins) && hasOurs(app.allowedIframeParents)) return
-  const { name, strictReferences, accentColor, logoUrl } = app
+  const { name, strictReferences, accentColor, logoUrl, maxOperations } = app
   await updateApp(service, actor, clientId, {
     name,
     scopes: app.scopes,
     strictReferences,
     accentColor,
     logoUrl,
+    maxOperations,
     allowedOrigins: withOurs(app.allowedOrigins),
     allowedIframeParents: withOurs(app.allowedIframeParents),
   })

@@ -17,6 +17,7 @@ import { openWriter, type Writer } from '../store/writer/writer.ts'
 import { openAttempts, type Attempts } from './attempts.ts'
 import { freeBytes } from './free-bytes.ts'
 import { openWrongSecrets } from './apps/authenticate.ts'
+import { openQuota, type Quota } from './apps/quota.ts'
 import { countCalls } from './apps/count-calls.ts'
 import { openCards, type Cards } from './topups/open-processor.ts'
 import { openLive, type Live } from './live.ts'
@@ -36,6 +37,7 @@ export type Service = {
   readonly stopWatching: () => void
   readonly appCalls: AppCalls
   readonly writer: Writer
+  readonly quota: Quota
   readonly reader: BalanceReader
   readonly repeats: Repeats
   readonly referenceTypes: ReferenceTypes
@@ -82,6 +84,11 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     now,
     writer,
     stopWatching,
+    quota: openQuota({
+      maxOperations: config.appOperations,
+      estimateMs: writer.estimateMs,
+      onRefused: ({ clientId }) => metrics.throttled(clientId),
+    }),
     apps: openAppDirectory(db.connection, (error) =>
       log.warn('the apps cannot be read; the last copy is used for up to ten seconds', faultFields(error)),
     ),

@@ -1,18 +1,18 @@
 /** Checks every call that carries a client secret, in this order: browser? → credentials → scope → shape. */
 import type { z } from 'zod'
-import { authenticate, recordBrowserCall } from '../actions/apps/authenticate.ts'
+import { authenticate, recordBrowserCall, type Authentication } from '../actions/apps/authenticate.ts'
+import type { Kind } from '../actions/apps/quota.ts'
 import type { Service } from '../actions/service.ts'
 import type { App, Scope } from '../store/apps.ts'
+import { answerWithinMs } from '../store/writer/posting.ts'
 import { refuse, refuseFor, type Answer } from './reply.ts'
-import { readJson, readQuery, type Input } from './request.ts'
+import { readJson, readQuery, refuseLate, type Input } from './request.ts'
 import type { Call } from './route.ts'
 
 export type ClientCall<T> =
   | {
       readonly app: App
       readonly input: T
-      /** When the whole request had arrived, by performance.now(). The deadline of the answer counts from here. */
-      readonly arrivedAt: number
       readonly refusal?: never
     }
   | { readonly refusal: Answer }
@@ -20,36 +20,82 @@ export type ClientCall<T> =
 type ClientCallShape<T> = {
   readonly scope?: Scope
   readonly schema: z.ZodType<T>
-  /** Reads the body of a POST; by default it must be one JSON object. */
-  readonly readBody?: (request: Request) => Promise<Input | Answer>
+  /** What of the app's bounds the call uses. */
+  readonly kind: Kind
 }
 
 export async function readClientCall<T>(
   service: Service,
   call: Call,
-  { scope, schema, readBody = readJson }: ClientCallShape<T>,
+  { scope, schema, kind }: ClientCallShape<T>,
 ): Promise<ClientCall<T>> {
-  const read = call.request.method === 'GET' ? readQuery(call.request) : await readBody(call.request)
+  const read = call.request.method === 'GET' ? readQuery(call.request) : await readJson(call.request)
   if ('status' in read) return { refusal: read }
-  const arrivedAt = performance.now()
-  const { clientId, clientSecret } = read.values
-  call.context.clientId = clientId
-  if (clientSecret !== undefined && isFromBrowser(call.request)) {
-    await recordBrowserCall(service, { clientId, clientSecret }, call.context.address)
-    await nameApp(service, call, clientId)
-    return { refusal: refuse('BROWSER_CALL_REFUSED') }
-  }
-  if (read.spoiled && /^client(Id|Secret)$/.test(read.spoiled.field)) return { refusal: refuseSpoiled(read.spoiled) }
-  const authentication = authenticate(service, { clientId, clientSecret }, call.context)
-  const { app, retryAfterSeconds } = authentication instanceof Promise ? await authentication : authentication
-  if (!app) {
-    await nameApp(service, call, clientId)
-    return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
-  }
-  call.context.appId = app.clientId
-  if (scope && !app.scopes.includes(scope)) return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }
+  const identified = identify(service, call, read, scope)
+  const { app, refusal } = identified instanceof Promise ? await identified : identified
+  if (refusal) return { refusal }
+  const busy = enter(service, call, app, kind, 1)
+  if (busy) return { refusal: busy }
   const parsed = parseInput(schema, read)
-  return 'refusal' in parsed ? parsed : { app, input: parsed.input, arrivedAt }
+  return 'refusal' in parsed ? parsed : { app, input: parsed.input }
+}
+
+export type Identified =
+  | { readonly app: App; readonly refusal?: never }
+  | { readonly app?: never; readonly refusal: Answer }
+
+/** The app that the credentials belong to, if it has the scope. Without a promise in the usual case. */
+export function identify(
+  service: Service,
+  call: Call,
+  { values: { clientId, clientSecret }, spoiled }: Input,
+  scope: Scope | undefined,
+): Identified | Promise<Identified> {
+  call.context.clientId = clientId
+  if (clientSecret !== undefined && isFromBrowser(call.request))
+    return refuseBrowser(service, call, { clientId, clientSecret })
+  if (spoiled && /^client(Id|Secret)$/.test(spoiled.field)) return { refusal: refuseSpoiled(spoiled) }
+  const authentication = authenticate(service, { clientId, clientSecret }, call.context)
+  const conclude = ({ app, retryAfterSeconds }: Authentication) => {
+    if (!app) return refuseStranger(service, call, clientId, retryAfterSeconds)
+    call.context.appId = app.clientId
+    if (!scope || app.scopes.includes(scope)) return { app }
+    return { refusal: refuse('INSUFFICIENT_SCOPE', { requiredScope: scope }) }
+  }
+  return authentication instanceof Promise ? authentication.then(conclude) : conclude(authentication)
+}
+
+async function refuseBrowser(
+  service: Service,
+  call: Call,
+  credentials: { readonly clientId: unknown; readonly clientSecret: unknown },
+): Promise<Identified> {
+  await recordBrowserCall(service, credentials, call.context.address)
+  await nameApp(service, call, credentials.clientId)
+  return { refusal: refuse('BROWSER_CALL_REFUSED') }
+}
+
+async function refuseStranger(
+  service: Service,
+  call: Call,
+  clientId: unknown,
+  retryAfterSeconds: number | undefined,
+): Promise<Identified> {
+  await nameApp(service, call, clientId)
+  return { refusal: retryAfterSeconds ? refuseFor(retryAfterSeconds) : refuse('INVALID_CLIENT') }
+}
+
+/** Counts the work as under way of the app until the request is answered, or refuses it. A later call for the same request replaces the count. */
+export function enter(service: Service, { context }: Call, app: App, kind: Kind, count: number): Answer | undefined {
+  context.leave?.()
+  const timeLeftMs = context.arrivedAt + answerWithinMs - performance.now()
+  // The body took so long that the caller would get the answer too late.
+  if (timeLeftMs <= 0) return refuseLate()
+  const { leave, retryAfterSeconds } = service.quota.enter(app, kind, count, timeLeftMs)
+  context.leave = leave
+  if (retryAfterSeconds === undefined) return undefined
+  const error = `The app has too many ${kind} under way; wait for the time in Retry-After.`
+  return refuse('RATE_LIMITED', { error }, { 'retry-after': String(retryAfterSeconds) })
 }
 
 /** A refused call is counted for the app it names, if that app exists. */

@@ -1,22 +1,28 @@
 /** Many debits and credits in one request, each answered as if it had been sent alone. */
 import { z } from 'zod'
-import { postAllForApp, type AppPosting } from '../actions/money/post.ts'
+import { postListForApp, type AppPosting } from '../actions/money/post.ts'
 import type { Service } from '../actions/service.ts'
 import { parseAmount } from '../ledger/money.ts'
-import { isRetryable } from '../store/writer/posting.ts'
-import { readBody } from '../web/body.ts'
+import { isRetryable, type PostingResult } from '../store/writer/posting.ts'
+import { readLargeBody } from '../web/body.ts'
 import { plainHeaders } from '../web/headers.ts'
-import { parseInput, readClientCall } from './client-call.ts'
+import { nextTurn } from '../web/tick.ts'
+import { enter, identify, parseInput } from './client-call.ts'
 import { bulkExample } from './examples.ts'
-import { refuse, type Answer } from './reply.ts'
+import { refuse, refuseFor, type Answer } from './reply.ts'
 import { isJson, refuseLate, toInput, type Input } from './request.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
 import { alwaysErrors, answerTo, callErrors, postingAnswer, postingFields } from './server.ts'
 import * as shape from './shapes.ts'
-import { decode, notJson, parseElements, parseObject, type Parsed } from './strict-json.ts'
+import { decode, notJson, parseElements, parseObject, peekTexts, type Parsed } from './strict-json.ts'
 
 const maxOperations = 1_000
 const maxBodyBytes = 1024 * 1024
+/** An operation is hardly shorter: the text's length limits their number before it is parsed. */
+const leastLength = 100
+const maxUnknownLength = 64 * 1024
+/** Checking and posting them takes about a millisecond. */
+const sliceLength = 50
 const ndjson = 'application/x-ndjson'
 
 const bulkAnswer = z
@@ -65,22 +71,34 @@ export function bulkRoute(service: Service): Route {
     errors: [...callErrors, 'PAYLOAD_TOO_LARGE', 'REQUEST_TIMEOUT', 'UNSUPPORTED_MEDIA_TYPE', ...alwaysErrors],
     example: bulkExample,
     handle: async (call) => {
-      const read = await readClientCall(service, call, { scope: 'wallet:write', schema, readBody: readBulk })
-      if (read.refusal) return read.refusal
-      const { app, input, arrivedAt } = read
-      const asked = input.operations.map((parsed) => {
+      const read = await readBulk(service, call)
+      if ('status' in read) return read
+      const identified = await identify(service, call, read, 'wallet:write')
+      if (identified.refusal) return identified.refusal
+      const { app } = identified
+      const parsed = parseInput(schema, read)
+      if ('refusal' in parsed) return parsed.refusal
+      const { operations } = parsed.input
+      const busy = enter(service, call, app, 'operations', operations.length)
+      if (busy) return busy
+      const post = postListForApp(service, app, call.context.arrivedAt)
+      const asked: (Promise<PromiseSettledResult<PostingResult>> | Answer)[] = []
+      for (const [i, parsed] of operations.entries()) {
+        if (i % sliceLength === 0 && i > 0) await nextTurn()
         const one = toInput(parsed)
-        if ('status' in one) return { refusal: one }
-        const checked = parseInput(operation, one)
-        return 'refusal' in checked ? checked : toPosting(checked.input)
-      })
-      const results = await postAllForApp(service, app, asked.filter(isPosting), arrivedAt)
-      let next = 0
-      const answers = asked.map((one) => {
-        if (!isPosting(one)) return one.refusal
-        const result = results[next++]!
-        return result.status === 'fulfilled' ? answerTo(service, app, result.value) : refuseFault(result.reason)
-      })
+        const checked = 'status' in one ? { refusal: one } : parseInput(operation, one)
+        asked.push('refusal' in checked ? checked.refusal : post(toPosting(checked.input)))
+      }
+      const answers: Answer[] = []
+      for (const one of asked) {
+        if (!(one instanceof Promise)) answers.push(one)
+        else {
+          const result = await one
+          answers.push(
+            result.status === 'fulfilled' ? answerTo(service, app, result.value) : refuseFault(result.reason),
+          )
+        }
+      }
       const lines = answers.map(({ status, body }) => ({ status, ...body }))
       return isLines(call.request) ? linesResponse(lines) : { status: 200, body: { results: lines } }
     },
@@ -89,10 +107,6 @@ export function bulkRoute(service: Service): Route {
   function toPosting({ amount, description = null, ...rest }: z.infer<typeof operation>): AppPosting {
     return { ...rest, amountMinor: parseAmount(amount, currency)!, description }
   }
-}
-
-function isPosting(one: AppPosting | { readonly refusal: Answer }): one is AppPosting {
-  return !('refusal' in one)
 }
 
 /** Answers an operation whose outcome is unknown, beside others that have one. The writer has logged the cause. */
@@ -109,15 +123,35 @@ function linesResponse(lines: readonly object[]): Response {
   return new Response(text, { headers: { ...plainHeaders, 'content-type': ndjson } })
 }
 
-/** Returns the fields of the request; each element of `operations` is a `Parsed`. */
-async function readBulk(request: Request): Promise<Input | Answer> {
+/**
+ * Returns the fields of the request; each element of `operations` is a `Parsed`. Before the text is parsed, its credentials are
+ * checked and its size is counted as operations of the app.
+ */
+async function readBulk(service: Service, call: Call): Promise<Input | Answer> {
+  const { request, context } = call
   const hasLines = isLines(request)
   if (!hasLines && !isJson(request.headers.get('content-type'))) return refuse('UNSUPPORTED_MEDIA_TYPE')
-  const body = await readBody(request, maxBodyBytes)
+  const body = await readLargeBody(request, maxBodyBytes, context.address)
+  if (body === 'too-many') return refuseFor(1)
   if (body === 'too-long') return refuse('PAYLOAD_TOO_LARGE', { error: 'The body is larger than 1 MiB.' })
   if (body === 'too-late') return refuseLate()
   const text = decode(body)
   if (text === undefined) return toInput(notJson)
+  const credentials = peekTexts(text, ['clientId', 'clientSecret'])
+  // A small body costs no more than a single debit, and its answer names what is wrong with it.
+  if (!credentials && text.length > maxUnknownLength) return refuse('INVALID_CLIENT')
+  if (credentials) {
+    const { app, refusal } = await identify(
+      service,
+      call,
+      { ...credentials, values: credentials.value },
+      'wallet:write',
+    )
+    if (refusal) return refusal
+    const busy = enter(service, call, app, 'operations', Math.min(maxOperations, Math.ceil(text.length / leastLength)))
+    if (busy) return busy
+  }
+  await nextTurn()
   return hasLines ? readLines(text) : readObject(text)
 }
 

@@ -81,7 +81,7 @@ function walletRoute(service: Service): Route {
     errors: [...callErrors, 'USER_NOT_FOUND', ...alwaysErrors],
     example: walletExample,
     handle: async (call) => {
-      const read = await readClientCall(service, call, { scope: 'wallet:read', schema })
+      const read = await readClientCall(service, call, { scope: 'wallet:read', schema, kind: 'reads' })
       if (read.refusal) return read.refusal
       const { app, input } = read
       const limit = Number(input.limit ?? 50)
@@ -121,7 +121,7 @@ function checkBalanceRoute(service: Service): Route {
       output: { balance: 80.01, requiredAmount: 19.99, hasSufficientBalance: true },
     },
     handle: async (call) => {
-      const read = await readClientCall(service, call, { scope: 'wallet:read', schema })
+      const read = await readClientCall(service, call, { scope: 'wallet:read', schema, kind: 'reads' })
       if (read.refusal) return read.refusal
       const { app, input } = read
       const wallet = await service.reader.find(app.clientId, input.serviceUserId)
@@ -174,9 +174,10 @@ function postingRoute(service: Service, direction: 'debit' | 'credit'): Route {
     ],
     example: postingExample(direction),
     handle: async (call) => {
-      const read = await readClientCall(service, call, { scope: 'wallet:write', schema })
+      const read = await readClientCall(service, call, { scope: 'wallet:write', schema, kind: 'operations' })
       if (read.refusal) return read.refusal
-      const { app, input, arrivedAt } = read
+      const { app, input } = read
+      const { arrivedAt } = call.context
       const { serviceUserId, referenceType, referenceId, description = null } = input
       const amountMinor = parseAmount(input.amount, currency)!
       const posting = { direction, serviceUserId, amountMinor, referenceType, referenceId, description, arrivedAt }

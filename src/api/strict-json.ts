@@ -37,6 +37,55 @@ export function parseObject(text: string): Parsed {
 }
 
 /**
+ * The text of each of these top-level fields, without parsing the rest; undefined unless all of them are there. The text may not be
+ * valid JSON, and a field may be given again behind the last of them, so `parseObject` still has to check the whole.
+ */
+export function peekTexts(text: string, names: readonly string[]): Extract<Parsed, { value: object }> | undefined {
+  const found: Record<string, string> = {}
+  let missing = names.length
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 0x22) {
+      const end = closingQuote(text, i)
+      const key = depth === 1 && isKey(text, end) ? textOf(text, i, end) : undefined
+      i = end
+      if (key === undefined || !names.includes(key)) continue
+      if (key in found) return { value: found, spoiled: { problem: 'is given twice', field: key } }
+      const start = firstAfter(text, text.indexOf(':', end))
+      if (text.charCodeAt(start) !== 0x22) return undefined
+      i = closingQuote(text, start)
+      const value = textOf(text, start, i)
+      if (value === undefined) return undefined
+      found[key] = value
+      if (--missing === 0) return { value: found }
+    } else if (char === 0x7b || char === 0x5b) depth++
+    else if ((char === 0x7d || char === 0x5d) && --depth <= 0) return undefined
+  }
+  return undefined
+}
+
+/** The end of the text when the string is not closed. */
+function closingQuote(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && text.charCodeAt(at) !== 0x22) at += text.charCodeAt(at) === 0x5c ? 2 : 1
+  return at
+}
+
+function textOf(text: string, start: number, end: number): string | undefined {
+  const inside = text.slice(start + 1, end)
+  if (!inside.includes('\\')) return inside
+  const parsed = parseObject(`{"text":"${inside}"}`)
+  return typeof parsed.value?.['text'] === 'string' ? parsed.value['text'] : undefined
+}
+
+function firstAfter(text: string, at: number): number {
+  let next = at + 1
+  while (text.charCodeAt(next) <= 0x20) next++
+  return next
+}
+
+/**
  * Checks each object in one list of a parsed object as strictly as a single object; other elements get a problem instead.
  * `text` is the text of the outer object. If it holds the list twice, the outer object itself is already spoiled.
  */

@@ -119,7 +119,7 @@ function verifyLinkRoute(service: Service): Route {
     errors: [...backendErrors, 'INVALID_LINK_CODE', ...alwaysErrors],
     example: { input: { linkCode: exampleIds.linkCode }, output: { serviceUserId: exampleIds.serviceUserId } },
     handle: async (call) => {
-      const read = await readClientCall(service, call, { schema })
+      const read = await readClientCall(service, call, { schema, kind: 'reads' })
       if (read.refusal) return read.refusal
       const serviceUserId = await verifyLink(service, read.app, read.input.linkCode)
       return serviceUserId === undefined ? refuse('INVALID_LINK_CODE') : answer({ serviceUserId })
@@ -158,7 +158,7 @@ function sessionRoute(service: Service): Route {
       output: { sessionToken: exampleIds.sessionToken, expiresAt: '2026-01-31T12:05:00.000Z' },
     },
     handle: async (call) => {
-      const read = await readClientCall(service, call, { schema })
+      const read = await readClientCall(service, call, { schema, kind: 'reads' })
       if (read.refusal) return read.refusal
       const { serviceUserId, parentOrigin } = read.input
       const origin = parentOrigin ? toOrigin(parentOrigin)! : null

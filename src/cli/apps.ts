@@ -18,6 +18,7 @@ const settingFlags: Readonly<Record<string, Flag>> = {
   'strict-references': { about: 'answer 409 when a reference is repeated with another amount, user or direction' },
   'accent-color': { value: '#RRGGBB', about: "the widget's colour in this app" },
   'logo-url': { value: 'URL', about: 'the https address of a logo for the widget' },
+  operations: { value: 'N', about: 'how many debits and credits it may have under way; by default APP_OPERATIONS' },
 }
 
 export const appCommands: readonly Command[] = [
@@ -41,6 +42,7 @@ Only a hash of the secret is stored. If the secret is lost, "app rotate" makes a
           strictReferences: isSet(invocation, 'strict-references'),
           accentColor: textOf(invocation, 'accent-color'),
           logoUrl: textOf(invocation, 'logo-url'),
+          maxOperations: textOf(invocation, 'operations'),
         })
         const { clientId, clientSecret } = await createApp(service, actorOf(invocation), settings)
         const text = formatFields([
@@ -148,6 +150,7 @@ function editOf(invocation: Invocation, before: App): AppInput {
       isSet(invocation, 'strict-references') || (before.strictReferences && !isSet(invocation, 'no-strict-references')),
     accentColor: textOf(invocation, 'accent-color') ?? before.accentColor,
     logoUrl: textOf(invocation, 'logo-url') ?? before.logoUrl,
+    maxOperations: textOf(invocation, 'operations') ?? before.maxOperations,
   }
 }
 
@@ -157,6 +160,7 @@ const flagOf: Readonly<Record<string, string>> = {
   scopes: 'scope',
   accentColor: 'accent-color',
   logoUrl: 'logo-url',
+  maxOperations: 'operations',
 }
 
 function checkSettings(where: { isProduction: boolean }, input: AppInput): AppSettings {
@@ -184,6 +188,7 @@ function describeApp(app: App): string {
     ['parents', formatList(app.allowedIframeParents)],
     ['scopes', formatList(app.scopes)],
     ['strict references', app.strictReferences ? 'yes' : 'no'],
+    ['operations under way', app.maxOperations === null ? 'default' : `at most ${app.maxOperations}`],
     ['created', formatTime(app.createdAt)],
   ])
   const secrets = app.secrets.map((secret) => {

@@ -16,6 +16,8 @@ export type Metrics = {
   readonly writerFault: (lane: Lane) => void
   /** The result of a posting; `app` is the clientId, or undefined for the service's own movements. */
   readonly posted: (app: string | undefined, direction: Direction, result: PostingResult) => void
+  /** A call of the app was refused because it had too much under way. */
+  readonly throttled: (clientId: string) => void
   /** A posting without a result: the caller got 503 or 500. */
   readonly unposted: (app: string | undefined, direction: Direction, code: 'UNAVAILABLE' | 'INTERNAL') => void
   /** An attempt to send a mail. */
@@ -164,6 +166,7 @@ export function openMetrics(): Metrics {
         count(app, moved, replay ? 'replayed' : (outcome.refusal ?? 'posted'))
       } else count(app, direction, result.kind === 'inactive' ? 'WALLET_INACTIVE' : 'USER_NOT_FOUND')
     },
+    throttled: openThrottled(registry),
     unposted: count,
     watch: (sources) => watchAll(registry, sources),
   }
@@ -185,6 +188,21 @@ function counter(
   const made = new Counter({ name, help, labelNames: [label], registers: [registry] })
   for (const value of values) made.inc({ [label]: value }, 0)
   return made
+}
+
+/** Like the operations: the first apps by their clientId, the rest together. */
+function openThrottled(registry: Registry): (clientId: string) => void {
+  const throttled = new Counter({
+    name: 'billfold_throttled_calls_total',
+    help: `Calls refused with 429 because their app had too much under way. The first ${maxApps} apps by their clientId, the rest as other.`,
+    labelNames: ['app'],
+    registers: [registry],
+  })
+  const named = new Set<string>()
+  return (clientId) => {
+    if (named.size < maxApps) named.add(clientId)
+    throttled.inc({ app: named.has(clientId) ? clientId : 'other' })
+  }
 }
 
 type Count = (app: string | undefined, direction: Direction, result: string) => void

@@ -15,6 +15,8 @@ export type AppSettings = {
   /** `#rrggbb`, or null for the default of the service. */
   readonly accentColor: string | null
   readonly logoUrl: string | null
+  /** How many debits and credits it may have under way in each process; null for the service's default. */
+  readonly maxOperations: number | null
 }
 
 export type AppSecret = {
@@ -45,7 +47,8 @@ export async function getAppsVersion(db: Queryable): Promise<{ version: bigint; 
 
 const appsSql = `select client_id as "clientId", name, allowed_origins as "allowedOrigins",
   allowed_iframe_parents as "allowedIframeParents", scopes, strict_references as "strictReferences",
-  accent_color as "accentColor", logo_url as "logoUrl", is_active as "isActive", created_at as "createdAt" from apps`
+  accent_color as "accentColor", logo_url as "logoUrl", max_operations as "maxOperations",
+  is_active as "isActive", created_at as "createdAt" from apps`
 
 type AppRow = Omit<App, 'secrets'>
 type SecretRow = AppSecret & { readonly clientId: string }
@@ -73,8 +76,9 @@ export async function findApp(db: Queryable, clientId: string): Promise<App | un
 
 export async function insertApp(db: Queryable, clientId: string, settings: AppSettings): Promise<void> {
   await db.query(
-    `insert into apps (client_id, name, allowed_origins, allowed_iframe_parents, scopes, strict_references, accent_color, logo_url)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    `insert into apps (client_id, name, allowed_origins, allowed_iframe_parents, scopes, strict_references, accent_color, logo_url,
+       max_operations)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     settingValues(clientId, settings),
   )
 }
@@ -82,14 +86,14 @@ export async function insertApp(db: Queryable, clientId: string, settings: AppSe
 export async function updateApp(db: Queryable, clientId: string, settings: AppSettings): Promise<void> {
   await db.query(
     `update apps set name = $2, allowed_origins = $3, allowed_iframe_parents = $4, scopes = $5, strict_references = $6,
-       accent_color = $7, logo_url = $8 where client_id = $1`,
+       accent_color = $7, logo_url = $8, max_operations = $9 where client_id = $1`,
     settingValues(clientId, settings),
   )
 }
 
 function settingValues(clientId: string, s: AppSettings): unknown[] {
   const lists = [s.allowedOrigins, s.allowedIframeParents, s.scopes]
-  return [clientId, s.name, ...lists, s.strictReferences, s.accentColor, s.logoUrl]
+  return [clientId, s.name, ...lists, s.strictReferences, s.accentColor, s.logoUrl, s.maxOperations]
 }
 
 export async function updateAppActive(db: Queryable, clientId: string, isActive: boolean): Promise<void> {

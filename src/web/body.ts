@@ -1,7 +1,7 @@
 /** The body of a request, bounded in size and in time. */
 
-/** Shorter than the runtime's own timeout, which would close the connection without an answer. */
-const readMs = 10_000
+/** The answer is due after eight seconds. The runtime's own timeout is longer, and would close the connection without an answer. */
+const readMs = 7_000
 
 type Body = ArrayBuffer | Uint8Array
 
@@ -12,6 +12,28 @@ export function readBody(request: Request, limit: number): Promise<Body | 'too-l
   const reading: Promise<Body | 'too-long'> = declared === null ? readChunks(request, limit) : request.arrayBuffer()
   // Most bodies arrive together with their headers, so there is nothing to wait for.
   return Bun.peek.status(reading) === 'fulfilled' ? reading : inTime(reading)
+}
+
+/** Large bodies that are being received, by address. */
+const large = new Map<string, number>()
+const maxLarge = 16
+
+/** The same for bodies that may be much larger. An address may send so many of them at the same time; the next is not read. */
+export async function readLargeBody(
+  request: Request,
+  limit: number,
+  address: string,
+): Promise<Body | 'too-long' | 'too-late' | 'too-many'> {
+  const count = (large.get(address) ?? 0) + 1
+  if (count > maxLarge) return 'too-many'
+  large.set(address, count)
+  try {
+    return await readBody(request, limit)
+  } finally {
+    const left = large.get(address)! - 1
+    if (left > 0) large.set(address, left)
+    else large.delete(address)
+  }
 }
 
 /** Bodies under way, in the order of their deadlines. One timer serves all: a timer per body costs a debit 3 µs. */

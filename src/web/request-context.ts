@@ -5,6 +5,10 @@ export type RequestContext = {
   /** The caller's address, behind trusted proxies. */
   readonly address: string
   readonly requestId: string
+  /** When the server saw the request, by performance.now(), before its body. The deadline of the answer counts from here. */
+  readonly arrivedAt: number
+  /** Ends what the request has under way of its app's bound. Called once the answer is known. */
+  leave?: (() => void) | undefined
   /** The clientId as the caller sent it; not validated. */
   clientId?: unknown
   /** The id of an existing app: the one that called, or that a refused caller named. */

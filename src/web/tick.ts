@@ -16,3 +16,17 @@ function endTick(): void {
   waiting = []
   for (const resolve of tick) resolve()
 }
+
+const slices: (() => void)[] = []
+
+/** Resolves in a later turn of the event loop, for one caller per turn: long work of one request leaves the loop to others between its slices. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (slices.push(resolve) === 1) setImmediate(runSlice)
+  })
+}
+
+function runSlice(): void {
+  slices.shift()?.()
+  if (slices.length > 0) setImmediate(runSlice)
+}

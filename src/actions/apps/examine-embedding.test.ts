@@ -13,6 +13,7 @@ const app: App = {
   strictReferences: false,
   accentColor: null,
   logoUrl: null,
+  maxOperations: null,
   isActive: true,
   createdAt: new Date(),
   secrets: [],

@@ -38,10 +38,21 @@ export function parseAppSettings(input: AppInput, where: { isProduction: boolean
   if (accentColor !== null && !/^#[0-9a-f]{6}$/.test(accentColor)) problems['accentColor'] = 'write a colour as #rrggbb'
   const logoUrl = typeof input.logoUrl === 'string' ? input.logoUrl : null
   if (logoUrl !== null && !isLogo(logoUrl)) problems['logoUrl'] = 'write the https address of a picture'
-  if (Object.keys(problems).length > 0) return { problems }
-  return {
-    settings: { name, ...lists, scopes, strictReferences: input.strictReferences === true, accentColor, logoUrl },
-  }
+  const maxOperations = toBound(input.maxOperations)
+  if (maxOperations === undefined) problems['maxOperations'] = `write a whole number from 1 to ${mostOperations}`
+  if (Object.keys(problems).length > 0 || maxOperations === undefined) return { problems }
+  const strictReferences = input.strictReferences === true
+  return { settings: { name, ...lists, scopes, strictReferences, accentColor, logoUrl, maxOperations } }
+}
+
+const mostOperations = 1_000_000
+
+/** Null means the service's default. */
+function toBound(value: unknown): number | null | undefined {
+  if (value === null || value === undefined || value === '') return null
+  const text = typeof value === 'number' ? String(value) : value
+  const bound = typeof text === 'string' && /^\d{1,7}$/.test(text) ? Number(text) : 0
+  return bound >= 1 && bound <= mostOperations ? bound : undefined
 }
 
 function toTexts(value: unknown): string[] | undefined {

@@ -20,19 +20,27 @@ export async function postForApp(service: Service, app: App, posting: AppPosting
   return await postAndRecord(service, toPosting(app, posting), posting.arrivedAt)
 }
 
-/** Each posting gets the result it would get alone; postings of one user keep their order. A rejection means an unknown outcome. */
-export async function postAllForApp(
+/**
+ * Returns a function that posts one operation of a list. Each gets the result it would get alone; those of one user keep their
+ * order. A rejection, which means an unknown outcome, is settled: no caller has to wait for it at once.
+ */
+export function postListForApp(
   service: Service,
   app: App,
-  postings: readonly AppPosting[],
   arrivedAt: number,
-): Promise<PromiseSettledResult<PostingResult>[]> {
-  const asked = postings.map((posting) => toPosting(app, posting))
-  const results = await Promise.allSettled(service.writer.postAll(asked, arrivedAt))
-  for (const [i, result] of results.entries())
-    if (result.status === 'fulfilled') recordResult(service, asked[i]!, result.value)
-    else countFailed(service, asked[i]!, result.reason)
-  return results
+): (posting: AppPosting) => Promise<PromiseSettledResult<PostingResult>> {
+  const post = service.writer.openList(arrivedAt)
+  return async (posting) => {
+    const asked = toPosting(app, posting)
+    try {
+      const value = await post(asked)
+      recordResult(service, asked, value)
+      return { status: 'fulfilled', value }
+    } catch (reason) {
+      countFailed(service, asked, reason)
+      return { status: 'rejected', reason }
+    }
+  }
 }
 
 function toPosting({ clientId }: App, posting: AppPosting): Posting {

@@ -14,12 +14,13 @@ export function inputOf(form: Form): AppInput {
     strictReferences: form.isChecked('strictReferences'),
     accentColor: form.text('accentColor').trim() || null,
     logoUrl: form.text('logoUrl').trim() || null,
+    maxOperations: form.text('maxOperations').trim(),
   }
 }
 
 /** The values of the fields: the operator's text as typed, even when it is invalid. */
 export type Typed = Readonly<
-  Record<'name' | 'allowedOrigins' | 'allowedIframeParents' | 'accentColor' | 'logoUrl', string>
+  Record<'name' | 'allowedOrigins' | 'allowedIframeParents' | 'accentColor' | 'logoUrl' | 'maxOperations', string>
 > & {
   readonly scopes: readonly string[]
   readonly strictReferences: boolean
@@ -32,6 +33,7 @@ export function typedOf(form: Form): Typed {
     allowedIframeParents: form.text('allowedIframeParents'),
     accentColor: form.text('accentColor'),
     logoUrl: form.text('logoUrl'),
+    maxOperations: form.text('maxOperations'),
     scopes: form.list('scopes'),
     strictReferences: form.isChecked('strictReferences'),
   }
@@ -44,6 +46,7 @@ export function typedOfSettings(settings: AppSettings): Typed {
     allowedIframeParents: settings.allowedIframeParents.join('\n'),
     accentColor: settings.accentColor ?? '',
     logoUrl: settings.logoUrl ?? '',
+    maxOperations: settings.maxOperations === null ? '' : String(settings.maxOperations),
   }
 }
 
@@ -53,6 +56,7 @@ export const newApp: Typed = {
   allowedIframeParents: '',
   accentColor: '',
   logoUrl: '',
+  maxOperations: '',
   scopes: [...scopes],
   strictReferences: false,
 }
@@ -116,6 +120,14 @@ export function AppFields({ typed, problems }: { typed: Typed; problems: Readonl
           </small>
         </span>
       </label>
+      <Field
+        label="Operations under way"
+        name="maxOperations"
+        value={typed.maxOperations}
+        hint="How many debits and credits the app may have under way in each process, and a quarter as many reads. Beyond it, its calls get 429. Empty for the default of the service."
+        problem={problems['maxOperations']}
+        attributes={{ inputmode: 'numeric', maxlength: 7 }}
+      />
       <details open={Boolean(typed.accentColor || typed.logoUrl || problems['accentColor'] || problems['logoUrl'])}>
         <summary>Branding of the widget</summary>
         <div class="columns">

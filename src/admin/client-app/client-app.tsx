@@ -104,6 +104,10 @@ function Settings({ app }: { app: App }) {
           ['Allowed iframe parents', listed(app.allowedIframeParents)],
           ['Scopes', listed(app.scopes)],
           ['Strict references', app.strictReferences ? 'on' : 'off'],
+          [
+            'Operations under way',
+            app.maxOperations === null ? 'default' : `at most ${app.maxOperations.toLocaleString('en')}`,
+          ],
           ['Accent colour', app.accentColor ? <Swatch color={app.accentColor} /> : 'default'],
           ['Logo', app.logoUrl ?? 'none'],
           ['Registered', <When at={app.createdAt} />],

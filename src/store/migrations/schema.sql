@@ -105,8 +105,10 @@ create table apps (
   accent_color text,
   logo_url text,
   created_at timestamp with time zone not null default now(),
+  max_operations integer,
   constraint apps_pkey PRIMARY KEY (client_id),
   constraint apps_accent_color_check CHECK ((accent_color ~ '^#[0-9a-f]{6}$'::text)),
+  constraint apps_max_operations_check CHECK (((max_operations >= 1) AND (max_operations <= 1000000))),
   constraint apps_scopes_check CHECK ((scopes <@ ARRAY['wallet:read'::text, 'wallet:write'::text]))
 );
 CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON apps FOR EACH STATEMENT EXECUTE FUNCTION bump_apps_version();

@@ -35,15 +35,23 @@ export function putBack<T>(queue: FairQueue<T>, items: readonly T[], appOf: (ite
   }
 }
 
+/** How many items of the app wait, and the number of apps that would share a batch with it. */
+export function standingOf<T>(
+  { lines }: FairQueue<T>,
+  app: string,
+): { readonly waiting: number; readonly apps: number } {
+  const line = lines.get(app)
+  return line ? { waiting: line.items.length - line.head, apps: lines.size } : { waiting: 0, apps: lines.size + 1 }
+}
+
 /**
  * With a full queue an app is refused only above its share of the places, so that one app cannot use them up. The total
  * stays below twice the limit.
  */
-export function isFull<T>({ size, lines }: FairQueue<T>, app: string, limit: number): boolean {
-  if (size < limit) return false
-  const line = lines.get(app)
-  const waiting = line ? line.items.length - line.head : 0
-  return waiting >= limit / (lines.size + (line ? 0 : 1))
+export function isFull<T>(queue: FairQueue<T>, app: string, limit: number): boolean {
+  if (queue.size < limit) return false
+  const { waiting, apps } = standingOf(queue, app)
+  return waiting >= limit / apps
 }
 
 /** Offers items to a batch of that many places: each app its share of them, then the rest to the apps that have more. */

@@ -9,7 +9,7 @@ import { isUnavailable, type Connection } from '../connection/database.ts'
 import { writeOnNodes, type NodeChoice } from '../cluster/lane-nodes.ts'
 import { confirmSql, InDoubt, openWriterClient, type WriterClient } from './connection.ts'
 import { postFast, type FastAnswers } from './fast-statement.ts'
-import { enqueue, newFairQueue, putBack, takeInTurn, type Offer } from './fair-queue.ts'
+import { enqueue, newFairQueue, putBack, standingOf, takeInTurn, type Offer } from './fair-queue.ts'
 import {
   findAhead,
   isSameLink,
@@ -33,6 +33,9 @@ export type FastLane = LaneQueue & {
   /** Set once the first connection is open. */
   limits: Limits
   readonly node: NodeChoice
+  /** The time that one batch takes, without its wait behind the previous one: an average that the latest batches dominate. */
+  batchMs: number
+  lastEndedAt: number
 }
 
 /** Posts the batches of a lane: on one server, or on the nodes of a cluster (`cluster/lane-nodes`). */
@@ -77,6 +80,8 @@ export function openFastLane(
     isWaiting: false,
     limits: firstLimits,
     node,
+    batchMs: 0,
+    lastEndedAt: 0,
   }
   return lane
 }
@@ -90,6 +95,17 @@ export function addToFastLane(lane: FastLane, pending: PendingPosting): void {
     lane.isWaiting = false
     send(lane)
   })
+}
+
+/** How long that many further postings of the app would take: the batches they need at its share of the places, behind those under way. */
+export function estimateLaneMs(
+  { waiting, limits, underWay, batchMs }: FastLane,
+  clientId: string,
+  count: number,
+): number {
+  const standing = standingOf(waiting, clientId)
+  const batches = Math.ceil(((standing.waiting + count) * standing.apps) / limits.batch)
+  return (batches + underWay.size) * batchMs
 }
 
 export async function closeFastLane(lane: FastLane): Promise<void> {
@@ -162,7 +178,10 @@ async function runBatch(lane: FastLane, batch: Batch): Promise<void> {
   }
   lane.underWay.delete(batch)
   for (const pending of postings) lane.references.delete(pending.referenceKey)
-  lane.events.batch('fast', postings.length, performance.now() - startedAt, waitedMs)
+  const endedAt = performance.now()
+  lane.batchMs += (endedAt - Math.max(startedAt, lane.lastEndedAt) - lane.batchMs) / 8
+  lane.lastEndedAt = endedAt
+  lane.events.batch('fast', postings.length, endedAt - startedAt, waitedMs)
   retryUndecided(lane, batch)
   send(lane)
 }

@@ -34,7 +34,7 @@ const byLink = ({ serviceUserId }: TestUser) => ({ clientId, serviceUserId })
 const inShort = (result: PostingResult) =>
   result.kind === 'outcome' ? (result.outcome.refusal ?? result.outcome.balanceMinor) : result.kind
 const postAll = async (postings: readonly Posting[]) =>
-  (await Promise.allSettled(opened.service.writer.postAll(postings))).map((result) =>
+  (await Promise.allSettled(postings.map(opened.service.writer.openList()))).map((result) =>
     result.status === 'fulfilled' ? inShort(result.value) : 'failed',
   )
 
@@ -72,11 +72,9 @@ test('a repeat in the middle of a list does not let the postings behind it overt
   const [known, again] = [`known-${++count}`, `again-${++count}`]
   await postAll([posting(byLink(user), 5n, known)])
   const results = await Promise.all(
-    opened.service.writer.postAll([
-      posting(byLink(user), -6n, again),
-      posting(byLink(user), 5n, known),
-      posting(byLink(user), -6n, again),
-    ]),
+    [posting(byLink(user), -6n, again), posting(byLink(user), 5n, known), posting(byLink(user), -6n, again)].map(
+      opened.service.writer.openList(),
+    ),
   )
   expect(results.map(inShort)).toEqual(['INSUFFICIENT_BALANCE', 5n, 'INSUFFICIENT_BALANCE'])
   expect(results.map((result) => result.kind === 'outcome' && result.replay !== undefined)).toEqual([false, true, true])

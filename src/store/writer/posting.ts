@@ -122,7 +122,7 @@ export function isSameLink({ by }: Posting, { by: other }: Posting): boolean {
  * Clients wait ten seconds. They get an answer within eight seconds of the request's arrival, even when the sweep
  * (`expire`, five times a second) runs late.
  */
-const answerWithinMs = 7_500
+export const answerWithinMs = 7_500
 
 export function newPending(
   posting: Posting,

@@ -145,7 +145,7 @@ function postingOf({ name, wallets, references }: Run, ask: Ask): Posting {
 
 /** Through the writer: fast lanes first, and the careful lane for the rest. */
 async function postThroughLanes(run: Run, list: readonly Ask[]): Promise<Answer[]> {
-  const results = writer.postAll(list.map((ask) => postingOf(run, ask)))
+  const results = list.map((ask) => postingOf(run, ask)).map(writer.openList())
   return await Promise.all(results.map((result) => result.catch((error: Error) => error)))
 }
 

@@ -42,7 +42,7 @@ const posting = ({ serviceUserId }: TestUser, amountMinor: bigint, reference: st
   description: null,
 })
 const postAll = async (postings: readonly Posting[]) => {
-  const results = await Promise.all(writer.postAll(postings))
+  const results = await Promise.all(postings.map(writer.openList()))
   // A batch is reported after its answers.
   while (writer.depths().fast + writer.depths().careful > 0) await sleep(1)
   return results

@@ -63,6 +63,17 @@ test('an app that arrives behind thousands of postings of another app is in the 
   await Promise.all(many)
 })
 
+test('the estimate for an app grows with its own queue, and much less with the queue of another app', async () => {
+  await Promise.all(send(credits(greedy, 600)))
+  const many = send(credits(greedy, 8_000))
+  await many[0]
+  const [own, others] = [writer.estimateMs(greedy.clientId, 1), writer.estimateMs(other.clientId, 1)]
+  // Thousands wait, so the app needs at least ten batches, and the other app has a place in the next one.
+  expect(own).toBeGreaterThanOrEqual(10 * (others / 3))
+  expect(others).toBeGreaterThan(0)
+  await Promise.all(many)
+})
+
 test('an app that arrives while the batches of another app are under way is in the next batch', async () => {
   const many = send(credits(greedy, 4_000))
   const counter = countAnswers(many)

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/database.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
 import { isFull } from './fair-queue.ts'
-import { addToFastLane, closeFastLane, openFastLane, type FastLane } from './fast-lane.ts'
+import { addToFastLane, closeFastLane, estimateLaneMs, openFastLane, type FastLane } from './fast-lane.ts'
 import {
   depthOf,
   expire,
@@ -20,8 +20,10 @@ import {
 export type Writer = {
   /** `arrivedAt`, by performance.now(), is when the request arrived: time spent before the writer counts towards the deadline. */
   readonly post: (posting: Posting, arrivedAt?: number) => Promise<PostingResult>
-  /** Posts each on its own. Postings of one link are decided in the order of the list. */
-  readonly postAll: (postings: readonly Posting[], arrivedAt?: number) => Promise<PostingResult>[]
+  /** Returns `post` for a list. Each posting is posted on its own; those of one link are decided in the order of the calls. */
+  readonly openList: (arrivedAt?: number) => (posting: Posting) => Promise<PostingResult>
+  /** How long that many further postings of the app would take, by its queue, its share of a batch, and the latest batches. */
+  readonly estimateMs: (clientId: string, count: number) => number
   /** Number of postings that wait or are under way. */
   readonly depths: () => Record<Lane, number>
   /** Returns once every posting has its answer. */
@@ -52,9 +54,9 @@ export function openWriter(connection: Connection, laneCount: number, events: La
       new Promise((resolve, reject) =>
         add(laneFor(posting), newPending(posting, arrivedAt, undefined, resolve, reject)),
       ),
-    postAll: (postings, arrivedAt = performance.now()) => {
+    openList: (arrivedAt = performance.now()) => {
       const last = new Map<string, { lane: FastLane | undefined; pending: PendingPosting }>()
-      return postings.map((posting) => {
+      return (posting) => {
         const { promise, resolve, reject } = Promise.withResolvers<PostingResult>()
         const key =
           'walletId' in posting.by ? posting.by.walletId : `${posting.by.clientId} ${posting.by.serviceUserId}`
@@ -65,8 +67,10 @@ export function openWriter(connection: Connection, laneCount: number, events: La
         last.set(key, { lane, pending })
         add(lane, pending)
         return promise
-      })
+      }
     },
+    estimateMs: (clientId, count) =>
+      Math.max(...fast.map((lane) => estimateLaneMs(lane, clientId, Math.ceil(count / laneCount)))),
     close: async () => {
       while (lanes.some((lane) => depthOf(lane) > 0)) await sleep(5)
       clearInterval(watch)
