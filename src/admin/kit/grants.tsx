@@ -16,7 +16,7 @@ const verbs: Readonly<Record<GrantKind, string>> = {
 
 export function GrantList({ grants, operators }: { grants: readonly Grant[]; operators: readonly Operator[] }) {
   return (
-    <ul>
+    <ul role="list" class="small">
       {grants.map((grant) => (
         <li key={`${grant.operatorId} ${grant.kind} ${grant.at.toISOString()}`}>
           <strong>{actorName(operators, `operator:${grant.operatorId}`)}</strong>: {verbs[grant.kind]}{' '}
@@ -39,7 +39,7 @@ export function WhyNot({ dependence, asker, operators }: WhyNotProps) {
         {dependence.kind === 'fresh'
           ? 'Your access was reset less than 24 hours ago, so you cannot approve yet.'
           : `You cannot approve what ${name} asked for: in the last 7 days one of you gave the other access, or both got it from the same operator.`}{' '}
-        This ends <When at={dependence.endsAt} />. Another operator can approve now.
+        This ends <When at={dependence.endsAt} />. Until then an operator who is independent of both can approve.
       </p>
       <GrantList grants={dependence.grants} operators={operators} />
     </Notice>

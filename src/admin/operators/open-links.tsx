@@ -46,7 +46,7 @@ export function Links({ request, invites, operators }: LinksProps) {
                 <When at={invite.expiresAt} />
               </td>
               {mayChange && (
-                <td>
+                <td class="nowrap">
                   {invite.mail !== null && (
                     <Form request={request} action={`${base}/resend`}>
                       <button class="link-button" type="submit">

@@ -105,11 +105,7 @@ function InviteForm({ request, needsTwo, problem }: InviteProps) {
   return (
     <section class="card stack">
       <h2>Invite an operator</h2>
-      {needsTwo && (
-        <p class="muted">
-          A second admin approves invitations, resets and changes of roles and access. Suspending needs no second admin.
-        </p>
-      )}
+      {needsTwo && <p class="muted">A second admin approves it before the link is mailed.</p>}
       {service.config.mail.smtpUrl === undefined && (
         <Notice kind="warn">
           No mail server is configured (<code>SMTP_URL</code>): mails are files in the folder <code>mail</code> of the
@@ -170,7 +166,6 @@ function Access({ request, operator, needsTwo }: AccessProps) {
   const { id, name, role: mine, isActive, suspendedAt } = operator
   const base = `/admin/operators/${id}`
   const isMe = id === request.me.operator.id
-  const asked = (label: string, isAlone = isMe) => (needsTwo && !isAlone ? `${label} (second admin approves)` : label)
   const change = (role: Role, isKept: boolean, label: string) => (
     <Form request={request} action={`${base}/access`} key={`${role} ${isKept}`}>
       <input type="hidden" name="role" value={role} />
@@ -178,31 +173,26 @@ function Access({ request, operator, needsTwo }: AccessProps) {
       <LinkButton label={label} />
     </Form>
   )
+  const post = (verb: string, label: string) => (
+    <Form request={request} action={`${base}/${verb}`}>
+      <LinkButton label={label} />
+    </Form>
+  )
+  const isAsked = needsTwo && !isMe
   return (
     <details>
       <summary>
         Change…<span class="visually-hidden"> access of {name}</span>
       </summary>
       <div class="stack tight">
-        {isActive &&
-          roles.filter((role) => role !== mine).map((role) => change(role, true, asked(`Make ${roleNames[role]}`)))}
-        {isActive && !isMe && needsTwo && (
-          <Form request={request} action={`${base}/suspend`}>
-            <LinkButton label="Suspend at once" />
-          </Form>
-        )}
-        {(isActive || suspendedAt) && change(mine, false, asked('Remove access'))}
-        {!isActive && change(mine, true, asked('Give access back'))}
-        {isActive && (
-          <>
-            <Form request={request} action={`${base}/sign-out`}>
-              <LinkButton label="Sign out everywhere" />
-            </Form>
-            <Form request={request} action={`${base}/reset`}>
-              <LinkButton label={asked('Lost password or phone: mail a new link', false)} />
-            </Form>
-          </>
-        )}
+        {isAsked && <p class="muted small">A second admin approves:</p>}
+        {isActive && roles.filter((role) => role !== mine).map((role) => change(role, true, `Make ${roleNames[role]}`))}
+        {(isActive || suspendedAt) && change(mine, false, 'Remove access')}
+        {!isActive && change(mine, true, 'Give access back')}
+        {isActive && !isMe && post('reset', 'Lost password or phone: mail a link')}
+        {isActive && isAsked && <p class="muted small">At once:</p>}
+        {isActive && isAsked && post('suspend', 'Suspend')}
+        {isActive && post('sign-out', 'Sign out everywhere')}
       </div>
     </details>
   )
