@@ -8,6 +8,7 @@ import {
   type Notification,
   type Reader,
 } from '../src/actions/mails/write-letters.ts'
+import { writeOperatorLetter, type OperatorLetter } from '../src/actions/mails/operator-letters.ts'
 import { parseConfig } from '../src/config.ts'
 
 export const sampleConfig = parseConfig({
@@ -61,6 +62,28 @@ export const stopUrl = 'https://wallet.example/mails/stop?token=abc'
 
 export const reader: Reader = { firstName: 'Ada', nameOf: () => 'Small Hours' }
 
+const url = 'https://wallet.example/admin/welcome?token=abc'
+const roleName = 'an admin'
+const operatorMails: Record<string, OperatorLetter> = {
+  invitation: { kind: 'invitation', roleName, roleText: 'may do everything', url },
+  'reset-link': { kind: 'reset-link', url },
+  'change-waiting': { kind: 'change-waiting', change: 'make Grace Hopper (grace@example.com) an admin', url },
+  ...Object.fromEntries(
+    (['reset', 'renewed', 'role', 'removed', 'suspended', 'restored'] as const).map((kind) => [
+      `operator-${kind}`,
+      { kind, roleName },
+    ]),
+  ),
+}
+
+/** Operators read English. */
+export function sampleOperatorLetters(name = 'Grace Hopper', by = 'Ada Lovelace'): Record<string, Letter> {
+  const facts = { name, by, approvedBy: by, at: new Date(at) }
+  return Object.fromEntries(
+    Object.entries(operatorMails).map(([kind, mail]) => [kind, writeOperatorLetter(sampleConfig, mail, facts)]),
+  )
+}
+
 /** By name, in a language. */
 export function sampleLetters(lang: string, who = reader): Record<string, Letter> {
   const writer = { language: chooseLanguage(lang), config: sampleConfig }
@@ -69,5 +92,5 @@ export function sampleLetters(lang: string, who = reader): Record<string, Letter
     const letter = writeNotification(writer, notification, who)
     return [name, stoppable.includes(name) ? { ...letter, stopUrl } : letter] as const
   })
-  return Object.fromEntries([...codes, ...notified])
+  return { ...Object.fromEntries([...codes, ...notified]), ...(lang === 'en' && sampleOperatorLetters()) }
 }

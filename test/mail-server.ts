@@ -8,7 +8,7 @@ export async function startMailServer() {
   /** The lines of every session, and each mail that was taken, as it came. */
   const lines: string[] = []
   const taken: { readonly to: string; readonly message: string }[] = []
-  const behaviour = { refuseNext: 0, isHangingUp: false }
+  const behaviour = { refuseNext: 0, isRefusing: false, isHangingUp: false }
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
@@ -35,6 +35,8 @@ export async function startMailServer() {
         } else if (line === 'DATA') {
           isData = true
           socket.write('354 go on\r\n')
+        } else if (line.startsWith('RCPT') && behaviour.isRefusing) {
+          socket.write('550 no such mailbox\r\n')
         } else if (line.startsWith('MAIL') && behaviour.refuseNext > 0) {
           behaviour.refuseNext--
           socket.write('451 later\r\n')

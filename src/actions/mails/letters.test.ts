@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test'
 import { words as english } from '../../languages/en/mail.ts'
 import { languages } from '../../languages/languages.ts'
 import { contrastOf } from '../../widget/brand.ts'
-import { notifications, reader, sampleConfig, sampleLetters, stopUrl } from '../../../test/mail-samples.ts'
+import {
+  notifications,
+  reader,
+  sampleConfig,
+  sampleLetters,
+  sampleOperatorLetters,
+  stopUrl,
+} from '../../../test/mail-samples.ts'
 import { colors, writeMail } from './letter.ts'
 import { safeText, maskEmail, writeNotification } from './write-letters.ts'
 
@@ -39,6 +46,10 @@ describe.each([...languages.keys()])('%s', (lang) => {
         expect(text).toContain(address)
         expect(html).toContain(`href="${address}"`)
       }
+      if (letter.link) {
+        expect(text).toContain(`${letter.link.text}:\n${letter.link.url}`)
+        expect(html).toContain(`href="${letter.link.url}"`)
+      }
       expect(`${subject}${text}${seen}`).not.toMatch(/\{\w+\}|undefined|: null|NaN/)
       expect(subject).not.toMatch(/[\r\n]/)
       expect(html).toContain(`<html lang="${lang}" dir="${language.dir}">`)
@@ -65,6 +76,16 @@ describe.each([...languages.keys()])('%s', (lang) => {
       )
     expect(values).toEqual(expect.arrayContaining([money(50), money(1234.56), 'K7Q2-9F4M-X0TB']))
   })
+})
+
+test('names of operators stay text in mails to operators, on one line, without direction marks', () => {
+  const nasty = `<img src=x>\r\nBcc: all@evil.example\u202Egnp.exe www.evil.example ${'x'.repeat(5_000)}`
+  for (const letter of Object.values(sampleOperatorLetters(nasty, nasty))) {
+    const { subject, text, html } = writeMail(letter, { language: languages.get('en')!, about, hasLogo: false })
+    expect(html).not.toContain('<img')
+    expect(subject + text + html).not.toMatch(/[\r\u202e]|evil\.example/)
+    expect(text.length).toBeLessThan(2_000)
+  }
 })
 
 test('text of other people stays text in every part, on one line, without direction marks', () => {
