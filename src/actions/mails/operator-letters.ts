@@ -79,7 +79,7 @@ type Content = {
   readonly isUrgent?: boolean
 }
 
-const ask = 'If you did not expect this, tell another admin at once, on another way than by mail.'
+const ask = 'If you did not expect this, tell another admin at once, by phone or in person.'
 const once = 'The link works once, and for 24 hours. Give it to no other person: it is access in your name.'
 
 function contentOf(letter: OperatorLetter, service: string): Content {

@@ -49,6 +49,14 @@ const cases: [name: string, grants: Row[], days: number | undefined, asker?: str
     4,
   ],
   [
+    'a chain whose first grant is the oldest',
+    [
+      ['z', 'invited', 'x', 1],
+      ['y', 'reset', 'z', 4],
+    ],
+    3,
+  ],
+  [
     'a chain from the asker to the approver',
     [
       ['z', 'invited', 'x', 4],

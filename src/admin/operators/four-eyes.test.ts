@@ -7,6 +7,7 @@ import { newOperator, newVisitor, password, type TestOperator, type Visitor } fr
 import { letPass } from '../../../test/time.ts'
 import { openBench, type Bench } from '../../../test/topup/rig.ts'
 import { decideChange, requestChange } from '../../actions/operators/change-operators.ts'
+import { acceptInvite } from '../../actions/operators/manage-operators.ts'
 import { findCorrection } from '../../store/corrections.ts'
 import { openDatabase } from '../../store/connection/database.ts'
 import { listWaitingChanges } from '../../store/operator-access/operator-changes.ts'
@@ -105,7 +106,9 @@ describe('one admin alone', () => {
 
   test('an invitation creates an operator with the address it was mailed to, whatever the form says', async () => {
     await ada.post('/admin/operators/invite', { email: 'Bound@Example.com', role: 'viewer' })
-    await useLink(await mailedLink(bench.service, 'bound@example.com'))
+    const token = (await mailedLink(bench.service, 'bound@example.com')).split('token=')[1]!
+    const input = { email: 'other@example.com', name: 'Other', password }
+    await acceptInvite(bench.service, token, input, { address: '127.0.0.1', browser: 'Test' })
     const { rows } = await pool().query(
       `select email from operators where email in ('bound@example.com', 'other@example.com')`,
     )
@@ -355,6 +358,8 @@ describe('two admins', () => {
     await requestChange(bench.service, cli, { kind: 'restore', operatorId: cleo.id })
     expect(await find(cleo)).toMatchObject({ isActive: true, suspendedAt: null })
     expect((await waiting()).some(({ change }) => change.kind === 'restore')).toBe(false)
+    // The sessions of before do not come back.
+    expect((await cleo.get('/admin/account')).status).toBe(303)
   })
 
   test('an admin who is suspended while a request is under way neither asks nor approves', async () => {

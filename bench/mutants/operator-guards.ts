@@ -1,0 +1,99 @@
+/** The guards of operators' access: who gives it, who approves it, where links go. */
+import type { Guarded } from './run.ts'
+
+const fourEyes = 'src/admin/operators/four-eyes.test.ts'
+const independence = 'src/actions/operators/independence.test.ts'
+const area = 'operators'
+
+export const operatorGuards: readonly Guarded[] = [
+  {
+    area,
+    file: 'src/actions/operators/change-operators.ts',
+    tests: [fourEyes],
+    mutants: [
+      [`if (!isStillAdmin(all, actor)) return { kind: 'problem', problem: 'no-right' }`, ``],
+      [`if (!isStillAdmin(all, actor)) return refuse('no-right')`, ``],
+      [`if (!isStillAdmin(all, { name: askedBy, address: null })) return refuse('asker-left')`, ``],
+      [`(o.isActive || o.suspendedAt !== null)`, `o.isActive`],
+      [`if (!(await isAdminThrough(db, other.id, actor.name))) return true`, `if (other) return true`],
+      [`if (isOwn && (change.kind === 'remove' || change.kind === 'role')) return false`, ``],
+      [`if (isOwn !== (state === 'withdrawn')) return refuse(isOwn ? 'own' : 'not-own')`, ``],
+      [`if (waiting.state !== 'waiting')`, `if (waiting.state === 'withdrawn')`],
+      [`if (dependence) return { kind: 'dependent', dependence }`, ``],
+      [`if (isLastAdmin(all, operator)) return 'last-admin'`, ``],
+      [`if (!invite?.createdBy.startsWith('operator:')) return 'unknown'`, `if (!invite) return 'unknown'`],
+      [`JSON.stringify(before.change) === JSON.stringify(change) &&`, ``],
+      [
+        `way === 'mail' ? await takeLimit(service, links, actor.name) : undefined`,
+        `way !== 'mail' ? await takeLimit(service, links, actor.name) : undefined`,
+      ],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/operators/apply-change.ts',
+    tests: [fourEyes],
+    mutants: [
+      [`if (!access.isActive) await deleteOperatorSessions(tx, id)`, ``],
+      [`const requests = mayInvite ? 0 : await updateChangesAskedBy(tx, subject, actor.name)`, `const requests = 0`],
+      [`if (way === 'command line') await addNotice(tx, behind, 'reset', operator)`, ``],
+      [`if (behind.approvedBy === null) await updateChangeOvertaken(tx, change, behind.actor.name)`, ``],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/operators/manage-operators.ts',
+    tests: [fourEyes],
+    mutants: [
+      [`email: invite.email ?? input.email`, `email: input.email`],
+      [`await addOperatorMail(tx, { kind: 'renewed', operatorId: id, by: createdBy, approvedBy, role })`, ``],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/operators/independence.ts',
+    tests: [independence],
+    mutants: [
+      [`actor.startsWith('cli:') ? 'cli' : actor`, `actor`],
+      [`(person === 'cli' && other.grants.length > 0) || `, ``],
+      [`Math.min(way.endsAtMs, grant.endsAt.getTime())`, `grant.endsAt.getTime()`],
+      [`Math.min(way.endsAtMs, other.endsAtMs)`, `Math.max(way.endsAtMs, 0)`],
+      [`[grant.madeBy, grant.approvedBy ?? grant.madeBy]`, `[grant.madeBy]`],
+      [`grant.isFresh && grant.kind`, `grant.kind`],
+      [`kind === 'invited' || kind === 'role'`, `kind !== 'created'`],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/money/correct-wallet.ts',
+    tests: [independence],
+    mutants: [[`if (dependence) return { problem: 'dependent', dependence }`, ``]],
+  },
+  {
+    area,
+    file: 'src/store/operator-access/operator-invites.ts',
+    tests: [fourEyes],
+    mutants: [[`i.email is not null and exists`, `exists`]],
+  },
+  {
+    area,
+    file: 'src/store/operator-access/operator-grants.ts',
+    tests: [independence],
+    mutants: [[`in (b.made_by, b.approved_by)`, `in (b.kind)`]],
+  },
+  {
+    area,
+    file: 'src/store/migrations/0032_operator_changes.sql',
+    tests: [fourEyes],
+    mutants: [
+      [`or (decided_by is not null and decided_by <> asked_by)`, `or decided_by is not null`],
+      [`if old.state = 'waiting' and (old.id, old.kind`, `if old.state = 'waiting' or (old.id, old.kind`],
+    ],
+  },
+  {
+    area,
+    file: 'src/actions/mails/send-mail.ts',
+    tests: [fourEyes],
+    mutants: [[`...(!hasLink && { text })`, `text`]],
+  },
+]
