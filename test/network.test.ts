@@ -74,6 +74,22 @@ async function standSilence() {
   return { during, tooLate: during.filter(({ ms }) => ms > 8_000), notOver: after.filter(isNotFine) }
 }
 
+/** Every connection is open: those of the pools, of the directory, of the fast lane and of the careful lane. */
+async function openEverything(): Promise<void> {
+  await Promise.all(Array.from({ length: 10 }, () => opened.service.db.pool.query('select pg_sleep(0.1)')))
+  await Promise.all(Array.from({ length: 3 }, () => opened.service.db.longRunning.pool.query('select pg_sleep(0.1)')))
+  // Of two debits in one batch of which one is refused, the careful lane decides.
+  const user = users[3]!
+  const replies = await Promise.all([client.debit(user, 600), client.debit(user, 600)])
+  expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400])
+  expect((await client.credit(user, 600)).status).toBe(200)
+}
+const refusedAfterHeal = async () =>
+  (await Promise.all(Array.from({ length: 10 }, askEverything).flat()))
+    .filter(isNotFine)
+    .filter(({ what }) => what !== 'readyz')
+    .map(({ what, status }) => `${what} ${status}`)
+
 describe('a network that drops connections without closing them', () => {
   test('for three seconds costs no caller more than eight, and is over within five', async () => {
     const stopJobs = startJobs(opened.service)
@@ -94,22 +110,6 @@ describe('a network that drops connections without closing them', () => {
     await stopWork()
     await expectBalancedBooks(opened.service)
   }, 180_000)
-
-  /** Every connection is open: those of the pools, of the directory, of the fast lane and of the careful lane. */
-  async function openEverything(): Promise<void> {
-    await Promise.all(Array.from({ length: 10 }, () => opened.service.db.pool.query('select pg_sleep(0.1)')))
-    await Promise.all(Array.from({ length: 3 }, () => opened.service.db.longRunning.pool.query('select pg_sleep(0.1)')))
-    // Of two debits in one batch of which one is refused, the careful lane decides.
-    const user = users[3]!
-    const replies = await Promise.all([client.debit(user, 600), client.debit(user, 600)])
-    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400])
-    expect((await client.credit(user, 600)).status).toBe(200)
-  }
-  const refusedAfterHeal = async () =>
-    (await Promise.all(Array.from({ length: 10 }, askEverything).flat()))
-      .filter(isNotFine)
-      .filter(({ what }) => what !== 'readyz')
-      .map(({ what, status }) => `${what} ${status}`)
 
   test('for three seconds in which nothing is asked refuses no caller after it is healed', async () => {
     await openEverything()

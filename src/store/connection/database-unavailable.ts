@@ -3,6 +3,11 @@ export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable'
 }
 
+/** A write was refused before it was sent, because no synchronous standby would confirm it. Nothing was executed. */
+export class StandbyLost extends DatabaseUnavailable {
+  override name = 'StandbyLost'
+}
+
 /** PostgreSQL's five-character error code; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined

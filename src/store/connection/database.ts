@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 import { within, type Connection, type Queryable } from './open-client.ts'
 import { openClient } from './servers.ts'
-import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
+import { DatabaseUnavailable, sqlState, StandbyLost } from './database-unavailable.ts'
 import { openPool, type Pool, type PooledClient } from './pool.ts'
 import { one } from './rows.ts'
 
@@ -78,7 +78,8 @@ export async function transact<T>(db: Database, work: (tx: Transaction) => Promi
     return await within(client, db.pool.limitMs, all())
   } catch (error) {
     fault = error
-    if (!(error instanceof DatabaseUnavailable)) await client.query('rollback').catch(() => {})
+    if (!(error instanceof DatabaseUnavailable) || error instanceof StandbyLost)
+      await client.query('rollback').catch(() => {})
     throw error
   } finally {
     client.release(fault)

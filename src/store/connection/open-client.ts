@@ -3,7 +3,7 @@
  * server.
  */
 import { Client, types, type ClientBase, type ClientConfig, type QueryConfig } from 'pg'
-import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
+import { DatabaseUnavailable, sqlState, StandbyLost } from './database-unavailable.ts'
 import { checkCoordinator, isClusterSql, type CheckRole } from '../cluster/membership.ts'
 import { restoreNodeFault } from '../cluster/node-fault.ts'
 import { one } from './rows.ts'
@@ -51,6 +51,8 @@ export type ClientOptions = {
   readonly maxAbandoned?: number
   /** Sends a query without waiting for the answer of the one before. */
   readonly pipeline?: boolean
+  /** While it is lost, statements that write are refused: each would leave a server process waiting. */
+  readonly standby?: { readonly isLost: boolean }
   readonly onLost?: () => void
   /** It was destroyed after a long wait for an answer; `since`: when that wait began. */
   readonly onSilent?: (since: number) => void
@@ -73,7 +75,7 @@ const ownSettings = {
  * would add one, up to max_connections.
  */
 export const abandonedSql = `(select count(*)::int from pg_stat_activity
-  where usename = current_user and wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '5 s')`
+  where usename = current_user and wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '3.5 s')`
 
 const settingsSql = `select count(set_config(name, value, false)),
     pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only, ${abandonedSql} as abandoned,
@@ -131,7 +133,7 @@ type Watched = OpenClient & {
 }
 
 /** Wraps the driver's client, and distinguishes a lost connection from a refused statement. */
-function watched(driver: Client, { onLost, onSilent, onWarning }: ClientOptions): Watched {
+function watched(driver: Client, { standby, onLost, onSilent, onWarning }: ClientOptions): Watched {
   let isLost = false
   let isCluster = false
   let isInDoubt = false
@@ -170,6 +172,7 @@ function watched(driver: Client, { onLost, onSilent, onWarning }: ClientOptions)
   }
   const query = async (...call: Parameters<Client['query']>): Promise<unknown> => {
     let result: unknown
+    if (standby?.isLost && isWrite(call)) throw new StandbyLost('no standby confirms commits')
     if (pending++ === 0) waitsSince = performance.now()
     try {
       result = await ask(...call)
@@ -204,6 +207,13 @@ function watched(driver: Client, { onLost, onSilent, onWarning }: ClientOptions)
     },
     destroy,
   }
+}
+
+const writes = /\b(insert\s+into|update|delete\s+from|create|pg_logical_emit_message)\b/i
+
+function isWrite([asked]: Parameters<Client['query']>): boolean {
+  const statement = asked as unknown as string | QueryConfig
+  return writes.test(typeof statement === 'string' ? statement : statement.text)
 }
 
 function isSystemError(error: unknown): boolean {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitTime, within, type OpenClient, type Queryable } from './open-client.ts'
-import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
+import { DatabaseUnavailable, sqlState, StandbyLost } from './database-unavailable.ts'
 
 export type PooledClient = Queryable & {
   readonly isCluster: () => boolean
@@ -224,7 +224,8 @@ function giveBack(state: State, client: OpenClient, fault: unknown): void {
   state.busy.delete(client)
   // A server that has become read-only is abandoned: another one may be the primary now.
   const isReadOnly = sqlState(fault) === '25006'
-  if (fault instanceof DatabaseUnavailable || isReadOnly) dropIdle(state)
+  const isSuspect = fault instanceof DatabaseUnavailable && !(fault instanceof StandbyLost)
+  if (isSuspect || isReadOnly) dropIdle(state)
   const isGood = !client.isLost() && !client.isInTransaction() && !isReadOnly && fault !== true
   const isOld = performance.now() - state.openedAt.get(client)! > openForMs
   if (isGood && !isOld) return handOut(state, client)

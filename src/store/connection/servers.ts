@@ -9,8 +9,10 @@ import { chooseServer, raiseTimelines, type Choice, type ServersProblem, type Se
 import { DatabaseUnavailable, sqlState } from './database-unavailable.ts'
 import { openOn, within, type ClientOptions, type Connection, type OpenClient, type Queryable } from './open-client.ts'
 import { one } from './rows.ts'
+import { standbyOf, watchStandby } from './standby.ts'
 
 type Servers = {
+  readonly connection: Connection
   readonly list: readonly ClientConfig[]
   states: ServerState[]
   seen: ReadonlyMap<string, number>
@@ -30,6 +32,7 @@ function serversOf(connection: Connection): Servers {
   let servers = known.get(connection)
   if (!servers) {
     servers = {
+      connection,
       list: [connection, ...(connection.others ?? [])],
       states: [],
       seen: new Map(),
@@ -93,7 +96,11 @@ async function openRegistered(
         if (opened) servers.clients.delete(opened)
         options.onLost?.()
       },
-      onSilent: (since) => dropQuiet(servers, since),
+      standby: standbyOf(servers.connection),
+      onSilent: (since) => {
+        dropQuiet(servers, since)
+        void watchStandby(servers.connection, () => openAsker(servers))
+      },
     },
     mustTakeWrites,
   )
@@ -119,6 +126,7 @@ async function openOnNewest(servers: Servers, server: number, options: OpenOptio
 /* What the servers are. */
 
 const answerWithinMs = 1_000
+const askerOptions = { name: 'billfold servers', connectWithinMs: answerWithinMs, maxAbandoned: Infinity }
 
 const isPrimarySql = `not (pg_is_in_recovery() or current_setting('transaction_read_only') = 'on')`
 
@@ -164,10 +172,9 @@ function survey(servers: Servers): Promise<Choice> {
 }
 
 async function askServer(servers: Servers, index: number): Promise<ServerState> {
-  const options = { name: 'billfold servers', connectWithinMs: answerWithinMs, maxAbandoned: Infinity }
   let client = servers.asking.get(index)
   try {
-    if (!client || client.isLost()) client = await openOn(servers.list[index]!, options, false)
+    if (!client || client.isLost()) client = await openOn(servers.list[index]!, askerOptions, false)
     const state = await within(client, answerWithinMs, readServerState(client))
     if (servers.isWatched) servers.asking.set(index, client)
     else void client.end()
@@ -281,9 +288,12 @@ async function checkSlow(servers: Servers, suspects: readonly OpenClient[]): Pro
   }
 }
 
+async function openAsker(servers: Servers): Promise<OpenClient> {
+  return await openOn(servers.list[servers.choice?.index ?? 0]!, askerOptions, false)
+}
+
 async function findActive(servers: Servers, clients: readonly OpenClient[]): Promise<ReadonlySet<number | null>> {
-  const server = servers.list[servers.choice?.index ?? 0]!
-  const asker = await openOn(server, { name: 'billfold servers', connectWithinMs: answerWithinMs }, false)
+  const asker = await openAsker(servers)
   try {
     const pids = clients.map(({ processId }) => processId)
     const { rows } = await within(asker, answerWithinMs, asker.query<{ pid: number }>(activeSql, [pids]))

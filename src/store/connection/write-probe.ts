@@ -1,5 +1,7 @@
 /** Tests with a small write whether the database accepts writes now. */
+import { StandbyLost } from './database-unavailable.ts'
 import { abandonedSql } from './open-client.ts'
+import { standbyOf } from './standby.ts'
 import { sqlState, transact, type Database } from './database.ts'
 import { one } from './rows.ts'
 
@@ -20,6 +22,7 @@ const logSql = `select pg_logical_emit_message(true, 'billfold', '')`
 const diskFull = '53100'
 
 export async function probeWriting(db: Database): Promise<Writability> {
+  if (standbyOf(db.connection).isLost) return 'no standby'
   try {
     return await transact(db, async (tx) => {
       const { rows } = await tx.query<{ isReadOnly: boolean; hasTemporary: boolean; abandoned: number }>(stateSql)
@@ -33,6 +36,7 @@ export async function probeWriting(db: Database): Promise<Writability> {
     })
   } catch (error) {
     if (sqlState(error) === diskFull) return 'full'
+    if (error instanceof StandbyLost) return 'no standby'
     throw error
   }
 }

@@ -34,8 +34,8 @@ const takeNumberSql = `select number from (select generate_series(1, 100000) as 
 /** Applies to the connection, and again to its settings and number. */
 const openWithinMs = 2_500
 
-/** Far fewer than for other connections: reads go on while the standby is away. */
-const maxAbandoned = 4
+/** A writer's commit would be the next to wait; other connections go on reading while the standby is away. */
+const maxAbandoned = 0
 
 export async function openWriterClient(
   connection: Connection,

@@ -1,6 +1,7 @@
 /** Every debit and credit of this process goes through the writer, in batches. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../connection/database.ts'
+import { standbyOf } from '../connection/standby.ts'
 import { closeCarefulLane, isQuarantined, openCarefulLane, postCarefully, type LaneEvents } from './careful-lane.ts'
 import { chooseNodes } from '../cluster/lane-nodes.ts'
 import { isFull } from './fair-queue.ts'
@@ -42,8 +43,10 @@ export function openWriter(connection: Connection, laneCount: number, events: La
   /** The fast lane of the link; undefined means the careful lane. */
   const laneFor = ({ by }: Posting) =>
     'walletId' in by || isQuarantined(careful, by.serviceUserId) ? undefined : fast[laneOf(by.serviceUserId, laneCount)]
+  const standby = standbyOf(connection)
   const add = (lane: FastLane | undefined, pending: PendingPosting) => {
-    if (isFull((lane ?? careful).waiting, shareOf(pending), maxWaiting))
+    if (standby.isLost) pending.fail(new Unavailable('no standby confirms commits'))
+    else if (isFull((lane ?? careful).waiting, shareOf(pending), maxWaiting))
       pending.fail(new Unavailable('too many postings are waiting'))
     else if (lane) addToFastLane(lane, pending)
     else postCarefully(careful, [pending])
