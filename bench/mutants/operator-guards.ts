@@ -22,10 +22,11 @@ export const operatorGuards: readonly Guarded[] = [
       [`if (dependence) return { kind: 'dependent', dependence }`, ``],
       [`if (isLastAdmin(all, operator)) return 'last-admin'`, ``],
       [`if (!invite?.createdBy.startsWith('operator:')) return 'unknown'`, `if (!invite) return 'unknown'`],
+      [`>= maxWaitingChanges`, `> 1_000_000`],
       [`JSON.stringify(before.change) === JSON.stringify(change) &&`, ``],
       [
-        `way === 'mail' ? await takeLimit(service, links, actor.name) : undefined`,
-        `way !== 'mail' ? await takeLimit(service, links, actor.name) : undefined`,
+        `way === 'mail' ? await takeLimit(service, changesAnHour, actor.name) : undefined`,
+        `way !== 'mail' ? await takeLimit(service, changesAnHour, actor.name) : undefined`,
       ],
     ],
   },

@@ -111,13 +111,14 @@ expires after 24 hours. A mail tells the operator about it, and the audit log sa
           name: operator.name,
           role: operator.role,
           hasAccess: operator.isActive,
+          isSuspended: !operator.isActive && operator.suspendedAt !== null,
           hasSecondFactor: operator.totpSealed !== null,
           signedInAt: operator.signedInAt,
         }))
-        const lines = operators.map(({ email, name, role, hasAccess, signedInAt }) =>
+        const lines = operators.map(({ email, name, role, hasAccess, isSuspended, signedInAt }) =>
           [
             role.padEnd(7),
-            hasAccess ? 'access   ' : 'no access',
+            hasAccess ? 'access   ' : isSuspended ? 'suspended' : 'no access',
             (formatTime(signedInAt) ?? 'never signed in').padEnd(20),
             email,
             name,

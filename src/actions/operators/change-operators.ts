@@ -24,13 +24,15 @@ import { findDependence, isAdminThrough, isSamePerson, operatorIdOf, type Depend
 import { hasRight } from './rights.ts'
 
 const waitingMs = 7 * 24 * 3_600_000
-/** Every link is a mail to another person. */
-const links = { name: 'operator-links', limit: 30, windowMs: 3_600_000 }
+/** Every change sends mails to other people. */
+const changesAnHour = { name: 'operator-changes', limit: 60, windowMs: 3_600_000 }
+/** The operators' page shows them all. */
+export const maxWaitingChanges = 100
 
 export type Requested =
   | { readonly kind: 'done'; readonly path: string | undefined }
   | { readonly kind: 'waiting'; readonly waiting: WaitingChange }
-  | { readonly kind: 'problem'; readonly problem: ChangeProblem | 'no-right' | 'another-waits' }
+  | { readonly kind: 'problem'; readonly problem: ChangeProblem | 'no-right' | 'another-waits' | 'too-many-wait' }
   | Limited
 
 /** Makes the change, or lets it wait for a second admin. The same request again returns the one that waits. */
@@ -40,8 +42,7 @@ export async function requestChange(
   change: Change,
   way: Way = 'mail',
 ): Promise<Requested> {
-  const isLink = change.kind === 'invite' || change.kind === 'reset'
-  const limited = isLink && way === 'mail' ? await takeLimit(service, links, actor.name) : undefined
+  const limited = way === 'mail' ? await takeLimit(service, changesAnHour, actor.name) : undefined
   if (limited) return limited
   const requested = await transact(service.db, async (tx): Promise<Requested> => {
     const all = await lockOperators(tx)
@@ -98,6 +99,7 @@ async function insertWaiting(
   actor: Actor,
   change: Change,
 ): Promise<Requested> {
+  if ((await changes.countWaitingChanges(tx)) >= maxWaitingChanges) return { kind: 'problem', problem: 'too-many-wait' }
   const waiting = await changes.insertChange(tx, { id: newId(), change, askedBy: actor.name, lifetimeMs: waitingMs })
   if (!waiting) {
     const before = (await changes.findWaitingChange(tx, change))!
@@ -207,7 +209,7 @@ export async function suspendOperator(
 
 /** Mails a new link to the same address; the one before stops working. */
 export async function resendLink(service: Service, actor: Actor, id: string): Promise<'done' | 'unknown' | Limited> {
-  const limited = await takeLimit(service, links, actor.name)
+  const limited = await takeLimit(service, changesAnHour, actor.name)
   if (limited) return limited
   const result = await transact(service.db, async (tx) => {
     const invite = await findInviteById(tx, id)

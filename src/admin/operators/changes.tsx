@@ -17,9 +17,7 @@ export const changeRoutes: AdminRoute[] = [
   post('/admin/operators/changes/:id/withdraw', (request) => decide(request, 'withdrawn'), 'operators'),
 ]
 
-export const maxWaiting = 100
-
-export const changeProblems: Readonly<Record<DecisionProblem | 'another-waits', string>> = {
+export const changeProblems: Readonly<Record<DecisionProblem | 'another-waits' | 'too-many-wait', string>> = {
   unknown: 'This operator does not exist.',
   'unknown-change': 'This change does not exist.',
   'email-taken': 'An operator with this email already exists.',
@@ -30,6 +28,7 @@ export const changeProblems: Readonly<Record<DecisionProblem | 'another-waits', 
   'no-right': 'You are no longer an admin.',
   'asker-left': 'The operator who requested it is no longer an admin. Decline it, and request it yourself.',
   'another-waits': 'A change of this kind already waits for this operator. Decide on it, or withdraw it, first.',
+  'too-many-wait': 'Too many changes wait for a second admin. Decide on them, or withdraw some, first.',
   decided: 'This change was already decided.',
   expired: 'This change waited for more than 7 days. Request it again.',
   own: 'You requested this change yourself. Another admin must decide on it.',

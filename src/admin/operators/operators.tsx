@@ -1,5 +1,10 @@
 /** The operators: their roles and access, who gave it, what waits for a second admin, and open links. */
-import { needsSecondAdmin, requestChange, suspendOperator } from '../../actions/operators/change-operators.ts'
+import {
+  maxWaitingChanges,
+  needsSecondAdmin,
+  requestChange,
+  suspendOperator,
+} from '../../actions/operators/change-operators.ts'
 import { grantDays } from '../../actions/operators/independence.ts'
 import { endSessions } from '../../actions/operators/manage-sessions.ts'
 import { rights, roleNames, roleTexts } from '../../actions/operators/rights.ts'
@@ -13,7 +18,7 @@ import { GrantList } from '../kit/grants.tsx'
 import { Badge, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
 import { redirect, showNotFound, showPage, showProblem, tooMany } from '../kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
-import { changeProblems, changeRoutes, findDependences, maxWaiting, WaitingChanges } from './changes.tsx'
+import { changeProblems, changeRoutes, findDependences, WaitingChanges } from './changes.tsx'
 import { linkRoutes, Links } from './open-links.tsx'
 
 export const operatorRoutes: AdminRoute[] = [
@@ -35,7 +40,7 @@ async function showOperators(request: AdminRequest, problem?: string): Promise<R
   const [operators, invites, waiting] = await Promise.all([
     listOperators(db),
     listInvites(db),
-    listWaitingChanges(db, maxWaiting),
+    listWaitingChanges(db, maxWaitingChanges),
   ])
   const ids = operators.map(({ id }) => id)
   const mayChange = may(request, 'operators')

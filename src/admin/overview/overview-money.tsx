@@ -26,6 +26,7 @@ export type MoneyData = {
   readonly waiting: OpenIssues
   /** Corrections waiting for a second operator. */
   readonly waitingCorrections: number
+  readonly waitingChanges: number
   readonly books: BooksState
   /** Jobs and work that failed three times in a row, or were given up. */
   readonly failing: readonly FailedWork[]
@@ -120,6 +121,7 @@ function Attention({ request, data }: Props) {
   const money = (minor: bigint) => moneyText(minor, currency)
   const rows: readonly (readonly [label: string, count: number, href?: string, note?: string])[] = [
     ['Corrections for a second operator', data.waitingCorrections, '/admin/corrections'],
+    ['Changes of operators for a second admin', data.waitingChanges, '/admin/operators'],
     ['Card payments that do not match their order', waiting.problemTopups, '/admin/topups?state=problem'],
     ['Open disputes', waiting.openDisputes, '/admin/topups?state=disputed', money(waiting.disputedMinor)],
     ['Wallets in debt', waiting.inDebt, '/admin/wallets?state=debt', money(waiting.debtMinor)],

@@ -4,6 +4,7 @@ import { renderToString } from 'preact-render-to-string'
 import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store/books/money-figures.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
+import { countWaitingChanges } from '../../store/operator-access/operator-changes.ts'
 import { getBooksState } from '../../store/verify/books-check.ts'
 import { listFailingWork } from '../../store/work/work-report.ts'
 import { getDatabaseHealth, listMinutes } from '../../store/minutes.ts'
@@ -95,11 +96,12 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
   const back = (days === 1 ? 7 : days) * dayMs
   // One query covers both periods, and 14 days for the chart of a day.
   const first = Math.min(from - back, today - 13 * dayMs)
-  const [flows, topups, waiting, corrections, books, failing, apps] = await Promise.all([
+  const [flows, topups, waiting, corrections, changes, books, failing, apps] = await Promise.all([
     listFlows(db, dayText(first), dayText(until)),
     countTopups(db, new Date(today)),
     countOpenIssues(db),
     countWaitingCorrections(db),
+    countWaitingChanges(db),
     getBooksState(db),
     listFailingWork(db, maxCounted + 1),
     service.apps.list(),
@@ -121,6 +123,7 @@ async function readMoney({ service }: AdminRequest, { days }: Range): Promise<Mo
     topups,
     waiting,
     waitingCorrections: corrections.count,
+    waitingChanges: changes,
     books,
     failing,
     apps,

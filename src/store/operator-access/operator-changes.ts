@@ -1,6 +1,6 @@
 /** Changes of operators that need a second admin. Times are the database's. */
 import type { Queryable, Transaction } from '../connection/database.ts'
-import { maybe } from '../connection/rows.ts'
+import { maybe, one } from '../connection/rows.ts'
 import type { Role } from '../operators.ts'
 
 export type Change =
@@ -84,6 +84,13 @@ export async function lockChange(tx: Transaction, id: string): Promise<WaitingCh
   const { rows } = await tx.query<Row>(`select ${columns} from operator_changes where id = $1 for update`, [id])
   const row = maybe(rows)
   return row && toChange(row)
+}
+
+export async function countWaitingChanges(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from operator_changes where state = 'waiting' and expires_at > now()`,
+  )
+  return one(rows).count
 }
 
 /** Oldest first. */
