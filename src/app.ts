@@ -17,7 +17,7 @@ import type { Service } from './actions/service.ts'
 import type { Config } from './config.ts'
 import { clientAddress, isCallerHidden } from './platform/client-address.ts'
 import { faultFields, openRateLimit } from './platform/log.ts'
-import { longRunning } from './store/connection/database.ts'
+import { forWidget, longRunning } from './store/connection/database.ts'
 import { isRetryable } from './store/writer/posting.ts'
 import { assetRoute } from './web/assets.ts'
 import { plainHeaders } from './web/headers.ts'
@@ -42,8 +42,8 @@ export function buildApp(service: Service): App {
   const routes: Route[] = [
     ...serverRoutes(service),
     bulkRoute(service),
-    ...widgetRoutes(service),
-    ...topupRoutes(service),
+    ...widgetRoutes(forWidget(service)),
+    ...topupRoutes(forWidget(service)),
     ...webhookRoutes(service),
     ...healthRoutes(service, readiness),
   ]
@@ -56,7 +56,7 @@ export function buildApp(service: Service): App {
   docsPages(web)
   assetRoute(web)
   sdkRoute(web, service.config.publicUrl)
-  widgetPages(service, web)
+  widgetPages(forWidget(service), web)
   // Admin pages run longer statements.
   adminPages(longRunning(service), web)
   sandboxPages(service, web)

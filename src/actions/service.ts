@@ -102,9 +102,9 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
     signUps: openAttempts({ limit: 50, windowMs: 60 * 60_000 }),
     live: openLive(
       {
-        getSnapshot: () => getSnapshot(db.pool),
-        findChangedWallets: (seen) => findChangedWallets(db.pool, seen),
-        findSessions: (tokenHashes) => findSessions(db.pool, tokenHashes),
+        getSnapshot: () => getSnapshot(db.widget.pool),
+        findChangedWallets: (seen) => findChangedWallets(db.widget.pool, seen),
+        findSessions: (tokenHashes) => findSessions(db.widget.pool, tokenHashes),
       },
       (error) => log.warn('open widgets could not be brought up to date', faultFields(error)),
     ),
@@ -116,7 +116,7 @@ export function openService({ config, db, log, metrics, now, passwordCost = usua
   }
   metrics.watch({
     depths: writer.depths,
-    pools: { requests: db.pool, jobs: db.longRunning.pool },
+    pools: { requests: db.pool, widget: db.widget.pool, jobs: db.longRunning.pool },
     streams: service.live.count,
     gauges: openDatabaseGauges(db),
     freeBytes: () => freeBytes(config),

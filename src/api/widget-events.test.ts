@@ -90,11 +90,12 @@ describe('it works', () => {
     const { service } = opened
     const { live } = service
     let onCheck: Parameters<typeof live.watch>[0]['onCheck'] | undefined
-    const watching: typeof live = { ...live, watch: (watcher) => ((onCheck = watcher.onCheck), live.watch(watcher)) }
-    Object.assign(service, { live: watching })
+    const { watch: watchLive } = live
+    const watching: typeof watchLive = (watcher) => ((onCheck = watcher.onCheck), watchLive(watcher))
+    Object.assign(live, { watch: watching })
     const session = await newSession()
     const { next } = await watch(session)
-    Object.assign(service, { live })
+    Object.assign(live, { watch: watchLive })
     expect(await next()).toEqual(wallet(0, 0))
     const early = await findSession(service.db.pool, hashSecret(session))
     await client.credit(user.serviceUserId, 5)

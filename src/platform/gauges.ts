@@ -8,7 +8,7 @@ import type { Lane } from '../store/writer/posting.ts'
 
 export type Sources = {
   readonly depths: () => Record<Lane, number>
-  readonly pools: Readonly<Record<'requests' | 'jobs', Pool>>
+  readonly pools: Readonly<Record<'requests' | 'widget' | 'jobs', Pool>>
   /** Open widget streams. */
   readonly streams: () => number
   readonly gauges: () => Promise<DatabaseGauges | undefined>
@@ -34,7 +34,11 @@ export function watchAll(registry: Registry, { depths, pools, streams, gauges, f
         return known && read(known)
       },
     })
-  const ofPools = (read: (pool: Pool) => number) => ({ requests: read(pools.requests), jobs: read(pools.jobs) })
+  const ofPools = (read: (pool: Pool) => number) => ({
+    requests: read(pools.requests),
+    widget: read(pools.widget),
+    jobs: read(pools.jobs),
+  })
 
   own('billfold_writer_queue_depth', 'Operations waiting for or in a batch, by lane.', 'lane', depths)
   own('billfold_pool_connections', 'Connections to the database except the writer’s, by purpose.', 'pool', () =>

@@ -75,7 +75,7 @@ describe('debits of another app are not refused', () => {
     const sessions = await newSessions(24)
     const { asked, statuses } = await withLocked('widget_sessions', async () => {
       const waiting = sessions.map(widgetWallet)
-      while (opened.service.db.pool.waitingCount === 0) await Bun.sleep(5)
+      while (opened.service.db.widget.pool.waitingCount === 0) await Bun.sleep(5)
       return { asked: waiting, statuses: await debits(3) }
     })
     await Promise.all(asked)
@@ -102,7 +102,7 @@ describe('debits of another app are not refused', () => {
       )
     const { streams, statuses } = await withLocked('widget_sessions', async () => {
       const connecting = Array.from({ length: 600 }, (_, i) => open(sessions[i % 100]!))
-      while (opened.service.db.pool.waitingCount === 0) await Bun.sleep(5)
+      while (opened.service.db.widget.pool.waitingCount === 0) await Bun.sleep(5)
       return { streams: connecting, statuses: await debits(3) }
     })
     for (const response of await Promise.all(streams)) await response.body?.cancel()

@@ -1,7 +1,8 @@
-/** Balances by serviceUserId. Look-ups that arrive together share one query, as debits share one batch. */
+/** Balances by serviceUserId. Look-ups that arrive together share one query, each app its share of it, as debits share one batch. */
 import type { Database } from './connection/database.ts'
 import { DatabaseUnavailable } from './connection/database-unavailable.ts'
 import { hedgedRead } from './connection/pool.ts'
+import { enqueue, itemsOf, newFairQueue, removeItems, takeInTurn } from './writer/fair-queue.ts'
 import { findLinkedWallets, type LinkedWallet } from './wallets.ts'
 
 export type BalanceReader = {
@@ -21,15 +22,18 @@ const maxConcurrent = 2
 const answerWithinMs = 2_000
 
 export function openBalanceReader(db: Database): BalanceReader {
-  let queue: Lookup[] = []
+  const queue = newFairQueue<Lookup>()
   let running = 0
 
   async function run(): Promise<void> {
     running++
     await new Promise((resolve) => setImmediate(resolve))
-    while (queue.length > 0) {
-      const batch = queue.slice(0, maxBatch)
-      queue = queue.slice(maxBatch)
+    while (queue.size > 0) {
+      const batch: Lookup[] = []
+      takeInTurn(queue, maxBatch, (lookup) => {
+        batch.push(lookup)
+        return 'taken'
+      })
       await answer(batch)
     }
     running--
@@ -45,15 +49,17 @@ export function openBalanceReader(db: Database): BalanceReader {
       }
     } catch (error) {
       // The look-ups still queued came at the same time, and the database would fail them too.
-      const waiting = error instanceof DatabaseUnavailable ? queue.splice(0) : []
-      for (const lookup of [...batch, ...waiting]) lookup.reject(error)
+      for (const lookup of batch) lookup.reject(error)
+      if (!(error instanceof DatabaseUnavailable)) return
+      for (const lookup of itemsOf(queue)) lookup.reject(error)
+      removeItems(queue, () => true)
     }
   }
 
   return {
     find: (clientId, serviceUserId) =>
       new Promise((resolve, reject) => {
-        queue.push({ clientId, serviceUserId, resolve, reject })
+        enqueue(queue, clientId, { clientId, serviceUserId, resolve, reject })
         if (running < maxConcurrent) void run()
       }),
   }

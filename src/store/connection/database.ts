@@ -1,4 +1,4 @@
-/** The database for the service: two pools, transactions, and the meaning of its errors. */
+/** The database for the service: a pool for each audience, transactions, and the meaning of its errors. */
 import type { Config } from '../../config.ts'
 import { within, type Connection, type Queryable } from './open-client.ts'
 import { openClient } from './servers.ts'
@@ -15,8 +15,10 @@ declare const inTransaction: unique symbol
 
 export type Database = {
   readonly connection: Connection
-  /** For requests, which are answered within eight seconds in every case. */
+  /** For the calls of apps, which are answered within eight seconds in every case. */
   readonly pool: Pool
+  /** The same for the calls and pages of the widget: many open widgets do not keep apps waiting. */
+  readonly widget: Database
   /** The same database for work that may take half a minute: jobs, commands, operators' pages. */
   readonly longRunning: Database
 }
@@ -35,8 +37,11 @@ export function poolConnections(config: Pick<Config, 'databaseConnections' | 'wr
   return config.databaseConnections - config.writerLanes - 2
 }
 
-/** Connections are opened on demand. Closing the pool closes the long-running one too. */
-export function openDatabase(connection: Connection, maxConnections = 10): Database {
+/**
+ * Connections are opened on demand, together at most that many. Closing the pool closes the others too. Where one connection is left
+ * for requests, apps and widgets share it.
+ */
+export function openDatabase(connection: Connection, maxConnections = 16): Database {
   const open = (statementMs: number) => () =>
     openClient(connection, {
       name: 'billfold',
@@ -45,20 +50,27 @@ export function openDatabase(connection: Connection, maxConnections = 10): Datab
     })
   const longRunningConnections = Math.min(3, Math.ceil(maxConnections / 4))
   const slow = openPool(open(longRunningStatementMs), longRunningConnections, longRunningLimitMs)
-  const quick = openPool(
-    open(requestStatementMs),
-    Math.max(1, maxConnections - longRunningConnections),
-    requestLimitMs,
-    slow,
-  )
-  const longRunning: Database = {
+  const requests = Math.max(1, maxConnections - longRunningConnections)
+  const openQuick = (max: number, beside: Pool) => openPool(open(requestStatementMs), max, requestLimitMs, beside)
+  const widgets = requests > 1 ? openQuick(requests >> 1, slow) : undefined
+  const quick = openQuick(requests - (requests >> 1), widgets ?? slow)
+  const on = (pool: Pool): Database => ({
     connection,
-    pool: slow,
+    pool,
+    get widget() {
+      return widget
+    },
     get longRunning() {
       return longRunning
     },
-  }
-  return { connection, pool: quick, longRunning }
+  })
+  const widget = on(widgets ?? quick)
+  const longRunning = on(slow)
+  return on(quick)
+}
+
+export function forWidget<T extends { readonly db: Database }>(having: T): T {
+  return { ...having, db: having.db.widget }
 }
 
 export function longRunning<T extends { readonly db: Database }>(having: T): T {
