@@ -28,6 +28,7 @@ test('nothing at all is a working configuration for development', () => {
     about: { name: 'Billfold', supportUrl: undefined, supportEmail: undefined, logoUrl: undefined },
     cards: { processor: 'sandbox' },
     topup: { minMinor: 100n, maxMinor: 1_000_000n },
+    operatorChangesNeedTwo: false,
   })
 })
 
@@ -39,6 +40,7 @@ test.each([
   ['PORT', '70000'],
   ['PORT', 'http'],
   ['WORKERS', '0'],
+  ['OPERATOR_CHANGES_NEED_TWO', 'yes'],
   ['CURRENCY', 'dollar'],
   ['DATABASE_URL', 'mysql://x'],
   ['DATABASE_URL', 'postgres://me@one:5432,two:port/x'],
@@ -140,7 +142,8 @@ describe('in production', () => {
   }
 
   test('starts when everything unsafe is left out, without demo data', () => {
-    expect(parseConfig(good)).toMatchObject({ isProduction: true, hasDemo: false })
+    expect(parseConfig(good)).toMatchObject({ isProduction: true, hasDemo: false, operatorChangesNeedTwo: true })
+    expect(parseConfig({ ...good, OPERATOR_CHANGES_NEED_TWO: '0' }).operatorChangesNeedTwo).toBe(false)
   })
 
   test('production refuses every unsafe default, and says why', () => {
