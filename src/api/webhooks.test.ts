@@ -75,6 +75,31 @@ describe('it works', () => {
   })
 })
 
+test('a storm of 480 events for 12 payments is answered 200, and asks the processor once for each event that is new', async () => {
+  const events: object[] = []
+  const paid: { readonly payer: Payer; readonly id: string }[] = []
+  for (let i = 0; i < 12; i++) {
+    const one = await bench.newPayer()
+    const payment = await one.begin()
+    bench.standIn.state.pay(payment)
+    paid.push({ payer: one, id: payment })
+    const [succeeded] = bench.eventsOf('payment_intent.succeeded', payment)
+    for (let n = 0; n < 40; n++) events.push(succeeded!)
+  }
+  const asked = () =>
+    bench.standIn.requests.filter(({ method, path }) => method === 'GET' && paid.some(({ id: p }) => path.includes(p)))
+  const before = asked().length
+  const replies = await Promise.all(events.map((one) => bench.sendEvent(one)))
+  expect(replies.filter(({ status }) => status !== 200)).toEqual([])
+  expect(asked().length - before).toBe(12)
+  for (const { payer: one } of paid) expect(await one.balance()).toBe(25)
+  // A repeat days later is answered from its row too, also while the processor is away.
+  bench.standIn.failNext(500, 2)
+  expect(await bench.sendEvent(events[0]!)).toEqual({ status: 200, body: { received: true, isOurs: true } })
+  bench.standIn.recover()
+  expect(asked().length - before).toBe(12)
+})
+
 test('nothing of the body, the signature or the client secret is logged', async () => {
   await bench.sendEvent(event)
   const log = bench.opened.logged.join('')

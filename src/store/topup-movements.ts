@@ -91,6 +91,17 @@ export async function insertProcessorEvent(
   return rowCount === 1
 }
 
+/** Whether the event was recorded with an answer of the processor, and nothing of the top-up is left to ask or to post. */
+export async function isEventSettled(db: Queryable, eventId: string, topupId: string): Promise<boolean> {
+  const { rows } = await db.query(
+    `select from processor_events e join topups t on t.id = e.topup_id
+     where e.id = $1 and t.id = $2 and t.state in ('succeeded', 'failed', 'cancelled')
+       and not exists (select from topup_movements m where m.topup_id = t.id and m.posted_at is null)`,
+    [eventId, topupId],
+  )
+  return rows.length === 1
+}
+
 /** The ledger's entry of the top-up's credit. */
 export async function findTopupCredit(db: Queryable, paymentIntentId: string): Promise<Transfer | undefined> {
   const key = referenceKeyOf({ namespace: serviceNamespace, type: 'TOPUP', id: paymentIntentId })
