@@ -1,4 +1,5 @@
 /** RFC 4180: commas, CRLF, quotes doubled. */
+import { showControls } from './isolate.ts'
 import { streamed } from './stream.ts'
 import { plainHeaders } from './headers.ts'
 
@@ -23,7 +24,8 @@ function toCell(cell: Cell): string {
   if (cell === null || cell === undefined) return ''
   if (typeof cell === 'object') return cell.plain
   if (typeof cell !== 'string') return String(cell)
-  const text = formula.test(cell.trimStart()) || formula.test(cell) ? `'${cell}` : cell
+  const shown = showControls(cell)
+  const text = formula.test(shown.trimStart()) || formula.test(shown) ? `'${shown}` : shown
   return /[",;\t|\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { chooseEncoding } from './assets.ts'
 import { plainHeaders } from './headers.ts'
+import { renderIsolated, showControls } from './isolate.ts'
 
 export type Page = {
   readonly title: string
@@ -19,6 +20,8 @@ export type Page = {
   /** Data for the page's script, which parses it from `<script type="application/json" id="data">`. */
   readonly data?: unknown
   readonly body: ComponentChildren
+  /** The page's script renders the same body again in the browser. */
+  readonly isHydrated?: boolean
 }
 
 export type PagePolicy = {
@@ -40,7 +43,8 @@ export function newNonce(): string {
 }
 
 export function renderPage(page: Page, nonce: string): string {
-  return `<!doctype html>${renderToString(<Shell page={page} nonce={nonce} />)}`
+  const shell = <Shell page={page} nonce={nonce} />
+  return `<!doctype html>${page.isHydrated ? renderToString(shell) : renderIsolated(shell, page.dir)}`
 }
 
 function Shell({ page, nonce }: { page: Page; nonce: string }) {
@@ -51,7 +55,7 @@ function Shell({ page, nonce }: { page: Page; nonce: string }) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
         <meta name="color-scheme" content={page.theme ?? 'light dark'} />
-        <title>{page.title}</title>
+        <title>{showControls(page.title)}</title>
         <link rel="icon" href="data:," />
         {page.styles?.map((href) => (
           <link rel="stylesheet" href={href} />

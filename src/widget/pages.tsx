@@ -63,6 +63,7 @@ async function hostedPage(service: Service, c: HonoContext, page: PageData['page
       scripts: await scriptUrls(`${page}.js`),
       inlineStyle: brandStyle(placement.app.accentColor),
       data,
+      isHydrated: true,
       body: (
         <>
           <NoScript words={language.wallet} nonce={nonce} />

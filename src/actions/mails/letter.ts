@@ -168,8 +168,9 @@ function detailTable(details: NonNullable<Letter['details']>, align: string, isU
   const other = align === 'left' ? 'right' : 'left'
   const rows = details.map(([name, value], i) => {
     const rule = i === 0 ? '' : 'border-top-width:1px;border-top-style:solid;'
+    // The value may be the name of an app: isolated, its direction does not reorder the row.
     const cell = (names: Color[], tag: string, style: string, text: string) =>
-      `<${tag} ${paint([...names, 'edge'], `${rule}padding:10px 14px;font-size:15px;line-height:1.4;vertical-align:top;${style}`)}>${escape(text)}</${tag.split(' ')[0]}>`
+      `<${tag} ${paint([...names, 'edge'], `${rule}padding:10px 14px;font-size:15px;line-height:1.4;vertical-align:top;${style}`)}><bdi>${escape(text)}</bdi></${tag.split(' ')[0]}>`
     const isMain = i === 0
     const main: Color = isUrgent ? 'warn' : 'accent'
     return `<tr>${cell(['muted'], 'th scope="row"', `width:1%;text-align:${align};font-weight:400;white-space:nowrap`, name)}${cell(

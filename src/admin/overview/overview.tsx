@@ -1,6 +1,5 @@
 /** The overview: money, what needs attention, processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { renderToString } from 'preact-render-to-string'
 import { listFlows, countTopups, countOpenIssues, maxCounted } from '../../store/books/money-figures.ts'
 import { getPositionBefore } from '../../store/books/books.ts'
 import { countWaitingCorrections } from '../../store/corrections.ts'
@@ -11,6 +10,7 @@ import { getDatabaseHealth, listMinutes } from '../../store/minutes.ts'
 import { countLiveSessions } from '../../store/people/widget-sessions.ts'
 import { probeWriting } from '../../store/connection/write-probe.ts'
 import { plainHeaders } from '../../web/headers.ts'
+import { renderIsolated } from '../../web/isolate.ts'
 import { MoneyFigures, type MoneyData } from './overview-money.tsx'
 import { ProcessFigures, type ProcessData } from './overview-process.tsx'
 import { dayText, Heading, withQuery } from '../kit/parts.tsx'
@@ -64,7 +64,7 @@ async function showOverview(request: AdminRequest): Promise<Response> {
 
 /** Only the figures, which the page's script fetches every few seconds. Such a request does not extend the session. */
 async function showPart(request: AdminRequest): Promise<Response> {
-  const html = renderToString(<Figures request={request} data={await readFigures(request, rangeOf(request))} />)
+  const html = renderIsolated(<Figures request={request} data={await readFigures(request, rangeOf(request))} />)
   return new Response(html, {
     headers: {
       ...plainHeaders,
