@@ -6,7 +6,8 @@ import { roleNames } from './rights.ts'
 export function describeChange(change: Change, operators: readonly Operator[]): string {
   if (change.kind === 'invite') return `invite ${change.email} as ${roleNames[change.role]}`
   const found = operators.find(({ id }) => id === change.operatorId)
-  const name = found ? `${found.name} (${found.email})` : change.operatorId
+  // Isolated, so that direction marks in a name do not turn the rest of the sentence around.
+  const name = found ? `\u2068${found.name}\u2069 (${found.email})` : change.operatorId
   switch (change.kind) {
     case 'reset':
       return `mail ${name} a link for a new password and second factor`

@@ -19,9 +19,16 @@ export function GrantList({ grants, operators }: { grants: readonly Grant[]; ope
     <ul role="list" class="small">
       {grants.map((grant) => (
         <li key={`${grant.operatorId} ${grant.kind} ${grant.at.toISOString()}`}>
-          <strong>{actorName(operators, `operator:${grant.operatorId}`)}</strong>: {verbs[grant.kind]}{' '}
-          {actorName(operators, grant.madeBy)}
-          {grant.approvedBy && `, approved by ${actorName(operators, grant.approvedBy)}`}, <When at={grant.at} />
+          <strong>
+            <bdi>{actorName(operators, `operator:${grant.operatorId}`)}</bdi>
+          </strong>
+          : {verbs[grant.kind]} <bdi>{actorName(operators, grant.madeBy)}</bdi>
+          {grant.approvedBy && (
+            <>
+              , approved by <bdi>{actorName(operators, grant.approvedBy)}</bdi>
+            </>
+          )}
+          , <When at={grant.at} />
         </li>
       ))}
     </ul>
@@ -32,13 +39,17 @@ type WhyNotProps = { dependence: Dependence; asker: string; operators: readonly 
 
 /** In place of the button that approves. */
 export function WhyNot({ dependence, asker, operators }: WhyNotProps) {
-  const name = actorName(operators, asker)
   return (
     <Notice kind="warn">
       <p>
-        {dependence.kind === 'fresh'
-          ? 'Your access was reset less than 24 hours ago, so you cannot approve yet.'
-          : `You cannot approve what ${name} asked for: in the last 7 days one of you gave the other access, or both got it from the same operator.`}{' '}
+        {dependence.kind === 'fresh' ? (
+          'Your access was reset less than 24 hours ago, so you cannot approve yet.'
+        ) : (
+          <>
+            You cannot approve what <bdi>{actorName(operators, asker)}</bdi> asked for: in the last 7 days one of you
+            gave the other access, or both got it from the same operator.
+          </>
+        )}{' '}
         This ends <When at={dependence.endsAt} />. Until then an operator who is independent of both can approve.
       </p>
       <GrantList grants={dependence.grants} operators={operators} />

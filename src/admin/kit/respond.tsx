@@ -41,11 +41,17 @@ export async function showPage(request: PublicRequest, { title, here, body, stat
   })
 }
 
-export async function showProblem(request: PublicRequest, status: number, text: string): Promise<Response> {
+export async function showProblem(
+  request: PublicRequest,
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   const title = status === 404 ? 'Not found' : status >= 500 ? 'Not available' : 'Not done'
   return await showPage(request, {
     title,
     status,
+    headers,
     body: (
       <section class="card stack narrow">
         <h1>{title}</h1>
@@ -76,6 +82,11 @@ export function redirect(path: string): Response {
 export function withCookie(request: PublicRequest, response: Response, name: CookieName, value: string): Response {
   response.headers.append('set-cookie', setCookie(request.service.config, name, value))
   return response
+}
+
+export async function showTooMany(request: PublicRequest, seconds: number): Promise<Response> {
+  const { problem, headers } = tooMany(seconds)
+  return await showProblem(request, 429, problem, headers)
 }
 
 export function tooMany(seconds: number): { problem: string; headers: Record<string, string> } {

@@ -66,9 +66,7 @@ export function WaitingChanges({ request, waiting, operators, dependences }: Wai
       <Table label="Waiting changes" head={['Change', 'Requested by', 'Until', ...(mayChange ? ['Decision'] : [])]}>
         {waiting.map((each) => (
           <tr key={each.id}>
-            <td class="wide">
-              <bdi>{describeChange(each.change, operators)}</bdi>
-            </td>
+            <td class="wide">{describeChange(each.change, operators)}</td>
             <td>
               <bdi>{actorName(operators, each.askedBy)}</bdi>
               <br />

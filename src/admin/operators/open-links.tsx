@@ -6,7 +6,7 @@ import type { ListedInvite } from '../../store/operator-access/operator-invites.
 import type { Operator } from '../../store/operators.ts'
 import { actorName } from '../kit/audit-table.tsx'
 import { Badge, Form, Table, When } from '../kit/parts.tsx'
-import { redirect, showNotFound, showProblem, tooMany } from '../kit/respond.tsx'
+import { redirect, showNotFound, showTooMany } from '../kit/respond.tsx'
 import { may, post, type AdminRequest, type AdminRoute } from '../kit/route.ts'
 
 export const linkRoutes: AdminRoute[] = [
@@ -40,7 +40,11 @@ export function Links({ request, invites, operators }: LinksProps) {
               </td>
               <td>
                 <bdi>{actorName(operators, invite.createdBy)}</bdi>
-                {invite.approvedBy && <div class="muted">approved by {actorName(operators, invite.approvedBy)}</div>}
+                {invite.approvedBy && (
+                  <div class="muted">
+                    approved by <bdi>{actorName(operators, invite.approvedBy)}</bdi>
+                  </div>
+                )}
               </td>
               <td>
                 <When at={invite.expiresAt} />
@@ -96,7 +100,7 @@ async function resend(request: AdminRequest): Promise<Response> {
   const id = request.param('id')
   const result = isUuid(id) ? await resendLink(request.service, request.actor, id) : 'unknown'
   if (result === 'unknown') return await showNotFound(request, 'link')
-  if (result !== 'done') return await showProblem(request, 429, tooMany(result.retryAfterSeconds).problem)
+  if (result !== 'done') return await showTooMany(request, result.retryAfterSeconds)
   return redirect('/admin/operators?done=link-mailed')
 }
 

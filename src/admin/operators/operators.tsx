@@ -16,7 +16,7 @@ import { listInvites } from '../../store/operator-access/operator-invites.ts'
 import { findOperator, listOperators, roles, type Operator, type Role } from '../../store/operators.ts'
 import { GrantList } from '../kit/grants.tsx'
 import { Badge, Field, Form, Heading, Notice, Table, When } from '../kit/parts.tsx'
-import { redirect, showNotFound, showPage, showProblem, tooMany } from '../kit/respond.tsx'
+import { redirect, showNotFound, showPage, showProblem, showTooMany } from '../kit/respond.tsx'
 import { get, may, post, type AdminRoute, type AdminRequest } from '../kit/route.ts'
 import { changeProblems, changeRoutes, findDependences, WaitingChanges } from './changes.tsx'
 import { linkRoutes, Links } from './open-links.tsx'
@@ -238,7 +238,7 @@ async function answer(request: AdminRequest, change: Change, notice: string): Pr
     case 'waiting':
       return redirect('/admin/operators?done=change-waiting')
     case 'limited':
-      return await showProblem(request, 429, tooMany(result.retryAfterSeconds).problem)
+      return await showTooMany(request, result.retryAfterSeconds)
     case 'problem':
       break
   }
