@@ -4,6 +4,7 @@ import { postListForApp, type AppPosting } from '../actions/money/post.ts'
 import type { Service } from '../actions/service.ts'
 import { parseAmount } from '../ledger/money.ts'
 import { isRetryable, type PostingResult } from '../store/writer/posting.ts'
+import { networkOf } from '../platform/address.ts'
 import { readLargeBody } from '../web/body.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { nextTurn } from '../web/tick.ts'
@@ -131,7 +132,7 @@ async function readBulk(service: Service, call: Call): Promise<Input | Answer> {
   const { request, context } = call
   const hasLines = isLines(request)
   if (!hasLines && !isJson(request.headers.get('content-type'))) return refuse('UNSUPPORTED_MEDIA_TYPE')
-  const body = await readLargeBody(request, maxBodyBytes, context.address)
+  const body = await readLargeBody(request, maxBodyBytes, networkOf(context.address))
   if (body === 'too-many') return refuseFor(1)
   if (body === 'too-long') return refuse('PAYLOAD_TOO_LARGE', { error: 'The body is larger than 1 MiB.' })
   if (body === 'too-late') return refuseLate()

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { receiveEvent } from '../actions/topups/receive-event.ts'
 import type { Service } from '../actions/service.ts'
 import { ProcessorUnavailable } from '../cards/processor.ts'
-import { readBody } from '../web/body.ts'
-import { answer, refuse, type Answer } from './reply.ts'
+import { networkOf } from '../platform/address.ts'
+import { readLargeBody } from '../web/body.ts'
+import { answer, refuse, refuseFor, type Answer } from './reply.ts'
 import { refuseLate } from './request.ts'
 import type { Call, Route } from './route.ts'
 
@@ -62,6 +63,7 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
       'NOT_FOUND',
       'PAYLOAD_TOO_LARGE',
       'REQUEST_TIMEOUT',
+      'RATE_LIMITED',
       'PROCESSOR_UNAVAILABLE',
       'UNAVAILABLE',
       'INTERNAL',
@@ -71,14 +73,27 @@ function webhookRoute(service: Service, kind: 'stripe' | 'sandbox'): Route {
   }
 }
 
-async function receiveWebhook(service: Service, kind: 'stripe' | 'sandbox', { request }: Call): Promise<Answer> {
+const signatureHeaders = { stripe: 'stripe-signature', sandbox: 'billfold-sandbox-signature' } as const
+
+function unsigned(): Answer {
+  return refuse('INVALID_REQUEST', { error: 'The signature is not valid.' })
+}
+
+async function receiveWebhook(
+  service: Service,
+  kind: 'stripe' | 'sandbox',
+  { request, context }: Call,
+): Promise<Answer> {
   const { cards } = service
   if (cards?.page.kind !== kind) return refuse('NOT_FOUND')
-  const body = await readBody(request, maxWebhookBytes)
+  // The signature covers the whole body. A call without one is refused before its body is read.
+  if (!request.headers.has(signatureHeaders[kind])) return unsigned()
+  const body = await readLargeBody(request, maxWebhookBytes, networkOf(context.address))
+  if (body === 'too-many') return refuseFor(1)
   if (body === 'too-late') return refuseLate()
   if (body === 'too-long') return refuse('PAYLOAD_TOO_LARGE', { error: 'The body is larger than 1 MiB.' })
   const event = await cards.parseWebhook(new Uint8Array(body), request.headers, service.now())
-  if (event === 'invalid-signature') return refuse('INVALID_REQUEST', { error: 'The signature is not valid.' })
+  if (event === 'invalid-signature') return unsigned()
   if (event === 'malformed') return refuse('INVALID_REQUEST', { error: 'The body is not an event.' })
   if (event === 'ignored') return answer({ received: true, isOurs: false })
   try {

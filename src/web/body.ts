@@ -36,6 +36,49 @@ export async function readLargeBody(
   }
 }
 
+/** The beginning of a body, to decide whether the rest is read at all. */
+type Begun = {
+  readonly beginning: Uint8Array
+  /** The whole body, with the beginning. */
+  readonly readRest: (limit: number) => Promise<Uint8Array | 'too-long' | 'too-late'>
+  /** Frees what has arrived; the rest is not read. */
+  readonly cancel: () => void
+}
+
+/** Reads until `isEnough`, at most about `length` bytes: a chunk is read as a whole. */
+export async function beginBody(
+  request: Request,
+  length: number,
+  isEnough: (beginning: Uint8Array) => boolean,
+): Promise<Begun | 'too-late'> {
+  const reader = (request.body ?? new Blob().stream()).getReader()
+  const chunks: Uint8Array[] = []
+  let received = 0
+  const receive = async (isOver: () => boolean) => {
+    while (!isOver()) {
+      const { value, done } = await reader.read()
+      if (done) return
+      received += value.length
+      chunks.push(value)
+    }
+  }
+  const cancel = () => void reader.cancel().catch(() => {})
+  const receiveInTime = async (isOver: () => boolean) => {
+    const isLate = (await inTime(receive(isOver))) === 'too-late'
+    if (isLate) cancel()
+    return !isLate
+  }
+  const readRest = async (limit: number) => {
+    const isTooLong = () => Number(request.headers.get('content-length')) > limit || received > limit
+    if (!(await receiveInTime(isTooLong))) return 'too-late'
+    if (!isTooLong()) return Buffer.concat(chunks)
+    cancel()
+    return 'too-long'
+  }
+  const isBegun = () => received >= length || isEnough(Buffer.concat(chunks))
+  return (await receiveInTime(isBegun)) ? { beginning: Buffer.concat(chunks), readRest, cancel } : 'too-late'
+}
+
 /** Bodies under way, in the order of their deadlines. One timer serves all: a timer per body costs a debit 3 µs. */
 const underWay = new Set<{ readonly endsAt: number; readonly giveUp: () => void }>()
 let isWatched = false

@@ -1,5 +1,5 @@
 /** The fields of a submitted form. A handler reads the fields it knows by name; all others are ignored. */
-import { readBody } from '../../web/body.ts'
+import { beginBody, readBody } from '../../web/body.ts'
 
 export type Form = {
   /** The first value of the field, or an empty text. */
@@ -17,21 +17,50 @@ const maxParts = 8
 /** Fields that may repeat: checkboxes share a name. Any other repeated field is refused. */
 const lists = ['scopes']
 
-type FormProblem = 'too-late' | 'too-long' | 'twice'
+export type FormProblem = 'too-late' | 'too-long' | 'twice'
 
-/** Undefined when the body is not a URL-encoded form. A route that sets `maxBytes` also accepts a multipart form with a file. */
-export async function readForm(request: Request, maxBytes?: number): Promise<Form | FormProblem | undefined> {
+/** Undefined when the body is not a URL-encoded form. */
+export async function readForm(request: Request): Promise<Form | FormProblem | undefined> {
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers.get('content-type') ?? '')) return undefined
+  const body = await readBody(request, usualMaxBytes)
+  if (body === 'too-late' || body === 'too-long') return body
+  const fields = new URLSearchParams(new TextDecoder().decode(body))
+  return isTwice([...fields.keys()]) ? 'twice' : toForm(fields)
+}
+
+/** A multipart form with a file, of which only the beginning was read. */
+type Upload = {
+  /** The field `_token`, which our pages send first; empty when another field is first. */
+  readonly token: string
+  readonly readRest: (maxBytes: number) => Promise<Form | FormProblem | undefined>
+  readonly cancel: () => void
+}
+
+/** Undefined when the body is not a multipart form. */
+export async function beginUpload(request: Request): Promise<Upload | 'too-late' | undefined> {
   const type = request.headers.get('content-type') ?? ''
-  if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) {
-    const body = await readBody(request, usualMaxBytes)
-    if (body === 'too-late' || body === 'too-long') return body
-    const fields = new URLSearchParams(new TextDecoder().decode(body))
-    return isTwice([...fields.keys()]) ? 'twice' : toForm(fields)
-  }
   const boundary = /^multipart\/form-data\s*;\s*boundary="?([\w'()+,./:=?-]{1,70})"?\s*$/i.exec(type)?.[1]
-  if (maxBytes === undefined || boundary === undefined) return undefined
-  const body = await readBody(request, maxBytes)
-  return body === 'too-late' || body === 'too-long' ? body : await readParts(body, type, boundary)
+  if (boundary === undefined) return undefined
+  const tokenIn = (beginning: Uint8Array) => firstToken(new TextDecoder().decode(beginning), boundary)
+  const begun = await beginBody(request, beginningBytes, (beginning) => tokenIn(beginning) !== undefined)
+  if (begun === 'too-late') return begun
+  const readRest = async (maxBytes: number) => {
+    const body = await begun.readRest(maxBytes)
+    return body === 'too-late' || body === 'too-long' ? body : await readParts(body, type, boundary)
+  }
+  return { token: tokenIn(begun.beginning) ?? '', readRest, cancel: begun.cancel }
+}
+
+/** Enough for the first part, whose value has 43 characters. */
+const beginningBytes = 1_024
+
+/** Undefined while the first part may still follow. */
+function firstToken(text: string, boundary: string): string | undefined {
+  const lines = text.slice(0, beginningBytes).split('\r\n', 6)
+  if (lines.length < 6 && text.length < beginningBytes) return undefined
+  const [edge, head = '', empty, value = '', end] = lines
+  const isToken = /^content-disposition: form-data; name="_token"$/i.test(head) && empty === ''
+  return isToken && edge === `--${boundary}` && end === edge ? value : ''
 }
 
 function isTwice(names: readonly string[]): boolean {

@@ -1,4 +1,7 @@
-/** The checks before every page and action, in this order: session, stage, origin, form token, right. */
+/**
+ * The checks before every page and action, in this order: session, stage, origin, right, form token. All but the last are made before
+ * the body is read.
+ */
 import { randomBytes } from 'node:crypto'
 import { browserName } from '../../actions/browser-name.ts'
 import {
@@ -8,14 +11,14 @@ import {
   isFormToken,
   type SignedInOperator,
 } from '../../actions/operators/manage-sessions.ts'
-import { hasRight, lacking } from '../../actions/operators/rights.ts'
+import { hasRight, lacking, type Right } from '../../actions/operators/rights.ts'
 import type { Service } from '../../actions/service.ts'
 import { isFromOwnPage } from '../../web/own-origin.ts'
 import type { RequestContext } from '../../web/request-context.ts'
 import { readCookie, setCookie } from './cookies.ts'
-import { readForm, tidy, toForm } from './form.ts'
+import { beginUpload, readForm, tidy, toForm, type Form, type FormProblem } from './form.ts'
 import { redirect, showProblem } from './respond.tsx'
-import type { AdminRoute, AdminRequest, PublicRequest } from './route.ts'
+import type { AdminRoute, PublicRequest } from './route.ts'
 
 export async function answerTo(
   service: Service,
@@ -42,52 +45,76 @@ export async function answerTo(
     formToken: formTokenOf(bound),
     me,
   }
-  const answer = route.maxFormBytes === undefined ? decide : decideAboutFile
-  const response = await answer(route, request, isNewcomer ? '' : bound)
+  const response = await decide(route, request, isNewcomer ? '' : bound)
   if (isNewcomer && raw.method === 'GET') response.headers.append('set-cookie', setCookie(config, 'form', bound))
   return response
+}
+
+async function decide(route: AdminRoute, request: PublicRequest, bound: string): Promise<Response> {
+  const { me, raw } = request
+  if (route.access !== 'public' && !isAtStage(route.access, me)) return await sendElsewhere(request)
+  if (route.method === 'POST' && !isFromOwnPage(request.service.config, raw, { mustNameOrigin: true }))
+    return showProblem(request, 403, 'This form was sent from another site.')
+  const right = isRight(route.access) ? route.access : undefined
+  if (right && !hasRight(me!.operator.role, right)) return showProblem(request, 403, lacking(me!.operator.role, right))
+  if (route.method !== 'POST') return await handle(route, request)
+  const upload = route.maxFormBytes === undefined ? undefined : await beginUpload(raw)
+  if (!upload) return await handleForm(route, request, bound, await readForm(raw))
+  if (upload === 'too-late') return await refuseForm(request, upload)
+  const problem = !isOwnToken(bound, upload.token) ? 'stranger' : uploads >= maxUploads ? 'busy' : undefined
+  if (problem) {
+    upload.cancel()
+    return await refuseForm(request, problem)
+  }
+  uploads++
+  try {
+    return await handleForm(route, request, bound, await upload.readRest(route.maxFormBytes!))
+  } finally {
+    uploads--
+  }
 }
 
 /** Each upload holds its bytes in memory until it is answered. */
 const maxUploads = 2
 let uploads = 0
 
-async function decideAboutFile(route: AdminRoute, request: PublicRequest, bound: string): Promise<Response> {
-  if (uploads >= maxUploads)
-    return showProblem(request, 429, 'Other files are being read. Send this one again in a minute.')
-  uploads++
-  try {
-    return await decide(route, request, bound)
-  } finally {
-    uploads--
-  }
+function isRight(access: AdminRoute['access']): access is Right {
+  return access !== 'public' && access !== 'code' && access !== 'enrol'
 }
 
-async function decide(route: AdminRoute, request: PublicRequest, bound: string): Promise<Response> {
-  const { me, raw } = request
-  if (route.access !== 'public' && !isAtStage(route.access, me)) return await sendElsewhere(request)
-  if (route.method === 'POST') {
-    if (!isFromOwnPage(request.service.config, raw, { mustNameOrigin: true }))
-      return showProblem(request, 403, 'This form was sent from another site.')
-    const form = await readForm(raw, route.maxFormBytes)
-    if (form === 'too-late') return showProblem(request, 408, 'The form arrived too slowly. Send it again.')
-    if (form === 'too-long') return showProblem(request, 413, 'This form is too large.')
-    if (form === 'twice') return showProblem(request, 400, 'A field of this form appears twice.')
-    if (!form) return showProblem(request, 415, 'This request is not a form.')
-    if (bound === '' || !isFormToken(bound, form.text('_token')))
-      return showProblem(
-        request,
-        403,
-        'This form is too old, or belongs to another session. Open the page again and send it from there.',
-      )
-    request = { ...request, form }
-  }
+function isOwnToken(bound: string, token: string): boolean {
+  return bound !== '' && isFormToken(bound, token)
+}
+
+async function handleForm(
+  route: AdminRoute,
+  request: PublicRequest,
+  bound: string,
+  form: Form | FormProblem | undefined,
+): Promise<Response> {
+  if (form === undefined || typeof form === 'string') return await refuseForm(request, form ?? 'no-form')
+  if (!isOwnToken(bound, form.text('_token'))) return await refuseForm(request, 'stranger')
+  return await handle(route, { ...request, form })
+}
+
+async function handle(route: AdminRoute, request: PublicRequest): Promise<Response> {
   if (route.access === 'public') return await route.handle(request)
-  const own: AdminRequest = { ...request, me: me!, actor: actorOf(me!.operator, request.device.address) }
-  const { role } = own.me.operator
-  if (route.access !== 'code' && route.access !== 'enrol' && !hasRight(role, route.access))
-    return showProblem(own, 403, lacking(role, route.access))
-  return await route.handle(own)
+  const me = request.me!
+  return await route.handle({ ...request, me, actor: actorOf(me.operator, request.device.address) })
+}
+
+const formProblems = {
+  'too-late': [408, 'The form arrived too slowly. Send it again.'],
+  'too-long': [413, 'This form is too large.'],
+  twice: [400, 'A field of this form appears twice.'],
+  'no-form': [415, 'This request is not a form.'],
+  stranger: [403, 'This form is too old, or belongs to another session. Open the page again and send it from there.'],
+  busy: [429, 'Other files are being read. Send this one again in a minute.'],
+} as const
+
+async function refuseForm(request: PublicRequest, problem: keyof typeof formProblems): Promise<Response> {
+  const [status, text] = formProblems[problem]
+  return await showProblem(request, status, text)
 }
 
 function isAtStage(access: Exclude<AdminRoute['access'], 'public'>, me: SignedInOperator | undefined): boolean {
