@@ -228,6 +228,8 @@ async function beginUpload(service: ServiceProcess, file: Buffer): Promise<Uploa
   }
 }
 
+const statusOf = (answer: string) => answer.slice(0, 12)
+
 test('while files of 10 MB and of every nasty shape are uploaded, an app’s debits are answered', async () => {
   const { serviceUserId } = await newUser(bench.service, bench.credentials)
   const service = await startProcess({ DATABASE_URL: bench.opened.databaseUrl })
@@ -272,7 +274,6 @@ test('while files of 10 MB and of every nasty shape are uploaded, an app’s deb
     expect(await client.balance(serviceUserId)).toBe(100_000 - debits)
     // A third file at once is refused: each holds its bytes in memory.
     const begin = () => beginUpload(service, filled('x'))
-    const statusOf = (answer: string) => answer.slice(0, 12)
     const three = await Promise.all([begin(), begin(), begin()])
     expect(statusOf(await Promise.race(three.map(({ closed }) => closed)))).toBe('HTTP/1.1 429')
     const answers = await Promise.all(three.map(({ finish }) => finish()))
