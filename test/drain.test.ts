@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isStopped, makeFolder, postmasterPid, removeFolder } from './embedded-process.ts'
 import { openForwarder } from './forwarder.ts'
 import { newClient } from './client.ts'
+import { openConnection, postText } from './keep-alive.ts'
 import { copyNewDatabase } from './new-database.ts'
 import { startProcess } from './process.ts'
 import { newApp, newUser, openTestService } from './service.ts'
@@ -58,6 +59,37 @@ test.each<[string, (forwarder: Forwarder) => Promise<void> | void]>([
     expect([code, service.output()]).toEqual([0, expect.not.stringContaining('took too long')])
   },
 )
+
+test('half a body is refused when the drain begins, and a whole request before it keeps its answer', async () => {
+  const opened = await openTestService()
+  const app = await newApp(opened.service)
+  const { serviceUserId, userId } = await newUser(opened.service, app)
+  const service = await startProcess({ DATABASE_URL: opened.databaseUrl })
+  const client = newClient(service.send, app, service.url)
+  expect((await client.credit(serviceUserId, 10)).status).toBe(200)
+  const holder = await opened.service.db.pool.connect()
+  await holder.query('begin')
+  await holder.query('set local idle_in_transaction_session_timeout = 0')
+  await holder.query('select 1 from wallets where id = $1 for update', [userId])
+  const answered: string[] = []
+  // The debit waits for the row until its limit, which ends before a limit of seven seconds for the body would.
+  const whole = client.debit(serviceUserId, 1, 'held').then(({ status }) => answered.push(`whole ${status}`))
+  await Bun.sleep(2_000)
+  const body = { ...app, serviceUserId, amount: 1, referenceType: 'ORDER', referenceId: 'half' }
+  const text = postText({ path: '/api/server/wallet/debit', body }).slice(0, -10)
+  const connection = await openConnection(service.url)
+  const half = connection.exchange(text).then(({ status, isLast }) => answered.push(`half ${status} ${isLast}`))
+  await Bun.sleep(200)
+  const stopped = service.stop()
+  await Promise.all([whole, half])
+  expect(answered).toEqual(['half 408 true', 'whole 503'])
+  expect(await stopped).toBe(0)
+  await holder.query('rollback')
+  holder.release()
+  const { rows } = await opened.service.db.pool.query(`select 1 from transfers where reference_id in ('half', 'held')`)
+  expect(rows).toEqual([])
+  await opened.close()
+})
 
 test('an embedded database that does not stop is abandoned after the limit, and the log says what the service waited for', async () => {
   const folder = await makeFolder()

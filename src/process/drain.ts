@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeService, type Service } from '../actions/service.ts'
 import type { App } from '../app.ts'
+import { giveUpBodies } from '../web/body.ts'
 import { holdNewConnections } from './listener.ts'
 
 /** For requests in flight. */
@@ -27,7 +28,9 @@ export async function drain({ service, app, server, stopJobs, announceMs, waitFo
   waitFor('announcement')
   await sleep(announceMs)
   waitFor('requests')
+  giveUpBodies()
   if (await holdNewConnections(config.port)) await sleep(firstRequestMs)
+  giveUpBodies()
   // Streams never end by themselves.
   service.live.close()
   const jobs = stopJobs()

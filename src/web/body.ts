@@ -117,6 +117,12 @@ function watch(): void {
   timer.unref()
 }
 
+/** At the end of a process: a request whose body is incomplete has done nothing, so it is refused at once. */
+export function giveUpBodies(): void {
+  for (const { giveUp } of underWay) giveUp()
+  underWay.clear()
+}
+
 async function readChunks(request: Request, limit: number): Promise<Uint8Array | 'too-long'> {
   const chunks: Uint8Array[] = []
   let length = 0
