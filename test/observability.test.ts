@@ -131,6 +131,7 @@ test('tries to sign in are counted by what they came to, of users and operators'
     password: 'wrong',
     userAgent: null,
     lang: undefined,
+    deviceToken: undefined,
   }
   for (let i = 0; i < 11; i++) await logIn(service, app, attempt)
   const device = { address: '192.0.2.2', browser: '' }

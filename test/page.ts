@@ -9,14 +9,16 @@ export type Page = ReturnType<typeof newPage>
 
 const ownPage: Record<string, string> = { 'sec-fetch-site': 'same-origin' }
 
-export function newPage(send: Send, baseUrl = 'http://billfold.test') {
+/** `always`: headers of every call, such as the cookie of a device. */
+export function newPage(send: Send, baseUrl = 'http://billfold.test', always: Record<string, string> = {}) {
   async function call(
     method: 'GET' | 'POST',
     path: string,
     body?: string,
     extra: Record<string, string> = {},
   ): Promise<Reply> {
-    const headers = { ...ownPage, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...extra }
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
+    const headers = { ...ownPage, ...type, ...always, ...extra }
     const request = new Request(baseUrl + path, body === undefined ? { method, headers } : { method, headers, body })
     const response = await send(request)
     const answer = JSON.parse(await response.text())

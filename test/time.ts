@@ -7,6 +7,7 @@ import type { Queryable } from '../src/store/connection/database.ts'
 const ageing = [
   'app_secrets',
   'widget_sessions',
+  'devices',
   'link_codes',
   'mailed_codes',
   'code_handles',

@@ -47,6 +47,15 @@ export function linkKeyOf(serviceUserId: string): string {
   return hash('sha256', `link-key ${serviceUserId}`, 'hex').slice(0, 32)
 }
 
+/** 256 random bits. */
+export function newDeviceToken(): string {
+  return `wd_${randomBytes(32).toString('base64url')}`
+}
+
+export function isDeviceToken(text: string): boolean {
+  return /^wd_[\w-]{43}$/.test(text)
+}
+
 /** 192 random bits, valid for two minutes. */
 export function newLinkCode(): string {
   return `lc_${randomBytes(24).toString('base64url')}`

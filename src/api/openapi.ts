@@ -7,6 +7,7 @@ import { signatureHeader } from '../../sandbox/signature.ts'
 import { answer, refuse, statusOf, type RefusalCode } from './reply.ts'
 import type { Proof, Route } from './route.ts'
 import { mismatch } from './shapes.ts'
+import { deviceCookieName } from './widget-device.ts'
 
 type Json = Record<string, unknown>
 /** Named schemas, collected while the paths are generated. */
@@ -63,6 +64,8 @@ const description = `Wallet balances and an exact ledger over plain HTTP. Amount
 
 A backend authenticates with \`clientId\` and \`clientSecret\`: in the query of a GET, in the JSON body of a POST, never in a header. OpenAPI cannot describe credentials in a body, so the schema of such a body requires them and \`security\` is empty. Where \`security\` names them, they are the query parameters of the same names: send each once.
 
+A widget session proves only the app that asked for it. What shows or changes more of the user than the app knows needs a higher proof: \`person\`, a device on which the user signed in inside the widget, or \`presence\`, the password given on that device within ten minutes.
+
 Answers may gain new fields: ignore those you do not know. An unknown path answers 404 \`NOT_FOUND\`; an unknown method answers 405 \`METHOD_NOT_ALLOWED\` with an \`Allow\` header.`
 
 const securitySchemes = {
@@ -79,6 +82,13 @@ const securitySchemes = {
     name: 'session',
     description: 'A widget session token, `ws_…`, valid for five minutes',
   },
+  device: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: deviceCookieName,
+    description:
+      'The token of a browser in which the user signed in inside the widget; it counts only with a session of the same user. A page that keeps no cookie sends it as the header `billfold-device`',
+  },
   stripe: {
     type: 'apiKey',
     in: 'header',
@@ -94,8 +104,10 @@ const securitySchemes = {
 }
 
 const security: Record<Proof, Json> = {
-  client: { clientId: [], clientSecret: [] },
+  app: { clientId: [], clientSecret: [] },
   session: { session: [] },
+  person: { session: [], device: [] },
+  presence: { session: [], device: [] },
   stripe: { stripe: [] },
   sandbox: { sandbox: [] },
 }
@@ -111,6 +123,11 @@ const headers = {
     required: true,
     schema: { type: 'integer', minimum: 0 },
   },
+  DeviceCookie: {
+    description: 'The token of this browser’s device; empty when the device has ended',
+    required: false,
+    schema: { type: 'string', pattern: `^${deviceCookieName}=` },
+  },
   IdempotentReplayed: {
     description: 'The reference was used before: this is its first outcome, and no money moved',
     required: false,
@@ -120,22 +137,33 @@ const headers = {
 
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 const retryAfterHeader = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+const cookieHeader = { 'Set-Cookie': { $ref: '#/components/headers/DeviceCookie' } }
 const replayedHeader = { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }
 
 function operation(route: Route, named: Named): Json {
   const { tag, summary, method, proof } = route
   const parameters = [...(method === 'GET' ? parametersOf(route, 'input') : []), ...parametersOf(route, 'query')]
-  const isInBody = proof === 'client' && method === 'POST'
+  const isInBody = proof === 'app' && method === 'POST'
   return {
     tags: [tag],
     summary,
-    description: route.description,
+    description: describe(route),
     operationId: operationId(route.method, route.path),
     security: proof && !isInBody ? [security[proof]] : [],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(method === 'POST' && route.input ? { requestBody: requestBody(route, named) } : {}),
     responses: responses(route, named),
   }
+}
+
+/** The description, with the proof of the user that the call needs: `security` cannot say it. */
+function describe({ description, proof, moreProof = {}, hasPassword }: Route): string | undefined {
+  const more = Object.entries(moreProof).map(([needed, when]) => `\`${needed}\` ${when}`)
+  const inBody = hasPassword ? ' (the password in the body gives it)' : ''
+  const needed = [...(proof === 'person' || proof === 'presence' ? [`\`${proof}\`${inBody}`] : []), ...more]
+  return needed.length === 0
+    ? description
+    : [description, `Needs the proof ${needed.join(', ')}.`].filter(Boolean).join(' ')
 }
 
 /** A HEAD answers with the statuses and headers of the GET and no body. */
@@ -187,7 +215,7 @@ const credentialExample = { clientId: 'app_0123456789abcdef0123', clientSecret: 
 const sessionExample = { session: 'ws_3f1c2f0e-6d0b-4c7e-9a53-0d5f4b8f2a11' }
 
 function requestBody({ input, example, proof, lines }: Route, named: Named): Json {
-  const whole = { ...(proof === 'client' ? credentialExample : {}), ...example.input }
+  const whole = { ...(proof === 'app' ? credentialExample : {}), ...example.input }
   const content = { 'application/json': { schema: objectSchema(input!, named), example: whole } }
   return {
     required: true,
@@ -205,11 +233,11 @@ function linesContent(examples: readonly object[]): Json {
 type Response = Json & { content?: Json }
 
 function responses(route: Route, named: Named): Record<string, Response> {
-  const { output, example, status = 200, others = {}, mediaType = 'application/json', isIdempotent } = route
+  const { output, example, status = 200, others = {}, mediaType = 'application/json', isIdempotent, setsDevice } = route
   const found: Record<string, Response> = {
     [status]: {
       description: status === 202 ? 'Accepted.' : 'Success.',
-      headers: { ...requestIdHeader, ...(isIdempotent ? replayedHeader : {}) },
+      headers: { ...requestIdHeader, ...(isIdempotent ? replayedHeader : {}), ...(setsDevice ? cookieHeader : {}) },
       content: {
         [mediaType]: { schema: jsonSchema(output, named), example: example.output },
         ...(route.lines ? linesContent([example.output as object]) : {}),

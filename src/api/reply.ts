@@ -22,6 +22,8 @@ const refusals: Record<RefusalCode, Row> = {
   ORIGIN_NOT_ALLOWED: [403, 'The origin is not one of the app’s allowedIframeParents.'],
   SESSION_EXPIRED: [401, 'The widget session has expired; the backend must create a new one.'],
   INVALID_SESSION: [401, 'The widget session is not valid.'],
+  PERSON_REQUIRED: [403, 'Sign in on this device to see this.'],
+  PRESENCE_REQUIRED: [403, 'Enter your password to continue.'],
   CARD_DECLINED: [402, 'The card was declined.'],
   PAYMENT_INTENT_NOT_FOUND: [404, 'There is no such payment intent.'],
   BROWSER_CALL_REFUSED: [

@@ -59,7 +59,7 @@ export function bulkRoute(service: Service): Route {
     method: 'POST',
     path: '/api/server/wallet/bulk',
     tag: 'Server',
-    proof: 'client',
+    proof: 'app',
     summary: 'Many debits and credits at once',
     description: [
       `Up to ${maxOperations} operations in a body of at most 1 MiB. Each is posted, refused or replayed exactly as if it had been sent alone, under its own`,

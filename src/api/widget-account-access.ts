@@ -1,15 +1,16 @@
 /** Where a user is signed in, signing out, and the history of the account. */
 import { z } from 'zod'
 import { accountEvents, readHistory } from '../actions/people/read-history.ts'
-import { listSignedInApps, signOut } from '../actions/people/sign-out.ts'
+import { listSignedInApps, listSignedInDevices, signOut, signOutDevice } from '../actions/people/sign-out.ts'
 import type { Service } from '../actions/service.ts'
 import { isUuid } from '../actions/tokens.ts'
 import { answer, refuse } from './reply.ts'
 import type { Route } from './route.ts'
 import { timestamp } from './shapes.ts'
-import { accountChange } from './widget-account-change.ts'
-import { readSessionCall } from './widget-call.ts'
-import { clientId, exampleIds, message, sessionErrors, sessionQuery } from './widget-shapes.ts'
+import { refuseUnproved } from './widget-call.ts'
+import { noDeviceCookie } from './widget-device.ts'
+import { sessionRoute } from './widget-session-route.ts'
+import { clientId, exampleIds, message, sessionQuery } from './widget-shapes.ts'
 
 const browser = z
   .string()
@@ -40,6 +41,20 @@ const signedIn = z
           .describe('Browsers that used the wallet within the last day, newest first'),
       }),
     ),
+    devices: z
+      .array(
+        z.object({
+          id: z.string(),
+          clientId: z.string().describe('The app whose widget the user signed in through'),
+          appName: z.string(),
+          browser,
+          since: timestamp.describe('When the user signed in'),
+          lastAt: timestamp.nullable().describe('The last use, to the hour; null before the first'),
+          isThis: z.boolean(),
+          isThisNetwork: z.boolean().describe('Signed in from the same network as this call'),
+        }),
+      )
+      .describe('Devices that the user signed in on within thirty days and has not signed out of, the last used first'),
   })
   .meta({ id: 'SignedIn' })
 
@@ -60,71 +75,118 @@ const history = z
   })
   .meta({ id: 'AccountHistory' })
 
+const exampleDeviceId = '019bf2c4-9e00-7000-8000-000000000002'
+const signedOut = answer({ message: 'Signed out.' })
+
 export function accountAccessRoutes(service: Service): Route[] {
-  return [signedInRoute(service), signOutRoute(service), signOutEverywhereRoute(service), historyRoute(service)]
+  return [
+    signedInRoute(service),
+    signOutRoute(service),
+    signOutDeviceRoute(service),
+    signOutEverywhereRoute(service),
+    historyRoute(service),
+  ]
 }
 
 function signedInRoute(service: Service): Route {
   const at = '2026-01-31T12:00:00.000Z'
   const here = { browser: 'Firefox/Linux', lastAt: at, isLive: true, isThis: true, isThisNetwork: true }
-  return {
+  return sessionRoute(service, sessionQuery, {
     method: 'GET',
     path: '/api/widget/account/signed-in',
-    tag: 'Widget',
-    proof: 'session',
+    proof: 'person',
     summary: 'List where the user is signed in',
-    description: 'The apps whose backends may create sessions, and the browsers that used the wallet there.',
-    input: sessionQuery,
+    description:
+      'The apps whose backends may create sessions, with the browsers that used the wallet there; and the devices that the user signed in on.',
     output: signedIn,
-    errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
       output: {
         apps: [
           { clientId: exampleIds.clientId, appName: 'Example shop', isThisApp: true, since: at, browsers: [here] },
         ],
+        devices: [
+          {
+            id: exampleDeviceId,
+            clientId: exampleIds.clientId,
+            appName: 'Example shop',
+            browser: 'Firefox/Linux',
+            since: at,
+            lastAt: at,
+            isThis: true,
+            isThisNetwork: true,
+          },
+        ],
       },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, sessionQuery)
-      if (read.refusal) return read.refusal
-      const apps = await listSignedInApps(service, read.session, call.context.address)
+    run: async (session, _, { address }) => {
+      const apps = await listSignedInApps(service, session, address)
+      const devices = await listSignedInDevices(service, session, address)
       return answer({
         apps: apps.map(({ browsers, since, ...app }) => ({
           ...app,
           since: since.toISOString(),
           browsers: browsers.map((each) => ({ ...each, lastAt: each.lastAt.toISOString() })),
         })),
+        devices: devices.map(({ since, lastAt, ...device }) => ({
+          ...device,
+          since: since.toISOString(),
+          lastAt: lastAt?.toISOString() ?? null,
+        })),
       })
     },
-  }
+  })
 }
 
 function signOutRoute(service: Service): Route {
-  return accountChange(service, z.object({ clientId }), {
+  return sessionRoute(service, z.object({ clientId }), {
+    method: 'POST',
     path: '/api/widget/account/sign-out',
+    proof: 'session',
+    moreProof: { person: 'to sign out of another app' },
     summary: 'Sign out of one app',
     description:
-      'Ends the sessions of the app; it cannot create another until the user signs in again. The app stays connected: its debits and credits continue.',
+      'Ends the sessions of the app and the devices that were signed in through it; it cannot create another session until the user signs in again. The app stays connected: its debits and credits continue.',
     output: message,
     example: { input: { clientId: exampleIds.clientId }, output: { message: 'Signed out.' } },
     run: async (session, input, { address }) => {
-      if (await signOut(service, session, { clientId: input.clientId, address }))
-        return answer({ message: 'Signed out.' })
+      const unproved = input.clientId === session.clientId ? undefined : refuseUnproved(session, 'person')
+      if (unproved) return unproved
+      if (await signOut(service, session, { clientId: input.clientId, address })) return signedOut
       return refuse('INVALID_REQUEST', { fields: { clientId: 'is not an app where this user is signed in' } })
     },
   })
 }
 
+function signOutDeviceRoute(service: Service): Route {
+  const deviceId = z.string('must be the id of a device').refine(isUuid, 'must be the id of a device')
+  return sessionRoute(service, z.object({ deviceId }), {
+    method: 'POST',
+    path: '/api/widget/account/sign-out-device',
+    proof: 'person',
+    summary: 'Sign out on one device',
+    description: 'The device then shows no more than a session does, until the user signs in on it again.',
+    output: message,
+    example: { input: { deviceId: exampleDeviceId }, output: { message: 'Signed out.' } },
+    run: async (session, input, { address }) => {
+      if (await signOutDevice(service, session, { id: input.deviceId, address })) return signedOut
+      return refuse('INVALID_REQUEST', { fields: { deviceId: 'is not a device where this user is signed in' } })
+    },
+  })
+}
+
 function signOutEverywhereRoute(service: Service): Route {
-  return accountChange(service, z.object({}), {
+  return sessionRoute(service, z.object({}), {
+    method: 'POST',
     path: '/api/widget/account/sign-out-everywhere',
-    summary: 'Sign out of all apps, including this one',
+    proof: 'person',
+    setsDevice: true,
+    summary: 'Sign out of all apps and devices, including these',
     output: message,
     example: { input: {}, output: { message: 'Signed out.' } },
     run: async (session, _, { address }) => {
       await signOut(service, session, { clientId: undefined, address })
-      return answer({ message: 'Signed out.' })
+      return { ...signedOut, headers: noDeviceCookie }
     },
   })
 }
@@ -138,16 +200,13 @@ function historyRoute(service: Service): Route {
       .describe('Returns only events before this one: the `nextBefore` of the previous page'),
   })
   const id = '019bf2c4-9e00-7000-8000-000000000001'
-  return {
+  return sessionRoute(service, schema, {
     method: 'GET',
     path: '/api/widget/account/history',
-    tag: 'Widget',
-    proof: 'session',
+    proof: 'person',
     summary: 'Read the history of the account',
     description: 'Twenty events per page, newest first.',
-    input: schema,
     output: history,
-    errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
       output: {
@@ -165,11 +224,9 @@ function historyRoute(service: Service): Route {
         nextBefore: null,
       },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, schema)
-      if (read.refusal) return read.refusal
-      const { events, nextBefore } = await readHistory(service, read.session, read.input.before)
+    run: async (session, { before }) => {
+      const { events, nextBefore } = await readHistory(service, session, before)
       return answer({ events: events.map((event) => ({ ...event, at: event.at.toISOString() })), nextBefore })
     },
-  }
+  })
 }

@@ -6,12 +6,12 @@ import { changePassword } from '../actions/people/change-password.ts'
 import { deleteAccount, findKeptReason, keptReasons } from '../actions/people/delete-account.ts'
 import type { Service } from '../actions/service.ts'
 import { languages } from '../languages/languages.ts'
-import { answer, refuse, refuseFor, type Answer } from './reply.ts'
+import { answer, refuse, refuseFor } from './reply.ts'
 import type { Route } from './route.ts'
 import { timestamp } from './shapes.ts'
 import { accountAccessRoutes } from './widget-account-access.ts'
-import { accountChange } from './widget-account-change.ts'
-import { readSessionCall } from './widget-call.ts'
+import { toProvedRefusal } from './widget-call.ts'
+import { sessionRoute } from './widget-session-route.ts'
 import { widgetMailRoutes } from './widget-mails.ts'
 import * as shape from './widget-shapes.ts'
 
@@ -61,15 +61,12 @@ export function widgetAccountRoutes(service: Service): Route[] {
 }
 
 function accountRoute(service: Service): Route {
-  return {
+  return sessionRoute(service, shape.sessionQuery, {
     method: 'GET',
     path: '/api/widget/account',
-    tag: 'Widget',
-    proof: 'session',
+    proof: 'person',
     summary: 'Read the account',
-    input: shape.sessionQuery,
     output: account,
-    errors: shape.sessionErrors,
     example: {
       input: { session: shape.exampleIds.sessionToken },
       output: {
@@ -82,10 +79,8 @@ function accountRoute(service: Service): Route {
         keptReason: 'balance',
       },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, shape.sessionQuery)
-      if (read.refusal) return read.refusal
-      const user = await readAccount(service, read.session)
+    run: async (session) => {
+      const user = await readAccount(service, session)
       if (!user) return refuse('INVALID_SESSION')
       const { email, firstName, lastName, language, passwordHash, createdAt } = user
       return answer({
@@ -98,13 +93,15 @@ function accountRoute(service: Service): Route {
         keptReason: (await findKeptReason(service.db.pool, user.id)) ?? null,
       })
     },
-  }
+  })
 }
 
 function namesRoute(service: Service): Route {
   const { firstName, lastName } = shape
-  return accountChange(service, z.object({ firstName, lastName }), {
+  return sessionRoute(service, z.object({ firstName, lastName }), {
+    method: 'POST',
     path: '/api/widget/account/names',
+    proof: 'person',
     summary: 'Change the names',
     output: done,
     example: { input: { firstName: 'Ada', lastName: 'Lovelace' }, output: isDone },
@@ -116,8 +113,10 @@ function namesRoute(service: Service): Route {
 }
 
 function languageRoute(service: Service): Route {
-  return accountChange(service, z.object({ language }), {
+  return sessionRoute(service, z.object({ language }), {
+    method: 'POST',
     path: '/api/widget/account/language',
+    proof: 'person',
     summary: 'Choose a language',
     output: done,
     example: { input: { language: 'de' }, output: isDone },
@@ -129,8 +128,11 @@ function languageRoute(service: Service): Route {
 }
 
 function passwordRoute(service: Service): Route {
-  return accountChange(service, z.object({ password: shape.password, newPassword: shape.password }), {
+  return sessionRoute(service, z.object({ password: shape.password, newPassword: shape.password }), {
+    method: 'POST',
     path: '/api/widget/account/password',
+    proof: 'presence',
+    hasPassword: true,
     summary: 'Change the password',
     description: 'Ends all other sessions of the user; other apps need a new sign-in before they can open the wallet.',
     output: done,
@@ -139,14 +141,16 @@ function passwordRoute(service: Service): Route {
     run: async (session, input, from) => {
       const result = await changePassword(service, session, { ...input, ...from })
       if (result.kind === 'weak') return refuse('WEAK_PASSWORD', { fields: { newPassword: result.problem } })
-      return toProvedAnswer(result) ?? answer(isDone)
+      return toProvedRefusal(result) ?? answer(isDone)
     },
   })
 }
 
 function emailRoute(service: Service): Route {
-  return accountChange(service, z.object({ email: shape.email }), {
+  return sessionRoute(service, z.object({ email: shape.email }), {
+    method: 'POST',
     path: '/api/widget/account/email',
+    proof: 'presence',
     summary: 'Request a change of the email; codes are mailed to both addresses',
     description:
       'The answer is the same for an email that already has an account; the owner of that account gets a mail about it.',
@@ -170,8 +174,10 @@ function confirmEmailRoute(service: Service): Route {
     oldCode: shape.mailedCode.describe('The code mailed to the current address'),
     newCode: shape.mailedCode.describe('The code mailed to the new address'),
   })
-  return accountChange(service, schema, {
+  return sessionRoute(service, schema, {
+    method: 'POST',
     path: '/api/widget/account/email/confirm',
+    proof: 'person',
     summary: 'Confirm the change of the email with both codes',
     description: 'Each code works once, for fifteen minutes. Repeating a confirmed change answers success again.',
     output: done,
@@ -186,8 +192,11 @@ function confirmEmailRoute(service: Service): Route {
 }
 
 function deleteRoute(service: Service): Route {
-  return accountChange(service, z.object({ password: shape.password }), {
+  return sessionRoute(service, z.object({ password: shape.password }), {
+    method: 'POST',
     path: '/api/widget/account/delete',
+    proof: 'presence',
+    hasPassword: true,
     summary: 'Delete the account',
     description: [
       'Refused while the wallet holds money or debt or is frozen, or while a dispute or top-up is open; `reason` says which. Afterwards every',
@@ -199,14 +208,7 @@ function deleteRoute(service: Service): Route {
     run: async (session, input, { address }) => {
       const result = await deleteAccount(service, session, { ...input, address })
       if (result.kind === 'kept') return refuse('ACCOUNT_NOT_DELETABLE', { reason: result.reason })
-      return toProvedAnswer(result) ?? answer(isDone)
+      return toProvedRefusal(result) ?? answer(isDone)
     },
   })
-}
-
-/** The refusals that all actions share that ask for the password again. */
-function toProvedAnswer(result: { readonly kind: string; readonly retryAfterSeconds?: number }): Answer | undefined {
-  if (result.retryAfterSeconds !== undefined) return refuseFor(result.retryAfterSeconds)
-  if (result.kind !== 'wrong') return undefined
-  return refuse('INVALID_CREDENTIALS', { error: 'The password is wrong.' })
 }

@@ -1,4 +1,5 @@
 /** The full transaction history of a wallet for its user: paged, searched and filtered. */
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { logoPath } from '../actions/apps/logo-path.ts'
 import { readActivity, type ActivityEntry } from '../actions/money/read-activity.ts'
@@ -13,8 +14,8 @@ import { answer } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
 import { toTransaction } from './transaction.ts'
-import { readSessionCall } from './widget-call.ts'
-import { clientId, exampleIds, sessionErrors, sessionQuery } from './widget-shapes.ts'
+import { sessionRoute } from './widget-session-route.ts'
+import { clientId, exampleIds, sessionQuery } from './widget-shapes.ts'
 
 const walletApp = z
   .object({ clientId: z.string(), name: z.string(), logo: z.string().nullable().describe('A path on this service') })
@@ -34,6 +35,18 @@ export const widgetTransaction = shape.transaction
       .describe('The state of the card payment; only on a transaction that a card payment made'),
   })
   .meta({ id: 'WidgetTransaction' })
+
+/** In the wallet, where a session alone does not see what the user has with other apps. */
+export const walletTransaction = widgetTransaction
+  .extend({
+    isPrivate: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Another app made it, and the call proves no person: app and description are null, references and receiptCode are empty',
+      ),
+  })
+  .meta({ id: 'WalletTransaction' })
 
 export const waitingTopup = z.object({ amount: z.number().positive(), createdAt: shape.timestamp })
 
@@ -89,19 +102,16 @@ const activityQuery = z.object({
 
 export function activityRoute(service: Service): Route {
   const { currency } = service.config
-  return {
+  return sessionRoute(service, activityQuery, {
     method: 'GET',
     path: '/api/widget/activity',
-    tag: 'Widget',
-    proof: 'session',
+    proof: 'person',
     summary: 'Read the full transaction history',
     description: [
       'Thirty transactions per page, newest first. A page scans at most 5,000 entries of the wallet, so it may hold fewer',
       'transactions or none; continue with `nextBefore` until it is null.',
     ].join(' '),
-    input: activityQuery,
     output: activityAnswer,
-    errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
       output: {
@@ -112,12 +122,9 @@ export function activityRoute(service: Service): Route {
         currency: 'USD',
       },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, activityQuery)
-      if (read.refusal) return read.refusal
-      const { before, types, direction, app, search } = read.input
+    run: async ({ userId }, { before, types, direction, app, search }) => {
       const filter = { direction, app, search, ownTypes: types?.split(',') ?? [] }
-      const page = await readActivity(service, read.session.userId, {
+      const page = await readActivity(service, userId, {
         ...filter,
         before: before === undefined ? undefined : Number(before),
       })
@@ -129,7 +136,7 @@ export function activityRoute(service: Service): Route {
         currency: currency.code,
       })
     },
-  }
+  })
 }
 
 export function toWidgetTransaction({ transfer, app, topup }: ActivityEntry, currency: Currency) {
@@ -144,6 +151,20 @@ export function toWidgetTransaction({ transfer, app, topup }: ActivityEntry, cur
         dispute: topup.dispute,
       },
     }),
+  }
+}
+
+/**
+ * What a session alone sees of another app's entry: enough that the list adds up. An id is a hash of the app and its reference, which
+ * an app could guess, so this one is made from the user's id, which no app knows.
+ */
+export function toPrivateTransaction({ transfer }: ActivityEntry, currency: Currency) {
+  const { type, amount, balanceAfter, currency: code, sequence, createdAt } = toTransaction(transfer, currency)
+  const id = hash('sha256', `private-entry ${transfer.walletId} ${sequence}`, 'hex').slice(0, 32)
+  return {
+    ...{ id: `txn_${id}`, type, amount, balanceAfter, currency: code, sequence, createdAt },
+    ...{ referenceType: '', referenceId: '', description: null, app: null, receiptCode: '' },
+    isPrivate: true,
   }
 }
 

@@ -1,6 +1,6 @@
 /** Sign-up and sign-in in the hosted pages. No answer reveals whether an email has an account. */
 import { z } from 'zod'
-import type { Connected } from '../actions/people/manage-links.ts'
+import type { SignedIn } from '../actions/people/manage-links.ts'
 import type { Limited } from '../actions/limits.ts'
 import { logIn } from '../actions/people/log-in.ts'
 import { resendConfirmCode, sendResetCode, type Mailed } from '../actions/people/mail-code.ts'
@@ -12,6 +12,7 @@ import type { App } from '../store/apps.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 import { fromOf, readPageCall, unlessBusy, type From } from './widget-call.ts'
+import { deviceCookie } from './widget-device.ts'
 import * as shape from './widget-shapes.ts'
 
 const { clientId, email, codeHandle } = shape
@@ -62,6 +63,7 @@ function confirmRoute(service: Service): Route {
     summary: 'Confirm the email of a sign-up and create the account',
     description: 'A code works once, for fifteen minutes, and only with the handle of the request that mailed it.',
     output: shape.connected,
+    setsDevice: true,
     errors: ['INVALID_CODE', ...errors],
     example: { input: { ...example, code: '204863', handle: shape.exampleIds.codeHandle }, output: connectedExample },
     run: async (app, input, from) => toCodeAnswer(await confirmEmail(service, app, { ...input, ...from })),
@@ -83,6 +85,7 @@ function logInRoute(service: Service): Route {
     description:
       'Answers 202 with `next: "confirm"` while the email of a sign-up is not confirmed, and mails a code, unless the one of the given handle still works.',
     output: shape.connected,
+    setsDevice: true,
     others: { 202: { description: 'The email is not confirmed yet.', schema: next('confirm') } },
     errors: ['INVALID_CREDENTIALS', ...errors],
     example: { input: { ...example, password: examplePassword }, output: connectedExample },
@@ -126,6 +129,7 @@ function resetRoute(service: Service): Route {
     summary: 'Set a new password with a mailed code, and sign in',
     description: 'Invalidates all link codes issued before.',
     output: shape.connected,
+    setsDevice: true,
     errors: ['INVALID_CODE', 'WEAK_PASSWORD', ...errors],
     example: {
       input: { ...example, code: '204863', handle: shape.exampleIds.codeHandle, password: examplePassword },
@@ -173,11 +177,13 @@ function toMailedAnswer(result: Mailed, step: 'confirm' | 'reset'): Answer {
   return { status: 202, body: { next: step, handle: result.handle } }
 }
 
-function toCodeAnswer(result: Connected | Limited | { kind: 'wrong-code' }): Answer {
+function toCodeAnswer(result: SignedIn | Limited | { kind: 'wrong-code' }): Answer {
   return result.kind === 'wrong-code' ? refuse('INVALID_CODE') : toConnectedAnswer(result)
 }
 
-function toConnectedAnswer(result: Connected | Limited): Answer {
+/** The browser keeps the token of its new device. */
+function toConnectedAnswer(result: SignedIn | Limited): Answer {
   if (result.kind === 'limited') return refuseFor(result.retryAfterSeconds)
-  return answer({ serviceUserId: result.serviceUserId, linkCode: result.linkCode })
+  const { serviceUserId, linkCode, deviceToken } = result
+  return { ...answer({ serviceUserId, linkCode }), headers: deviceCookie(deviceToken) }
 }

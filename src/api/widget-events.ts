@@ -7,8 +7,8 @@ import type { Session } from '../store/people/widget-sessions.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
-import { readSessionCall } from './widget-call.ts'
-import { exampleIds, sessionErrors, sessionQuery } from './widget-shapes.ts'
+import { sessionRoute } from './widget-session-route.ts'
+import { exampleIds, sessionQuery } from './widget-shapes.ts'
 
 const expiringMs = 45_000
 /** Shorter than the idle timeout of common servers and proxies. */
@@ -17,30 +17,24 @@ const pingMs = 15_000
 const maxBehind = 64
 
 export function eventsRoute(service: Service): Route {
-  return {
+  return sessionRoute(service, sessionQuery, {
     method: 'GET',
     path: '/api/widget/events',
-    tag: 'Widget',
     proof: 'session',
     summary: 'Stream the changes of the wallet',
     description: [
       'Server-sent events: `wallet` {balance, sequence, isActive} at once and on each change; `expiring` {expiresAt} 45 seconds before the session',
       'expires; `expired` when it does; `ended` {code} when it is revoked. The stream ends with the session.',
     ].join(' '),
-    input: sessionQuery,
     output: z.string(),
     mediaType: 'text/event-stream',
-    errors: ['RATE_LIMITED', ...sessionErrors],
+    errors: ['RATE_LIMITED'],
     example: {
       input: { session: exampleIds.sessionToken },
       output: 'event: wallet\ndata: {"balance":80.01,"sequence":2,"isActive":true}\n\n',
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, sessionQuery)
-      if (read.refusal) return read.refusal
-      return openStream(service, read.session)
-    },
-  }
+    run: async (session) => openStream(service, session),
+  })
 }
 
 function openStream(service: Service, session: Session): Response | Answer {

@@ -1,12 +1,12 @@
 /** Which optional mails a user gets. Mails about the safety of the account and about debts are always sent. */
 import { z } from 'zod'
-import { chooseMail, readMailChoices } from '../actions/mails/stop-mails.ts'
+import { chooseOwnMail, isWarning, readMailChoices } from '../actions/mails/stop-mails.ts'
 import type { Service } from '../actions/service.ts'
 import { mailChoices } from '../store/mails.ts'
 import { answer, refuse, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
-import { accountChange } from './widget-account-change.ts'
-import { readSessionCall } from './widget-call.ts'
+import { refuseUnproved } from './widget-call.ts'
+import { sessionRoute } from './widget-session-route.ts'
 import * as shape from './widget-shapes.ts'
 
 const choice = z.enum(mailChoices, `must be one of ${mailChoices.join(', ')}`)
@@ -28,29 +28,29 @@ const example = {
 
 export function widgetMailRoutes(service: Service): Route[] {
   return [
-    {
+    sessionRoute(service, shape.sessionQuery, {
       method: 'GET',
       path: '/api/widget/account/mails',
-      tag: 'Widget',
-      proof: 'session',
+      proof: 'person',
       summary: 'Read which mails the user gets',
       description:
         'Receipts and changes of card payments, the first payment to a new app, sign-ins from a new place. Mails about the safety of the account and about debts are always sent.',
-      input: shape.sessionQuery,
       output,
-      errors: shape.sessionErrors,
       example: { input: { session: shape.exampleIds.sessionToken }, output: example },
-      handle: async (call) => {
-        const read = await readSessionCall(service, call, shape.sessionQuery)
-        return read.refusal ?? toAnswer(await readMailChoices(service, read.session.userId))
-      },
-    },
-    accountChange(service, z.object({ choice, isWanted: z.boolean('must be true or false') }), {
+      run: async ({ userId }) => toAnswer(await readMailChoices(service, userId)),
+    }),
+    sessionRoute(service, z.object({ choice, isWanted: z.boolean('must be true or false') }), {
+      method: 'POST',
       path: '/api/widget/account/mails',
+      proof: 'person',
+      moreProof: { presence: 'to stop mails about sign-ins and first payments' },
       summary: 'Turn a kind of mail off or on',
       output,
       example: { input: { choice: 'sign-ins', isWanted: false }, output: example },
-      run: async ({ userId }, input) => toAnswer(await chooseMail(service, userId, input.choice, input.isWanted)),
+      run: async (session, { choice, isWanted }, from) => {
+        const unproved = !isWanted && isWarning(choice) ? refuseUnproved(session, 'presence') : undefined
+        return unproved ?? toAnswer(await chooseOwnMail(service, session, { choice, isWanted, ...from }))
+      },
     }),
   ]
 }

@@ -9,10 +9,9 @@ import { toTransaction } from './transaction.ts'
 import { answer, refuse, refuseFor, type Answer } from './reply.ts'
 import type { Route } from './route.ts'
 import * as shape from './shapes.ts'
-import { readSessionCall } from './widget-call.ts'
-import { bodyErrors, sessionErrors, sessionQuery } from './widget-shapes.ts'
+import { sessionRoute } from './widget-session-route.ts'
 
-const topupErrors = [...sessionErrors, ...bodyErrors, 'RATE_LIMITED', 'PROCESSOR_UNAVAILABLE'] as const
+const topupErrors = ['RATE_LIMITED', 'PROCESSOR_UNAVAILABLE'] as const
 
 const statuses = [
   'requires_payment_method',
@@ -72,15 +71,12 @@ function createIntentRoute(service: Service): Route {
     inactive: refuse('WALLET_INACTIVE'),
     unavailable,
   }
-  return {
+  return sessionRoute(service, schema, {
     method: 'POST',
     path: '/api/widget/topup/create-intent',
-    tag: 'Widget',
     proof: 'session',
     summary: 'Start a card top-up',
     description: 'The answer is for the card processor’s own form in the page; no card number reaches the service.',
-    query: sessionQuery,
-    input: schema,
     output: createdIntent,
     errors: ['INVALID_AMOUNT', 'WALLET_INACTIVE', 'BALANCE_LIMIT', ...topupErrors],
     example: {
@@ -95,10 +91,8 @@ function createIntentRoute(service: Service): Route {
         expiresAt: '2026-01-31T13:00:00.000Z',
       },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, schema)
-      if (read.refusal) return read.refusal
-      const created = await createTopup(service, read.session, parseAmount(read.input.amount, currency)!)
+    run: async (session, { amount }) => {
+      const created = await createTopup(service, session, parseAmount(amount, currency)!)
       if (created.kind === 'limited') return refuseFor(created.retryAfterSeconds)
       if (created.kind !== 'created') return refusals[created.kind]
       const { payment, publishableKey, expiresAt } = created
@@ -112,7 +106,7 @@ function createIntentRoute(service: Service): Route {
         expiresAt: expiresAt.toISOString(),
       })
     },
-  }
+  })
 }
 
 function confirmRoute(service: Service): Route {
@@ -123,16 +117,13 @@ function confirmRoute(service: Service): Route {
       .max(255, 'must have at most 255 characters')
       .refine((text) => isLabel(text, 255), 'must be text without control characters'),
   })
-  return {
+  return sessionRoute(service, schema, {
     method: 'POST',
     path: '/api/widget/topup/confirm',
-    tag: 'Widget',
     proof: 'session',
     summary: 'Read the result of a card top-up',
     description:
       'Asks the card processor for the state of the payment and does not trust the browser. Repeating the call is safe.',
-    query: sessionQuery,
-    input: schema,
     output: topupState,
     others: { 202: { description: 'The bank is still processing the payment.', schema: topupState } },
     errors: ['CARD_DECLINED', 'PAYMENT_INTENT_NOT_FOUND', ...topupErrors],
@@ -140,12 +131,9 @@ function confirmRoute(service: Service): Route {
       input: { paymentIntentId: exampleId },
       output: { status: 'processing', balance: 10, message: openMessages.processing },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, schema)
-      if (read.refusal) return read.refusal
-      return answerConfirmed(service, await confirmTopup(service, read.session, read.input.paymentIntentId))
-    },
-  }
+    run: async (session, { paymentIntentId }) =>
+      answerConfirmed(service, await confirmTopup(service, session, paymentIntentId)),
+  })
 }
 
 const openMessages = {

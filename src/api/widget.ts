@@ -6,6 +6,8 @@ import { readWidgetWallet } from '../actions/money/read-activity.ts'
 import type { Service } from '../actions/service.ts'
 import { linkKeyOf } from '../actions/tokens.ts'
 import { createSession, recordBrowser, revokeSession } from '../actions/people/open-session.ts'
+import { maySee, proofOf } from '../actions/people/proofs.ts'
+import { recordDeviceUse } from '../actions/people/trust-device.ts'
 import { majorNumber } from '../ledger/money.ts'
 import { readClientCall } from './client-call.ts'
 import { walletExample, widgetTransactions } from './examples.ts'
@@ -15,15 +17,20 @@ import * as shape from './shapes.ts'
 import { widgetAccountRoutes } from './widget-account.ts'
 import {
   activityRoute,
+  toPrivateTransaction,
   toWaitingTopup,
   toWidgetTransaction,
   waitingTopup,
-  widgetTransaction,
+  walletTransaction,
 } from './widget-activity.ts'
 import { widgetAuthRoutes } from './widget-auth.ts'
-import { readSessionCall } from './widget-call.ts'
+import { refuseUnproved } from './widget-call.ts'
+import { noDeviceCookie } from './widget-device.ts'
 import { eventsRoute } from './widget-events.ts'
-import { bodyErrors, clientId, exampleIds, message, sessionErrors, sessionQuery } from './widget-shapes.ts'
+import { papersRoute } from './widget-papers.ts'
+import { proveRoute } from './widget-prove.ts'
+import { sessionRoute } from './widget-session-route.ts'
+import { bodyErrors, clientId, exampleIds, message, sessionQuery } from './widget-shapes.ts'
 
 const backendErrors = ['INVALID_CLIENT', 'BROWSER_CALL_REFUSED', 'INVALID_REQUEST', ...bodyErrors] as const
 const alwaysErrors = ['RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL'] as const
@@ -43,7 +50,7 @@ const createdSession = z
 const widgetWallet = z
   .object({
     balance: shape.money,
-    transactions: z.array(widgetTransaction).max(10),
+    transactions: z.array(walletTransaction).max(10),
     waiting: z.array(waitingTopup).max(5).describe('Card top-ups that the bank is still processing'),
     isActive: z.boolean(),
     currency: shape.currencyCode,
@@ -57,6 +64,12 @@ const widgetWallet = z
       .string()
       .describe('Identifies the user of this app: the same in every session of one serviceUserId, and in no other'),
     frozenReason: z.enum(['operator', 'debt']).optional().describe('Why the wallet is not active'),
+    proof: z
+      .enum(['session', 'person', 'presence'])
+      .describe(
+        'What this call proves: an app’s session, a device that the user signed in on, or the password given on it within ten minutes',
+      ),
+    presenceUntil: shape.timestamp.optional().describe('With `presence`: until when the password counts'),
     expiresAt: shape.timestamp.describe('When the session ends'),
     serverTime: shape.timestamp,
   })
@@ -88,11 +101,13 @@ const connectedApps = z
 export function widgetRoutes(service: Service): Route[] {
   return [
     verifyLinkRoute(service),
-    sessionRoute(service),
+    newSessionRoute(service),
     walletRoute(service),
     activityRoute(service),
+    papersRoute(service),
     eventsRoute(service),
     logoutRoute(service),
+    proveRoute(service),
     linksRoute(service),
     disconnectRoute(service),
     ...widgetAuthRoutes(service),
@@ -111,7 +126,7 @@ function verifyLinkRoute(service: Service): Route {
     method: 'POST',
     path: '/api/server/link/verify',
     tag: 'Server',
-    proof: 'client',
+    proof: 'app',
     summary: 'Prove that a browser’s user owns a serviceUserId',
     description: 'A link code works once, for two minutes, and only for the app whose widget issued it.',
     input: schema,
@@ -133,7 +148,7 @@ function toOrigin(text: string): string | undefined {
   return parsed.problem === undefined ? parsed.origin : undefined
 }
 
-function sessionRoute(service: Service): Route {
+function newSessionRoute(service: Service): Route {
   const parentOrigin = z
     .string('must be an origin such as https://shop.example')
     .max(300, 'must be an origin such as https://shop.example')
@@ -147,7 +162,7 @@ function sessionRoute(service: Service): Route {
     method: 'POST',
     path: '/api/widget/session',
     tag: 'Widget',
-    proof: 'client',
+    proof: 'app',
     summary: 'Create a widget session',
     description: 'For the backend of the client app. The session is valid for five minutes.',
     input: schema,
@@ -173,16 +188,15 @@ function sessionRoute(service: Service): Route {
 function walletRoute(service: Service): Route {
   const { currency } = service.config
   const { balance, isActive } = walletExample.output
-  return {
+  return sessionRoute(service, sessionQuery, {
     method: 'GET',
     path: '/api/widget/wallet',
-    tag: 'Widget',
     proof: 'session',
+    moreProof: { person: 'to see the app, description and reference of other apps’ transactions' },
     summary: 'Read the wallet as its user sees it',
-    description: 'Returns the last ten transactions, of all apps and of the service itself.',
-    input: sessionQuery,
+    description:
+      'Returns the last ten transactions, of all apps and of the service itself. A session alone gets those of other apps without app, description and reference.',
     output: widgetWallet,
-    errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
       output: {
@@ -194,20 +208,20 @@ function walletRoute(service: Service): Route {
         user: { firstName: 'Ada', lastName: 'Lovelace', language: null },
         app: { name: 'Example shop' },
         linkKey: exampleIds.linkKey,
+        proof: 'person',
         expiresAt: '2026-01-31T12:05:00.000Z',
         serverTime: '2026-01-31T12:00:00.000Z',
       },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, sessionQuery)
-      if (read.refusal) return read.refusal
-      const { session } = read
-      const userAgent = call.request.headers.get('user-agent')
-      await recordBrowser(service, session, { userAgent, address: call.context.address })
+    run: async (session, _, { userAgent, address }) => {
+      await recordBrowser(service, session, { userAgent, address })
+      await recordDeviceUse(service, session)
       const { wallet, entries, waiting, appName } = await readWidgetWallet(service, session)
       return answer({
         balance: majorNumber(wallet.balanceMinor, currency),
-        transactions: entries.map((entry) => toWidgetTransaction(entry, currency)),
+        transactions: entries.map((entry) =>
+          maySee(session, entry) ? toWidgetTransaction(entry, currency) : toPrivateTransaction(entry, currency),
+        ),
         waiting: waiting.map((topup) => toWaitingTopup(topup, currency)),
         isActive: wallet.frozenFor === null,
         currency: currency.code,
@@ -215,48 +229,42 @@ function walletRoute(service: Service): Route {
         app: { name: appName },
         linkKey: linkKeyOf(session.linkId),
         ...(wallet.frozenFor === null ? {} : { frozenReason: wallet.frozenFor }),
+        proof: proofOf(session),
+        ...(session.presenceUntil && { presenceUntil: session.presenceUntil.toISOString() }),
         expiresAt: session.expiresAt.toISOString(),
         serverTime: session.readAt.toISOString(),
       })
     },
-  }
+  })
 }
 
 function logoutRoute(service: Service): Route {
   const schema = z.object({})
-  return {
+  return sessionRoute(service, schema, {
     method: 'POST',
     path: '/api/widget/logout',
-    tag: 'Widget',
     proof: 'session',
-    summary: 'End the session',
-    description: 'Afterwards the session is unknown to the service.',
-    query: sessionQuery,
-    input: schema,
+    setsDevice: true,
+    summary: 'End the session, and sign out on this device',
+    description: 'Afterwards the session and the device are unknown to the service.',
     output: message,
-    errors: [...sessionErrors, ...bodyErrors],
     example: { input: {}, output: { message: 'Signed out.' } },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, schema)
-      if (read.refusal) return read.refusal
-      await revokeSession(service, read.session)
-      return answer({ message: 'Signed out.' })
+    run: async (session) => {
+      await revokeSession(service, session)
+      return { ...answer({ message: 'Signed out.' }), headers: session.deviceId === null ? {} : noDeviceCookie }
     },
-  }
+  })
 }
 
 function linksRoute(service: Service): Route {
   const connectedAt = '2026-01-31T12:00:00.000Z'
-  return {
+  return sessionRoute(service, sessionQuery, {
     method: 'GET',
     path: '/api/widget/links',
-    tag: 'Widget',
-    proof: 'session',
+    proof: 'person',
     summary: 'List the apps that use this wallet',
     description: 'The apps that the user has signed in through and not disconnected.',
-    input: sessionQuery,
     output: connectedApps,
-    errors: sessionErrors,
     example: {
       input: { session: exampleIds.sessionToken },
       output: {
@@ -272,10 +280,8 @@ function linksRoute(service: Service): Route {
         ],
       },
     },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, sessionQuery)
-      if (read.refusal) return read.refusal
-      const links = await listConnectedApps(service, read.session)
+    run: async (session) => {
+      const links = await listConnectedApps(service, session)
       const { currency } = service.config
       return answer({
         links: links.map(({ month, isMonthCut, connectedAt, ...link }) => ({
@@ -289,29 +295,26 @@ function linksRoute(service: Service): Route {
         })),
       })
     },
-  }
+  })
 }
 
 function disconnectRoute(service: Service): Route {
   const schema = z.object({ clientId })
-  return {
+  return sessionRoute(service, schema, {
     method: 'POST',
     path: '/api/widget/links/disconnect',
-    tag: 'Widget',
     proof: 'session',
+    moreProof: { presence: 'to disconnect another app' },
     summary: 'Disconnect an app from this wallet',
     description: 'Ends the app’s sessions; afterwards its serviceUserId is unknown to the service.',
-    query: sessionQuery,
-    input: schema,
     output: message,
-    errors: [...sessionErrors, ...bodyErrors],
     example: { input: { clientId: exampleIds.clientId }, output: { message: 'Disconnected.' } },
-    handle: async (call) => {
-      const read = await readSessionCall(service, call, schema)
-      if (read.refusal) return read.refusal
-      const isDisconnected = await disconnectApp(service, read.session, read.input.clientId, call.context.address)
+    run: async (session, input, from) => {
+      const unproved = input.clientId === session.clientId ? undefined : refuseUnproved(session, 'presence')
+      if (unproved) return unproved
+      const isDisconnected = await disconnectApp(service, session, { clientId: input.clientId, ...from })
       if (isDisconnected) return answer({ message: 'Disconnected.' })
       return refuse('INVALID_REQUEST', { fields: { clientId: 'is not an app that uses this wallet' } })
     },
-  }
+  })
 }

@@ -25,6 +25,7 @@ type Ending = {
 export const ending: Readonly<Record<string, Ending>> = {
   // The account page lists the browsers that used the wallet in the last day.
   widget_sessions: { key: 'token_hash', end: 'expires_at', keepMs: dayMs },
+  devices: { key: 'id', end: 'expires_at', keepMs: 0 },
   link_codes: { key: 'code_hash', end: 'expires_at', keepMs: 0 },
   code_handles: { key: 'handle_hash', end: 'expires_at', keepMs: 0 },
   // Only processes of the release before code_handles write here.

@@ -1,5 +1,5 @@
 /** Links: the id of a link is the serviceUserId, and an app and a user have one live link at a time. */
-import type { Queryable } from './connection/database.ts'
+import type { Queryable, Transaction } from './connection/database.ts'
 import { maybe } from './connection/rows.ts'
 
 export type Link = { readonly id: string; readonly clientId: string; readonly userId: string; readonly createdAt: Date }
@@ -60,6 +60,15 @@ export async function updateLinksSignedOut(
     [userId, clientId ?? null, exceptLinkId ?? null],
   )
   return rowCount ?? 0
+}
+
+/** Locks the link against signing out and disconnecting. False when the user is signed out of its app. */
+export async function lockSignedInLink(tx: Transaction, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'select from links where id = $1 and disconnected_at is null and signed_out_at is null for share',
+    [id],
+  )
+  return rowCount === 1
 }
 
 export async function listLinksOfUser(db: Queryable, userId: string): Promise<Link[]> {

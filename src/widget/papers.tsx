@@ -1,28 +1,18 @@
 /**
- * Receipts and statements. The widget's frame may neither print nor download, so they open in a new window: a form of the wallet
- * page posts the session to /widget/papers, which keeps it out of addresses and logs, and the response redirects to a link that
- * works once, for two minutes, and contains no session. A reload of that page shows how to open it again from the wallet.
+ * Receipts and statements. The widget's frame may neither print nor download, so they open in a new window, by a link that the
+ * wallet page orders at /api/widget/papers: it works once, for two minutes, and contains no session. A reload of that page shows how
+ * to open it again from the wallet.
  */
 import type { Context } from 'hono'
 import type { VNode } from 'preact'
-import { z } from 'zod'
-import { isTimeZone, monthInZone } from '../actions/money/month-in-zone.ts'
-import {
-  findEntry,
-  orderFile,
-  orderPaper,
-  takePaper,
-  type OrderedPaper,
-  type Paper,
-} from '../actions/money/order-paper.ts'
+import { monthInZone } from '../actions/money/month-in-zone.ts'
+import { findEntry, orderFile, takePaper, type OrderedPaper, type Paper } from '../actions/money/order-paper.ts'
 import { findStatement, sumStatement } from '../actions/money/write-statement.ts'
 import { exportData } from '../actions/people/export-data.ts'
-import { checkSession } from '../actions/people/open-session.ts'
 import type { Service } from '../actions/service.ts'
 import { languages, type Language } from '../languages/languages.ts'
 import { negotiateLanguage } from '../web/accept-language.ts'
 import { scriptUrls, styleUrl } from '../web/assets.ts'
-import { readBody } from '../web/body.ts'
 import { download } from '../web/csv.ts'
 import { plainHeaders } from '../web/headers.ts'
 import { newNonce, pageHeaders, pageResponse, renderPage } from '../web/page.tsx'
@@ -34,60 +24,14 @@ import { csvLines, rowChunks, rowsMarker, StatementPage, type StatementShown } f
 
 type HonoContext = Context<{ Bindings: RequestContext }>
 
-const path = '/widget/papers'
+const path = '/widget/papers/:token'
 
 export function paperPages(service: Service, web: WebApp): void {
-  web.post(path, (c) => postOrder(service, c))
-  web.get(`${path}/:token`, (c) => showPaper(service, c))
-}
-
-const maxFormBytes = 4_096
-
-const orderForm = z.object({
-  session: z.string(),
-  lang: z.string().optional(),
-  timeZone: z.string().optional(),
-  kind: z.enum(['receipt', 'statement', 'data']),
-  sequence: z
-    .string()
-    .regex(/^[1-9]\d{0,14}$/)
-    .optional(),
-  month: z
-    .string()
-    .regex(/^20\d\d-(0[1-9]|1[0-2])$/)
-    .optional(),
-})
-
-async function postOrder(service: Service, c: HonoContext): Promise<Response> {
-  c.env.route = path
-  const browser = negotiateLanguage(undefined, c.req.header('accept-language'))
-  const isForm = (c.req.header('content-type') ?? '').split(';')[0]!.trim() === 'application/x-www-form-urlencoded'
-  if (!isForm) return await showProblem(service, browser, 'badRequest', 415)
-  const body = await readBody(c.req.raw, maxFormBytes)
-  if (body === 'too-long') return await showProblem(service, browser, 'badRequest', 413)
-  if (body === 'too-late') return await showProblem(service, browser, 'badRequest', 408, { connection: 'close' })
-  const form = orderForm.safeParse(Object.fromEntries(new URLSearchParams(new TextDecoder().decode(body))))
-  const language = negotiateLanguage(form.data?.lang, c.req.header('accept-language'))
-  const paper = form.data && paperOf(form.data, language)
-  if (!paper) return await showProblem(service, language, 'badRequest', 400)
-  const { session } = await checkSession(service, form.data.session)
-  if (!session) return await showProblem(service, language, 'ended', 401)
-  const token = await orderPaper(service, session, paper)
-  if (typeof token === 'string')
-    return new Response(null, { status: 303, headers: { ...plainHeaders, location: `${path}/${token}` } })
-  return await showProblem(service, language, 'tooMany', 429, { 'retry-after': String(token.retryAfterSeconds) })
-}
-
-function paperOf(form: z.infer<typeof orderForm>, language: Language): Paper | undefined {
-  const { kind, sequence, month, timeZone = 'UTC' } = form
-  const shown = { lang: language.code, timeZone: isTimeZone(timeZone) ? timeZone : 'UTC' }
-  if (kind === 'receipt') return sequence === undefined ? undefined : { ...shown, kind, sequence: Number(sequence) }
-  if (kind === 'data') return { ...shown, kind }
-  return month === undefined ? undefined : { ...shown, kind, month }
+  web.get(path, (c) => showPaper(service, c))
 }
 
 async function showPaper(service: Service, c: HonoContext): Promise<Response> {
-  c.env.route = `${path}/:token`
+  c.env.route = path
   const token = c.req.param('token') ?? ''
   const ordered = /^[\w-]{32}$/.test(token) ? await takePaper(service, token) : undefined
   const browser = negotiateLanguage(undefined, c.req.header('accept-language'))
@@ -97,8 +41,7 @@ async function showPaper(service: Service, c: HonoContext): Promise<Response> {
   if (paper.kind === 'receipt') return await showReceipt(service, language, ordered, paper)
   if (!('month' in paper)) return await showData(service, c, language, ordered)
   const shown = await readStatement(service, language, ordered, paper)
-  if (paper.kind === 'statement')
-    return await showStatement(service, shown, `${path}/${await orderFile(service, ordered)}`)
+  if (paper.kind === 'statement') return await showStatement(service, shown, (await orderFile(service, ordered))!)
   return download(`statement-${paper.month}.csv`, csvLines(service, shown))
 }
 
@@ -108,9 +51,12 @@ async function showData(
   language: Language,
   ordered: OrderedPaper,
 ): Promise<Response> {
-  if (ordered.paper.kind === 'data')
-    return await dataPage(service, language, `${path}/${await orderFile(service, ordered)}`)
-  const chunks = await exportData(service, ordered.userId, c.env.address)
+  if (ordered.paper.kind === 'data') return await dataPage(service, language, (await orderFile(service, ordered))!)
+  const chunks = await exportData(service, ordered.userId, {
+    address: c.env.address,
+    userAgent: c.req.header('user-agent') ?? null,
+    lang: language.code,
+  })
   return chunks ? dataFile(chunks) : await showProblem(service, language, 'used', 404)
 }
 

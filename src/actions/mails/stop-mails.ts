@@ -4,10 +4,15 @@
  * of the email, because the old mailbox may be in other hands, and with its encryption key.
  */
 import { listAuditOf } from '../../store/audit.ts'
+import { transact, type Queryable } from '../../store/connection/database.ts'
 import { findMailReader, mailChoices, updateMailChoice, type MailChoice, type MailReader } from '../../store/mails.ts'
-import type { Queryable } from '../../store/connection/database.ts'
-import { hashSecret, isUuid } from '../tokens.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
+import { recordAudit } from '../audit.ts'
+import { browserName } from '../browser-name.ts'
+import type { Acting } from '../people/trust-device.ts'
+import { hashSecret, isUuid, newId } from '../tokens.ts'
 import type { Service } from '../service.ts'
+import { notify, sendSoon } from './notify.ts'
 
 const sealContext = { purpose: 'mail-stop', id: 'link' }
 export const stopPath = '/mails/stop'
@@ -60,4 +65,32 @@ export async function chooseMail(
   isWanted: boolean,
 ): Promise<readonly MailChoice[] | undefined> {
   return await updateMailChoice(db.pool, userId, choice, isWanted)
+}
+
+/** Mails that warn the user of another person's acts: stopping them needs the user's presence. */
+export function isWarning(choice: MailChoice): boolean {
+  return choice !== 'receipts'
+}
+
+/** The same in the account. The user is mailed when warnings stop: the mail is the last one to say so. */
+export async function chooseOwnMail(
+  service: Pick<Service, 'db' | 'now' | 'wakeUps'>,
+  { userId, clientId }: Session,
+  { choice, isWanted, address, userAgent, lang }: Acting & { choice: MailChoice; isWanted: boolean },
+): Promise<readonly MailChoice[] | undefined> {
+  const changed = await transact(service.db, async (tx) => {
+    const before = await findMailReader(tx, userId)
+    const stopped = before && (await updateMailChoice(tx, userId, choice, isWanted))
+    if (!stopped) return undefined
+    const isStopped = isWarning(choice) && !isWanted && !before.stopped.includes(choice)
+    if (!isStopped) return { stopped, isStopped }
+    const actor = { name: `user:${userId}`, address }
+    await recordAudit(tx, actor, 'user.mails-stopped', `user:${userId}`, { clientId, choice })
+    const at = service.now().toISOString()
+    const notification = { kind: 'mails-stopped', choice, at, browser: browserName(userAgent) } as const
+    await notify(tx, userId, notification, { id: newId(), lang })
+    return { stopped, isStopped }
+  })
+  if (changed?.isStopped) sendSoon(service)
+  return changed?.stopped
 }

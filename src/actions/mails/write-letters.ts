@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Language } from '../../languages/languages.ts'
 import { fill, isolate, type Words } from '../../languages/words.ts'
 import { majorNumber } from '../../ledger/money.ts'
+import type { MailChoice } from '../../store/mails.ts'
 import type { Letter } from './letter.ts'
 
 /* Mails with a code, and the mails sent instead of one. A user requests them; they are not stored. */
@@ -95,7 +96,22 @@ export type Notification =
   /** To the old address. */
   | { readonly kind: 'email-changed'; readonly at: string; readonly newEmail: string }
   | { readonly kind: 'deleted' }
+  | { readonly kind: 'data-exported'; readonly at: string; readonly browser: string | null }
+  | {
+      readonly kind: 'app-disconnected'
+      readonly clientId: string
+      readonly at: string
+      readonly browser: string | null
+    }
+  | {
+      readonly kind: 'mails-stopped'
+      readonly choice: MailChoice
+      readonly at: string
+      readonly browser: string | null
+    }
   | { readonly kind: 'sign-in'; readonly at: string; readonly browser: string | null }
+
+const kindWords = { receipts: 'receiptsKind', payments: 'paymentsKind', 'sign-ins': 'signInsKind' } as const
 
 export type Reader = { readonly firstName: string; readonly nameOf: (clientId: string) => string }
 
@@ -191,6 +207,30 @@ export function writeNotification({ language, config }: Writer, notification: No
     }
     case 'deleted':
       return { ...letter('deletedTitle', {}, text('deletedText')), after: [text('deletedNext')] }
+    case 'data-exported':
+      return {
+        ...letter('exportedTitle', {}, text('exportedText')),
+        details: [when(notification.at), ...by(notification.browser)],
+        after: [text('actElse')],
+      }
+    case 'app-disconnected': {
+      const app = { app: safeText(reader.nameOf(notification.clientId)) }
+      return {
+        ...letter('disconnectedTitle', app, text('disconnectedText', app)),
+        details: [[text('app'), app.app], when(notification.at), ...by(notification.browser)],
+        after: [text('actElse')],
+      }
+    }
+    case 'mails-stopped':
+      return {
+        ...letter('stoppedTitle', {}, text('stoppedText')),
+        details: [
+          [text('stoppedKind'), text(kindWords[notification.choice])],
+          when(notification.at),
+          ...by(notification.browser),
+        ],
+        after: [text('actElse'), text('stopBack')],
+      }
     case 'sign-in':
       break
   }

@@ -1,8 +1,12 @@
-/** Receipts and statements for users, each behind a link that works once and carries no session. */
-import { deletePaperLink, insertPaperLink } from '../../store/paper-links.ts'
+/**
+ * Receipts, statements and data for users, each behind a link that works once and carries no session. The link ends with the session
+ * and the device it was ordered with, so signing out ends it.
+ */
+import { deletePaperLink, insertPaperLink, type PaperLink } from '../../store/paper-links.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { listTransfersUpwards } from '../../store/transfers.ts'
 import { takeLimit, papers, type Limited } from '../limits.ts'
+import { hasProof, maySee, type UserProof } from '../people/proofs.ts'
 import type { Service, WithDb } from '../service.ts'
 import { hashSecret, newPaperToken } from '../tokens.ts'
 import { describeTransfers, type ActivityEntry } from './read-activity.ts'
@@ -24,39 +28,57 @@ const lifetimeMs = 2 * 60_000
 /** This link waits in a page until the user clicks it. */
 const fileLifetimeMs = 15 * 60_000
 
-export async function orderPaper(
-  service: Pick<Service, 'db' | 'secrets'>,
-  session: Session,
-  paper: Paper,
-): Promise<string | Limited> {
+export type PaperOrder =
+  | Limited
+  | { readonly kind: 'ordered'; readonly token: string }
+  | { readonly kind: 'unproved'; readonly needed: UserProof }
+  /** A receipt of a transaction that does not exist. */
+  | { readonly kind: 'unknown' }
+
+export async function orderPaper(service: Service, session: Session, paper: Paper): Promise<PaperOrder> {
+  if (paper.kind !== 'receipt') {
+    const needed = paper.kind === 'data' ? 'presence' : 'person'
+    if (!hasProof(session, needed)) return { kind: 'unproved', needed }
+  }
   const limited = await takeLimit(service, papers, session.userId)
-  return limited ?? (await newLink(service, session.userId, paper, lifetimeMs))
+  if (limited) return limited
+  if (paper.kind === 'receipt') {
+    const entry = await findEntry(service, session.userId, paper.sequence)
+    if (!entry) return { kind: 'unknown' }
+    if (!maySee(session, entry)) return { kind: 'unproved', needed: 'person' }
+  }
+  const { userId, tokenHash: sessionHash, deviceId } = session
+  return { kind: 'ordered', token: await newLink(service, { userId, sessionHash, deviceId, paper }, lifetimeMs) }
 }
 
 /**
  * Makes a link to the file of an open statement or data page. A window that a sandboxed frame opens cannot start a download
  * itself; a link on the page in it can.
  */
-export async function orderFile(service: WithDb, { userId, paper }: OrderedPaper): Promise<string | undefined> {
+export async function orderFile(service: WithDb, ordered: OrderedPaper): Promise<string | undefined> {
+  const { userId, sessionHash, deviceId, paper } = ordered
   if (paper.kind !== 'statement' && paper.kind !== 'data') return undefined
   const file: Paper = 'month' in paper ? { ...paper, kind: 'statement-file' } : { ...paper, kind: 'data-file' }
-  return await newLink(service, userId, file, fileLifetimeMs)
+  return paperPath(await newLink(service, { userId, sessionHash, deviceId, paper: file }, fileLifetimeMs))
 }
 
-async function newLink(service: WithDb, userId: string, paper: Paper, lifetimeMs: number): Promise<string> {
+export function paperPath(token: string): string {
+  return `/widget/papers/${token}`
+}
+
+async function newLink(service: WithDb, link: PaperLink, lifetimeMs: number): Promise<string> {
   const token = newPaperToken()
-  await insertPaperLink(service.db.pool, { tokenHash: hashSecret(token), userId, paper, lifetimeMs })
+  await insertPaperLink(service.db.pool, { ...link, tokenHash: hashSecret(token), lifetimeMs })
   return token
 }
 
-export type OrderedPaper = {
-  readonly userId: string
+export type OrderedPaper = Omit<PaperLink, 'paper'> & {
   readonly firstName: string
   readonly lastName: string
   readonly paper: Paper
 }
 
-/** Undefined when the link was used, has expired or never existed. */
+/** Undefined when the link was used, has expired, never existed, or its session or device was signed out. */
 export async function takePaper(service: WithDb, token: string): Promise<OrderedPaper | undefined> {
   const found = await deletePaperLink(service.db.pool, hashSecret(token))
   return found && { ...found, paper: found.paper as Paper }

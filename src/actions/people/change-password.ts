@@ -1,6 +1,7 @@
 /** Changes the password of a user who knows the old one, and ends all other sessions of the account. */
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
+import { updateDevicesRevoked } from '../../store/people/devices.ts'
 import { lockUser, updateUserPassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked, type Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
@@ -30,7 +31,7 @@ export async function changePassword(
   const problem = findPasswordProblem(newPassword, email)
   if (problem) return { kind: 'weak', problem }
   const passwordHash = await hashPassword(service, newPassword)
-  const { userId, linkId, clientId, tokenHash } = session
+  const { userId, linkId, clientId, tokenHash, deviceId } = session
   const isChanged = await transact(service.db, async (tx) => {
     const user = await lockUser(tx, userId)
     // Of two concurrent changes, the second proved a password that is no longer valid.
@@ -39,6 +40,7 @@ export async function changePassword(
     await deleteLinkCodesOfUser(tx, userId)
     await updateLinksSignedOut(tx, userId, { exceptLinkId: linkId })
     await updateSessionsRevoked(tx, userId, { except: tokenHash })
+    await updateDevicesRevoked(tx, userId, { exceptId: deviceId ?? undefined })
     await recordAudit(tx, { name: `user:${userId}`, address }, 'user.password-changed', `user:${userId}`, { clientId })
     const at = service.now().toISOString()
     await notify(tx, userId, { kind: 'password-changed', at, browser: browserName(attempt.userAgent) }, { id: newId() })

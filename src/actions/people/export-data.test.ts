@@ -3,6 +3,8 @@ import { newClient } from '../../../test/client.ts'
 import { newApp, newUser, openTestService, type TestService } from '../../../test/service.ts'
 import { exportData } from './export-data.ts'
 
+const acting = { address: '10.0.0.1', userAgent: null }
+
 let opened: TestService
 
 beforeAll(async () => {
@@ -11,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => opened.close())
 
 async function dataOf(userId: string) {
-  const chunks = await exportData(opened.service, userId, '10.0.0.1')
+  const chunks = await exportData(opened.service, userId, acting)
   const sizes: number[] = []
   let text = ''
   for await (const chunk of chunks!) {
@@ -30,6 +32,7 @@ test('the file of an empty wallet is whole JSON, and says that it was asked for'
     account: { email: `${userId}@example.com`, firstName: 'Ada' },
     wallet: { balance: 0, currency: 'USD', isActive: true },
     apps: [{ name: 'Test shop', disconnectedAt: null }],
+    devices: [],
     topups: [],
     history: [{ action: 'user.data-exported', by: 'you', address: '10.0.0.1' }],
     transactions: [],
@@ -51,8 +54,10 @@ test('every entry is in it, in order, and no more than a page of them in memory;
   expect(entries.at(-1)).toMatchObject({ amount: 0.01, balanceAfter: 12.03, with: 'Test shop' })
   expect(largest).toBeLessThan(500 * 500)
   expect(JSON.stringify(data)).not.toContain(other.userId)
+  // An id of the user at an app is for that app alone.
+  expect(JSON.stringify(data)).not.toContain('su_')
 })
 
 test('there is no file of a user who is gone', async () => {
-  expect(await exportData(opened.service, crypto.randomUUID(), '10.0.0.1')).toBeUndefined()
+  expect(await exportData(opened.service, crypto.randomUUID(), acting)).toBeUndefined()
 })

@@ -6,7 +6,9 @@ import { majorNumber } from '../../ledger/money.ts'
 import { listAuditOf } from '../../store/audit.ts'
 import { findMailReader } from '../../store/mails.ts'
 import { transactionIdOf } from '../../store/outcomes.ts'
+import { transact } from '../../store/connection/database.ts'
 import { listUserAddresses } from '../../store/people/addresses.ts'
+import { listDevices } from '../../store/people/devices.ts'
 import { listAllLinks } from '../../store/people/user-search.ts'
 import { findLiveUser, type LiveUser } from '../../store/people/users.ts'
 import { listSessionsOfUser } from '../../store/people/widget-sessions.ts'
@@ -14,20 +16,33 @@ import { listTopups, type Topup } from '../../store/topups.ts'
 import { listTransfersUpwards } from '../../store/transfers.ts'
 import { findWallet, type Transfer } from '../../store/wallets.ts'
 import { recordAudit } from '../audit.ts'
+import { browserName } from '../browser-name.ts'
+import { notify, sendSoon } from '../mails/notify.ts'
 import type { Service } from '../service.ts'
+import { newId } from '../tokens.ts'
 import { accountActions } from './read-history.ts'
+import type { Acting } from './trust-device.ts'
 
 const pageSize = 500
 
-/** Undefined when the user has just been deleted. The audit record comes before the first byte. */
+/** Undefined when the user has just been deleted. The audit record and the mail come before the first byte. */
 export async function exportData(
   service: Service,
   userId: string,
-  address: string,
+  { address, userAgent, lang }: Acting,
 ): Promise<AsyncGenerator<string> | undefined> {
   const user = await findLiveUser(service.db.pool, userId)
   if (!user) return undefined
-  await recordAudit(service.db.pool, { name: `user:${userId}`, address }, 'user.data-exported', `user:${userId}`)
+  await transact(service.db, async (tx) => {
+    await recordAudit(tx, { name: `user:${userId}`, address }, 'user.data-exported', `user:${userId}`)
+    const notification = {
+      kind: 'data-exported',
+      at: service.now().toISOString(),
+      browser: browserName(userAgent),
+    } as const
+    await notify(tx, userId, notification, { id: newId(), lang })
+  })
+  sendSoon(service)
   return writeData(service, user)
 }
 
@@ -49,14 +64,22 @@ async function* writeData(service: Service, user: LiveUser): AsyncGenerator<stri
       isActive: wallet.frozenFor === null,
     },
     mails: { stopped: mails?.stopped ?? [], pageLanguage: mails?.pageLanguage ?? null },
-    apps: (await listAllLinks(pool, userId)).map(({ id, clientId, createdAt: connectedAt, disconnectedAt }) => ({
+    apps: (await listAllLinks(pool, userId)).map(({ clientId, createdAt: connectedAt, disconnectedAt }) => ({
       clientId,
       name: names.get(clientId) ?? clientId,
-      serviceUserId: id,
       connectedAt,
       disconnectedAt,
     })),
     sessions: await listSessionsOfUser(pool, userId),
+    devices: (await listDevices(pool, userId)).map(
+      ({ clientId, browser, createdAt: since, lastUsedAt, expiresAt }) => ({
+        clientId,
+        browser,
+        since,
+        lastUsedAt,
+        expiresAt,
+      }),
+    ),
     networks: await listUserAddresses(pool, userId),
   }
   yield JSON.stringify(head).slice(0, -1)

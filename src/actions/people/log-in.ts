@@ -4,7 +4,7 @@ import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
 import { upsertMailLanguage } from '../../store/mails.ts'
 import { getIdentity, type Identity } from '../../store/people/users.ts'
-import { connectApp, type Connected } from './manage-links.ts'
+import { connectApp, type SignedIn } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHashes, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import { ensureConfirmCode, type Asked } from './mail-code.ts'
@@ -12,18 +12,19 @@ import { sendSoon, notify } from '../mails/notify.ts'
 import { isPassword } from './passwords.ts'
 import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
+import { addDevice, replaceDevice, type Browser } from './trust-device.ts'
 import { newId } from '../tokens.ts'
 import { browserName } from '../browser-name.ts'
 
-export type LogIn = Asked & {
-  readonly password: string
-  readonly userAgent: string | null
-  /** Of a code that was mailed to this browser before. */
-  readonly handle?: string | undefined
-}
+export type LogIn = Asked &
+  Browser & {
+    readonly password: string
+    /** Of a code that was mailed to this browser before. */
+    readonly handle?: string | undefined
+  }
 
 export type LoggedIn =
-  | Connected
+  | SignedIn
   | Limited
   | { readonly kind: 'unconfirmed'; readonly handle: string }
   | { readonly kind: 'wrong' }
@@ -49,26 +50,31 @@ async function tryPassword(service: Service, app: App, attempt: LogIn): Promise<
     return result
   }
   await forgiveRightGuess(service, userPasswords, guess)
-  return (await signIn(service, app, attempt, identity.userId)) ?? { kind: 'wrong' }
+  const { userId, passwordHash } = identity
+  return (await signIn(service, app, attempt, { userId, passwordHash })) ?? { kind: 'wrong' }
 }
 
 async function signIn(
   service: Service,
   app: App,
-  { address, userAgent, lang }: LogIn,
-  userId: string,
-): Promise<Connected | undefined> {
+  attempt: LogIn,
+  { userId, passwordHash }: { userId: string; passwordHash: string | null },
+): Promise<SignedIn | undefined> {
+  const { address, userAgent, lang } = attempt
   const browser = browserName(userAgent)
   const signedIn = await transact(service.db, async (tx) => {
-    const connected = await connectApp(tx, app, userId, address)
+    const { clientId } = app
+    const device = await addDevice(service, tx, { userId, clientId, passwordHash, hasPassword: true }, attempt)
+    const connected = device && (await connectApp(tx, app, userId, address))
     if (!connected) return undefined
+    await replaceDevice(tx, userId, attempt)
     const isNewAddress = await upsertAddress(tx, 'user', userId, await addressHashes(service, address))
     const detail = { clientId: app.clientId, browser }
     await recordAudit(tx, { name: `user:${userId}`, address }, 'user.signed-in', `user:${userId}`, detail)
     if (lang) await upsertMailLanguage(tx, userId, lang)
     const notification = { kind: 'sign-in', at: service.now().toISOString(), browser } as const
     if (isNewAddress) await notify(tx, userId, notification, { id: newId(), lang })
-    return { connected, isNewAddress }
+    return { connected: { ...connected, deviceToken: device.deviceToken }, isNewAddress }
   })
   if (signedIn?.isNewAddress) sendSoon(service)
   return signedIn?.connected

@@ -12,10 +12,14 @@ import {
 import { sumByCounterAccount, type Sums } from '../../store/books/month-sums.ts'
 import { findFirstSequenceAt } from '../../store/transfers.ts'
 import { insertNewLink } from '../../store/new-links.ts'
+import { updateDevicesRevoked } from '../../store/people/devices.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { recordAudit } from '../audit.ts'
+import { browserName } from '../browser-name.ts'
+import { notify, sendSoon } from '../mails/notify.ts'
 import type { Service, WithDb } from '../service.ts'
-import { hashSecret, newLinkCode, newServiceUserId } from '../tokens.ts'
+import { hashSecret, newId, newLinkCode, newServiceUserId } from '../tokens.ts'
+import type { Acting } from './trust-device.ts'
 
 export type ConnectedApp = {
   readonly clientId: string
@@ -65,20 +69,25 @@ async function sumMonth(service: Service, { userId, sequence, readAt }: Session)
  * False when the user has no live link to that app.
  */
 export async function disconnectApp(
-  service: Pick<Service, 'db' | 'live'>,
+  service: Pick<Service, 'db' | 'live' | 'now' | 'wakeUps'>,
   session: Session,
-  clientId: string,
-  address: string,
+  { clientId, address, userAgent, lang }: Acting & { clientId: string },
 ): Promise<boolean> {
+  const { userId } = session
+  const isOther = clientId !== session.clientId
   const isDisconnected = await transact(service.db, async (tx) => {
-    const links = await listLinksOfUser(tx, session.userId)
+    const links = await listLinksOfUser(tx, userId)
     const link = links.find((each) => each.clientId === clientId)
-    if (!link || !(await updateLinkDisconnected(tx, session.userId, link.id))) return false
-    const actor = { name: `user:${session.userId}`, address }
-    await recordAudit(tx, actor, 'link.disconnected', `user:${session.userId}`, { clientId })
+    if (!link || !(await updateLinkDisconnected(tx, userId, link.id))) return false
+    await updateDevicesRevoked(tx, userId, { clientId })
+    await recordAudit(tx, { name: `user:${userId}`, address }, 'link.disconnected', `user:${userId}`, { clientId })
+    const at = service.now().toISOString()
+    const notification = { kind: 'app-disconnected', clientId, at, browser: browserName(userAgent) } as const
+    if (isOther) await notify(tx, userId, notification, { id: newId(), lang })
     return true
   })
-  if (isDisconnected) service.live.poke(session.userId)
+  if (isDisconnected) service.live.poke(userId)
+  if (isDisconnected && isOther) sendSoon(service)
   return isDisconnected
 }
 
@@ -90,6 +99,9 @@ export async function verifyLink(service: WithDb, app: App, linkCode: string): P
 /* After a sign-in or sign-up: the link to the app, and a code that proves the link to the app's backend. */
 
 export type Connected = { readonly kind: 'connected'; readonly serviceUserId: string; readonly linkCode: string }
+
+/** With the token for the browser. */
+export type SignedIn = Connected & { readonly deviceToken: string }
 
 const linkCodeLifetimeMs = 2 * 60_000
 

@@ -9,6 +9,7 @@ import {
   updateSessionRevoked,
   type Session,
 } from '../../store/people/widget-sessions.ts'
+import { updateDevicesRevoked } from '../../store/people/devices.ts'
 import { addressHashes } from '../limits.ts'
 import { browserName } from '../browser-name.ts'
 import type { Service, WithDb } from '../service.ts'
@@ -47,9 +48,14 @@ export type CheckedSession =
   | { readonly session?: never; readonly code: 'SESSION_EXPIRED' | 'INVALID_SESSION' }
 
 /** Sessions are not cached, so a session that ends is refused by the next call in every process. */
-export async function checkSession(service: WithDb, token: unknown): Promise<CheckedSession> {
+export async function checkSession(
+  service: WithDb,
+  token: unknown,
+  deviceToken: string | undefined = undefined,
+): Promise<CheckedSession> {
   if (!isSessionToken(token)) return { code: 'INVALID_SESSION' }
-  const session = await findSession(service.db.pool, hashSecret(token))
+  const deviceHash = deviceToken === undefined ? null : hashSecret(deviceToken)
+  const session = await findSession(service.db.pool, hashSecret(token), deviceHash)
   if (!session) return { code: 'INVALID_SESSION' }
   const code = endOf(session)
   return code ? { code } : { session }
@@ -73,7 +79,10 @@ export async function recordBrowser(
   await updateSessionBrowser(service.db.pool, session.tokenHash, seen)
 }
 
+/** Ends the session, and the device that the call came from. */
 export async function revokeSession(service: Pick<Service, 'db' | 'live'>, session: Session): Promise<void> {
-  await updateSessionRevoked(service.db.pool, session.tokenHash)
-  service.live.poke(session.userId)
+  const { tokenHash, userId, deviceId } = session
+  await updateSessionRevoked(service.db.pool, tokenHash)
+  if (deviceId !== null) await updateDevicesRevoked(service.db.pool, userId, { id: deviceId })
+  service.live.poke(userId)
 }

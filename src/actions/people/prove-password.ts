@@ -1,14 +1,19 @@
 /**
- * Checks the password of a signed-in user again. The attempts count against the limits of signing in, so an open wallet does
+ * Checks the password of a signed-in user again, and records on the device of the call that it was given there. The attempts count against the limits of signing in, so an open wallet does
  * not help to guess the password.
  */
 import { findLiveUser, getIdentity, type LiveUser } from '../../store/people/users.ts'
+import { updateDevicePassword } from '../../store/people/devices.ts'
 import type { Session } from '../../store/people/widget-sessions.ts'
 import { addressHashes, countWrongGuess, forgiveRightGuess, takeGuess, userPasswords, type Limited } from '../limits.ts'
 import type { Service } from '../service.ts'
 import { isPassword } from './passwords.ts'
 
-export type Proved = { readonly kind: 'right'; readonly user: LiveUser } | Limited | { readonly kind: 'wrong' }
+export type Proved =
+  /** Without `presenceUntil` the call came from no device of the user. */
+  | { readonly kind: 'right'; readonly user: LiveUser; readonly presenceUntil: Date | undefined }
+  | Limited
+  | { readonly kind: 'wrong' }
 
 export async function provePassword(
   service: Service,
@@ -26,5 +31,7 @@ export async function provePassword(
     return { kind: 'wrong' }
   }
   await forgiveRightGuess(service, userPasswords, guess)
-  return { kind: 'right', user }
+  const { deviceId } = session
+  const presenceUntil = deviceId === null ? undefined : await updateDevicePassword(service.db.pool, deviceId)
+  return { kind: 'right', user, presenceUntil }
 }

@@ -8,6 +8,7 @@ const eventOfAction = {
   'user.signed-up': 'created',
   'user.signed-in': 'signed-in',
   'user.signed-out': 'signed-out',
+  'user.device-ended': 'signed-out',
   'user.password-changed': 'password-changed',
   'user.password-reset': 'password-changed',
   'user.email-changed': 'email-changed',

@@ -4,6 +4,7 @@ import { upsertAddress } from '../../store/people/addresses.ts'
 import type { App } from '../../store/apps.ts'
 import { transact } from '../../store/connection/database.ts'
 import { deleteLinkCodesOfUser, updateLinksSignedOut } from '../../store/links.ts'
+import { updateDevicesRevoked } from '../../store/people/devices.ts'
 import { updateUserPassword } from '../../store/people/users.ts'
 import { updateSessionsRevoked } from '../../store/people/widget-sessions.ts'
 import { connectApp } from './manage-links.ts'
@@ -16,12 +17,13 @@ import { recordAudit } from '../audit.ts'
 import { browserName } from '../browser-name.ts'
 import type { Service } from '../service.ts'
 import { newId } from '../tokens.ts'
+import { addDevice, replaceDevice, type Browser } from './trust-device.ts'
 import type { Confirmed } from './sign-up.ts'
 
 export async function resetPassword(
   service: Service,
   app: App,
-  attempt: Asked & { code: string; handle: string; password: string; userAgent: string | null },
+  attempt: Asked & Browser & { code: string; handle: string; password: string },
 ): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
   const { address, code, handle } = attempt
@@ -37,6 +39,7 @@ export async function resetPassword(
     // Every app that was signed in with the old password needs a new sign-in.
     await updateLinksSignedOut(tx, user.id)
     await updateSessionsRevoked(tx, user.id)
+    await updateDevicesRevoked(tx, user.id)
     await upsertAddress(tx, 'user', user.id, await addressHashes(service, address))
     const actor = { name: `user:${user.id}`, address }
     await recordAudit(tx, actor, 'user.password-reset', `user:${user.id}`, { clientId: app.clientId })
@@ -46,9 +49,13 @@ export async function resetPassword(
       browser: browserName(attempt.userAgent),
     } as const
     await notify(tx, user.id, notification, { id: newId(), lang: attempt.lang })
-    return { user, connected: await connectApp(tx, app, user.id, address) }
+    const signIn = { userId: user.id, clientId: app.clientId, passwordHash, hasPassword: true }
+    const device = await addDevice(service, tx, signIn, attempt)
+    const connected = device && (await connectApp(tx, app, user.id, address))
+    await replaceDevice(tx, user.id, attempt)
+    return connected && { user, connected: { ...connected, deviceToken: device.deviceToken } }
   })
-  if (!changed?.connected) return { kind: 'wrong-code' }
+  if (!changed) return { kind: 'wrong-code' }
   service.live.poke(changed.user.id)
   await clearLimit(service, userPasswords.here, email, networkOf(address))
   sendSoon(service)

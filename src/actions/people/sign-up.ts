@@ -9,7 +9,7 @@ import { transact } from '../../store/connection/database.ts'
 import { upsertMailLanguage } from '../../store/mails.ts'
 import { deleteSignUp, upsertSignUp } from '../../store/people/sign-ups.ts'
 import { getIdentity, insertUser } from '../../store/people/users.ts'
-import { connectApp, type Connected } from './manage-links.ts'
+import { connectApp, type SignedIn } from './manage-links.ts'
 import { normaliseEmail } from './create-user.ts'
 import { addressHashes, type Limited } from '../limits.ts'
 import {
@@ -26,6 +26,7 @@ import { sendSoon, notify } from '../mails/notify.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { recordAudit } from '../audit.ts'
 import type { Service } from '../service.ts'
+import { addDevice, replaceDevice, type Browser } from './trust-device.ts'
 import { newId } from '../tokens.ts'
 
 export type SignUpAttempt = Asked & {
@@ -55,13 +56,13 @@ export async function signUp(service: Service, app: App, attempt: SignUpAttempt)
   return { kind: 'mailed', handle }
 }
 
-export type Confirmed = Connected | Limited | { readonly kind: 'wrong-code' }
+export type Confirmed = SignedIn | Limited | { readonly kind: 'wrong-code' }
 
 /** Creates the account and its wallet, and signs the user in. */
 export async function confirmEmail(
   service: Service,
   app: App,
-  attempt: Asked & { code: string; handle: string },
+  attempt: Asked & Browser & { code: string; handle: string },
 ): Promise<Confirmed> {
   const email = normaliseEmail(attempt.email)
   const { address, code, handle } = attempt
@@ -77,13 +78,17 @@ export async function confirmEmail(
     await upsertAddress(tx, 'user', id, await addressHashes(service, address))
     const actor = { name: `user:${id}`, address }
     await recordAudit(tx, actor, 'user.signed-up', `user:${id}`, { clientId: app.clientId })
-    const connected = await connectApp(tx, app, id, address)
+    // The code proves the mailbox. The password may have been given long before, and in another browser.
+    const signIn = { userId: id, clientId: app.clientId, passwordHash, hasPassword: false }
+    const device = await addDevice(service, tx, signIn, attempt)
+    const connected = device && (await connectApp(tx, app, id, address))
     if (!connected) return undefined
+    await replaceDevice(tx, id, attempt)
     const { lang } = attempt
     if (lang) await upsertMailLanguage(tx, id, lang)
     const notification = passwordHash === null ? ({ kind: 'no-password' } as const) : welcomeTo(app)
     await notify(tx, id, notification, { id, lang })
-    return connected
+    return { ...connected, deviceToken: device.deviceToken }
   })
   if (!created) return { kind: 'wrong-code' }
   sendSoon(service)

@@ -1,5 +1,6 @@
 /** The two cookies of the admin area: `session`, and `form`, which binds forms sent before a session exists. */
 import type { Config } from '../../config.ts'
+import { findCookie } from '../../web/cookies.ts'
 
 export type CookieName = 'session' | 'form'
 
@@ -12,11 +13,7 @@ function cookieNameOf(config: Config, name: CookieName): string {
 }
 
 export function readCookie(config: Config, request: Request, name: CookieName): string | undefined {
-  const wanted = cookieNameOf(config, name)
-  const found = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
-  const values = found.filter(([key]) => key === wanted).map(([, value]) => value ?? '')
-  // Two cookies with this name mean that one was planted, and the server cannot know which.
-  return values.length === 1 ? values[0] : undefined
+  return findCookie(request, cookieNameOf(config, name))
 }
 
 /** The cookie ends with the browser; the session row decides when the session ends. An empty value deletes the cookie. */

@@ -94,6 +94,16 @@ export const words: Words['mail'] = {
   deletedText:
     'Ihr Konto wurde gelöscht. Ihr Name, Ihre E-Mail-Adresse und Ihr Passwort sind nicht mehr bei uns gespeichert.',
   deletedNext: 'Wenn Sie wieder ein Konto möchten, registrieren Sie sich neu.',
+  exportedTitle: 'Eine Kopie Ihrer Daten wurde heruntergeladen',
+  exportedText:
+    'Eine Datei mit den Daten Ihres Guthabenkontos wurde heruntergeladen: Ihr Konto, Ihre Apps, Ihre Buchungen und Ihre Anmeldungen.',
+  disconnectedTitle: '{app} wurde von Ihrem Guthaben getrennt',
+  disconnectedText:
+    '{app} kann nichts mehr von Ihrem Guthaben abbuchen und nichts mehr gutschreiben. Um die App wieder zu verbinden, melden Sie sich dort an.',
+  stoppedTitle: 'Warn-E-Mails wurden ausgeschaltet',
+  stoppedText: 'E-Mails, die Sie vor Vorgängen in Ihrem Guthabenkonto warnen, wurden zum Teil ausgeschaltet.',
+  stoppedKind: 'Ausgeschaltet',
+  actElse: 'Wenn Sie das nicht waren, wählen Sie sofort „Passwort vergessen?“ und legen Sie ein neues fest.',
 
   receiptsKind: 'Belege und Nachrichten zu Kartenzahlungen',
   paymentsKind: 'Erste Zahlung an eine neue App',

@@ -90,6 +90,16 @@ export const words = {
   deletedTitle: 'Your wallet has been deleted',
   deletedText: 'Your account has been deleted. We no longer have your name, your email or your password.',
   deletedNext: 'To use a wallet again, sign up for a new one.',
+  exportedTitle: 'A copy of your data was downloaded',
+  exportedText:
+    'A file with the data of your wallet was downloaded: your account, your apps, your transactions and your sign-ins.',
+  disconnectedTitle: '{app} was disconnected from your wallet',
+  disconnectedText:
+    '{app} can no longer take payments from your wallet or add money to it. To connect it again, sign in through the app.',
+  stoppedTitle: 'Warning emails were turned off',
+  stoppedText: 'Some emails that warn you about activity in your wallet were turned off.',
+  stoppedKind: 'Turned off',
+  actElse: 'If this was not you, choose “Forgot your password?” right away and set a new one.',
 
   receiptsKind: 'Receipts and card payment updates',
   paymentsKind: 'First payment to a new app',

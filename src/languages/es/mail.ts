@@ -92,6 +92,16 @@ export const words: Words['mail'] = {
   deletedTitle: 'Tu monedero se ha eliminado',
   deletedText: 'Tu cuenta se ha eliminado. Ya no guardamos tu nombre, tu correo ni tu contraseña.',
   deletedNext: 'Si quieres volver a tener un monedero, regístrate de nuevo.',
+  exportedTitle: 'Se ha descargado una copia de tus datos',
+  exportedText:
+    'Se ha descargado un archivo con los datos de tu monedero: tu cuenta, tus aplicaciones, tus movimientos y tus inicios de sesión.',
+  disconnectedTitle: '{app} se ha desconectado de tu monedero',
+  disconnectedText:
+    '{app} ya no puede cobrar de tu monedero ni añadirle dinero. Para volver a conectarla, inicia sesión en ella.',
+  stoppedTitle: 'Se han desactivado correos de aviso',
+  stoppedText: 'Se han desactivado algunos correos que te avisan de la actividad de tu monedero.',
+  stoppedKind: 'Desactivado',
+  actElse: 'Si no has sido tú, elige enseguida «¿Has olvidado la contraseña?» y pon una nueva.',
 
   receiptsKind: 'Recibos y avisos de pagos con tarjeta',
   paymentsKind: 'Primer pago a una aplicación nueva',

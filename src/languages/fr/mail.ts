@@ -94,6 +94,16 @@ export const words: Words['mail'] = {
   deletedTitle: 'Votre portefeuille a été supprimé',
   deletedText: 'Votre compte a été supprimé. Nous ne conservons plus votre nom, votre e-mail ni votre mot de passe.',
   deletedNext: 'Si vous voulez de nouveau un portefeuille, inscrivez-vous à nouveau.',
+  exportedTitle: 'Une copie de vos données a été téléchargée',
+  exportedText:
+    'Un fichier contenant les données de votre portefeuille a été téléchargé : votre compte, vos applications, vos opérations et vos connexions.',
+  disconnectedTitle: '{app} a été déconnectée de votre portefeuille',
+  disconnectedText:
+    '{app} ne peut plus rien prélever sur votre portefeuille ni y ajouter d’argent. Pour la reconnecter, connectez-vous depuis cette application.',
+  stoppedTitle: 'Des e-mails d’alerte ont été désactivés',
+  stoppedText: 'Certains e-mails qui vous avertissent de l’activité de votre portefeuille ont été désactivés.',
+  stoppedKind: 'Désactivé',
+  actElse: 'Si ce n’était pas vous, choisissez tout de suite « Mot de passe oublié ? » pour en définir un nouveau.',
 
   receiptsKind: 'Reçus et suivi des paiements par carte',
   paymentsKind: 'Premier paiement à une nouvelle application',

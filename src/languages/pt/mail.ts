@@ -90,6 +90,16 @@ export const words: Words['mail'] = {
   deletedTitle: 'Sua carteira foi excluída',
   deletedText: 'Sua conta foi excluída. Não temos mais seu nome, seu e-mail nem sua senha.',
   deletedNext: 'Para usar uma carteira de novo, faça um novo cadastro.',
+  exportedTitle: 'Uma cópia dos seus dados foi baixada',
+  exportedText:
+    'Um arquivo com os dados da sua carteira foi baixado: sua conta, seus aplicativos, suas transações e seus acessos.',
+  disconnectedTitle: '{app} foi desconectado da sua carteira',
+  disconnectedText:
+    '{app} não pode mais fazer cobranças na sua carteira nem colocar dinheiro nela. Para conectar de novo, entre pelo aplicativo.',
+  stoppedTitle: 'E-mails de aviso foram desativados',
+  stoppedText: 'Alguns e-mails que avisam sobre a atividade da sua carteira foram desativados.',
+  stoppedKind: 'Desativado',
+  actElse: 'Se não foi você, escolha agora mesmo “Esqueceu a senha?” e defina uma nova.',
 
   receiptsKind: 'Recibos e avisos de pagamentos com cartão',
   paymentsKind: 'Primeiro pagamento a um novo aplicativo',

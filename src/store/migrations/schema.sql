@@ -621,6 +621,28 @@ CREATE INDEX corrections_open ON corrections USING btree (state, asked_at) WHERE
 CREATE INDEX corrections_wallet_id ON corrections USING btree (wallet_id, asked_at, id);
 CREATE TRIGGER corrections_adopt_work BEFORE INSERT OR UPDATE ON corrections FOR EACH ROW WHEN ((new.state = 'approved'::text)) EXECUTE FUNCTION adopt_work('post-correction');
 
+create table devices (
+  id uuid not null,
+  token_hash bytea not null,
+  user_id uuid not null,
+  client_id text not null,
+  browser text,
+  address_hash bytea not null,
+  created_at timestamp with time zone not null default now(),
+  last_used_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  password_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint devices_pkey PRIMARY KEY (id),
+  constraint devices_token_hash_key UNIQUE (token_hash),
+  constraint devices_client_id_fkey FOREIGN KEY (client_id) REFERENCES apps(client_id),
+  constraint devices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint devices_address_hash_check CHECK ((length(address_hash) = 32)),
+  constraint devices_token_hash_check CHECK ((length(token_hash) = 32))
+);
+CREATE INDEX devices_expires_at ON devices USING btree (expires_at);
+CREATE INDEX devices_user_id ON devices USING btree (user_id, expires_at);
+
 create table email_changes (
   user_id uuid not null,
   id uuid not null,
@@ -723,8 +745,11 @@ create table paper_links (
   user_id uuid not null,
   paper jsonb not null,
   expires_at timestamp with time zone not null,
+  session_hash bytea,
+  device_id uuid,
   constraint paper_links_pkey PRIMARY KEY (token_hash),
   constraint paper_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint paper_links_session_hash_check CHECK ((length(session_hash) = 32)),
   constraint paper_links_token_hash_check CHECK ((length(token_hash) = 32))
 );
 CREATE INDEX paper_links_expires_at ON paper_links USING btree (expires_at);

@@ -108,6 +108,7 @@ export async function updateUserDeleted(tx: Transaction, { id, email }: LiveUser
   )
   for (const table of [
     'widget_sessions',
+    'devices',
     'user_addresses',
     'email_changes',
     'mails',

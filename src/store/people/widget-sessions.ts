@@ -2,6 +2,7 @@
 import type { Queryable } from '../connection/database.ts'
 import type { FrozenFor } from '../wallets.ts'
 import { maybe, one } from '../connection/rows.ts'
+import { isUseDueSql, presenceUntilSql } from './devices.ts'
 
 export type NewSession = {
   readonly tokenHash: Buffer
@@ -30,6 +31,12 @@ export type Session = Omit<NewSession, 'lifetimeMs'> & {
   readonly balanceMinor: bigint
   readonly sequence: number
   readonly frozenFor: FrozenFor
+  /** The device of the call, if it is one of the session's user and has not ended. */
+  readonly deviceId: string | null
+  /** Until when the password that was given on the device counts; null when it was not given lately. */
+  readonly presenceUntil: Date | null
+  /** The use of the device should be recorded. */
+  readonly isDeviceUseDue: boolean
 }
 
 /**
@@ -52,10 +59,12 @@ const sessionColumns = `s.token_hash as "tokenHash", s.client_id as "clientId", 
     s.parent_origin as "parentOrigin", s.expires_at as "expiresAt", now() as "readAt", s.expires_at <= now() as "isExpired",
     u.first_name as "firstName", u.last_name as "lastName", u.language, s.address_hash is not null as "isBrowserRecorded",
     s.revoked_at is not null as "isRevoked", l.disconnected_at is null and l.signed_out_at is null as "isLinked",
-    a.is_active as "isAppActive"`
+    a.is_active as "isAppActive", d.id as "deviceId", ${presenceUntilSql('d')} as "presenceUntil",
+    ${isUseDueSql('d')} as "isDeviceUseDue"`
 const walletColumns = `w.balance as "balanceMinor", w.sequence::float8 as sequence, w.frozen_for as "frozenFor"`
 const sessionTables = `widget_sessions s join links l on l.id = s.link_id join apps a on a.client_id = s.client_id
-    join users u on u.id = s.user_id`
+    join users u on u.id = s.user_id
+    left join devices d on d.token_hash = $2 and d.user_id = s.user_id and d.revoked_at is null and d.expires_at > now()`
 const isAsked = 's.token_hash = any($1::bytea[])'
 
 /**
@@ -69,14 +78,19 @@ const findSessionsSql = {
     select s.*, ${walletColumns} from s join wallets w on w.id = s."userId"`,
 }
 
-export async function findSession(db: Queryable, tokenHash: Buffer): Promise<Session | undefined> {
-  const [session] = await findSessions(db, [tokenHash])
-  return session
+/** The token of a device counts only for sessions of its own user. */
+export async function findSession(
+  db: Queryable,
+  tokenHash: Buffer,
+  deviceTokenHash: Buffer | null = null,
+): Promise<Session | undefined> {
+  const { rows } = await db.query<Session>({ ...findSessionsSql, values: [[tokenHash], deviceTokenHash] })
+  return maybe(rows)
 }
 
-/** Many sessions in one read. */
+/** Many sessions in one read, without devices. */
 export async function findSessions(db: Queryable, tokenHashes: readonly Buffer[]): Promise<Session[]> {
-  const { rows } = await db.query<Session>({ ...findSessionsSql, values: [tokenHashes] })
+  const { rows } = await db.query<Session>({ ...findSessionsSql, values: [tokenHashes, null] })
   return rows
 }
 
@@ -86,14 +100,15 @@ export async function updateSessionRevoked(db: Queryable, tokenHash: Buffer): Pr
   ])
 }
 
-/** Revokes the user's live sessions, or those of one app. */
+/** Revokes the user's sessions, or those of one app; also those that expired lately, which links to papers still depend on. */
 export async function updateSessionsRevoked(
   db: Queryable,
   userId: string,
   { clientId, except }: { clientId?: string | undefined; except?: Buffer | undefined } = {},
 ): Promise<void> {
   await db.query(
-    `update widget_sessions set revoked_at = now() where user_id = $1 and expires_at > now() and revoked_at is null
+    `update widget_sessions set revoked_at = now()
+     where user_id = $1 and expires_at > now() - interval '15 minutes' and revoked_at is null
        and ($2::text is null or client_id = $2) and ($3::bytea is null or token_hash <> $3)`,
     [userId, clientId ?? null, except ?? null],
   )

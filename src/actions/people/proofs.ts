@@ -1,0 +1,27 @@
+/**
+ * What a call of the widget proves about its user. A session proves only that an app asked for it: the app's backend creates
+ * sessions alone. A device proves the person, and a password given on it within ten minutes proves that the person is present.
+ */
+import { counterAccountOfApp } from '../../ledger/reference.ts'
+import { isServiceOwn } from '../../store/outcomes.ts'
+import type { Session } from '../../store/people/widget-sessions.ts'
+import type { ActivityEntry } from '../money/read-activity.ts'
+
+export type UserProof = 'session' | 'person' | 'presence'
+
+const ladder: readonly UserProof[] = ['session', 'person', 'presence']
+
+export function proofOf({ deviceId, presenceUntil }: Session): UserProof {
+  if (deviceId === null) return 'session'
+  return presenceUntil === null ? 'person' : 'presence'
+}
+
+export function hasProof(session: Session, needed: UserProof): boolean {
+  return ladder.indexOf(proofOf(session)) >= ladder.indexOf(needed)
+}
+
+/** A session alone sees the entries of its own app and of the service. */
+export function maySee(session: Session, { transfer }: ActivityEntry): boolean {
+  if (hasProof(session, 'person') || isServiceOwn(transfer)) return true
+  return transfer.counterAccount === counterAccountOfApp(session.clientId)
+}

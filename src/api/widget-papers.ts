@@ -1,0 +1,80 @@
+/** Links to receipts, statements and the user's data. The frame asks for one, and a new window opens it. */
+import { z } from 'zod'
+import { isTimeZone } from '../actions/money/month-in-zone.ts'
+import { orderPaper, paperPath, type Paper } from '../actions/money/order-paper.ts'
+import type { Service } from '../actions/service.ts'
+import { chooseLanguage } from '../languages/languages.ts'
+import { answer, refuse, refuseFor } from './reply.ts'
+import type { Route } from './route.ts'
+import { refuseUnproved } from './widget-call.ts'
+import { sessionRoute } from './widget-session-route.ts'
+
+const output = z
+  .object({ path: z.string().describe('A path on this service. It works once, for two minutes, without a session') })
+  .meta({ id: 'PaperLink' })
+
+const sequence = z.int('must be a whole number').positive('must be above 0')
+const month = z
+  .string('must be a month such as 2026-01')
+  .regex(/^20\d\d-(0[1-9]|1[0-2])$/, 'must be a month such as 2026-01')
+
+export function papersRoute(service: Service): Route {
+  const schema = z.object({
+    kind: z.enum(['receipt', 'statement', 'data'], 'must be receipt, statement or data'),
+    sequence: sequence.optional().describe('For a receipt: the sequence of its transaction'),
+    month: month.optional().describe('For a statement: a month of the time zone, such as 2026-01'),
+    lang: z.string('must be text').max(35, 'must be a language tag').optional().describe('The language of the page'),
+    timeZone: z
+      .string('must be text')
+      .max(60, 'must be the name of a time zone')
+      .optional()
+      .describe('IANA name of the time zone in which the page shows times; UTC by default and for an unknown name'),
+  })
+  return sessionRoute(service, schema, {
+    method: 'POST',
+    path: '/api/widget/papers',
+    proof: 'session',
+    moreProof: {
+      person: 'for a statement, and for the receipt of another app’s transaction',
+      presence: 'for the user’s data',
+    },
+    summary: 'Order a receipt, a statement or the user’s data',
+    description: 'The link ends with the session and with the device it was ordered on.',
+    output,
+    errors: ['RATE_LIMITED'],
+    example: {
+      input: { kind: 'receipt', sequence: 2, lang: 'en', timeZone: 'Europe/Berlin' },
+      output: { path: '/widget/papers/Zm9yIGV4YW1wbGUgcHVycG9zZXMgb25s' },
+    },
+    run: async (session, input, from) => {
+      const paper = paperOf(input, from.lang)
+      if ('fields' in paper) return refuse('INVALID_REQUEST', paper)
+      const ordered = await orderPaper(service, session, paper)
+      if (ordered.kind === 'limited') return refuseFor(ordered.retryAfterSeconds)
+      if (ordered.kind === 'unproved') return refuseUnproved(session, ordered.needed)!
+      if (ordered.kind === 'unknown')
+        return refuse('INVALID_REQUEST', { fields: { sequence: 'is not a transaction of this wallet' } })
+      return answer({ path: paperPath(ordered.token) })
+    },
+  })
+}
+
+type Asked = {
+  readonly kind: 'receipt' | 'statement' | 'data'
+  readonly sequence?: number | undefined
+  readonly month?: string | undefined
+  readonly lang?: string | undefined
+  readonly timeZone?: string | undefined
+}
+
+function paperOf(asked: Asked, browserLang: string | undefined): Paper | { fields: Record<string, string> } {
+  const { kind, sequence, month, timeZone = 'UTC' } = asked
+  const shown = {
+    lang: chooseLanguage(asked.lang, browserLang).code,
+    timeZone: isTimeZone(timeZone) ? timeZone : 'UTC',
+  }
+  if (kind === 'data') return { ...shown, kind }
+  if (kind === 'receipt')
+    return sequence === undefined ? { fields: { sequence: 'is needed for a receipt' } } : { ...shown, kind, sequence }
+  return month === undefined ? { fields: { month: 'is needed for a statement' } } : { ...shown, kind, month }
+}
