@@ -1,6 +1,7 @@
 /** The account: reading, changing and deleting it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { expectBalancedBooks } from '../../test/books.ts'
+import { cookieOf } from '../../test/devices.ts'
 import { minuteMs, openIdentityRig, password, wrongOf, type IdentityRig } from '../../test/identity-rig.ts'
 import { mailedCode, newEmail, readEvents } from '../../test/page.ts'
 import { newApp, operator, type Credentials } from '../../test/service.ts'
@@ -34,16 +35,19 @@ const phone = {
 
 type Member = Awaited<ReturnType<typeof newMember>>
 
-/** A user with an account, signed in to the rig's app. */
+/** A user with an account, signed in to the rig's app on a device where the password was just given. */
 async function newMember() {
   const person = rig.newPerson()
-  const { body } = await person.newAccount()
+  const { body, headers } = await person.newAccount()
+  const device = cookieOf(headers)
   const serviceUserId = String(body['serviceUserId'])
   const session = async (app = rig.credentials, su = serviceUserId) => {
     const reply = await rig.client.post('/api/widget/session', { ...app, serviceUserId: su })
     return { status: reply.status, code: reply.body['code'], token: String(reply.body['sessionToken']) }
   }
   const { token } = await session()
+  const asked = JSON.stringify({ password })
+  await rig.page.call('POST', `/api/widget/account/prove?session=${token}`, asked, device)
   const { rows } = await rig.opened.service.db.pool.query<{ id: string }>('select id from users where email = $1', [
     person.email,
   ])
@@ -53,15 +57,17 @@ async function newMember() {
     session,
     serviceUserId,
     userId: rows[0]!.id,
-    get: (path = '', using = token) => rig.page.get(`/api/widget/account${path}?session=${using}`),
-    post: (path: string, body: object, using = token) =>
-      rig.page.post(`/api/widget/account/${path}?session=${using}`, body),
+    device,
+    get: (path = '', using = token, as = device) =>
+      rig.page.call('GET', `/api/widget/account${path}?session=${using}`, undefined, as),
+    post: (path: string, body: object, using = token, as = device) =>
+      rig.page.call('POST', `/api/widget/account/${path}?session=${using}`, JSON.stringify(body), as),
     open: (using = token, headers: Record<string, string> = firefox) =>
-      rig.page.call('GET', `/api/widget/wallet?session=${using}`, undefined, headers),
-    history: async () =>
-      ((await rig.page.get(`/api/widget/account/history?session=${token}`)).body['events'] as { event: string }[]).map(
-        ({ event }) => event,
-      ),
+      rig.page.call('GET', `/api/widget/wallet?session=${using}`, undefined, { ...device, ...headers }),
+    history: async () => {
+      const reply = await rig.page.call('GET', `/api/widget/account/history?session=${token}`, undefined, device)
+      return (reply.body['events'] as { event: string }[]).map(({ event }) => event)
+    },
   }
 }
 
@@ -310,10 +316,11 @@ describe('where I am signed in', () => {
     expect(await events.next()).toEqual({ event: 'ended', data: { code: 'INVALID_SESSION' } })
     expect(resultOf(await member.open())).toBe('401 INVALID_SESSION')
     expect((await member.session()).status).toBe(404)
-    await member.logIn()
+    const again = cookieOf((await member.logIn()).headers)
     const { token: fresh } = await member.session()
     expect(resultOf(await member.open(fresh))).toBe(200)
-    const { body } = await member.get('/history', fresh)
+    expect(resultOf(await member.get('/history', fresh))).toBe('403 PERSON_REQUIRED')
+    const { body } = await member.get('/history', fresh, again)
     expect((body['events'] as object[])[1]).toMatchObject({ event: 'signed-out', by: 'you', isEverywhere: true })
   })
 
@@ -338,7 +345,8 @@ describe('apps', () => {
     await rig.client.credit(member.serviceUserId, 10)
     await rig.client.debit(member.serviceUserId, 0.1)
     await rig.client.debit(member.serviceUserId, 0.2)
-    const { body } = await rig.page.get(`/api/widget/links?session=${member.token}`)
+    const links = `/api/widget/links?session=${member.token}`
+    const { body } = await rig.page.call('GET', links, undefined, member.device)
     expect(body['links']).toMatchObject([
       {
         isThisApp: true,
@@ -357,9 +365,8 @@ describe('history', () => {
     await unfreezeWallet(rig.opened.service, operator, member.userId, 'a secret suspicion')
     for (let i = 0; i < 20; i++) await member.post('names', { firstName: `Ada ${i}`, lastName: 'Lovelace' })
     const first = await member.get('/history')
-    const next = await rig.page.get(
-      `/api/widget/account/history?session=${member.token}&before=${String(first.body['nextBefore'])}`,
-    )
+    const path = `/api/widget/account/history?session=${member.token}&before=${String(first.body['nextBefore'])}`
+    const next = await rig.page.call('GET', path, undefined, member.device)
     expect((first.body['events'] as { event: string }[]).map(({ event }) => event)).toEqual(
       Array(20).fill('name-changed'),
     )
@@ -379,7 +386,8 @@ describe('history', () => {
     const [member, stranger] = [await newMember(), await newMember()]
     const { body } = await stranger.get('/history')
     const id = (body['events'] as { id: string }[])[0]!.id
-    const reply = await rig.page.get(`/api/widget/account/history?session=${member.token}&before=${id}`)
+    const path = `/api/widget/account/history?session=${member.token}&before=${id}`
+    const reply = await rig.page.call('GET', path, undefined, member.device)
     expect(reply.body).toEqual({ events: [], nextBefore: null })
   })
 })
@@ -425,7 +433,8 @@ describe('deletion', () => {
     )
     expect(rows[0]!.text).not.toContain(member.email)
     const left = await row(
-      `select (select count(*) from widget_sessions where user_id = $1) + (select count(*) from user_addresses where user_id = $1) as count`,
+      `select (select count(*) from widget_sessions where user_id = $1) + (select count(*) from user_addresses where user_id = $1)
+         + (select count(*) from devices where user_id = $1) as count`,
       member.userId,
     )
     expect(left).toEqual({ count: 0n })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
+import { deviceOf } from '../../test/devices.ts'
 import { newPage, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
 import { grantBonus } from '../actions/money/grant-bonus.ts'
@@ -84,9 +85,15 @@ type Shown = {
   readonly firstAt: string | null
 }
 
-async function readActivity(query: Record<string, string> = {}, session?: string): Promise<Shown> {
-  const asked = new URLSearchParams({ session: session ?? (await newSession()), ...query })
-  const { status, body } = await page.get(`/api/widget/activity?${asked}`)
+/** On a device of the user. */
+async function readPage(path: string, { userId } = ada) {
+  const { cookie } = await deviceOf(opened.service, { userId, clientId: bookshop.clientId })
+  return await page.call('GET', path, undefined, { cookie })
+}
+
+async function readActivity(query: Record<string, string> = {}, user = ada): Promise<Shown> {
+  const asked = new URLSearchParams({ session: await newSession(user), ...query })
+  const { status, body } = await readPage(`/api/widget/activity?${asked}`, user)
   expect({ status, code: body['code'] }).toEqual({ status: 200, code: undefined })
   return body as Shown
 }
@@ -117,7 +124,7 @@ describe('it works', () => {
   })
 
   test('the wallet’s last ten have the same fields', async () => {
-    const { body } = await page.wallet(await newSession())
+    const { body } = await readPage(`/api/widget/wallet?session=${await newSession()}`)
     expect(body['transactions']).toEqual((await readActivity()).transactions)
   })
 
@@ -153,10 +160,9 @@ describe('it works', () => {
 describe('it is safe', () => {
   test('no query finds entries of another user', async () => {
     const grace = await newUser(opened.service, bookshop)
-    const session = await newSession(grace)
     const code = String((await readActivity()).transactions[0]!['receiptCode'])
     for (const query of [{}, { search: code }, { search: 'Atlas' }, { app: cinema.clientId }, { before: '4' }])
-      expect(await readActivity(query as Record<string, string>, session)).toEqual({
+      expect(await readActivity(query as Record<string, string>, grace)).toEqual({
         transactions: [],
         nextBefore: null,
         apps: [expect.objectContaining({ name: 'Fernweh Books' })] as never,
@@ -185,20 +191,19 @@ describe('it is safe', () => {
       [rich.userId, bookshop.clientId],
     )
     await pool.query('update wallets set sequence = 12000, balance = 12000 where id = $1', [rich.userId])
-    const session = await newSession(rich)
     for (const query of [{ search: 'needle' }, { direction: 'out' }, { app: cinema.clientId }]) {
       const found: unknown[] = []
       const befores: (number | null)[] = []
       let before: number | null = null
       do {
-        const answer = await readActivity({ ...query, ...(before && { before: String(before) }) }, session)
+        const answer = await readActivity({ ...query, ...(before && { before: String(before) }) }, rich)
         found.push(...answer.transactions.map(({ sequence }) => sequence))
         befores.push((before = answer.nextBefore))
       } while (before !== null)
       expect(befores).toEqual([7001, 2001, null])
       expect(found).toEqual('search' in query ? [7] : [])
     }
-    const first = await readActivity({}, session)
+    const first = await readActivity({}, rich)
     expect([first.transactions.length, first.nextBefore]).toEqual([30, 11_971])
   })
 })
@@ -214,6 +219,6 @@ test.each([
   ['types', ''],
 ])('%s=%j is refused by name', async (name, value) => {
   const asked = new URLSearchParams({ session: await newSession(), [name]: value })
-  const { status, body } = await page.get(`/api/widget/activity?${asked}`)
+  const { status, body } = await readPage(`/api/widget/activity?${asked}`)
   expect([status, body['code'], Object.keys(body['fields'] as object)]).toEqual([400, 'INVALID_REQUEST', [name]])
 })

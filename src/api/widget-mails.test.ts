@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { newClient } from '../../test/client.ts'
+import { deviceOf } from '../../test/devices.ts'
 import { newEmail, newPage } from '../../test/page.ts'
 import { newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
 import { recordAudit } from '../actions/audit.ts'
@@ -11,6 +12,7 @@ import { lockUser, updateUserDeleted, updateUserEmail } from '../store/people/us
 let opened: TestService
 let userId: string
 let session: string
+let cookie: string
 
 beforeAll(async () => {
   opened = await openTestService()
@@ -23,10 +25,11 @@ beforeEach(async () => {
   const { body } = await client.post('/api/widget/session', { ...app, serviceUserId: user.serviceUserId })
   userId = user.userId
   session = String(body['sessionToken'])
+  cookie = (await deviceOf(opened.service, { userId, clientId: app.clientId })).cookie
 })
 
 const path = () => `/api/widget/account/mails?session=${session}`
-const page = () => newPage(opened.app.fetch)
+const page = () => newPage(opened.app.fetch, undefined, { cookie })
 const stopped = async () => {
   const { body } = await page().get(path())
   const mails = body['mails'] as { choice: string; isWanted: boolean }[]
@@ -51,6 +54,22 @@ describe('in the account', () => {
       ],
     ])
     expect(await stopped()).toEqual(['sign-ins'])
+  })
+
+  test('the user is mailed once when warnings stop, and not about other kinds', async () => {
+    for (let time = 0; time < 2; time++) await choose('payments', false)
+    await choose('receipts', false)
+    await choose('payments', true)
+    const { rows } = await opened.service.db.pool.query<{ detail: object }>(
+      'select detail from mails where user_id = $1',
+      [userId],
+    )
+    expect(rows.map(({ detail }) => detail)).toEqual([expect.objectContaining({ kind: 'mails-stopped' })])
+    const { rows: audit } = await opened.service.db.pool.query<{ detail: object }>(
+      `select detail from audit where subject = $1 and action = 'user.mails-stopped'`,
+      [`user:${userId}`],
+    )
+    expect(audit).toEqual([{ detail: { clientId: expect.any(String), choice: 'payments' } }])
   })
 
   test('mails for safety are none of the choices', async () => {

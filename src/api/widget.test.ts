@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { newClient, type Client } from '../../test/client.ts'
+import { deviceOf } from '../../test/devices.ts'
 import { newPage, type Page } from '../../test/page.ts'
 import { linkUser, newApp, newUser, openTestService, operator, type TestService } from '../../test/service.ts'
 import { letPass } from '../../test/time.ts'
@@ -30,6 +31,11 @@ afterAll(() => opened.close())
 
 const createSession = (changes: Record<string, unknown> = {}) =>
   client.post('/api/widget/session', { ...credentials, serviceUserId: user.serviceUserId, ...changes })
+/** A page in a browser where the user signed in with the password just now. */
+const pageOnDevice = async () => {
+  const owner = { userId: user.userId, clientId: credentials.clientId }
+  return newPage(opened.app.fetch, undefined, { cookie: (await deviceOf(opened.service, owner)).cookie })
+}
 const newSession = async () => String((await createSession()).body['sessionToken'])
 
 describe('it works', () => {
@@ -101,22 +107,25 @@ describe('it works', () => {
     const su2 = await linkUser(opened.service, other, user.userId)
     const theirs = await otherClient.post('/api/widget/session', { ...other, serviceUserId: su2 })
     const session = await newSession()
-    const { body } = await page.get(`/api/widget/links?session=${session}`)
+    const own = await pageOnDevice()
+    const { body } = await own.get(`/api/widget/links?session=${session}`)
     expect(body['links']).toMatchObject([
       { clientId: credentials.clientId, appName: 'Test shop', isThisApp: true },
       { clientId: other.clientId, appName: 'Other shop', isThisApp: false },
     ])
-    const gone = await page.post(`/api/widget/links/disconnect?session=${session}`, { clientId: other.clientId })
+    const gone = await own.post(`/api/widget/links/disconnect?session=${session}`, { clientId: other.clientId })
     expect(gone.body).toEqual({ message: 'Disconnected.' })
     expect((await otherClient.wallet(su2)).body).toMatchObject({ code: 'USER_NOT_FOUND', requiresAuth: true })
     expect((await otherClient.debit(su2, 1)).status).toBe(404)
     expect((await otherClient.post('/api/widget/session', { ...other, serviceUserId: su2 })).status).toBe(404)
     expect((await page.wallet(theirs.body['sessionToken'])).body['code']).toBe('INVALID_SESSION')
-    expect((await page.get(`/api/widget/links?session=${session}`)).body['links']).toHaveLength(1)
+    expect((await own.get(`/api/widget/links?session=${session}`)).body['links']).toHaveLength(1)
     const { rows } = await opened.service.db.pool.query(`select detail from audit where subject = $1`, [
       `user:${user.userId}`,
     ])
     expect(rows).toEqual([{ detail: { clientId: other.clientId } }])
+    const mails = await opened.service.db.pool.query('select detail from mails where user_id = $1', [user.userId])
+    expect(mails.rows).toMatchObject([{ detail: { kind: 'app-disconnected', clientId: other.clientId } }])
   })
 
   test('an app connected again after that has another serviceUserId, and the old one stays unknown', async () => {
@@ -225,6 +234,7 @@ describe('it refuses', () => {
   test('disconnecting an app that does not use the wallet', async () => {
     const other = await newApp(opened.service)
     const path = `/api/widget/links/disconnect?session=${await newSession()}`
+    const own = await pageOnDevice()
     for (const clientId of [
       other.clientId,
       'app_nobody',
@@ -236,7 +246,7 @@ describe('it refuses', () => {
       'a\ud800b',
       'x'.repeat(1000),
     ]) {
-      const reply = await page.post(path, { clientId })
+      const reply = await own.post(path, { clientId })
       expect([reply.status, Object.keys(reply.body['fields'] as object)]).toEqual([400, ['clientId']])
     }
   })
